@@ -1,0 +1,65 @@
+//! CLMN: 64-bit integers, short strings, one zlib block per column, big-endian.
+//!
+//! The byte-level truth is `docs/specs/clmn.md`; section numbers in comments
+//! (§2.1) refer to it, and N-numbers to its section 4. A file looks like this:
+//!
+//! ```text
+//! "CLMN" │ version u16 │ columns u32 │ rows u64
+//! per column: name length u16 │ name │ type u8 │ raw u32 │ stored u32 │ offset u64
+//! per column: zlib( rows × i32 │ rows × i64 │ rows × f64 │ rows × (length u16, UTF-8) )
+//! ```
+//!
+//! Reading takes three steps, one file each: `layout` turns bytes into a checked
+//! description of where things are, `schema` maps types, `decode` fills arrays.
+//! `encode` is the way back, and the only code that writes CLMN bytes.
+
+use std::sync::Arc;
+
+use super::columnfile::{self, File};
+use super::{Abilities, Format, FormatId, Reader, Sniff};
+use crate::deviation::Deviations;
+use crate::error::Result;
+use crate::options::{ReadOptions, WriteOptions};
+use crate::sink::Sink;
+use crate::source::ByteSource;
+use crate::table::Table;
+
+mod decode;
+mod encode;
+mod layout;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+/// The format CLMN.
+#[derive(Clone, Copy, Debug)]
+pub struct Clmn;
+
+impl Format for Clmn {
+    fn id(&self) -> FormatId {
+        FormatId::Clmn
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["clmn"]
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { nulls: false, int64: true }
+    }
+
+    fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {
+        layout::sniff(source)
+    }
+
+    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        let deviations = Deviations::new(options.strict);
+        let layout = layout::parse(source.as_ref(), options, &deviations)
+            .map_err(|err| err.in_format(FormatId::Clmn))?;
+        Ok(Box::new(File::<Clmn>::new(source, options, layout, deviations)))
+    }
+
+    fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
+        columnfile::write::<Self>(table, sink, options)
+    }
+}

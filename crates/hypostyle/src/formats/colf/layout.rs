@@ -1,0 +1,200 @@
+//! COLF's header and column table: parse and write (§2).
+
+#![deny(clippy::arithmetic_side_effects)]
+
+use bytes::Bytes;
+
+use super::{encode::has_nulls, schema};
+use crate::deviation::Deviations;
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::Sniff;
+use crate::formats::columnfile::{Dialect, Layout, Placed, Planned, Plot};
+use crate::limits::Limits;
+use crate::options::ReadOptions;
+use crate::source::{self, ByteSource};
+use crate::wire::Cursor;
+
+pub(super) const MAGIC: [u8; 4] = *b"COLF";
+/// The magic as a program writes it that takes it for a little-endian number.
+const SWAPPED: [u8; 4] = *b"FLOC";
+const VERSION: u8 = 1;
+const LITTLE_ENDIAN: u8 = 1;
+/// Bytes before the schema text (§2.1).
+const HEADER: u64 = 14;
+/// Bytes before those that the header size counts.
+const BEFORE_SIZE: u64 = 10;
+/// Bytes of a column's entry (§2.2).
+const ENTRY: u64 = 25;
+/// A known reader refuses a longer schema (F10).
+const SCHEMA_MOST: usize = 10_000_000;
+
+/// The fixed part of the header.
+struct Header {
+    version: u8,
+    endianness: u8,
+    header_size: u32,
+    schema_len: u32,
+}
+
+impl Header {
+    fn read(source: &dyn ByteSource) -> Result<Self> {
+        let bytes = source::range(source, 0, HEADER, "header")?;
+        let mut cursor = Cursor::new(&bytes, 0);
+        if cursor.take(MAGIC.len(), "magic")? != MAGIC {
+            return Err(Error::malformed("magic", "is not `COLF`").at(0));
+        }
+        Ok(Self {
+            version: cursor.u8("version")?,
+            endianness: cursor.u8("endianness")?,
+            header_size: cursor.u32_le("header size")?,
+            schema_len: cursor.u32_le("schema length")?,
+        })
+    }
+
+    fn schema(&self, source: &dyn ByteSource, limits: &Limits) -> Result<Bytes> {
+        let (what, limit, asked) =
+            ("schema length", limits.header_bytes, u64::from(self.schema_len));
+        if asked > limit {
+            return Err(Error::new(ErrorKind::LimitExceeded { what, asked, limit }).at(10));
+        }
+        source::range(source, HEADER, asked, "schema")
+    }
+}
+
+/// Whether the content is COLF, or something else with the same magic (§6).
+pub(super) fn sniff(source: &dyn ByteSource) -> Result<Sniff> {
+    if source.size() < MAGIC.len() as u64 {
+        return Ok(Sniff::No);
+    }
+    let magic = source::range(source, 0, MAGIC.len() as u64, "magic")?;
+    if *magic == SWAPPED {
+        let why = "the magic reads `FLOC`: the magic of COLF with its bytes reversed, as a \
+                   program writes it that takes the magic for a little-endian number";
+        return Ok(Sniff::Lookalike(why.to_owned()));
+    }
+    if *magic != MAGIC {
+        return Ok(Sniff::No);
+    }
+    let why = if source.size() < HEADER {
+        format!("but a header of {HEADER} bytes does not fit in {}", source.size())
+    } else {
+        let header = Header::read(source)?;
+        let Header { version, endianness, schema_len, .. } = header;
+        if version != VERSION {
+            format!("but version {version}: another version or another format")
+        } else if endianness != LITTLE_ENDIAN {
+            format!("but endianness {endianness}, where only 1 (little) is known to exist")
+        } else if HEADER.saturating_add(u64::from(schema_len)) > source.size() {
+            format!("but no room for the {schema_len} bytes of schema that it states")
+        } else {
+            let text = header.schema(source, &Limits::default())?;
+            match serde_json::from_slice::<serde_json::Map<_, _>>(&text) {
+                Ok(_) => return Ok(Sniff::Yes),
+                Err(_) => "but no JSON schema at byte 14".to_owned(),
+            }
+        }
+    };
+    Ok(Sniff::Lookalike(format!("has the magic of COLF, {why}")))
+}
+
+/// Reads and checks everything before the blocks.
+pub(super) fn parse(
+    source: &dyn ByteSource,
+    options: &ReadOptions,
+    deviations: &Deviations,
+) -> Result<Layout> {
+    let header = Header::read(source)?;
+    if header.version != VERSION {
+        return Err(Error::unsupported(format!("version {}", header.version)).at(4));
+    }
+    match header.endianness {
+        LITTLE_ENDIAN => {}
+        0 => return Err(Error::unsupported("a file that says it is big-endian").at(5)), // F5
+        other => {
+            let why = format!("{other} is neither 0 nor 1");
+            return Err(Error::malformed("endianness", why).at(5));
+        }
+    }
+    let schema =
+        schema::parse(&header.schema(source, &options.limits)?).map_err(|err| err.at(HEADER))?;
+    if schema.columns.is_empty() {
+        return Err(Error::malformed("schema", "has no columns").at(HEADER)); // F21
+    }
+    if schema.rows_as_float {
+        deviations.report("F8", HEADER, "the row count is spelled as a floating-point number")?;
+    }
+    let table_start = HEADER.saturating_add(u64::from(header.schema_len));
+    let table_len = ENTRY.saturating_mul(schema.columns.len() as u64);
+    let table_end = table_start.saturating_add(table_len);
+    let table = source::range(source, table_start, table_len, "column table")?;
+    if u64::from(header.header_size) != table_end.saturating_sub(BEFORE_SIZE) {
+        let (stated, real) = (header.header_size, table_end.saturating_sub(BEFORE_SIZE));
+        deviations.report("F6", 6, format!("the header size is {stated} where it takes {real}"))?;
+    }
+    let mut cursor = Cursor::new(&table, table_start);
+    let mut plots = Vec::with_capacity(schema.columns.len());
+    for (index, column) in schema.columns.into_iter().enumerate() {
+        plots.push(plot(&mut cursor, column).map_err(|err| err.in_column(index, ""))?);
+    }
+    let layout =
+        Layout { rows: schema.rows, plots, header_end: table_start, table_start, table_end };
+    Layout::try_new(layout, source.size(), &super::Colf::CODES, deviations)
+}
+
+fn plot(cursor: &mut Cursor<'_>, column: schema::Column) -> Result<Plot> {
+    let entry = cursor.offset();
+    let schema::Column { name, kind, nullable } = column;
+    let offset = cursor.u64_le("block offset")?;
+    let stored = cursor.u64_le("compressed size")?;
+    let raw = cursor.u64_le("uncompressed size")?;
+    let flag_at = cursor.offset();
+    let null_flag = flag(cursor.u8("has nulls")?).map_err(|err| err.at(flag_at))?;
+    Ok(Plot { name, kind, offset, stored, raw, entry, null_flag, nullable })
+}
+
+/// A null flag: 0 or 1.
+pub(super) fn flag(byte: u8) -> Result<bool> {
+    match byte {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(Error::malformed("has nulls", format!("{other} is neither 0 nor 1"))),
+    }
+}
+
+/// Bytes before the first block.
+pub(super) fn header_len(columns: &[Planned], rows: u64) -> Result<u64> {
+    let schema = schema_text(columns, rows)?;
+    let table = ENTRY.saturating_mul(columns.len() as u64);
+    Ok(HEADER.saturating_add(schema.len() as u64).saturating_add(table))
+}
+
+/// The header, the schema and the column table.
+pub(super) fn write(columns: &[Planned], blocks: &[Placed], rows: u64) -> Result<Vec<u8>> {
+    let too_long = || Error::refused("the header is too long", "use fewer or shorter names");
+    let schema = schema_text(columns, rows)?;
+    let size = header_len(columns, rows)?.saturating_sub(BEFORE_SIZE);
+    let mut out = Vec::new();
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&[VERSION, LITTLE_ENDIAN]);
+    out.extend_from_slice(&u32::try_from(size).map_err(|_| too_long())?.to_le_bytes());
+    let schema_len = u32::try_from(schema.len()).map_err(|_| too_long())?;
+    out.extend_from_slice(&schema_len.to_le_bytes());
+    out.extend_from_slice(&schema);
+    for (column, block) in columns.iter().zip(blocks) {
+        for number in [block.offset, block.stored, block.raw] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.push(u8::from(has_nulls(column)));
+    }
+    Ok(out)
+}
+
+fn schema_text(columns: &[Planned], rows: u64) -> Result<Vec<u8>> {
+    let text = schema::write(columns, rows, has_nulls)?;
+    if text.len() <= SCHEMA_MOST {
+        return Ok(text);
+    }
+    let why =
+        format!("the schema takes {} bytes, and known readers stop at {SCHEMA_MOST}", text.len());
+    Err(Error::refused(why, "use fewer or shorter column names"))
+}

@@ -1,0 +1,66 @@
+//! COLF: a JSON schema, nulls, and one zlib block per column, little-endian.
+//!
+//! The byte-level truth is `docs/specs/colf.md`; section numbers in comments
+//! (§2.1) refer to it, and F-numbers to its section 4. A file looks like this:
+//!
+//! ```text
+//! "COLF" │ version u8 │ endianness u8 │ header size u32 │ schema length u32 │ schema JSON
+//! per column: offset u64 │ stored u64 │ raw u64 │ has nulls u8
+//! per column: zlib( type u8 │ has nulls u8 │ [bitmap, 1 = null] │ values )
+//! text values: rows × start u32 │ all bytes
+//! ```
+//!
+//! Reading takes three steps, one file each: `layout` turns bytes into a checked
+//! description of where things are, `schema` reads the JSON, `decode` fills
+//! arrays. `encode` is the way back, and the only code that writes COLF bytes.
+
+use std::sync::Arc;
+
+use super::columnfile::{self, File};
+use super::{Abilities, Format, FormatId, Reader, Sniff};
+use crate::deviation::Deviations;
+use crate::error::Result;
+use crate::options::{ReadOptions, WriteOptions};
+use crate::sink::Sink;
+use crate::source::ByteSource;
+use crate::table::Table;
+
+mod decode;
+mod encode;
+mod layout;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+/// The format COLF.
+#[derive(Clone, Copy, Debug)]
+pub struct Colf;
+
+impl Format for Colf {
+    fn id(&self) -> FormatId {
+        FormatId::Colf
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["colf"]
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { nulls: true, int64: false }
+    }
+
+    fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {
+        layout::sniff(source)
+    }
+
+    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        let deviations = Deviations::new(options.strict);
+        let layout = layout::parse(source.as_ref(), options, &deviations)
+            .map_err(|err| err.in_format(FormatId::Colf))?;
+        Ok(Box::new(File::<Colf>::new(source, options, layout, deviations)))
+    }
+
+    fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
+        columnfile::write::<Self>(table, sink, options)
+    }
+}

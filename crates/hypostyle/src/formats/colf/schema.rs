@@ -1,0 +1,122 @@
+//! COLF's schema: JSON text in the header, and type codes in the blocks.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, Result};
+use crate::formats::Kind;
+use crate::formats::columnfile::Planned;
+
+const INT32: u8 = 1;
+const FLOAT64: u8 = 2;
+const UTF8: u8 = 3;
+
+/// The largest whole number up to which a float counts exactly.
+const EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
+
+/// The schema as the JSON text gives it.
+#[derive(Debug)]
+pub(super) struct Schema {
+    pub(super) rows: u64,
+    /// The row count was spelled as a float, such as `3.0` (F8).
+    pub(super) rows_as_float: bool,
+    pub(super) columns: Vec<Column>,
+}
+
+/// One column of the schema.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) nullable: bool,
+}
+
+/// Parses the JSON text; unknown keys, white space and any order will do (F9).
+///
+/// The parser refuses nesting deeper than 128, so hostile text cannot exhaust
+/// the stack.
+pub(super) fn parse(text: &[u8]) -> Result<Schema> {
+    let object: Map<String, Value> = serde_json::from_slice(text)
+        .map_err(|err| Error::malformed("schema", format!("is not a JSON object: {err}")))?;
+    let (rows, rows_as_float) = rows(object.get("num_rows"))?;
+    let Some(Value::Array(columns)) = object.get("columns") else {
+        return Err(Error::malformed("schema", "has no array `columns`"));
+    };
+    let columns = columns
+        .iter()
+        .enumerate()
+        .map(|(index, value)| column(value).map_err(|err| err.in_column(index, "")))
+        .collect::<Result<_>>()?;
+    Ok(Schema { rows, rows_as_float, columns })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the arm has checked that the float is a whole number in range"
+)]
+fn rows(value: Option<&Value>) -> Result<(u64, bool)> {
+    let Some(Value::Number(number)) = value else {
+        return Err(Error::malformed("num_rows", "is missing or not a number"));
+    };
+    match (number.as_u64(), number.as_f64()) {
+        (Some(rows), _) => Ok((rows, false)),
+        (None, Some(rows)) if rows.fract() == 0.0 && (0.0..=EXACT_FLOAT).contains(&rows) => {
+            Ok((rows as u64, true))
+        }
+        _ => Err(Error::malformed("num_rows", format!("{number} is not a row count"))),
+    }
+}
+
+fn column(value: &Value) -> Result<Column> {
+    let text = |key: &'static str| match value.get(key) {
+        Some(Value::String(text)) => Ok(text),
+        _ => Err(Error::malformed("schema", format!("a column has no text `{key}`"))),
+    };
+    let name = text("name")?.clone();
+    let kind = match text("type")?.as_str() {
+        "int32" => Kind::Int32,
+        "float64" => Kind::Float64,
+        "utf8" => Kind::Text,
+        other => {
+            let why = format!("`{other}` is not int32, float64 or utf8");
+            return Err(Error::malformed("column type", why));
+        }
+    };
+    // A hint and no more: what a block says about its nulls counts (F3).
+    let nullable = value.get("nullable").and_then(Value::as_bool).unwrap_or(true);
+    Ok(Column { name, kind, nullable })
+}
+
+/// The JSON text for these columns, compact.
+pub(super) fn write(
+    columns: &[Planned],
+    rows: u64,
+    has_nulls: impl Fn(&Planned) -> bool,
+) -> Result<Vec<u8>> {
+    let list = columns.iter().map(|column| {
+        let name = type_name(column.kind).unwrap_or_default();
+        json!({ "name": column.name, "type": name, "nullable": has_nulls(column) })
+    });
+    let schema = json!({ "num_rows": rows, "columns": list.collect::<Vec<_>>() });
+    serde_json::to_vec(&schema)
+        .map_err(|err| Error::invalid_argument(format!("the schema cannot be written: {err}")))
+}
+
+/// The code of a kind in a block, if COLF has it (F18).
+pub(super) fn code(kind: Kind) -> Option<u8> {
+    match kind {
+        Kind::Int32 => Some(INT32),
+        Kind::Float64 => Some(FLOAT64),
+        Kind::Text => Some(UTF8),
+        Kind::Int64 => None,
+    }
+}
+
+fn type_name(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Int32 => Some("int32"),
+        Kind::Float64 => Some("float64"),
+        Kind::Text => Some("utf8"),
+        Kind::Int64 => None,
+    }
+}

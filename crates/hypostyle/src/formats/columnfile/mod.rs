@@ -1,0 +1,201 @@
+//! What COLM, COLF and CLMN share: one zlib block for each column.
+//!
+//! The three differ in headers, byte order and the inside of a block. Here is
+//! the rest: which bytes are read for which columns, in parallel and within the
+//! limits ([`File`]), and how blocks are made and put behind a header that is
+//! filled in last ([`write`]). A format plugs in through [`Dialect`].
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_buffer::MutableBuffer;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use super::FormatId;
+use crate::deviation::Deviations;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::options::{TextPolicy, WriteOptions};
+use crate::table::ColumnFacts;
+
+mod file;
+mod layout;
+pub(super) mod pieces;
+pub(super) mod text;
+mod write;
+
+pub(super) use file::File;
+pub(super) use layout::{Entry, Layout, Plot, TableReader};
+pub(super) use write::write;
+
+/// The types that columns of the three formats have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// 32-bit signed integers.
+    Int32,
+    /// 64-bit signed integers.
+    Int64,
+    /// 64-bit floating point.
+    Float64,
+    /// UTF-8 text.
+    Text,
+}
+
+impl Kind {
+    /// Bytes of a value, where they are the same for all.
+    pub fn width(self) -> Option<u64> {
+        match self {
+            Self::Int32 => Some(4),
+            Self::Int64 | Self::Float64 => Some(8),
+            Self::Text => None,
+        }
+    }
+
+    /// The Arrow type that a block of `raw` bytes is read as.
+    ///
+    /// Text beyond what 32-bit offsets can count gets 64-bit ones.
+    pub fn data_type(self, raw: u64) -> DataType {
+        match self {
+            Self::Int32 => DataType::Int32,
+            Self::Int64 => DataType::Int64,
+            Self::Float64 => DataType::Float64,
+            Self::Text if i32::try_from(raw).is_ok() => DataType::Utf8,
+            Self::Text => DataType::LargeUtf8,
+        }
+    }
+
+    /// The kind that holds an Arrow type without change, if one does.
+    pub fn of(data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Int32 => Some(Self::Int32),
+            DataType::Int64 => Some(Self::Int64),
+            DataType::Float64 => Some(Self::Float64),
+            DataType::Utf8 | DataType::LargeUtf8 => Some(Self::Text),
+            _ => None,
+        }
+    }
+}
+
+/// One of the three formats, as far as it differs from the others.
+pub(super) trait Dialect: std::fmt::Debug + Send + Sync + 'static {
+    /// The identity.
+    const ID: FormatId;
+
+    /// The numbers under which shared deviations are reported.
+    const CODES: Codes;
+
+    /// Whether fields are nullable.
+    const NULLS: bool;
+
+    /// Bytes to leave free before a block's content, so that its values end up
+    /// aligned and need not be copied.
+    fn headroom(_plot: &Plot, _rows: usize) -> usize {
+        0
+    }
+
+    /// Turns the content of a block into an array of `rows` values.
+    fn decode(content: Content, plot: &Plot, rows: usize, cx: &Context<'_>) -> Result<ArrayRef>;
+
+    /// The array for a block of zero bytes, if the format knows such a thing.
+    fn decode_absent(plot: &Plot, rows: usize, cx: &Context<'_>) -> Result<ArrayRef>;
+
+    /// Refuses what the format cannot hold.
+    fn check(columns: &[Planned], rows: u64, options: &WriteOptions) -> Result<()>;
+
+    /// Bytes before the first block.
+    fn header_len(columns: &[Planned], rows: u64) -> Result<u64>;
+
+    /// The header, once every block is in place.
+    fn header(columns: &[Planned], blocks: &[Placed], rows: u64) -> Result<Vec<u8>>;
+
+    /// Appends the uncompressed content of a column.
+    fn encode(column: &Planned, pieces: &[ArrayRef], out: &mut Vec<u8>) -> Result<()>;
+
+    /// Whether zero rows are written as no block at all.
+    const ABSENT_WHEN_EMPTY: bool;
+}
+
+/// Numbers of the deviations that every dialect can show.
+#[derive(Debug)]
+pub(super) struct Codes {
+    /// Two blocks overlap.
+    pub(super) overlap: &'static str,
+    /// A block does not follow the one before it in the schema.
+    pub(super) order: Option<&'static str>,
+    /// Unused bytes before or between blocks.
+    pub(super) gap: Option<&'static str>,
+    /// Bytes after the last block.
+    pub(super) trailing: &'static str,
+    /// Bytes after the zlib stream of a block.
+    pub(super) after_stream: &'static str,
+    /// Two columns with one name, or a column without.
+    pub(super) names: &'static str,
+    /// Text that had to be repaired.
+    pub(super) text: &'static str,
+}
+
+/// What a dialect may need while it decodes.
+pub(super) struct Context<'a> {
+    pub(super) deviations: &'a Deviations,
+    pub(super) text: TextPolicy,
+    pub(super) codes: &'static Codes,
+    pub(super) limits: &'a Limits,
+    pub(super) file_size: u64,
+}
+
+/// The content of a block, with the headroom that the dialect asked for.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) buffer: MutableBuffer,
+    pub(super) headroom: usize,
+}
+
+/// A column that is about to be written.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) facts: ColumnFacts,
+    pub(super) options: WriteOptions,
+}
+
+impl Planned {
+    /// Bytes of all values without nulls, prefixes or offsets.
+    pub(super) fn value_bytes(&self) -> u64 {
+        self.kind.width().map_or(self.facts.text_bytes, |w| w.saturating_mul(self.facts.rows))
+    }
+}
+
+/// Where a block was put.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placed {
+    pub(super) offset: u64,
+    pub(super) stored: u64,
+    pub(super) raw: u64,
+}
+
+/// The Arrow schema of a layout.
+pub(super) fn schema<D: Dialect>(layout: &Layout) -> SchemaRef {
+    let field = |plot: &Plot| Field::new(&plot.name, plot.kind.data_type(plot.raw), D::NULLS);
+    Arc::new(Schema::new(layout.plots.iter().map(field).collect::<Vec<_>>()))
+}
+
+/// Refuses a table in which two columns have one name, after `same_as`.
+pub(super) fn refuse_duplicates(
+    columns: &[Planned],
+    same_as: impl Fn(&str) -> &str,
+    way_out: &'static str,
+) -> Result<()> {
+    let mut seen = std::collections::HashMap::new();
+    for (index, column) in columns.iter().enumerate() {
+        if let Some(first) = seen.insert(same_as(&column.name), index) {
+            let first: usize = first;
+            return Err(Error::refused(
+                format!("has the same name as column {}", first.saturating_add(1)),
+                way_out,
+            )
+            .in_column(index, &column.name));
+        }
+    }
+    Ok(())
+}

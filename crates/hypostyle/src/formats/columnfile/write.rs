@@ -1,0 +1,91 @@
+//! Writing: blocks made in parallel, in schema order, and the header last.
+
+use super::{Dialect, Kind, Placed, Planned};
+use crate::compress::zlib;
+use crate::error::{Error, Result};
+use crate::options::{WriteOptions, resolve_threads};
+use crate::parallel;
+use crate::sink::Sink;
+use crate::table::Table;
+
+/// Writes a whole table in one dialect.
+pub(in crate::formats) fn write<D: Dialect>(
+    table: &dyn Table,
+    sink: &mut dyn Sink,
+    options: &WriteOptions,
+) -> Result<()> {
+    write_blocks::<D>(table, sink, options).map_err(|err| err.in_format(D::ID))
+}
+
+fn write_blocks<D: Dialect>(
+    table: &dyn Table,
+    sink: &mut dyn Sink,
+    options: &WriteOptions,
+) -> Result<()> {
+    if options.level > WriteOptions::MAX_LEVEL {
+        let (level, most) = (options.level, WriteOptions::MAX_LEVEL);
+        return Err(Error::invalid_argument(format!("level {level} is over {most}")));
+    }
+    let columns = plan(table, options)?;
+    if columns.is_empty() {
+        return Err(Error::refused("the table has no columns", "give it at least one"));
+    }
+    let rows = table.rows();
+    D::check(&columns, rows, options)?;
+    let header_len = D::header_len(&columns, rows)?;
+
+    let reserve = usize::try_from(header_len)
+        .map_err(|_| Error::refused("the header is too long", "use fewer or shorter names"))?;
+    sink.write_all(&vec![0; reserve])?;
+    let mut blocks = Vec::with_capacity(columns.len());
+    let mut offset = header_len;
+    let make = |index: usize| match columns.get(index) {
+        Some(column) => {
+            block::<D>(table, index, column).map_err(|err| err.in_column(index, &column.name))
+        }
+        None => Err(Error::invalid_argument("no such column")),
+    };
+    parallel::in_order(columns.len(), resolve_threads(options.threads), make, |_, made| {
+        let (block, raw) = made;
+        sink.write_all(&block)?;
+        let stored = block.len() as u64;
+        blocks.push(Placed { offset, stored, raw });
+        offset = offset.saturating_add(stored);
+        Ok(())
+    })?;
+    let header = D::header(&columns, &blocks, rows)?;
+    sink.patch(0, &header)?;
+    sink.flush()?;
+    Ok(())
+}
+
+/// What is known of each column before anything is written.
+fn plan(table: &dyn Table, options: &WriteOptions) -> Result<Vec<Planned>> {
+    let schema = table.schema();
+    let mut columns = Vec::with_capacity(schema.fields().len());
+    for (index, field) in schema.fields().iter().enumerate() {
+        let kind = Kind::of(field.data_type()).ok_or_else(|| {
+            Error::refused(
+                format!("columns of type {} do not exist here", field.data_type()),
+                "cast it to int32, int64, float64 or text first",
+            )
+            .in_column(index, field.name())
+        })?;
+        let facts = table.facts(index).map_err(|err| err.in_column(index, field.name()))?;
+        if facts.rows != table.rows() {
+            let why = format!("has {} rows where the table has {}", facts.rows, table.rows());
+            return Err(Error::invalid_argument(why).in_column(index, field.name()));
+        }
+        columns.push(Planned { name: field.name().clone(), kind, facts, options: options.clone() });
+    }
+    Ok(columns)
+}
+
+fn block<D: Dialect>(table: &dyn Table, index: usize, column: &Planned) -> Result<(Vec<u8>, u64)> {
+    if column.facts.rows == 0 && D::ABSENT_WHEN_EMPTY {
+        return Ok((Vec::new(), 0));
+    }
+    let mut raw = Vec::new();
+    D::encode(column, &table.column(index)?, &mut raw)?;
+    Ok((zlib::shrink(&raw, column.options.level)?, raw.len() as u64))
+}

@@ -1,0 +1,197 @@
+//! Every format, behind one pair of traits and one list.
+//!
+//! [`ALL`] is that list: the command, tests, fuzzers and benchmarks loop over
+//! it, and a new format is a folder beside this file and a line there.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use crate::deviation::Deviation;
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::sink::Sink;
+use crate::source::ByteSource;
+use crate::table::Table;
+
+pub mod clmn;
+pub mod colf;
+pub mod colm;
+mod columnfile;
+mod writer;
+
+pub use columnfile::Kind;
+pub use writer::Writer;
+
+/// Every format this crate knows, in the order in which detection tries them.
+pub static ALL: &[&dyn Format] = &[&colm::Colm, &colf::Colf, &clmn::Clmn];
+
+/// Which format: the identity used in errors, options and extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum FormatId {
+    /// COLM, little-endian, `.colfile`.
+    Colm,
+    /// COLF, little-endian with a JSON schema and nulls, `.colf`.
+    Colf,
+    /// CLMN, big-endian with 64-bit integers, `.clmn`.
+    Clmn,
+}
+
+impl FormatId {
+    /// The name in lower case, as users type it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Colm => "colm",
+            Self::Colf => "colf",
+            Self::Clmn => "clmn",
+        }
+    }
+}
+
+impl fmt::Display for FormatId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One file format: a stateless pair of doors, in and out.
+pub trait Format: fmt::Debug + Sync {
+    /// The identity.
+    fn id(&self) -> FormatId;
+
+    /// File extensions, without the dot; the first one is for new files.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// What a table may hold if it is to be written in this format.
+    fn abilities(&self) -> Abilities;
+
+    /// Whether a file is in this format, judged by its content alone.
+    ///
+    /// Reads only bytes that would belong to the header if it were. An error
+    /// means that the source failed, never that the bytes are wrong.
+    fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff>;
+
+    /// Checks the layout of a file, and decodes no column.
+    ///
+    /// Any input is allowed here. This and the [`Reader`] that it returns may
+    /// fail, but do not panic, and spend memory in proportion to the size of
+    /// the source and to the limits, never to a number the file merely claims.
+    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>>;
+
+    /// Writes a whole table.
+    ///
+    /// What the format cannot hold is refused before a byte is written. Equal
+    /// tables and options give equal bytes, on every platform and any number
+    /// of threads.
+    fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()>;
+}
+
+/// What a format can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Abilities {
+    /// Rows without a value.
+    pub nulls: bool,
+    /// Integers of 64 bits; 32 always fit.
+    pub int64: bool,
+}
+
+/// What [`Format::sniff`] made of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sniff {
+    /// It is this format.
+    Yes,
+    /// It has nothing to do with this format.
+    No,
+    /// It looks like this format at first, and is not; a sentence says why.
+    Lookalike(String),
+}
+
+/// An open file.
+pub trait Reader: fmt::Debug + Send + Sync {
+    /// The format.
+    fn format(&self) -> FormatId;
+
+    /// The schema of every batch this file yields.
+    fn schema(&self) -> SchemaRef;
+
+    /// The number of rows.
+    fn rows(&self) -> u64;
+
+    /// The number of chunks: the units a file can be decoded in.
+    fn chunks(&self) -> usize;
+
+    /// Decodes the given columns of one chunk, in the order given.
+    ///
+    /// Reads the blocks of those columns and nothing else. No columns give a
+    /// batch of no columns and [`Reader::rows`] rows.
+    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch>;
+
+    /// The byte map: every part of the file in order of offset.
+    fn sections(&self) -> Vec<Section>;
+
+    /// Where the file departs from its spec, as far as it was read.
+    fn deviations(&self) -> Vec<Deviation>;
+}
+
+/// A part of a file, for people who want to see where the bytes go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// What it is, in the words of the spec.
+    pub what: &'static str,
+    /// The column that it belongs to.
+    pub column: Option<usize>,
+    /// Where it starts.
+    pub offset: u64,
+    /// Bytes in the file.
+    pub stored: u64,
+    /// Bytes once expanded, if it is compressed.
+    pub raw: Option<u64>,
+}
+
+/// The format with this name.
+pub fn by_name(name: &str) -> Option<&'static dyn Format> {
+    ALL.iter().copied().find(|format| format.id().name().eq_ignore_ascii_case(name))
+}
+
+/// The format that files with this extension are in, by convention.
+pub fn by_extension(extension: &str) -> Option<&'static dyn Format> {
+    let is_it = |known: &&str| known.eq_ignore_ascii_case(extension);
+    ALL.iter().copied().find(|format| format.extensions().iter().any(|known| is_it(known)))
+}
+
+/// Finds the format of a file by its content.
+///
+/// `None` means that the bytes have nothing to do with any format here, so that
+/// a caller may try others, such as text.
+///
+/// # Errors
+///
+/// [`ErrorKind::UnknownFormat`] for a file that only looks like one of ours, as
+/// several unrelated formats share the same magic; the message says what it is
+/// not, and why.
+pub fn detect(source: &dyn ByteSource) -> Result<Option<&'static dyn Format>> {
+    let mut lookalike = None;
+    for &format in ALL {
+        match format.sniff(source)? {
+            Sniff::Yes => return Ok(Some(format)),
+            Sniff::No => {}
+            Sniff::Lookalike(why) => lookalike = lookalike.or(Some((format.id(), why))),
+        }
+    }
+    match lookalike {
+        Some((id, why)) => Err(Error::new(ErrorKind::UnknownFormat(why.into())).in_format(id)),
+        None => Ok(None),
+    }
+}
+
+/// Opens a file in whatever format its content shows.
+pub fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    match detect(source.as_ref())? {
+        Some(format) => format.open(source, options),
+        None => Err(ErrorKind::UnknownFormat("is in no format known here".into()).into()),
+    }
+}
