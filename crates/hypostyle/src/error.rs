@@ -170,6 +170,15 @@ impl Error {
         self
     }
 
+    /// Puts the error in this row, counted from 0, whatever an inner layer said.
+    ///
+    /// For layers that know where the piece they handed on begins.
+    #[must_use]
+    pub fn at_row(mut self, row: u64) -> Self {
+        self.0.row = Some(row);
+        self
+    }
+
     /// Adds the byte offset, unless an inner layer did.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {

@@ -1,6 +1,6 @@
-//! Work on many columns at once, with results in order.
+//! Work on many threads, with results in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -9,72 +9,133 @@ use crate::error::Result;
 /// Runs `work` for `0..count` on `threads` threads, and hands the results to
 /// `each` in order, on the calling thread.
 ///
-/// At most twice as many results as threads are waiting at any time, so a slow
-/// `each` bounds the memory. The first error in order ends it.
+/// The first error in order ends it. See [`stream`] for what bounds the memory.
 pub(crate) fn in_order<T: Send>(
     count: usize,
     threads: usize,
     work: impl Fn(usize) -> Result<T> + Sync,
     mut each: impl FnMut(usize, T) -> Result<()>,
 ) -> Result<()> {
-    let threads = threads.min(count);
+    let mut jobs = 0..count;
+    let mut done = 0;
+    stream(
+        threads.min(count),
+        || Ok(jobs.next()),
+        work,
+        |result| {
+            done += 1;
+            each(done - 1, result)
+        },
+    )
+}
+
+/// Runs `work` on what `next` yields, on `threads` threads, and hands the results
+/// to `each` in order.
+///
+/// `next` and `each` run on the calling thread. At most twice as many jobs as
+/// threads are under way or waiting for `each` at any time, so a slow `each`
+/// bounds the memory. The first error in order ends it.
+pub(crate) fn stream<J: Send, T: Send>(
+    threads: usize,
+    mut next: impl FnMut() -> Result<Option<J>>,
+    work: impl Fn(J) -> Result<T> + Sync,
+    mut each: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
     if threads <= 1 {
-        return (0..count).try_for_each(|index| each(index, work(index)?));
+        while let Some(job) = next()? {
+            each(work(job)?)?;
+        }
+        return Ok(());
     }
-    let queue = Queue::new(count, threads * 2);
+    let window = threads * 2;
+    let queue = Queue::default();
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 let _stopper = StopOnPanic(&queue);
-                while let Some(index) = queue.claim() {
-                    queue.deliver(index, work(index));
+                while let Some((index, job)) = queue.claim() {
+                    queue.deliver(index, work(job));
                 }
             });
         }
         let _stopper = StopAlways(&queue);
-        (0..count).try_for_each(|index| match queue.take(index) {
-            Some(result) => each(index, result?),
-            // A worker panicked; leaving the scope carries the panic on.
-            None => Ok(()),
-        })
+        let (mut made, mut taken) = (0, 0);
+        let mut more = true;
+        loop {
+            if more && made - taken < window {
+                match next()? {
+                    Some(job) => {
+                        queue.offer(made, job);
+                        made += 1;
+                    }
+                    None => more = false,
+                }
+            }
+            if taken == made && !more {
+                return Ok(());
+            }
+            let patient = !more || made - taken == window;
+            match queue.take(taken, patient) {
+                Taken::Ready(result) => {
+                    taken += 1;
+                    each(result?)?;
+                }
+                Taken::NotYet => {}
+                // A worker panicked; leaving the scope carries the panic on.
+                Taken::Never => return Ok(()),
+            }
+        }
     })
 }
 
-struct Queue<T> {
-    count: usize,
-    window: usize,
-    state: Mutex<State<T>>,
+struct Queue<J, T> {
+    state: Mutex<State<J, T>>,
     changed: Condvar,
 }
 
-struct State<T> {
-    claimed: usize,
-    taken: usize,
-    stopped: bool,
+struct State<J, T> {
+    jobs: VecDeque<(usize, J)>,
     ready: BTreeMap<usize, Result<T>>,
+    stopped: bool,
 }
 
-impl<T> Queue<T> {
-    fn new(count: usize, window: usize) -> Self {
-        let state = State { claimed: 0, taken: 0, stopped: false, ready: BTreeMap::new() };
-        Self { count, window, state: Mutex::new(state), changed: Condvar::new() }
-    }
+enum Taken<T> {
+    Ready(Result<T>),
+    NotYet,
+    Never,
+}
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+impl<J, T> Default for Queue<J, T> {
+    fn default() -> Self {
+        let state = State { jobs: VecDeque::new(), ready: BTreeMap::new(), stopped: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+}
+
+impl<J, T> Queue<J, T> {
+    fn lock(&self) -> MutexGuard<'_, State<J, T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn claim(&self) -> Option<usize> {
+    fn wait<'a>(&self, state: MutexGuard<'a, State<J, T>>) -> MutexGuard<'a, State<J, T>> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn offer(&self, index: usize, job: J) {
+        self.lock().jobs.push_back((index, job));
+        self.changed.notify_all();
+    }
+
+    fn claim(&self) -> Option<(usize, J)> {
         let mut state = self.lock();
         loop {
-            if state.stopped || state.claimed == self.count {
+            if state.stopped {
                 return None;
             }
-            if state.claimed < state.taken + self.window {
-                state.claimed += 1;
-                return Some(state.claimed - 1);
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wait(state);
         }
     }
 
@@ -83,18 +144,19 @@ impl<T> Queue<T> {
         self.changed.notify_all();
     }
 
-    fn take(&self, index: usize) -> Option<Result<T>> {
+    fn take(&self, index: usize, patient: bool) -> Taken<T> {
         let mut state = self.lock();
         loop {
             if let Some(result) = state.ready.remove(&index) {
-                state.taken = index + 1;
-                self.changed.notify_all();
-                return Some(result);
+                return Taken::Ready(result);
             }
             if state.stopped {
-                return None;
+                return Taken::Never;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            if !patient {
+                return Taken::NotYet;
+            }
+            state = self.wait(state);
         }
     }
 
@@ -104,9 +166,9 @@ impl<T> Queue<T> {
     }
 }
 
-struct StopOnPanic<'a, T>(&'a Queue<T>);
+struct StopOnPanic<'a, J, T>(&'a Queue<J, T>);
 
-impl<T> Drop for StopOnPanic<'_, T> {
+impl<J, T> Drop for StopOnPanic<'_, J, T> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.stop();
@@ -114,9 +176,9 @@ impl<T> Drop for StopOnPanic<'_, T> {
     }
 }
 
-struct StopAlways<'a, T>(&'a Queue<T>);
+struct StopAlways<'a, J, T>(&'a Queue<J, T>);
 
-impl<T> Drop for StopAlways<'_, T> {
+impl<J, T> Drop for StopAlways<'_, J, T> {
     fn drop(&mut self) {
         self.0.stop();
     }
@@ -133,7 +195,16 @@ mod tests {
     fn results_come_in_order_on_any_number_of_threads() {
         for threads in [1, 2, 5, 64] {
             let mut seen = Vec::new();
-            in_order(200, threads, |i| Ok(i * i), |i, x| Ok(seen.push((i, x)))).unwrap();
+            in_order(
+                200,
+                threads,
+                |i| Ok(i * i),
+                |i, x| {
+                    seen.push((i, x));
+                    Ok(())
+                },
+            )
+            .unwrap();
             assert!(seen.iter().copied().eq((0..200).map(|i| (i, i * i))), "{threads}");
         }
     }

@@ -15,6 +15,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, GenericStringArray, OffsetSizeTrait, PrimitiveArray,
+    new_null_array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
@@ -136,6 +137,17 @@ impl Stage {
         Ok(())
     }
 
+    /// Adds a column that is null in all rows so far.
+    pub fn add_column(&mut self) {
+        let mut column = Column::default();
+        for &rows in &self.piece_rows {
+            let nulls = new_null_array(&DataType::Utf8, rows);
+            column.facts.add(&nulls);
+            column.pieces.push(Piece::Here(nulls));
+        }
+        self.columns.push(column);
+    }
+
     /// The number of rows so far.
     pub fn rows(&self) -> u64 {
         self.piece_rows.iter().map(|&rows| rows as u64).sum()
@@ -159,6 +171,16 @@ impl Stage {
     /// What one column holds.
     pub fn facts(&self, column: usize) -> ColumnFacts {
         self.columns.get(column).map(|column| column.facts.clone()).unwrap_or_default()
+    }
+
+    /// Whether every piece of a column has this type.
+    pub fn is_all(&self, column: usize, data_type: &DataType) -> bool {
+        self.columns.get(column).is_some_and(|column| {
+            column.pieces.iter().all(|piece| match piece {
+                Piece::Here(array) => array.data_type() == data_type,
+                Piece::Away { shape, .. } => &shape.data_type == data_type,
+            })
+        })
     }
 
     /// All pieces of one column, in row order.

@@ -1,0 +1,60 @@
+//! CSV and TSV (RFC 4180, and what people write in its name).
+//!
+//! [`import`] reads a table in one pass: `split` finds the cells of a few
+//! megabytes at a time, other threads type them, and the pieces are staged.
+//! [`Writer`] is the way back.
+
+mod import;
+mod split;
+mod write;
+
+pub use import::{Progress, import};
+pub use write::Writer;
+
+/// The syntax of a CSV file.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CsvOptions {
+    /// The byte between cells: `,` unless told otherwise.
+    pub delimiter: u8,
+    /// Whether the first row holds names.
+    pub header: bool,
+    /// What to do with rows of another length than the first.
+    pub ragged: Ragged,
+    /// How bytes become characters.
+    pub encoding: Encoding,
+}
+
+impl CsvOptions {
+    /// Cells between `delimiter`, which is any byte that is no quote, line end or
+    /// part of a longer character.
+    pub fn new(delimiter: u8) -> Self {
+        Self { delimiter, header: true, ragged: Ragged::Refuse, encoding: Encoding::Utf8 }
+    }
+}
+
+impl Default for CsvOptions {
+    fn default() -> Self {
+        Self::new(b',')
+    }
+}
+
+/// What to do with rows that have more or fewer cells than the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ragged {
+    /// An error that names the row.
+    #[default]
+    Refuse,
+    /// Fill short rows with empty cells; long rows stay an error.
+    Pad,
+}
+
+/// How the bytes of a text file become characters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8, with or without a byte order mark.
+    #[default]
+    Utf8,
+    /// ISO 8859-1: every byte is the character of that number.
+    Latin1,
+}

@@ -1,0 +1,289 @@
+//! Finds the cells of whole rows in a buffer of text.
+//!
+//! A row ends with LF, CRLF or CR outside quotes. A quote counts only at the
+//! start of a cell; inside quotes, two quotes are one. What follows a closing
+//! quote before the next delimiter belongs to the cell, as most readers have it.
+
+use memchr::{memchr, memchr3};
+
+use crate::error::{Error, Result};
+
+/// A cell: where its bytes are, and whether it was quoted.
+///
+/// Eight bytes, since there are as many of these as cells in a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cell {
+    start: u32,
+    len_and_flags: u32,
+}
+
+const SIDE: u32 = 1 << 31;
+const QUOTED: u32 = 1 << 30;
+const LEN: u32 = QUOTED - 1;
+
+impl Cell {
+    /// The cell that a short row lacks.
+    pub(super) const MISSING: Self = Self { start: 0, len_and_flags: 0 };
+
+    fn try_new(start: usize, len: usize, flags: u32) -> Result<Self> {
+        let too_long = || Error::malformed("cell", "is longer than 1 GiB");
+        let len = u32::try_from(len).ok().filter(|&len| len <= LEN).ok_or_else(too_long)?;
+        let start = u32::try_from(start).map_err(|_| too_long())?;
+        Ok(Self { start, len_and_flags: len | flags })
+    }
+
+    /// Whether the cell stood in quotes.
+    pub(super) fn quoted(self) -> bool {
+        self.len_and_flags & QUOTED != 0
+    }
+
+    /// The content, without quotes.
+    pub(super) fn bytes(self, rows: &Rows) -> &[u8] {
+        let home = if self.len_and_flags & SIDE == 0 { &rows.text } else { &rows.side };
+        let start = self.start as usize;
+        home.get(start..start + (self.len_and_flags & LEN) as usize).unwrap_or_default()
+    }
+}
+
+/// Whole rows, all of the same width.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// The text itself.
+    pub(super) text: Vec<u8>,
+    /// The content of cells that is not a slice of the text, such as `a""b`.
+    pub(super) side: Vec<u8>,
+    /// All cells, row by row.
+    pub(super) cells: Vec<Cell>,
+    /// Cells in a row.
+    pub(super) width: usize,
+    /// The number of the first row, from 0, headers not counted.
+    pub(super) first_row: u64,
+}
+
+impl Rows {
+    /// The number of rows.
+    pub(super) fn count(&self) -> usize {
+        self.cells.len().checked_div(self.width).unwrap_or(0)
+    }
+}
+
+/// One row as it was found: its cells are the last `cells` of the list.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// How many cells.
+    pub(super) cells: usize,
+    /// Where the next row starts.
+    pub(super) next: usize,
+}
+
+/// What came of looking for a row.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// A row.
+    Row(Found),
+    /// The text ends inside the row, and more may come.
+    Partial,
+    /// There is nothing left.
+    End,
+}
+
+/// Splits rows at a delimiter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Splitter {
+    delimiter: u8,
+}
+
+impl Splitter {
+    pub(super) fn new(delimiter: u8) -> Self {
+        Self { delimiter }
+    }
+
+    /// Finds the row at `start` and adds its cells to `rows`.
+    ///
+    /// `last` says that no more text will come. On [`Outcome::Partial`], cells
+    /// and side text are as they were.
+    pub(super) fn row(self, rows: &mut Rows, start: usize, last: bool) -> Result<Outcome> {
+        let Rows { text, side, cells, .. } = rows;
+        let (cells_before, side_before) = (cells.len(), side.len());
+        if start >= text.len() {
+            return Ok(if last { Outcome::End } else { Outcome::Partial });
+        }
+        let mut at = start;
+        loop {
+            let rest = text.get(at..).unwrap_or_default();
+            let end = if rest.first() == Some(&b'"') {
+                match self.quoted(rest, side)? {
+                    Some((cell, used)) => {
+                        cells.push(cell.placed(at)?);
+                        Some(used)
+                    }
+                    None => None,
+                }
+            } else {
+                let found = memchr3(self.delimiter, b'\n', b'\r', rest);
+                let len = found.or(last.then_some(rest.len()));
+                if let Some(len) = len {
+                    cells.push(Cell::try_new(at, len, 0)?);
+                }
+                len
+            };
+            let Some(used) = end else {
+                if last {
+                    // Only an open quote can get here.
+                    return Err(Error::malformed("quoted cell", "is never closed"));
+                }
+                break;
+            };
+            at += used;
+            match text.get(at) {
+                Some(&byte) if byte == self.delimiter => at += 1,
+                Some(b'\n') => return Ok(found(cells.len() - cells_before, at + 1)),
+                Some(b'\r') => match text.get(at + 1) {
+                    Some(b'\n') => return Ok(found(cells.len() - cells_before, at + 2)),
+                    Some(_) => return Ok(found(cells.len() - cells_before, at + 1)),
+                    None if last => return Ok(found(cells.len() - cells_before, at + 1)),
+                    // An LF may be the first byte of what is to come.
+                    None => break,
+                },
+                Some(_) => return Err(Error::malformed("cell", "ends nowhere")),
+                None if last => return Ok(found(cells.len() - cells_before, at)),
+                None => break,
+            }
+        }
+        cells.truncate(cells_before);
+        side.truncate(side_before);
+        Ok(Outcome::Partial)
+    }
+
+    /// Reads a cell that starts with a quote; `None` if its end is not there yet.
+    fn quoted(self, rest: &[u8], side: &mut Vec<u8>) -> Result<Option<(Loose, usize)>> {
+        let mut at = 1;
+        let mut doubled = false;
+        loop {
+            let Some(quote) = memchr(b'"', rest.get(at..).unwrap_or_default()) else {
+                return Ok(None);
+            };
+            at += quote;
+            match rest.get(at + 1) {
+                Some(b'"') => {
+                    doubled = true;
+                    at += 2;
+                }
+                // At the very end of the text, another quote may follow; the
+                // caller sees no line end and asks again with more, or is done.
+                _ => break,
+            }
+        }
+        let after = rest.get(at + 1..).unwrap_or_default();
+        let tail = memchr3(self.delimiter, b'\n', b'\r', after).unwrap_or(after.len());
+        let used = at + 1 + tail;
+        let inside = rest.get(1..at).unwrap_or_default();
+        if !doubled && tail == 0 {
+            return Ok(Some((Loose::InText { start: 1, len: inside.len() }, used)));
+        }
+        let start = side.len();
+        undouble(inside, side);
+        side.extend_from_slice(after.get(..tail).unwrap_or_default());
+        Ok(Some((Loose::InSide { start, len: side.len() - start }, used)))
+    }
+}
+
+fn found(cells: usize, next: usize) -> Outcome {
+    Outcome::Row(Found { cells, next })
+}
+
+/// A quoted cell before its place in the whole text is known.
+#[derive(Debug)]
+enum Loose {
+    InText { start: usize, len: usize },
+    InSide { start: usize, len: usize },
+}
+
+impl Loose {
+    fn placed(self, at: usize) -> Result<Cell> {
+        match self {
+            Self::InText { start, len } => Cell::try_new(at + start, len, QUOTED),
+            Self::InSide { start, len } => Cell::try_new(start, len, QUOTED | SIDE),
+        }
+    }
+}
+
+/// Appends text with each pair of quotes as one.
+fn undouble(mut text: &[u8], out: &mut Vec<u8>) {
+    while let Some(quote) = memchr(b'"', text) {
+        let (head, tail) = text.split_at_checked(quote + 1).unwrap_or((text, &[]));
+        out.extend_from_slice(head);
+        text = tail.strip_prefix(b"\"").unwrap_or(tail);
+    }
+    out.extend_from_slice(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<Vec<String>> {
+        let mut rows = Rows { text: text.as_bytes().to_vec(), ..Rows::default() };
+        let (mut start, mut out) = (0, Vec::new());
+        while let Outcome::Row(row) = Splitter::new(b',').row(&mut rows, start, true).unwrap() {
+            start = row.next;
+            let first = rows.cells.len() - row.cells;
+            let cells = rows.cells[first..].iter();
+            out.push(cells.map(|c| String::from_utf8(c.bytes(&rows).to_vec()).unwrap()).collect());
+        }
+        out
+    }
+
+    #[test]
+    fn rows_end_with_any_line_end_and_quotes_protect() {
+        assert_eq!(split("a,b\n1,2\r\n3,4\r5,6"), [["a", "b"], ["1", "2"], ["3", "4"], ["5", "6"]]);
+        assert_eq!(split("\"a,\"\"b\"\"\n\",\"\"\n"), [["a,\"b\"\n", ""]]);
+        assert_eq!(split("a\"b,\"c\"d,\"e\"\"\"\n"), [["a\"b", "cd", "e\""]]);
+        assert_eq!(split(",\n"), [["", ""]]);
+        assert_eq!(split("x"), [["x"]]);
+        assert_eq!(split("x,"), [["x", ""]]);
+        assert_eq!(split("\n\n"), [[""], [""]]);
+        assert!(split("").is_empty());
+    }
+
+    #[test]
+    fn an_open_quote_is_an_error_at_the_end_and_only_there() {
+        let mut rows = Rows { text: b"a,\"b\nc".to_vec(), ..Rows::default() };
+        let splitter = Splitter::new(b',');
+        assert!(matches!(splitter.row(&mut rows, 0, false).unwrap(), Outcome::Partial));
+        assert!(rows.cells.is_empty());
+        assert!(splitter.row(&mut rows, 0, true).is_err());
+    }
+
+    /// However the text is cut, a row is either found whole or asked for again.
+    #[test]
+    fn every_cut_gives_the_same_rows() {
+        let text = "a,\"b\"\"c\"\r\n\"\",\"x\ny\"\r\n\"q\"z,\r1,2\n";
+        let whole = split(text);
+        for cut in 0..=text.len() {
+            let mut rows = Rows { text: text.as_bytes()[..cut].to_vec(), ..Rows::default() };
+            let (mut start, mut found) = (0, Vec::new());
+            let mut full = false;
+            loop {
+                match Splitter::new(b',').row(&mut rows, start, full).unwrap() {
+                    Outcome::Row(row) => {
+                        start = row.next;
+                        let first = rows.cells.len() - row.cells;
+                        found.push(
+                            rows.cells[first..]
+                                .iter()
+                                .map(|c| String::from_utf8(c.bytes(&rows).to_vec()).unwrap())
+                                .collect::<Vec<_>>(),
+                        );
+                    }
+                    Outcome::Partial => {
+                        rows.text = text.as_bytes().to_vec();
+                        full = true;
+                    }
+                    Outcome::End => break,
+                }
+            }
+            assert_eq!(found, whole, "cut at {cut}");
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! The type of a column of text, judged by all of its cells.
+//!
+//! Cells come in pieces of many rows. Each piece is kept in the narrowest type
+//! that gives back every one of its cells unchanged; when the last piece has
+//! come, the column gets the type that all pieces share, and pieces of another
+//! type are turned into it. Since typed pieces print to the very cells that they
+//! were read from, a column that turns out to be text in its last row loses
+//! nothing, and the text need be read only once.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use super::number::{self, Liberal};
+use crate::bridge::cast::{cast, text_without_nulls};
+use crate::error::{Error, Result};
+use crate::formats::Abilities;
+use crate::stage::Stage;
+use crate::table::{ColumnFacts, Table};
+
+/// How text is turned into typed columns.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ImportOptions {
+    /// When a column becomes a number.
+    pub infer: Infer,
+    /// Columns whose type is given, by name.
+    pub types: Vec<(String, CellType)>,
+    /// Cells that mean null, besides the empty one, where the target has nulls.
+    pub null_words: Vec<String>,
+    /// What the target can hold.
+    pub abilities: Abilities,
+    /// Threads that parse cells; `None` takes one per core.
+    pub threads: Option<NonZeroUsize>,
+}
+
+impl ImportOptions {
+    /// Exact inference for a target of these abilities.
+    pub fn new(abilities: Abilities) -> Self {
+        Self {
+            infer: Infer::Exact,
+            types: Vec::new(),
+            null_words: Vec::new(),
+            abilities,
+            threads: None,
+        }
+    }
+}
+
+/// When a column of text becomes a column of numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Infer {
+    /// If every cell would be printed back exactly as it is.
+    #[default]
+    Exact,
+    /// If every cell can be read as a number.
+    Numeric,
+    /// Never.
+    Text,
+}
+
+/// A type that a user can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellType {
+    /// 32-bit signed integers.
+    Int32,
+    /// 64-bit signed integers.
+    Int64,
+    /// 64-bit floating point.
+    Float64,
+    /// Text.
+    Text,
+}
+
+impl CellType {
+    /// The type by a name that users type.
+    pub fn by_name(name: &str) -> Option<Self> {
+        match name.to_ascii_lowercase().as_str() {
+            "int32" | "int" | "i32" => Some(Self::Int32),
+            "int64" | "long" | "i64" => Some(Self::Int64),
+            "float64" | "float" | "double" | "f64" => Some(Self::Float64),
+            "text" | "string" | "utf8" | "str" => Some(Self::Text),
+            _ => None,
+        }
+    }
+
+    /// The Arrow type.
+    pub fn data_type(self) -> DataType {
+        match self {
+            Self::Int32 => DataType::Int32,
+            Self::Int64 => DataType::Int64,
+            Self::Float64 => DataType::Float64,
+            Self::Text => DataType::Utf8,
+        }
+    }
+}
+
+/// What is known of a column while its cells come in.
+#[derive(Debug)]
+pub(super) struct Judge {
+    infer: Infer,
+    asked: Option<CellType>,
+    /// Some piece is text for good, so the others need not be tried.
+    settled: AtomicBool,
+}
+
+/// A piece of a column, and what else its cells could be.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) array: ArrayRef,
+    pub(super) traits: Traits,
+}
+
+impl Judged {
+    /// A piece of no rows.
+    pub(super) fn empty() -> Result<Self> {
+        texts(std::iter::empty())
+    }
+}
+
+/// What all cells of a piece, or of a column, have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Traits {
+    /// Kept as integers.
+    ints: bool,
+    /// Kept as floats.
+    floats: bool,
+    /// Kept as text, with at least one cell that is not empty.
+    texts: bool,
+    /// Kept as truth values.
+    bools: bool,
+    /// Every cell reads as an integer, if liberally; and their range.
+    liberal_ints: bool,
+    range: (i64, i64),
+    /// Every cell reads as a number that a float holds, if liberally.
+    liberal_floats: bool,
+    /// Some row has no cell.
+    gaps: bool,
+}
+
+impl Traits {
+    /// Of no cells at all.
+    pub(super) const NONE: Self = Self {
+        ints: false,
+        floats: false,
+        texts: false,
+        bools: false,
+        liberal_ints: true,
+        range: (i64::MAX, i64::MIN),
+        liberal_floats: true,
+        gaps: false,
+    };
+
+    /// Of rows that have no cell, if `gaps`, and of no rows otherwise.
+    pub(super) fn none(gaps: bool) -> Self {
+        Self { gaps, ..Self::NONE }
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.ints |= other.ints;
+        self.floats |= other.floats;
+        self.texts |= other.texts;
+        self.bools |= other.bools;
+        self.liberal_ints &= other.liberal_ints;
+        self.range = (self.range.0.min(other.range.0), self.range.1.max(other.range.1));
+        self.liberal_floats &= other.liberal_floats;
+        self.gaps |= other.gaps;
+    }
+
+    pub(super) fn with_ints(range: (i64, i64), gaps: bool) -> Self {
+        let most = 1 << 53;
+        let liberal_floats = range.0 >= -most && range.1 <= most;
+        Self { ints: true, range, liberal_floats, gaps, ..Self::NONE }
+    }
+
+    pub(super) fn with_floats(gaps: bool) -> Self {
+        Self { floats: true, liberal_ints: false, gaps, ..Self::NONE }
+    }
+
+    pub(super) fn with_bools(gaps: bool) -> Self {
+        Self { bools: true, liberal_ints: false, liberal_floats: false, gaps, ..Self::NONE }
+    }
+
+    pub(super) fn with_texts(gaps: bool) -> Self {
+        Self { texts: true, liberal_ints: false, liberal_floats: false, gaps, ..Self::NONE }
+    }
+
+    /// The type of a column with these traits.
+    pub(super) fn settle(&self, infer: Infer, abilities: Abilities) -> DataType {
+        if self.gaps && !abilities.nulls {
+            return DataType::Utf8;
+        }
+        let narrow = i32::try_from(self.range.0).is_ok() && i32::try_from(self.range.1).is_ok();
+        let no_cells = !(self.ints || self.floats || self.texts || self.bools);
+        let (ints, floats) = match infer {
+            Infer::Text => (false, false),
+            Infer::Exact => (
+                self.ints && !self.floats && !self.texts && !self.bools,
+                self.floats && !self.ints && !self.texts && !self.bools,
+            ),
+            Infer::Numeric => (self.liberal_ints, self.liberal_floats),
+        };
+        match (ints, floats) {
+            _ if no_cells => DataType::Utf8,
+            (true, _) if narrow => DataType::Int32,
+            (true, _) if abilities.int64 => DataType::Int64,
+            (_, true) => DataType::Float64,
+            _ if self.bools && !(self.ints || self.floats || self.texts) => DataType::Boolean,
+            _ => DataType::Utf8,
+        }
+    }
+}
+
+impl Judge {
+    /// A judge for each named column.
+    pub(super) fn panel(names: &[String], options: &ImportOptions) -> Result<Vec<Self>> {
+        for (name, _) in &options.types {
+            if !names.contains(name) {
+                return Err(Error::invalid_argument(format!("there is no column `{name}`")));
+            }
+        }
+        let asked = |name: &String| options.types.iter().find(|(typed, _)| typed == name);
+        Ok(names
+            .iter()
+            .map(|name| {
+                let asked = asked(name).map(|(_, asked)| *asked);
+                let settled = options.infer == Infer::Text || asked == Some(CellType::Text);
+                Self { infer: options.infer, asked, settled: AtomicBool::new(settled) }
+            })
+            .collect())
+    }
+
+    /// The type that was asked for.
+    pub(super) fn asked(&self) -> Option<CellType> {
+        self.asked
+    }
+
+    /// Keeps the cells of some rows, `None` for a row without one.
+    ///
+    /// Every cell is UTF-8.
+    pub(super) fn keep<'a>(
+        &self,
+        cells: impl ExactSizeIterator<Item = Option<&'a [u8]>> + Clone,
+    ) -> Result<Judged> {
+        match self.asked {
+            Some(asked) if asked != CellType::Text => {
+                let text = texts(cells)?;
+                let array = cast(&text.array, &asked.data_type())?;
+                return Ok(Judged { array, traits: text.traits });
+            }
+            _ => {}
+        }
+        if self.settled.load(Ordering::Relaxed) {
+            return texts(cells);
+        }
+        let first = cells.clone().flatten().find(|cell| !cell.is_empty());
+        let exact = match first {
+            None => None,
+            Some(cell) if number::exact_int(cell).is_some() => ints(cells.clone()),
+            Some(cell) if number::exact_float(cell).is_some() => floats(cells.clone()),
+            Some(_) => None,
+        };
+        if let Some(judged) = exact {
+            return Ok(judged);
+        }
+        let mut judged = texts(cells.clone())?;
+        if self.infer == Infer::Numeric {
+            like_numbers(cells, &mut judged.traits);
+        }
+        // A column that has text in one place is text everywhere.
+        let numeric = judged.traits.liberal_floats || judged.traits.liberal_ints;
+        if judged.traits.texts && !numeric {
+            self.settled.store(true, Ordering::Relaxed);
+        }
+        Ok(judged)
+    }
+}
+
+/// Keeps the cells as integers, if each would be printed back the same.
+fn ints<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Judged> {
+    let mut values = Vec::with_capacity(cells.len());
+    let mut nulls = NullBufferBuilder::new(cells.len());
+    let (mut least, mut most) = (i64::MAX, i64::MIN);
+    for cell in cells {
+        // An empty cell prints as nothing, and so does null.
+        match cell.filter(|cell| !cell.is_empty()) {
+            None => {
+                nulls.append_null();
+                values.push(0);
+            }
+            Some(cell) => {
+                let value = number::exact_int(cell)?;
+                (least, most) = (least.min(value), most.max(value));
+                nulls.append_non_null();
+                values.push(value);
+            }
+        }
+    }
+    let nulls = nulls.finish();
+    let traits = Traits::with_ints((least, most), nulls.is_some());
+    let narrow: Option<Vec<i32>> = match (i32::try_from(least), i32::try_from(most)) {
+        (Ok(_), Ok(_)) => values.iter().map(|&value| i32::try_from(value).ok()).collect(),
+        _ => None,
+    };
+    let array: ArrayRef = match narrow {
+        Some(narrow) => Arc::new(Int32Array::new(narrow.into(), nulls)),
+        None => Arc::new(Int64Array::new(values.into(), nulls)),
+    };
+    Some(Judged { array, traits })
+}
+
+/// Keeps the cells as floats, if each would be printed back the same.
+fn floats<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Judged> {
+    let mut values = Vec::with_capacity(cells.len());
+    let mut nulls = NullBufferBuilder::new(cells.len());
+    for cell in cells {
+        match cell.filter(|cell| !cell.is_empty()) {
+            None => {
+                nulls.append_null();
+                values.push(0.0);
+            }
+            Some(cell) => {
+                values.push(number::exact_float(cell)?);
+                nulls.append_non_null();
+            }
+        }
+    }
+    let nulls = nulls.finish();
+    let traits = Traits::with_floats(nulls.is_some());
+    Some(Judged { array: Arc::new(Float64Array::new(values.into(), nulls)), traits })
+}
+
+/// Keeps the cells as they are.
+pub(super) fn texts<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Result<Judged> {
+    let mut offsets = Vec::with_capacity(cells.len() + 1);
+    offsets.push(0_i32);
+    let mut bytes = Vec::new();
+    let mut nulls = NullBufferBuilder::new(cells.len());
+    let mut empty = false;
+    for cell in cells {
+        match cell {
+            None => nulls.append_null(),
+            Some(cell) => {
+                bytes.extend_from_slice(cell);
+                nulls.append_non_null();
+                empty |= cell.is_empty();
+            }
+        }
+        let end = i32::try_from(bytes.len());
+        offsets.push(end.map_err(|_| Error::malformed("cells", "take more than 2 GiB at once"))?);
+    }
+    bytes.shrink_to_fit();
+    let nulls = nulls.finish();
+    // An empty cell holds no number, so it is a gap to a column of numbers.
+    let gaps = empty || nulls.is_some();
+    let traits = match bytes.len() {
+        0 => Traits::none(gaps),
+        _ => Traits::with_texts(gaps),
+    };
+    let array = StringArray::try_new(OffsetBuffer::new(offsets.into()), bytes.into(), nulls)?;
+    Ok(Judged { array: Arc::new(array), traits })
+}
+
+/// Notes whether cells that are kept as text read as numbers all the same.
+fn like_numbers<'a>(cells: impl Iterator<Item = Option<&'a [u8]>>, traits: &mut Traits) {
+    let mut like = Traits { gaps: traits.gaps, texts: traits.texts, ..Traits::NONE };
+    for cell in cells.flatten().filter(|cell| !cell.is_empty()) {
+        match number::liberal(cell) {
+            None => {
+                (like.liberal_ints, like.liberal_floats) = (false, false);
+                break;
+            }
+            Some(Liberal::Float(_)) => like.liberal_ints = false,
+            Some(int @ Liberal::Int(value)) => {
+                like.range = (like.range.0.min(value), like.range.1.max(value));
+                like.liberal_floats &= int.to_float().is_some();
+            }
+        }
+    }
+    *traits = like;
+}
+
+/// A table that was read from text, every column in its final type.
+#[derive(Debug)]
+pub struct Imported {
+    schema: SchemaRef,
+    stage: Stage,
+    /// Rows without a cell are empty texts, since the target has no nulls.
+    gaps_are_empty: bool,
+}
+
+impl Imported {
+    /// Settles the type of every column.
+    pub(super) fn new(
+        names: Vec<String>,
+        columns: &[(Traits, Option<CellType>)],
+        stage: Stage,
+        options: &ImportOptions,
+    ) -> Self {
+        let abilities = options.abilities;
+        let fields = names.into_iter().zip(columns).map(|(name, (traits, asked))| {
+            let data_type = match asked {
+                Some(asked) => asked.data_type(),
+                None => traits.settle(options.infer, abilities),
+            };
+            Field::new(name, data_type, abilities.nulls)
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        Self { schema, stage, gaps_are_empty: !abilities.nulls }
+    }
+
+    /// The number of batches.
+    pub fn batches(&self) -> usize {
+        self.stage.pieces()
+    }
+
+    /// One batch: all columns of the rows that were read together.
+    pub fn batch(&self, index: usize) -> Result<RecordBatch> {
+        let columns = (0..self.schema.fields().len())
+            .map(|column| self.piece(column, self.stage.piece(column, index)?))
+            .collect::<Result<Vec<_>>>()?;
+        let options = arrow_array::RecordBatchOptions::new()
+            .with_row_count(Some(self.stage.piece_rows(index)));
+        Ok(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?)
+    }
+
+    fn data_type(&self, column: usize) -> Result<&DataType> {
+        let field = self.schema.fields().get(column);
+        let no_such = || Error::invalid_argument(format!("there is no column {column}"));
+        Ok(field.ok_or_else(no_such)?.data_type())
+    }
+
+    fn piece(&self, column: usize, piece: ArrayRef) -> Result<ArrayRef> {
+        match self.data_type(column)? {
+            DataType::Utf8 if self.gaps_are_empty => text_without_nulls(&piece, ""),
+            other => cast(&piece, other),
+        }
+    }
+}
+
+impl Table for Imported {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn rows(&self) -> u64 {
+        self.stage.rows()
+    }
+
+    fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
+        let pieces = (0..self.stage.pieces()).map(|piece| self.stage.piece(index, piece));
+        pieces.map(|piece| self.piece(index, piece?)).collect()
+    }
+
+    fn facts(&self, index: usize) -> Result<ColumnFacts> {
+        let data_type = self.data_type(index)?;
+        let facts = self.stage.facts(index);
+        let as_staged = self.stage.is_all(index, data_type)
+            && (facts.nulls == 0 || !self.gaps_are_empty || data_type != &DataType::Utf8);
+        if as_staged { Ok(facts) } else { Ok(ColumnFacts::of(&self.column(index)?)) }
+    }
+}
