@@ -53,11 +53,8 @@ fn cargo(words: &[&str], variables: &[(&str, &str)]) -> bool {
     let _ = writeln!(io::stderr(), "\n$ cargo {}", words.join(" "));
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    let status = Command::new(cargo)
-        .args(words)
-        .envs(variables.iter().copied())
-        .current_dir(root)
-        .status();
+    let status =
+        Command::new(cargo).args(words).envs(variables.iter().copied()).current_dir(root).status();
     match status {
         Ok(status) => status.success(),
         Err(err) => {

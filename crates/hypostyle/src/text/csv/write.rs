@@ -16,8 +16,8 @@ use crate::text::number;
 /// Writes batches as text, one row a line.
 ///
 /// Cells are quoted only where they must be: if they hold the delimiter, a
-/// quote or a line end, if an empty text must be told from null, and if an
-/// unquoted cell would be taken for the word that means null.
+/// quote or a line end, if they would be taken for null in a column that can
+/// have nulls, and if an empty cell alone would make a blank line.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -59,7 +59,12 @@ impl<W: Write> Writer<W> {
 
     /// Writes the rows of a batch.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let columns = batch.columns().iter().map(Column::new).collect::<Result<Vec<_>>>()?;
+        let schema = batch.schema();
+        let alone = batch.num_columns() == 1;
+        let columns = schema.fields().iter().zip(batch.columns());
+        let columns = columns
+            .map(|(field, array)| Column::new(array, field.is_nullable(), alone))
+            .collect::<Result<Vec<_>>>()?;
         for row in 0..batch.num_rows() {
             for (index, column) in columns.iter().enumerate() {
                 if index > 0 {
@@ -91,9 +96,10 @@ impl<W: Write> Writer<W> {
             Column::Float64(array) if array.is_valid(row) => {
                 number::put_float(array.value(row), &mut self.buffer);
             }
-            Column::Text(array) if array.is_valid(row) => {
+            Column::Text { array, nullable, alone } if array.is_valid(row) => {
                 let text = array.value(row).as_bytes();
-                self.text(text, text == self.null_word);
+                let like_null = *nullable && text == self.null_word;
+                self.text(text, like_null || (*alone && text.is_empty()));
             }
             _ => self.buffer.extend_from_slice(&self.null_word),
         }
@@ -129,16 +135,19 @@ enum Column {
     Int32(Int32Array),
     Int64(Int64Array),
     Float64(Float64Array),
-    Text(StringArray),
+    Text { array: StringArray, nullable: bool, alone: bool },
 }
 
 impl Column {
-    fn new(array: &ArrayRef) -> Result<Self> {
+    fn new(array: &ArrayRef, nullable: bool, alone: bool) -> Result<Self> {
         Ok(match array.data_type() {
             DataType::Int32 => Self::Int32(array.as_primitive::<Int32Type>().clone()),
             DataType::Int64 => Self::Int64(array.as_primitive::<Int64Type>().clone()),
             DataType::Float64 => Self::Float64(array.as_primitive::<Float64Type>().clone()),
-            _ => Self::Text(cast(array, &DataType::Utf8)?.as_string::<i32>().clone()),
+            _ => {
+                let array = cast(array, &DataType::Utf8)?.as_string::<i32>().clone();
+                Self::Text { array, nullable, alone }
+            }
         })
     }
 }
