@@ -1,6 +1,6 @@
 //! The command as a user meets it: output, exit codes, files left behind.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test may panic")]
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 #![expect(clippy::panic, reason = "a failed test may panic")]
 
 mod convert;
