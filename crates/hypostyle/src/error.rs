@@ -21,6 +21,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     format: Option<FormatId>,
+    stream: Option<String>,
     column: Option<ColumnRef>,
     row: Option<u64>,
     offset: Option<u64>,
@@ -98,7 +99,14 @@ pub enum ErrorKind {
 impl Error {
     /// An error of this kind, with no place yet.
     pub fn new(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, format: None, column: None, row: None, offset: None }))
+        Self(Box::new(Inner {
+            kind,
+            format: None,
+            stream: None,
+            column: None,
+            row: None,
+            offset: None,
+        }))
     }
 
     /// A field of the input holds what the spec forbids.
@@ -134,6 +142,13 @@ impl Error {
         self.0.format
     }
 
+    /// The stream inside the file, where the format has such a thing.
+    ///
+    /// [`Error::offset`] then counts from the start of the expanded stream.
+    pub fn stream(&self) -> Option<&str> {
+        self.0.stream.as_deref()
+    }
+
     /// The column concerned, where known.
     pub fn column(&self) -> Option<&ColumnRef> {
         self.0.column.as_ref()
@@ -153,6 +168,13 @@ impl Error {
     #[must_use]
     pub fn in_format(mut self, format: FormatId) -> Self {
         self.0.format.get_or_insert(format);
+        self
+    }
+
+    /// Adds the stream, unless an inner layer did.
+    #[must_use]
+    pub fn in_stream(mut self, name: &str) -> Self {
+        self.0.stream.get_or_insert_with(|| name.to_owned());
         self
     }
 
@@ -189,9 +211,12 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { kind, format, column, row, offset } = &*self.0;
+        let Inner { kind, format, stream, column, row, offset } = &*self.0;
         if let Some(format) = format {
             write!(f, "{format}: ")?;
+        }
+        if let Some(stream) = stream {
+            write!(f, "stream `{}`: ", clipped(stream))?;
         }
         if let Some(ColumnRef { index, name }) = column {
             // People count columns and rows from 1; the API counts from 0.

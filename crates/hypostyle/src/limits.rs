@@ -14,6 +14,10 @@ pub struct Limits {
     pub read_bytes: u64,
     /// Most bytes of header: column table or schema text. Default 256 MiB.
     pub header_bytes: u64,
+    /// Most bytes that an archive may unpack to. Default 64 GiB.
+    ///
+    /// Unpacking streams, so this bounds time and disk, not memory.
+    pub output_bytes: u64,
 }
 
 impl Limits {
@@ -36,6 +40,13 @@ impl Limits {
         self
     }
 
+    /// Sets [`Limits::output_bytes`].
+    #[must_use]
+    pub fn with_output_bytes(mut self, bytes: u64) -> Self {
+        self.output_bytes = bytes;
+        self
+    }
+
     /// Sets [`Limits::header_bytes`].
     #[must_use]
     pub fn with_header_bytes(mut self, bytes: u64) -> Self {
@@ -46,6 +57,11 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { block_bytes: 4 << 30, read_bytes: 8 << 30, header_bytes: 256 << 20 }
+        Self {
+            block_bytes: 4 << 30,
+            read_bytes: 8 << 30,
+            header_bytes: 256 << 20,
+            output_bytes: 64 << 30,
+        }
     }
 }

@@ -4,4 +4,12 @@
 //! limits, or over what the algorithm can reach, is refused before memory is
 //! taken; a block that becomes anything else than it claims is an error.
 
+pub mod xz;
 pub mod zlib;
+pub mod zstd;
+
+/// How much memory to take at once for a block that claims to become `claimed`
+/// bytes: what compressed bytes usually expand to. The rest is taken as it comes.
+fn earned(stored: usize, claimed: usize) -> usize {
+    claimed.min(stored.saturating_mul(64).max(1 << 16))
+}

@@ -16,6 +16,7 @@ use crate::sink::Sink;
 use crate::source::ByteSource;
 use crate::table::Table;
 
+pub mod at1;
 pub mod clmn;
 pub mod colf;
 pub mod colm;
@@ -38,6 +39,8 @@ pub enum FormatId {
     Colf,
     /// CLMN, big-endian with 64-bit integers, `.clmn`.
     Clmn,
+    /// AT-1, archives of text files, `.at1`.
+    At1,
 }
 
 impl FormatId {
@@ -47,6 +50,7 @@ impl FormatId {
             Self::Colm => "colm",
             Self::Colf => "colf",
             Self::Clmn => "clmn",
+            Self::At1 => "at1",
         }
     }
 }

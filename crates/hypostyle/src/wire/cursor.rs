@@ -84,6 +84,108 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Takes everything that is left.
+    pub fn rest(&mut self) -> &'a [u8] {
+        let rest = self.rest;
+        self.advance(&[], rest.len());
+        rest
+    }
+
+    /// Whether nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Takes an unsigned LEB128 number of at most 64 bits and 10 bytes (at1 §1.2).
+    #[inline]
+    pub fn uv(&mut self, what: &'static str) -> Result<u64> {
+        // Most numbers in most streams are below 128.
+        if let Some((&byte, tail)) = self.rest.split_first()
+            && byte < 0x80
+        {
+            self.advance(tail, 1);
+            return Ok(u64::from(byte));
+        }
+        let value = self.varint(10, what)?;
+        u64::try_from(value).map_err(|_| self.malformed(what, "a number of more than 64 bits"))
+    }
+
+    /// Takes an unsigned number that counts things in memory.
+    pub fn size(&mut self, what: &'static str) -> Result<usize> {
+        let start = self.clone();
+        let value = self.uv(what)?;
+        usize::try_from(value).map_err(|_| start.malformed(what, "is beyond memory"))
+    }
+
+    /// Takes a count of items that each take at least `min_item_bytes` of what follows.
+    ///
+    /// A count that the remaining bytes cannot back is refused, so the result is
+    /// safe to allocate for.
+    pub fn count(&mut self, min_item_bytes: usize, what: &'static str) -> Result<usize> {
+        let start = self.clone();
+        let count = self.size(what)?;
+        let most = self.rest.len().checked_div(min_item_bytes.max(1)).unwrap_or(0);
+        if count > most {
+            return Err(start.malformed(what, "is more than the bytes that follow can hold"));
+        }
+        Ok(count)
+    }
+
+    /// Takes a zigzag LEB128 number of at most 128 bits and 19 bytes (at1 §5.5).
+    #[inline]
+    pub fn sv(&mut self, what: &'static str) -> Result<i128> {
+        if let Some((&byte, tail)) = self.rest.split_first()
+            && byte < 0x80
+        {
+            self.advance(tail, 1);
+            return Ok(unzigzag(u128::from(byte)));
+        }
+        self.varint(19, what).map(unzigzag)
+    }
+
+    /// Takes a length and that many bytes.
+    pub fn lp(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        let mut peek = self.clone();
+        let len = peek.size(what)?;
+        let bytes = peek.take(len, what)?;
+        *self = peek;
+        Ok(bytes)
+    }
+
+    /// An error at the next byte.
+    pub fn malformed(
+        &self,
+        what: &'static str,
+        why: impl Into<std::borrow::Cow<'static, str>>,
+    ) -> Error {
+        Error::malformed(what, why).at(self.offset)
+    }
+
+    fn varint(&mut self, most: usize, what: &'static str) -> Result<u128> {
+        let mut value = 0_u128;
+        for (at, &byte) in self.rest.iter().take(most).enumerate() {
+            // At most 19 groups of 7 bits, so the shift stays below 133; what it
+            // pushes out of 128 bits must be nothing.
+            let group = u128::from(byte & 0x7F);
+            let shift = u32::try_from(at.saturating_mul(7)).unwrap_or(u32::MAX);
+            let placed = group.checked_shl(shift).unwrap_or(0);
+            if placed.checked_shr(shift) != Some(group) {
+                return Err(self.malformed(what, "a number of more than 128 bits"));
+            }
+            value |= placed;
+            if byte < 0x80 {
+                let used = at.saturating_add(1);
+                let tail = self.rest.get(used..).unwrap_or_default();
+                self.advance(tail, used);
+                return Ok(value);
+            }
+        }
+        if self.rest.len() >= most {
+            return Err(self.malformed(what, "a number that does not end"));
+        }
+        Err(self.truncated(self.rest.len().saturating_add(1), what))
+    }
+
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
         let Some((head, tail)) = self.rest.split_first_chunk::<N>() else {
             return Err(self.truncated(N, what));
@@ -103,6 +205,13 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// The signed number behind a zigzag one: 0, -1, 1, -2, ...
+#[inline]
+fn unzigzag(value: u128) -> i128 {
+    let half = (value >> 1).cast_signed();
+    if value & 1 == 0 { half } else { !half }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +226,43 @@ mod tests {
         assert_eq!(cursor.offset(), 11);
         let err = cursor.u64_be("rows").unwrap_err();
         assert_eq!(err.to_string(), "byte 11: rows needs 8 bytes, 2 left");
+    }
+
+    fn uv(bytes: &[u8]) -> Option<u64> {
+        Cursor::new(bytes, 0).uv("n").ok()
+    }
+
+    #[test]
+    fn varints_end_and_do_not_overflow() {
+        assert_eq!(uv(&[0x7F]), Some(127));
+        assert_eq!(uv(&[0x80, 0x01]), Some(128));
+        assert_eq!(uv(&[0x80, 0x00]), Some(0), "padding is allowed, as the vendor allows it");
+        let max = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01];
+        assert_eq!(uv(&max), Some(u64::MAX));
+        assert_eq!(uv(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02]), None);
+        assert_eq!(uv(&[0x80; 11]), None);
+        assert_eq!(uv(&[0x80]), None);
+        assert_eq!(uv(&[]), None);
+    }
+
+    #[test]
+    fn signed_numbers_reach_128_bits() {
+        let sv = |bytes: &[u8]| Cursor::new(bytes, 0).sv("n").ok();
+        for (bytes, value) in [([0], 0), ([1], -1), ([2], 1), ([3], -2)] {
+            assert_eq!(sv(&bytes), Some(value));
+        }
+        let mut most = vec![0xFF; 18];
+        most.push(0x03);
+        assert_eq!(sv(&most), Some(i128::MIN));
+        *most.last_mut().unwrap() = 0x04;
+        assert_eq!(sv(&most), None);
+    }
+
+    #[test]
+    fn a_count_must_be_backed_by_bytes() {
+        let mut cursor = Cursor::new(&[3, 0, 0, 0], 0);
+        assert!(cursor.clone().count(2, "n").is_err());
+        assert_eq!(cursor.count(1, "n").unwrap(), 3);
     }
 
     #[test]

@@ -1,0 +1,98 @@
+//! zstd frames that declare their size.
+
+use zstd::zstd_safe;
+
+use super::earned;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+
+const WHAT: &str = "zstd frame";
+
+/// Expands one frame, which must declare its content size (at1 §2.5).
+///
+/// Bytes after the frame are ignored.
+///
+/// # Errors
+///
+/// A frame that is damaged, or does not say how long its content is, or says
+/// more than `limits` allow or than it turns out to hold.
+pub fn expand(frame: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+    let size = match zstd_safe::get_frame_content_size(frame) {
+        Ok(Some(size)) => size,
+        Ok(None) => return Err(Error::malformed(WHAT, "does not declare its content size")),
+        Err(_) => return Err(Error::malformed(WHAT, "does not start like one")),
+    };
+    let (what, limit) = (WHAT, limits.block_bytes);
+    if size > limit {
+        return Err(ErrorKind::LimitExceeded { what, asked: size, limit }.into());
+    }
+    let size = usize::try_from(size).map_err(|_| Error::malformed(WHAT, "is beyond memory"))?;
+    let len = zstd_safe::find_frame_compressed_size(frame)
+        .map_err(|code| Error::malformed(WHAT, zstd_safe::get_error_name(code)))?;
+    let frame = frame.get(..len).unwrap_or(frame);
+    let mut context = zstd_safe::DCtx::create();
+    let mut out = Vec::with_capacity(earned(frame.len(), size));
+    let mut input = zstd_safe::InBuffer::around(frame);
+    loop {
+        if out.len() == out.capacity() && out.len() < size {
+            let more = out.len().clamp(1 << 16, size - out.len());
+            out.reserve_exact(more.min(size - out.len()));
+        }
+        let at = out.len();
+        let mut output = zstd_safe::OutBuffer::around_pos(&mut out, at);
+        let left = context
+            .decompress_stream(&mut output, &mut input)
+            .map_err(|code| Error::malformed(WHAT, zstd_safe::get_error_name(code)))?;
+        if left == 0 {
+            break;
+        }
+        let stuck = out.len() == at && input.pos() == frame.len();
+        if stuck || out.len() > size || (out.len() == size && out.capacity() == size && stuck) {
+            return Err(Error::malformed(WHAT, "is cut off"));
+        }
+    }
+    if out.len() != size {
+        let why = format!("holds {} bytes where it declares {size}", out.len());
+        return Err(Error::malformed(WHAT, why));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(raw: &[u8]) -> Vec<u8> {
+        zstd::bulk::compress(raw, 3).unwrap()
+    }
+
+    #[test]
+    fn a_frame_comes_back_whatever_its_size() {
+        for size in [0, 1, 1000, 1 << 17, 3 << 20] {
+            let raw: Vec<u8> = (0..size).map(|i: u32| u8::try_from(i % 251).unwrap()).collect();
+            assert!(expand(&frame(&raw), &Limits::default()).unwrap() == raw, "{size}");
+            let zeros = vec![0; usize::try_from(size).unwrap()];
+            assert!(expand(&frame(&zeros), &Limits::default()).unwrap() == zeros, "{size}");
+        }
+    }
+
+    #[test]
+    fn bytes_after_the_frame_are_ignored_and_a_cut_is_not() {
+        let mut file = frame(b"hello hello hello hello");
+        for cut in 0..file.len() {
+            assert!(expand(&file[..cut], &Limits::default()).is_err(), "{cut}");
+        }
+        file.extend_from_slice(b"more");
+        assert_eq!(expand(&file, &Limits::default()).unwrap(), b"hello hello hello hello");
+    }
+
+    #[test]
+    fn limits_come_before_memory() {
+        let file = frame(&vec![0; 1 << 20]);
+        let small = Limits::default().with_block_bytes(1000);
+        assert!(matches!(
+            expand(&file, &small).unwrap_err().kind(),
+            ErrorKind::LimitExceeded { limit: 1000, .. }
+        ));
+    }
+}

@@ -1,0 +1,179 @@
+//! The door to an archive: open it, look at it, unpack it.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::codecs::{self, Codec, Job};
+use super::container::{Container, Extent, Method};
+use super::output::Output;
+use super::streams::{Packed, PackedSet};
+use crate::deviation::{Deviation, Deviations};
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::FormatId;
+use crate::options::{ReadOptions, resolve_threads};
+use crate::source::{self, ByteSource};
+
+/// An open AT-1 archive.
+#[derive(Debug)]
+pub struct Archive {
+    source: Arc<dyn ByteSource>,
+    options: ReadOptions,
+    container: Container,
+    deviations: Deviations,
+}
+
+/// What came of unpacking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unpacked {
+    /// Bytes of the original.
+    pub bytes: u64,
+    /// Whether the archive carried a hash, which then agreed.
+    pub hash_agreed: bool,
+}
+
+/// A frame of an archive: a whole-file archive has one.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Where its content starts in the file.
+    pub offset: u64,
+    /// Bytes of its content.
+    pub stored: u64,
+    /// Whether it is stored raw, without a codec.
+    pub raw: bool,
+    /// Its streams, in file order; a raw frame has one without a name.
+    pub streams: Vec<StreamInfo>,
+}
+
+/// A stream of a frame.
+#[derive(Clone, Debug)]
+pub struct StreamInfo {
+    /// The name.
+    pub name: String,
+    /// How it is compressed: `xz`, `zstd` or `stored`.
+    pub backend: &'static str,
+    /// Where its bytes start in the file.
+    pub offset: u64,
+    /// Its bytes in the file.
+    pub stored: u64,
+}
+
+impl Archive {
+    /// Checks the container; nothing is expanded.
+    pub fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Self> {
+        let container = Container::parse(source.as_ref()).map_err(located)?;
+        let deviations = Deviations::new(options.strict);
+        Ok(Self { source, options: options.clone(), container, deviations })
+    }
+
+    /// The codec.
+    pub fn codec(&self) -> Codec {
+        self.container.codec
+    }
+
+    /// Lines in a chunk, if the archive is a streaming one.
+    pub fn chunk_lines(&self) -> Option<u64> {
+        self.container.chunk_lines
+    }
+
+    /// The SHA-256 of the original, if the archive carries it.
+    pub fn hash(&self) -> Option<[u8; 32]> {
+        self.container.hash
+    }
+
+    /// Where the archive departs from what every decoder reads, as far as it was read.
+    pub fn deviations(&self) -> Vec<Deviation> {
+        self.deviations.list()
+    }
+
+    /// The frames and their streams.
+    pub fn frames(&self) -> Result<Vec<Frame>> {
+        let mut frames = Vec::new();
+        self.for_each_frame(|extent, body| {
+            let streams = match extent.method {
+                Method::Raw => vec![Packed::raw(body, extent.offset, &self.deviations)?],
+                Method::Structured => {
+                    PackedSet::parse(body, extent.offset, &self.deviations)?.streams
+                }
+            };
+            let info = |packed: &Packed| StreamInfo {
+                name: packed.name.clone(),
+                backend: packed.backend.name(),
+                offset: packed.offset,
+                stored: packed.bytes.len() as u64,
+            };
+            frames.push(Frame {
+                offset: extent.offset,
+                stored: extent.len,
+                raw: extent.method == Method::Raw,
+                streams: streams.iter().map(info).collect(),
+            });
+            Ok(())
+        })?;
+        Ok(frames)
+    }
+
+    /// Writes the original bytes to `out`, and compares the hash at the end.
+    ///
+    /// Bytes are handed on as they are made: an error may come after many of
+    /// them, and then none of them may be believed.
+    ///
+    /// # Errors
+    ///
+    /// Besides damage: a bundle, which is not one file but many.
+    pub fn unpack(&self, out: &mut dyn Write) -> Result<Unpacked> {
+        let hash = self.container.hash;
+        let mut output = Output::new(out, hash.is_some(), &self.options.limits);
+        let threads = resolve_threads(self.options.threads);
+        self.for_each_frame(|extent, body| {
+            let limits = &self.options.limits;
+            match extent.method {
+                Method::Raw => {
+                    let packed = Packed::raw(body, extent.offset, &self.deviations)?;
+                    output.put(&packed.expand(limits, threads)?)
+                }
+                Method::Structured => {
+                    let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
+                    let job = Job { set: &set, limits, threads, deviations: &self.deviations };
+                    codecs::decode(self.container.codec, &job, &mut output)
+                }
+            }
+        })?;
+        let bytes = output.finish(hash.as_ref()).map_err(located)?;
+        Ok(Unpacked { bytes, hash_agreed: hash.is_some() })
+    }
+
+    /// The one stream set of an archive that is not a streaming one.
+    pub(super) fn whole_set(&self) -> Result<PackedSet> {
+        let mut found = None;
+        self.for_each_frame(|extent, body| {
+            found = Some(PackedSet::parse(body, extent.offset, &self.deviations)?);
+            Ok(())
+        })?;
+        found.ok_or_else(|| located(Error::malformed("archive", "has no frame")))
+    }
+
+    /// Calls `each` with every frame and its bytes, one at a time.
+    fn for_each_frame(&self, mut each: impl FnMut(Extent, &Bytes) -> Result<()>) -> Result<()> {
+        let source = self.source.as_ref();
+        let mut next = self.container.first(source).map_err(located)?;
+        while let Some(extent) = next {
+            let (what, asked) = ("frame", extent.len);
+            let limit = self.options.limits.read_bytes;
+            if asked > limit {
+                let kind = ErrorKind::LimitExceeded { what, asked, limit };
+                return Err(located(Error::new(kind).at(extent.offset)));
+            }
+            let body =
+                source::range(source, extent.offset, extent.len, "frame").map_err(located)?;
+            each(extent, &body).map_err(located)?;
+            next = self.container.after(source, extent).map_err(located)?;
+        }
+        Ok(())
+    }
+}
+
+fn located(err: Error) -> Error {
+    err.in_format(FormatId::At1)
+}

@@ -1,0 +1,192 @@
+//! One decoder for each codec, and what the line codecs share (§3).
+
+use std::fmt;
+
+use super::output::Output;
+use super::streams::{PackedSet, Streams};
+use crate::deviation::Deviations;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+mod bundle;
+mod columnar;
+mod dicom;
+mod embed;
+mod json;
+mod jsondoc;
+mod log;
+mod osm;
+mod qcolumnar;
+mod qjson;
+mod qjson2;
+mod ssh;
+mod vcf;
+
+/// How an archive is coded (§2.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Codec {
+    /// Lines of sshd in an auth log.
+    Ssh,
+    /// JSON Lines as a tape.
+    Json,
+    /// OpenStreetMap XML.
+    Osm,
+    /// Lines of any log.
+    Log,
+    /// Delimited text in typed columns.
+    Columnar,
+    /// Variant calls.
+    Vcf,
+    /// One JSON document.
+    JsonDoc,
+    /// Delimited text in row groups.
+    QColumnar,
+    /// JSON Lines of one template in row groups.
+    QJson,
+    /// Medical images.
+    Dicom,
+    /// Arrays of numbers.
+    Embed,
+    /// JSON Lines of several templates in row groups.
+    QJson2,
+    /// Several archives under names.
+    Bundle,
+    /// Any bytes.
+    Raw,
+}
+
+impl Codec {
+    /// Every codec.
+    pub const ALL: [Self; 14] = [
+        Self::Ssh,
+        Self::Json,
+        Self::Osm,
+        Self::Log,
+        Self::Columnar,
+        Self::Vcf,
+        Self::JsonDoc,
+        Self::QColumnar,
+        Self::QJson,
+        Self::Dicom,
+        Self::Embed,
+        Self::QJson2,
+        Self::Bundle,
+        Self::Raw,
+    ];
+
+    /// The byte that stands for the codec.
+    pub fn id(self) -> u8 {
+        match self {
+            Self::Ssh => 0,
+            Self::Json => 1,
+            Self::Osm => 2,
+            Self::Log => 3,
+            Self::Columnar => 4,
+            Self::Vcf => 5,
+            Self::JsonDoc => 6,
+            Self::QColumnar => 7,
+            Self::QJson => 8,
+            Self::Dicom => 9,
+            Self::Embed => 10,
+            Self::QJson2 => 11,
+            Self::Bundle => 12,
+            Self::Raw => 255,
+        }
+    }
+
+    /// The codec that a byte stands for.
+    pub(super) fn from_id(id: u8) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|codec| codec.id() == id);
+        found.ok_or_else(|| Error::unsupported(format!("codec {id}")))
+    }
+
+    /// The name, as users type it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ssh => "ssh",
+            Self::Json => "json",
+            Self::Osm => "osm",
+            Self::Log => "log",
+            Self::Columnar => "columnar",
+            Self::Vcf => "vcf",
+            Self::JsonDoc => "jsondoc",
+            Self::QColumnar => "qcolumnar",
+            Self::QJson => "qjson",
+            Self::Dicom => "dicom",
+            Self::Embed => "embed",
+            Self::QJson2 => "qjson2",
+            Self::Bundle => "bundle",
+            Self::Raw => "raw",
+        }
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One frame to be decoded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job<'a> {
+    pub(super) set: &'a PackedSet,
+    pub(super) limits: &'a Limits,
+    pub(super) threads: usize,
+    pub(super) deviations: &'a Deviations,
+}
+
+impl Job<'_> {
+    /// Expands the streams of these names, and no others.
+    fn streams(&self, names: &[&str]) -> Result<Streams> {
+        self.set.expand(|name| names.contains(&name), self.limits, self.threads)
+    }
+}
+
+/// Decodes one frame.
+pub(super) fn decode(codec: Codec, job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    match codec {
+        Codec::Ssh => ssh::decode(job, out),
+        Codec::Json => json::decode(job, out),
+        Codec::Osm => osm::decode(job, out),
+        Codec::Log => log::decode(job, out),
+        Codec::Columnar => columnar::decode(job, out),
+        Codec::Vcf => vcf::decode(job, out),
+        Codec::JsonDoc => jsondoc::decode(job, out),
+        Codec::QColumnar => qcolumnar::decode(job, out),
+        Codec::QJson => qjson::decode(job, out),
+        Codec::Dicom => dicom::decode(job, out),
+        Codec::Embed => embed::decode(job, out),
+        Codec::QJson2 => qjson2::decode(job, out),
+        Codec::Bundle => Err(Error::unsupported("unpacking a bundle to a single file")),
+        Codec::Raw => Err(Error::malformed("codec", "a raw archive has no streams")),
+    }
+}
+
+/// Puts newlines between lines: before each but the first (§3).
+#[derive(Debug, Default)]
+struct Joiner {
+    started: bool,
+}
+
+impl Joiner {
+    /// Must be called before each line.
+    #[inline]
+    fn next(&mut self, out: &mut Output<'_>) -> Result<()> {
+        if self.started {
+            out.byte(b'\n')?;
+        }
+        self.started = true;
+        Ok(())
+    }
+}
+
+/// Reads a `trailing` byte: whether the text ends with a newline (A14).
+fn trailing(byte: u8, only_one: bool, job: &Job<'_>) -> Result<bool> {
+    if byte > 1 {
+        let message = format!("the flag for the last newline is {byte}");
+        job.deviations.report("A14", 0, message)?;
+    }
+    Ok(if only_one { byte == 1 } else { byte != 0 })
+}

@@ -1,0 +1,24 @@
+//! AT-1: a text file taken apart into streams, and put together byte for byte.
+//!
+//! The byte-level truth is `docs/specs/at1.md`; section numbers in comments
+//! (§2.3) refer to it, and A-numbers to its section 8. An archive looks like this:
+//!
+//! ```text
+//! "AT1" 02 │ codec u8 │ packed stream set                       │ [hash 32, A1 53 36 01]
+//! "AT1" 03 │ codec u8 │ lines uv │ (length uv │ method u8 │ …)* │ [hash 32, A1 53 36 01]
+//! stream set: count uv │ (name lp │ backend u8 │ length uv │ bytes)*
+//! ```
+//!
+//! Reading goes through these files: `container` finds the frames and the
+//! trailer, `streams` the streams of a frame and expands them, `codecs` holds
+//! one decoder for each codec, and `output` takes what they write, hashes it and
+//! stops it at the limit. [`Archive`] is the door to all of it.
+
+mod archive;
+mod codecs;
+mod container;
+mod output;
+mod streams;
+
+pub use archive::{Archive, Frame, StreamInfo, Unpacked};
+pub use codecs::Codec;

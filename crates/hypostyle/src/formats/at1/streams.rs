@@ -1,0 +1,334 @@
+//! The streams of a frame, by name (§2.3), and how they are expanded (§2.5).
+
+#![deny(clippy::arithmetic_side_effects)]
+
+use bytes::Bytes;
+use memchr::memchr;
+
+use super::container::legacy;
+use crate::compress::{xz, zstd};
+use crate::deviation::Deviations;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::parallel;
+use crate::wire::Cursor;
+
+/// Streams that a set may have; the vendor's decoder stops here too.
+const STREAMS: usize = 256;
+
+/// How the bytes of a stream are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backend {
+    Xz,
+    Zstd,
+    Stored,
+}
+
+impl Backend {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Xz => "xz",
+            Self::Zstd => "zstd",
+            Self::Stored => "stored",
+        }
+    }
+}
+
+/// Compressed bytes and where in the file they are.
+#[derive(Clone, Debug)]
+pub(super) struct Packed {
+    pub(super) name: String,
+    pub(super) backend: Backend,
+    pub(super) offset: u64,
+    pub(super) bytes: Bytes,
+}
+
+impl Packed {
+    /// A backend byte and what follows it: the body of a RAW frame.
+    pub(super) fn raw(body: &Bytes, offset: u64, deviations: &Deviations) -> Result<Self> {
+        let name = String::new();
+        if xz::is_xz(body) {
+            legacy(deviations, "A2", offset, "a raw body")?;
+            return Ok(Self { name, backend: Backend::Xz, offset, bytes: body.clone() });
+        }
+        let mut cursor = Cursor::new(body, offset);
+        let backend = backend(cursor.u8("backend")?, body.get(1..), offset, deviations)?;
+        Ok(Self { name, backend, offset: offset.saturating_add(1), bytes: body.slice(1..) })
+    }
+
+    pub(super) fn expand(&self, limits: &Limits, threads: usize) -> Result<Bytes> {
+        let expanded = match self.backend {
+            Backend::Xz => xz::expand(&self.bytes, limits, threads).map(Bytes::from),
+            Backend::Zstd => zstd::expand(&self.bytes, limits).map(Bytes::from),
+            Backend::Stored => {
+                let (asked, limit) = (self.bytes.len() as u64, limits.block_bytes);
+                if asked > limit {
+                    return Err(ErrorKind::LimitExceeded { what: "stream", asked, limit }.into());
+                }
+                Ok(self.bytes.clone())
+            }
+        };
+        expanded.map_err(|err| err.at(self.offset))
+    }
+}
+
+fn backend(byte: u8, payload: Option<&[u8]>, at: u64, deviations: &Deviations) -> Result<Backend> {
+    match byte {
+        0 => Ok(Backend::Xz),
+        1 => Ok(Backend::Zstd),
+        2 => Ok(Backend::Stored),
+        other if payload.is_some_and(xz::is_xz) => {
+            let message = format!("backend {other} is unknown, and holds xz");
+            deviations.report("A22", at, message)?;
+            Ok(Backend::Xz)
+        }
+        other => Err(Error::malformed("backend", format!("{other} is not 0, 1 or 2")).at(at)),
+    }
+}
+
+/// The streams of a frame, still compressed.
+#[derive(Debug)]
+pub(super) struct PackedSet {
+    pub(super) streams: Vec<Packed>,
+}
+
+impl PackedSet {
+    /// Reads the directory of a set that starts at `offset` in the file.
+    pub(super) fn parse(body: &Bytes, offset: u64, deviations: &Deviations) -> Result<Self> {
+        let mut cursor = Cursor::new(body, offset);
+        // A name, a backend and a length take three bytes at least.
+        let count = cursor.count(3, "stream count")?;
+        if count > STREAMS {
+            let (asked, limit) = (count as u64, STREAMS as u64);
+            let kind = ErrorKind::LimitExceeded { what: "stream count", asked, limit };
+            return Err(Error::new(kind).at(offset));
+        }
+        let mut streams: Vec<Packed> = Vec::with_capacity(count);
+        for _ in 0..count {
+            let stream = Self::stream(&mut cursor, body, offset, deviations)?;
+            if streams.iter().any(|known| known.name == stream.name) {
+                let message = format!("a second stream `{}` is ignored", stream.name);
+                deviations.report("A13", stream.offset, message)?;
+            } else {
+                streams.push(stream);
+            }
+        }
+        Ok(Self { streams })
+    }
+
+    fn stream(
+        cursor: &mut Cursor<'_>,
+        body: &Bytes,
+        base: u64,
+        deviations: &Deviations,
+    ) -> Result<Packed> {
+        let name_len = cursor.size("stream name length")?;
+        let name = cursor.text(name_len, "stream name")?.to_owned();
+        let at = cursor.offset();
+        let mut peek = cursor.clone();
+        let first = peek.u8("backend").map_err(|err| err.in_stream(&name))?;
+        // The smallest xz stream has 32 bytes, so a length where the backend
+        // should be starts with 0x20 or more (§2.3).
+        let old = first >= 0x20;
+        if !old {
+            *cursor = peek;
+        }
+        let len = cursor.size("stream length").map_err(|err| err.in_stream(&name))?;
+        let start = cursor.offset();
+        cursor.take(len, "stream").map_err(|err| err.in_stream(&name))?;
+        let from = usize::try_from(start.saturating_sub(base)).unwrap_or(usize::MAX);
+        let bytes = body.slice(from..from.saturating_add(len));
+        let backend = if old {
+            if !xz::is_xz(&bytes) {
+                let why = format!("{first} is not 0, 1 or 2");
+                return Err(Error::malformed("backend", why).at(at).in_stream(&name));
+            }
+            legacy(deviations, "A1", at, "a stream")?;
+            Backend::Xz
+        } else {
+            backend(first, Some(&bytes), at, deviations).map_err(|err| err.in_stream(&name))?
+        };
+        Ok(Packed { name, backend, offset: start, bytes })
+    }
+
+    /// Expands the streams that `wanted` names, in parallel.
+    pub(super) fn expand(
+        &self,
+        wanted: impl Fn(&str) -> bool,
+        limits: &Limits,
+        threads: usize,
+    ) -> Result<Streams> {
+        let chosen: Vec<&Packed> =
+            self.streams.iter().filter(|stream| wanted(&stream.name)).collect();
+        let mut streams = Vec::with_capacity(chosen.len());
+        let mut total = 0_u64;
+        let work = |index: usize| match chosen.get(index) {
+            // Blocks of one stream share the threads that its neighbours leave.
+            Some(packed) => packed
+                .expand(limits, if index == 0 { threads } else { 1 })
+                .map_err(|err| err.in_stream(&packed.name)),
+            None => Err(Error::invalid_argument("no such stream")),
+        };
+        parallel::in_order(chosen.len(), threads, work, |index, bytes| {
+            total = total.saturating_add(bytes.len() as u64);
+            let (what, limit) = ("size of the streams", limits.read_bytes);
+            if total > limit {
+                return Err(ErrorKind::LimitExceeded { what, asked: total, limit }.into());
+            }
+            if let Some(packed) = chosen.get(index) {
+                streams.push((packed.name.clone(), bytes));
+            }
+            Ok(())
+        })?;
+        Ok(Streams { streams })
+    }
+}
+
+/// The streams of a frame, expanded.
+#[derive(Debug)]
+pub(super) struct Streams {
+    streams: Vec<(String, Bytes)>,
+}
+
+impl Streams {
+    /// The content of a stream; one that is absent reads as empty (A13).
+    pub(super) fn bytes(&self, name: &str) -> &[u8] {
+        self.streams.iter().find(|(known, _)| known == name).map_or(&[], |(_, bytes)| bytes)
+    }
+
+    /// The content of a stream, to share.
+    pub(super) fn shared(&self, name: &str) -> Bytes {
+        let found = self.streams.iter().find(|(known, _)| known == name);
+        found.map(|(_, bytes)| bytes.clone()).unwrap_or_default()
+    }
+
+    /// Whether the archive has the stream at all.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.streams.iter().any(|(known, _)| known == name)
+    }
+
+    /// A reader over a stream, whose errors name it.
+    pub(super) fn read<'a>(&'a self, name: &'a str) -> Stream<'a> {
+        Stream::new(name, self.bytes(name))
+    }
+}
+
+/// A [`Cursor`] whose errors name the stream.
+#[derive(Clone, Debug)]
+pub(super) struct Stream<'a> {
+    name: &'a str,
+    cursor: Cursor<'a>,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(name: &'a str, bytes: &'a [u8]) -> Self {
+        Self { name, cursor: Cursor::new(bytes, 0) }
+    }
+
+    #[inline]
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|err| err.in_stream(self.name))
+    }
+
+    #[inline]
+    pub(super) fn uv(&mut self, what: &'static str) -> Result<u64> {
+        let value = self.cursor.uv(what);
+        self.named(value)
+    }
+
+    #[inline]
+    pub(super) fn sv(&mut self, what: &'static str) -> Result<i128> {
+        let value = self.cursor.sv(what);
+        self.named(value)
+    }
+
+    pub(super) fn u8(&mut self, what: &'static str) -> Result<u8> {
+        let value = self.cursor.u8(what);
+        self.named(value)
+    }
+
+    pub(super) fn lp(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        let value = self.cursor.lp(what);
+        self.named(value)
+    }
+
+    pub(super) fn take(&mut self, len: usize, what: &'static str) -> Result<&'a [u8]> {
+        let value = self.cursor.take(len, what);
+        self.named(value)
+    }
+
+    pub(super) fn size(&mut self, what: &'static str) -> Result<usize> {
+        let value = self.cursor.size(what);
+        self.named(value)
+    }
+
+    pub(super) fn count(&mut self, min_item: usize, what: &'static str) -> Result<usize> {
+        let value = self.cursor.count(min_item, what);
+        self.named(value)
+    }
+
+    pub(super) fn rest(&mut self) -> &'a [u8] {
+        self.cursor.rest()
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.cursor.left()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.cursor.is_empty()
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.cursor.offset()
+    }
+
+    /// An error at the next byte of the stream.
+    pub(super) fn malformed(
+        &self,
+        what: &'static str,
+        why: impl Into<std::borrow::Cow<'static, str>>,
+    ) -> Error {
+        self.cursor.malformed(what, why).in_stream(self.name)
+    }
+
+    /// The rest of the stream as a list of lines.
+    pub(super) fn lines(self) -> Lines<'a> {
+        let Self { name, mut cursor } = self;
+        Lines { name, rest: Some(cursor.rest()), at: 0 }
+    }
+}
+
+/// Byte strings joined by newlines (§1.2).
+///
+/// No bytes at all are one empty element, never none.
+#[derive(Clone, Debug)]
+pub(super) struct Lines<'a> {
+    name: &'a str,
+    rest: Option<&'a [u8]>,
+    at: u64,
+}
+
+impl<'a> Lines<'a> {
+    /// The next element; running past the end is an error.
+    pub(super) fn line(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        let (at, name) = (self.at, self.name);
+        self.next().ok_or_else(|| {
+            Error::malformed(what, "is missing: the list has ended").at(at).in_stream(name)
+        })
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        let end = memchr(b'\n', rest);
+        let line = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+        self.rest = end.and_then(|end| rest.get(end.saturating_add(1)..));
+        self.at = self.at.saturating_add(line.len() as u64).saturating_add(1);
+        Some(line)
+    }
+}
