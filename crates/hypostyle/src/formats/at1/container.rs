@@ -81,7 +81,11 @@ impl Container {
             return Err(Error::unsupported(format!("version {version}")).at(3));
         }
         let codec = Codec::from_id(cursor.u8("codec")?).map_err(|err| err.at(4))?;
-        let (end, hash) = trailer(source)?;
+        let (end, hash) = match codec {
+            // What looks like a trailer there is that of the last inner archive.
+            Codec::Bundle => (source.size(), None),
+            _ => trailer(source)?,
+        };
         let mut container = Self { codec, chunk_lines: None, start: HEADER, end, hash };
         if version == STREAMING {
             let (lines, used) = number(source, HEADER, end, "chunk lines")?;

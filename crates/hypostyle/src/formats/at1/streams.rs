@@ -79,7 +79,7 @@ fn backend(byte: u8, payload: Option<&[u8]>, at: u64, deviations: &Deviations) -
         2 => Ok(Backend::Stored),
         other if payload.is_some_and(xz::is_xz) => {
             let message = format!("backend {other} is unknown, and holds xz");
-            deviations.report("A22", at, message)?;
+            deviations.report("A24", at, message)?;
             Ok(Backend::Xz)
         }
         other => Err(Error::malformed("backend", format!("{other} is not 0, 1 or 2")).at(at)),
@@ -112,6 +112,10 @@ impl PackedSet {
             } else {
                 streams.push(stream);
             }
+        }
+        if !cursor.is_empty() {
+            let message = format!("{} bytes after the last stream", cursor.left());
+            deviations.report("A22", cursor.offset(), message)?;
         }
         Ok(Self { streams })
     }

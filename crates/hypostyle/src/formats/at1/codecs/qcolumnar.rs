@@ -1,10 +1,22 @@
-//! qcolumnar.
+//! qcolumnar: delimited text in row groups (§6.1).
+//!
+//! | stream | content |
+//! |---|---|
+//! | `meta` | lines uv, trailing u8, delimiter lp, columns uv, rows per group uv, structured rows uv, groups uv, a type byte per column |
+//! | `row_modes` | a byte per line: 0 verbatim, else structured |
+//! | `verbatim` | list of the other lines |
+//! | `index` | per group and column: block length uv, and a zone map by type |
+//! | `blocks` | the blocks, in the order of the index |
 
 use super::Job;
-use crate::error::{Error, Result};
+use super::groups::{self, Shape};
+use crate::error::Result;
 use crate::formats::at1::output::Output;
 
-/// Writes the bytes of one frame.
-pub(super) fn decode(_job: &Job<'_>, _out: &mut Output<'_>) -> Result<()> {
-    Err(Error::unsupported("this codec"))
+/// Writes the lines of one frame.
+pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = job.streams(&groups::STREAMS)?;
+    let meta = groups::Meta::read(&streams, "", true, job)?;
+    let table = groups::Groups::new(&streams, "", &meta)?;
+    groups::write(&table, &Shape::Delimited(meta.delimiter), job, out)
 }
