@@ -133,7 +133,11 @@ mod tests {
     fn results_come_in_order_on_any_number_of_threads() {
         for threads in [1, 2, 5, 64] {
             let mut seen = Vec::new();
-            in_order(200, threads, |i| Ok(i * i), |i, x| Ok(seen.push((i, x)))).unwrap();
+            let each = |i, x| {
+                seen.push((i, x));
+                Ok(())
+            };
+            in_order(200, threads, |i| Ok(i * i), each).unwrap();
             assert!(seen.iter().copied().eq((0..200).map(|i| (i, i * i))), "{threads}");
         }
     }

@@ -160,7 +160,7 @@ pub fn by_name(name: &str) -> Option<&'static dyn Format> {
 /// The format that files with this extension are in, by convention.
 pub fn by_extension(extension: &str) -> Option<&'static dyn Format> {
     let is_it = |known: &&str| known.eq_ignore_ascii_case(extension);
-    ALL.iter().copied().find(|format| format.extensions().iter().any(|known| is_it(known)))
+    ALL.iter().copied().find(|format| format.extensions().iter().any(&is_it))
 }
 
 /// Finds the format of a file by its content.

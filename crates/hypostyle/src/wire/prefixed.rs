@@ -95,9 +95,9 @@ pub fn unprefix<P: Prefix, O: arrow_array::OffsetSizeTrait>(
         let (Some(len), Some(end)) = (len, end) else {
             return Err(past_the_end(row));
         };
-        if !(len <= 16 && move_wide::<16>(block, start, to))
-            && !(len <= 32 && move_wide::<32>(block, start, to))
-        {
+        let moved = (len <= 16 && move_wide::<16>(block, start, to))
+            || (len <= 32 && move_wide::<32>(block, start, to));
+        if !moved {
             block.copy_within(start..end, to);
         }
         to += len;
