@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, OffsetSizeTrait, new_null_
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 
 use super::{layout, schema};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, clipped};
 use crate::formats::Kind;
 use crate::formats::columnfile::{Content, Context, Plot, text};
 use crate::wire::numbers::{Number, Order};
@@ -69,7 +69,7 @@ pub(super) fn absent(plot: &Plot, rows: usize, cx: &Context<'_>) -> Result<Array
     if asked > limit {
         return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
     }
-    let message = format!("the column `{}` is stored as no bytes at all", plot.name);
+    let message = format!("the column `{}` is stored as no bytes at all", clipped(&plot.name));
     cx.deviations.report("F14", plot.entry, message)?;
     Ok(new_null_array(&plot.kind.data_type(plot.raw), rows))
 }
@@ -151,8 +151,8 @@ fn texts<O: OffsetSizeTrait>(
     let offsets = offsets::<O>(starts, blob.len(), nulls.as_ref())?;
     if let Some(first) = offsets.first().filter(|first| first.as_usize() > 0) {
         let first = first.as_usize();
-        let message =
-            format!("the first {first} bytes of text belong to no row of `{}`", plot.name);
+        let name = clipped(&plot.name);
+        let message = format!("the first {first} bytes of text belong to no row of `{name}`");
         cx.deviations.report("F17", plot.offset, message)?;
     }
     text::array::<O>(offsets, blob, nulls, plot, cx)
