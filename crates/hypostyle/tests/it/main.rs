@@ -8,6 +8,7 @@
 
 mod cross;
 mod determinism;
+mod hostile;
 mod laws;
 mod pruning;
 mod refusals;

@@ -47,7 +47,7 @@ fn check(format: &'static dyn Format, batch: &RecordBatch, picks: &[&[usize]]) -
 
     for &pick in picks {
         let part = reader.read(0, pick).unwrap();
-        assert_eq!(part, batch.project(pick).unwrap());
+        assert_eq!(part.columns(), batch.project(pick).unwrap().columns());
         let expected = merged(pick.iter().map(|&column| blocks[column].clone()));
         assert_eq!(source.covered(), expected, "{pick:?}");
         assert_eq!(source.reads().len(), pick.len(), "one read for each block");
@@ -66,13 +66,7 @@ fn a_few_columns_cost_their_blocks_and_no_more() {
         let batch = wide(7, 300, |index| format!("column {index}"));
         let picks: [&[usize]; 7] =
             [&[], &[0], &[6], &[3, 1], &[0, 2, 4], &[5, 6], &[6, 5, 4, 3, 2, 1, 0]];
-        // COLF's schema says that a column is nullable if it might be.
-        let batch = laws::decode(
-            format,
-            &laws::encode(format, &batch, &WriteOptions::default()),
-            &ReadOptions::default(),
-        );
-        check(format, &batch.unwrap().0[0], &picks);
+        check(format, &batch, &picks);
     }
 }
 
@@ -90,10 +84,8 @@ fn wide_tables_open_in_few_reads() {
         for columns in [1_000, 10_000] {
             for name in [short, long, mixed, growing] {
                 let batch = wide(columns, 2, name);
-                let file = laws::encode(format, &batch, &WriteOptions::default());
-                let read = laws::decode(format, &file, &ReadOptions::default()).unwrap().0;
                 let last = columns - 1;
-                let opening = check(format, &read[0], &[&[last], &[0, 500, last], &[]]);
+                let opening = check(format, &batch, &[&[last], &[0, 500, last], &[]]);
                 assert!(opening < 40, "{format:?}, {columns} columns: {opening} reads");
             }
         }
