@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::split::{Cell, Outcome, Rows, Splitter};
-use super::{CsvOptions, Encoding, Ragged};
+use super::{BOM, CsvOptions, Encoding, Ragged, check_delimiter};
 use crate::error::{Error, Result};
 use crate::options::resolve_threads;
 use crate::parallel;
@@ -36,6 +36,7 @@ pub fn import(
     stage: Stage,
     progress: Progress<'_>,
 ) -> Result<Imported> {
+    check_delimiter(csv.delimiter)?;
     let mut blocks = Blocks::new(input, csv, progress);
     let names = blocks.names()?;
     let judges = Judge::panel(&names, options)?;
@@ -126,9 +127,9 @@ impl<'a> Blocks<'a> {
     /// Reads the first row, which gives the names or at least how many there are.
     fn names(&mut self) -> Result<Vec<String>> {
         self.fill(64 << 10)?;
-        if self.pending.starts_with(b"\xEF\xBB\xBF") {
-            self.pending.drain(..3);
-            self.before = 3;
+        if self.pending.starts_with(BOM) {
+            self.pending.drain(..BOM.len());
+            self.before = BOM.len() as u64;
         }
         let mut want = self.pending.len();
         loop {
