@@ -6,6 +6,8 @@
 
 mod import;
 mod split;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use import::{Progress, import};
