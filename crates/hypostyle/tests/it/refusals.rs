@@ -73,7 +73,10 @@ fn error(format: &'static dyn Format, batch: &RecordBatch, options: &WriteOption
         writer.write(&batch.slice(1.min(batch.num_rows()), batch.num_rows().saturating_sub(1)))?;
         writer.finish(&mut sink)
     });
-    assert_eq!(later.unwrap_err().to_string(), err.to_string());
+    // The schema alone may be enough for a refusal, and then there is no row to name.
+    let later = later.unwrap_err();
+    assert_eq!(later.column(), err.column());
+    assert!(later.row().is_none() || later.to_string() == err.to_string(), "{later}");
     assert_eq!(sink.calls, 0);
     err
 }
@@ -121,7 +124,7 @@ fn wide_integers_where_there_are_none() {
     let longs: ArrayRef = Arc::new(Int64Array::from(vec![1, i64::MAX]));
     let table = batch(vec![("id", ints(&[1, 2])), ("big", longs)]);
     for name in ["colm", "colf"] {
-        let message = refused(name, &table, 1, None);
+        let message = refused(name, &table, 1, Some(1));
         assert!(message.contains("64-bit") && message.contains("CLMN"), "{message}");
     }
     round_trip("clmn", &table);
