@@ -55,6 +55,15 @@ pub fn put_float(value: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
+/// Appends a float of 32 bits, with the digits that tell it from its neighbours.
+pub fn put_float32(value: f32, out: &mut Vec<u8>) {
+    if value.is_finite() {
+        out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
+    } else {
+        put_float(f64::from(value), out);
+    }
+}
+
 /// The integer that prints as exactly these bytes, if there is one.
 pub fn exact_int(cell: &[u8]) -> Option<i64> {
     let (negative, digits) = match cell.split_first() {

@@ -140,7 +140,6 @@ pub(super) struct Context<'a> {
     pub(super) text: TextPolicy,
     pub(super) codes: &'static Codes,
     pub(super) limits: &'a Limits,
-    pub(super) file_size: u64,
 }
 
 /// The content of a block, with the headroom that the dialect asked for.

@@ -1,0 +1,84 @@
+//! The three laws, for every format.
+
+use hypostyle::formats::{self, Format};
+use hypostyle::{ReadOptions, WriteOptions};
+use hypostyle_testkit::{batches, fuzz, laws};
+use proptest::prelude::*;
+
+/// Any format, and a table that it can hold.
+fn format_and_batch() -> impl Strategy<Value = (&'static dyn Format, arrow_array::RecordBatch)> {
+    proptest::sample::select(formats::ALL)
+        .prop_flat_map(|format| (Just(format), batches::for_format(format)))
+}
+
+/// How files start that are looked at more closely.
+const STARTS: &[&[u8]] = &[b"", b"COLM\x01\0\0\0", b"COLF\x01\x01", b"CLMN\0\x01\0\0\0\x01"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What goes in comes out, bit for bit.
+    #[test]
+    fn decode_undoes_encode((format, batch) in format_and_batch()) {
+        laws::decode_undoes_encode(format, &batch);
+    }
+
+    /// What we write is in the one form that we write.
+    #[test]
+    fn a_canonical_file_encodes_to_itself((format, batch) in format_and_batch()) {
+        let file = laws::encode(format, &batch, &WriteOptions::default());
+        laws::a_canonical_file_encodes_to_itself(format, &file);
+        prop_assert_eq!(laws::at_most_one_format_claims(&file).map(Format::id), Some(format.id()));
+    }
+
+    /// Every level gives a file with the same values.
+    #[test]
+    fn every_level_holds_the_same_values((format, batch) in format_and_batch(), level in 0..=12_u8) {
+        let file = laws::encode(format, &batch, &WriteOptions::default().with_level(level));
+        let (back, _) = laws::decode(format, &file, &ReadOptions::default().with_strict(true)).unwrap();
+        let batch = [batch];
+        prop_assert_eq!(
+            hypostyle_testkit::content::Content::of(&back),
+            hypostyle_testkit::content::Content::of(&batch)
+        );
+    }
+
+    /// A few changed bytes give an error or other values, never a panic.
+    #[test]
+    fn a_damaged_file_returns_or_fails(
+        (format, batch) in format_and_batch(),
+        hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+        cut in any::<prop::sample::Index>(),
+        grow in prop::collection::vec(any::<u8>(), 0..9),
+    ) {
+        let mut file = laws::encode(format, &batch, &WriteOptions::default());
+        for (at, byte) in hits {
+            let at = at.index(file.len());
+            file[at] = byte;
+        }
+        if grow.is_empty() {
+            file.truncate(cut.index(file.len()));
+        }
+        file.extend_from_slice(&grow);
+        fuzz::decode_any(format, &file);
+        fuzz::open_any(&file);
+    }
+
+    /// Bytes from nowhere, also behind a true magic.
+    #[test]
+    fn any_bytes_return_or_fail(
+        format in prop::sample::select(formats::ALL),
+        magic in prop::sample::select(STARTS),
+        bytes: Vec<u8>,
+    ) {
+        let file = [magic, &bytes].concat();
+        fuzz::decode_any(format, &file);
+        fuzz::open_any(&file);
+    }
+
+    /// The fuzz target's way from bytes to a table works for any bytes.
+    #[test]
+    fn any_seed_makes_a_round_trip(format in prop::sample::select(formats::ALL), seed: Vec<u8>) {
+        fuzz::roundtrip(format, &seed);
+    }
+}
