@@ -11,8 +11,9 @@ use crate::commands;
 /// Column files from the command line.
 ///
 /// Reads and writes COLM, COLF and CLMN, checks them, shows what is inside, and
-/// converts them to and from CSV, TSV, JSON Lines, Parquet and Arrow. The format
-/// of an input is found by its content.
+/// converts them to and from CSV, TSV, JSON Lines, Parquet and Arrow. Unpacks
+/// AT-1 archives and shows the tables in them. The format of an input is found
+/// by its content.
 #[derive(Debug, Parser)]
 #[command(name = "hyp", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 fine, 1 the data failed a check, 2 wrong usage, \
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Inspect(commands::inspect::Args),
     /// Decode everything in column files and list what is wrong or unusual
     Verify(commands::verify::Args),
+    /// Restore the files in AT-1 archives, byte for byte
+    Unpack(commands::unpack::Args),
     /// A guided tour on a bundled sample
     Demo(commands::demo::Args),
     /// Print completions for a shell
@@ -65,6 +68,10 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "8G")]
     pub(crate) max_decoded: u64,
 
+    /// Most bytes that an archive may unpack to
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64G")]
+    pub(crate) max_output: u64,
+
     /// Threads to work with [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -77,12 +84,14 @@ impl ReadArgs {
     pub(crate) fn options(&self) -> ReadOptions {
         let limits = Limits::default()
             .with_read_bytes(self.max_decoded)
+            .with_output_bytes(self.max_output)
             .with_block_bytes(self.max_decoded.min(Limits::default().block_bytes));
         ReadOptions::default()
             .with_limits(limits)
             .with_strict(self.strict)
             .with_text(self.text.into())
             .with_threads(self.threads)
+            .with_header(!self.csv.no_header)
     }
 }
 
@@ -131,6 +140,7 @@ pub(crate) enum Kind {
     Colm,
     Colf,
     Clmn,
+    At1,
     Csv,
     Tsv,
     Jsonl,

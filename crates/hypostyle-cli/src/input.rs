@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hypostyle::formats::at1::Archive;
 use hypostyle::formats::{self, Format, Reader};
 use hypostyle::text::{ImportOptions, Imported, Infer, csv, jsonl};
 use hypostyle::{FileSource, ReadOptions};
@@ -152,6 +153,13 @@ impl Input {
         format.open(Arc::new(source), options).in_file(&name)
     }
 
+    /// Opens the input as an AT-1 archive.
+    pub(crate) fn into_archive(self, options: &ReadOptions) -> Result<Archive> {
+        let name = self.name();
+        let source = FileSource::try_new(self.into_file()?).in_file(&name)?;
+        Archive::open(Arc::new(source), options).in_file(&name)
+    }
+
     /// Reads the input as text, typed for a target of the given abilities.
     pub(crate) fn import(
         self,
@@ -172,15 +180,7 @@ impl Input {
             Body::Stream(stream) => Box::new(io::Cursor::new(self.head).chain(stream)),
         };
         let stage = scratch(memory)?;
-        let mut options = ImportOptions::new(abilities);
-        options.infer = match (args.csv.all_text, args.csv.infer) {
-            (true, _) => Infer::Text,
-            (false, cli::Infer::Exact) => Infer::Exact,
-            (false, cli::Infer::Numeric) => Infer::Numeric,
-        };
-        options.types.clone_from(&args.csv.types);
-        options.null_words.clone_from(&args.csv.null);
-        options.threads = args.threads;
+        let options = import_options(args, abilities);
         let imported = match kind {
             Kind::Jsonl => jsonl::import(&mut text, &options, stage, &mut told),
             _ => {
@@ -190,6 +190,20 @@ impl Input {
         };
         imported.map_err(|err| hint(err.into())).in_file(&name)
     }
+}
+
+/// How text becomes columns.
+pub(crate) fn import_options(args: &ReadArgs, abilities: formats::Abilities) -> ImportOptions {
+    let mut options = ImportOptions::new(abilities);
+    options.infer = match (args.csv.all_text, args.csv.infer) {
+        (true, _) => Infer::Text,
+        (false, cli::Infer::Exact) => Infer::Exact,
+        (false, cli::Infer::Numeric) => Infer::Numeric,
+    };
+    options.types.clone_from(&args.csv.types);
+    options.null_words.clone_from(&args.csv.null);
+    options.threads = args.threads;
+    options
 }
 
 fn csv_syntax(kind: Kind, args: &cli::CsvArgs) -> csv::CsvOptions {
@@ -231,6 +245,7 @@ fn magic(head: &[u8]) -> Option<&'static dyn Format> {
         b"COLM" | b"MLOC" => formats::by_name("colm"),
         b"COLF" | b"FLOC" => formats::by_name("colf"),
         b"CLMN" | b"NMLC" => formats::by_name("clmn"),
+        [b'A', b'T', b'1', 0..=15] => formats::by_name("at1"),
         _ => None,
     }
 }
@@ -263,6 +278,7 @@ impl Kind {
         match format.id() {
             formats::FormatId::Colf => Self::Colf,
             formats::FormatId::Clmn => Self::Clmn,
+            formats::FormatId::At1 => Self::At1,
             _ => Self::Colm,
         }
     }
@@ -289,6 +305,7 @@ impl Kind {
             Self::Colm => "colm",
             Self::Colf => "colf",
             Self::Clmn => "clmn",
+            Self::At1 => "at1",
             Self::Csv => "csv",
             Self::Tsv => "tsv",
             Self::Jsonl => "jsonl",

@@ -220,7 +220,10 @@ impl fmt::Display for Error {
         }
         if let Some(ColumnRef { index, name }) = column {
             // People count columns and rows from 1; the API counts from 0.
-            write!(f, "column {} `{}`: ", index.saturating_add(1), clipped(name))?;
+            match name.as_str() {
+                "" => write!(f, "column {}: ", index.saturating_add(1))?,
+                name => write!(f, "column {} `{}`: ", index.saturating_add(1), clipped(name))?,
+            }
         }
         if let Some(row) = row {
             write!(f, "row {}: ", row.saturating_add(1))?;

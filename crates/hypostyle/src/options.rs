@@ -6,7 +6,7 @@ use std::thread;
 use crate::limits::Limits;
 
 /// How a file is read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// What the file may cost.
@@ -17,9 +17,30 @@ pub struct ReadOptions {
     pub text: TextPolicy,
     /// Threads that inflate and decode columns; `None` takes one per core.
     pub threads: Option<NonZeroUsize>,
+    /// Whether the first line of an archived text table holds names.
+    pub header: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            strict: false,
+            text: TextPolicy::default(),
+            threads: None,
+            header: true,
+        }
+    }
 }
 
 impl ReadOptions {
+    /// Sets [`ReadOptions::header`].
+    #[must_use]
+    pub fn with_header(mut self, header: bool) -> Self {
+        self.header = header;
+        self
+    }
+
     /// Sets [`ReadOptions::limits`].
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {

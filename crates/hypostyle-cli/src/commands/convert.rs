@@ -90,8 +90,12 @@ enum Names {
 /// Converts one table.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let to = output_kind(args)?;
+    if to.format().is_some_and(|format| !format.holds_tables()) {
+        let why = format!("{} holds files, not tables: it cannot be converted to", to.name());
+        return Err(Failure::usage(why));
+    }
     // Before anything is read: a long conversion must not end in a refusal.
-    let target = Target::create(&args.output, to, args.force, out)?;
+    let target = Target::create(&args.output, to.is_binary(), args.force, out)?;
     let input = Input::open(&args.input)?;
     let name = input.name();
     let abilities = to.format().map_or(Abilities::EVERYTHING, |format| format.abilities());
@@ -109,7 +113,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
 
 fn output_kind(args: &Args) -> Result<Kind> {
     args.to.or_else(|| Kind::by_extension(&args.output)).ok_or_else(|| {
-        let known: Vec<_> = Kind::value_variants().iter().map(|kind| kind.name()).collect();
+        let known = Kind::value_variants().iter().filter(|kind| **kind != Kind::At1);
+        let known: Vec<_> = known.map(|kind| kind.name()).collect();
         let why = format!("say what to write with --to: {}", known.join(", "));
         Failure::usage(why).in_file(args.output.display())
     })

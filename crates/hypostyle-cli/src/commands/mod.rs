@@ -16,6 +16,7 @@ pub(crate) mod head;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod schema;
+pub(crate) mod unpack;
 pub(crate) mod verify;
 
 /// How a command ended that did its work.
@@ -48,6 +49,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Schema(args) => schema::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Verify(args) => verify::run(args, out),
+        Command::Unpack(args) => unpack::run(args, out),
         Command::Demo(args) => demo::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),

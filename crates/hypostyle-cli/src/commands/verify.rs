@@ -1,13 +1,15 @@
 //! `hyp verify`: decode everything, say what is wrong and what is unusual.
 
+use std::io;
 use std::path::PathBuf;
 
 use hypostyle::Deviation;
 use hypostyle::formats::Reader;
+use hypostyle::formats::at1::{Archive, Codec};
 use serde_json::{Value, json};
 
 use super::Status;
-use crate::cli::ReadArgs;
+use crate::cli::{Kind, ReadArgs};
 use crate::failure::{CHECK, Failure, Result};
 use crate::input::Input;
 use crate::output::{Out, Progress};
@@ -33,6 +35,10 @@ struct Report {
     format: Option<&'static str>,
     rows: u64,
     columns: usize,
+    /// Bytes that an archive unpacks to.
+    bytes: Option<u64>,
+    /// Whether an archive carries a hash, which then agreed.
+    hashed: bool,
     deviations: Vec<Deviation>,
     errors: Vec<Failure>,
 }
@@ -61,17 +67,30 @@ fn check(input: Input, args: &Args) -> Result<Report> {
         format: None,
         rows: 0,
         columns: 0,
+        bytes: None,
+        hashed: false,
         deviations: Vec::new(),
         errors: Vec::new(),
     };
-    let opened = input.kind(args.read.from).and_then(|kind| match kind.format() {
+    let kind = input.kind(args.read.from);
+    if let Ok(Kind::At1) = kind {
+        report.format = Some(Kind::At1.name());
+        let archive = input.into_archive(&args.read.options().with_strict(false));
+        match archive.and_then(|archive| unpack(&archive, &mut report)) {
+            Err(failure) if failure.code() == crate::failure::IO => return Err(failure),
+            Err(failure) => report.errors.push(failure),
+            Ok(()) => {}
+        }
+        return Ok(report);
+    }
+    let opened = kind.and_then(|kind| match kind.format() {
         Some(format) => {
             report.format = Some(kind.name());
             // Deviations are listed, all of them, and judged at the end.
             input.into_reader(format, &args.read.options().with_strict(false))
         }
         None => {
-            let why = format!("is {}: only column files can be verified", kind.name());
+            let why = format!("is {}: only column files and archives can be verified", kind.name());
             Err(Failure::input(why).in_file(&name))
         }
     });
@@ -81,6 +100,30 @@ fn check(input: Input, args: &Args) -> Result<Report> {
         Err(failure) => report.errors.push(failure),
     }
     Ok(report)
+}
+
+/// Unpacks an archive into nothing, so that everything is decoded and hashed.
+fn unpack(archive: &Archive, report: &mut Report) -> Result<()> {
+    let done = if archive.codec() == Codec::Bundle {
+        verify_bundle(archive, report)
+    } else {
+        archive.unpack(&mut io::sink()).map(|unpacked| {
+            report.bytes = Some(unpacked.bytes);
+            report.hashed = unpacked.hash_agreed;
+        })
+    };
+    report.deviations = archive.deviations();
+    Ok(done?)
+}
+
+fn verify_bundle(archive: &Archive, report: &mut Report) -> hypostyle::Result<()> {
+    report.hashed = true;
+    for entry in archive.bundle()? {
+        let unpacked = entry.archive.unpack(&mut io::sink())?;
+        report.bytes = Some(report.bytes.unwrap_or(0) + unpacked.bytes);
+        report.hashed &= unpacked.hash_agreed;
+    }
+    Ok(())
 }
 
 /// Decodes one column after the other, so that one bad column hides no other.
@@ -121,6 +164,8 @@ impl Report {
             "format": self.format,
             "rows": self.rows,
             "columns": self.columns,
+            "bytes": self.bytes,
+            "hash_agreed": self.bytes.map(|_| self.hashed),
             "deviations": deviations.collect::<Vec<_>>(),
             "errors": self.errors.iter().map(Failure::message).collect::<Vec<_>>(),
         })
@@ -135,8 +180,13 @@ impl Report {
             Status::Corrupt => paint.bad("corrupt"),
         };
         let format = self.format.map(str::to_uppercase).unwrap_or_default();
-        match self.format {
-            Some(_) if *columns > 0 => {
+        match (self.format, self.bytes) {
+            (_, Some(bytes)) => {
+                let hash =
+                    if self.hashed { "the hash agrees" } else { "there is no hash to compare" };
+                writeln!(out, "{name}: {verdict}: AT-1, unpacks to {bytes} bytes, {hash}")?;
+            }
+            (Some(_), None) if *columns > 0 => {
                 writeln!(out, "{name}: {verdict}: {format}, {rows} rows, {columns} columns")?;
             }
             _ => writeln!(out, "{name}: {verdict}")?,

@@ -8,7 +8,6 @@ use hypostyle::{SeekSink, Sink};
 use tempfile::NamedTempFile;
 
 use super::Out;
-use crate::cli::Kind;
 use crate::failure::{Failure, InFile, Result};
 use crate::input::is_dash;
 
@@ -32,17 +31,17 @@ enum Place {
 
 impl Target {
     /// Gets ready to write to `path`, or to standard output for `-`.
-    pub(crate) fn create(path: &Path, kind: Kind, force: bool, out: &dyn Out) -> Result<Self> {
+    pub(crate) fn create(path: &Path, binary: bool, force: bool, out: &dyn Out) -> Result<Self> {
         let name =
             if is_dash(path) { "standard output".into() } else { path.display().to_string() };
-        let place = Self::place(path, kind, force, out).map_err(|err| err.in_file(&name))?;
+        let place = Self::place(path, binary, force, out).map_err(|err| err.in_file(&name))?;
         Ok(Self { name, place })
     }
 
-    fn place(path: &Path, kind: Kind, force: bool, out: &dyn Out) -> Result<Place> {
+    fn place(path: &Path, binary: bool, force: bool, out: &dyn Out) -> Result<Place> {
         if is_dash(path) {
-            if kind.is_binary() && out.terminal_width().is_some() {
-                let why = format!("{} is binary: redirect it, or name a file", kind.name());
+            if binary && out.terminal_width().is_some() {
+                let why = "the output is binary, and this a terminal: redirect it, or name a file";
                 return Err(Failure::usage(why));
             }
             return Ok(Place::Stdout);

@@ -1,14 +1,17 @@
 //! Tables of every kind, as batches: what every command reads.
 
+use std::io::{self, Write};
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use hypostyle::Table;
 use hypostyle::formats::{Abilities, Reader};
-use hypostyle::text::Imported;
+use hypostyle::text::{Imported, Skipped};
 
 use crate::cli::{Kind, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
-use crate::input::Input;
+use crate::input::{Input, import_options};
+use crate::output::scratch;
 
 mod arrow;
 mod parquet;
@@ -46,6 +49,14 @@ impl Source {
         let kind = input.kind(args.from)?;
         let name = input.name();
         Ok(match (kind.format(), kind) {
+            (_, Kind::At1) => {
+                let archive = input.into_archive(&args.options())?;
+                let options = import_options(args, abilities);
+                let stage = scratch(memory)?;
+                let table = archive.import(!args.csv.no_header, &options, stage).in_file(&name)?;
+                warn_of_skipped(&name, table.skipped());
+                Self::Imported(table)
+            }
             (Some(format), _) => Self::Columns(input.into_reader(format, &args.options())?),
             (None, Kind::Parquet) => {
                 Self::Batches(parquet::read(input.into_file()?).in_file(name)?)
@@ -117,6 +128,22 @@ impl Source {
 pub(crate) enum Flow {
     More,
     Stop,
+}
+
+/// Says what an archive holds besides rows: nothing is left out in silence.
+fn warn_of_skipped(name: &str, skipped: &Skipped) {
+    if skipped.count == 0 {
+        return;
+    }
+    let places: Vec<String> = skipped.offsets.iter().map(u64::to_string).collect();
+    let more = if skipped.count > places.len() as u64 { ", ..." } else { "" };
+    let places = places.join(", ");
+    let count = skipped.count;
+    let _ = writeln!(
+        io::stderr(),
+        "warning: `{name}`: {count} lines are no rows of the table and are left out, at byte \
+         {places}{more} of the text"
+    );
 }
 
 fn broken(what: &str, err: &dyn std::fmt::Display) -> Failure {

@@ -58,6 +58,11 @@ pub fn expand(frame: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// The content size that a frame declares.
+pub fn content_size(frame: &[u8]) -> Option<u64> {
+    zstd_safe::get_frame_content_size(frame).ok().flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

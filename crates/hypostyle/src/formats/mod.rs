@@ -27,7 +27,7 @@ pub use columnfile::Kind;
 pub use writer::Writer;
 
 /// Every format this crate knows, in the order in which detection tries them.
-pub static ALL: &[&dyn Format] = &[&colm::Colm, &colf::Colf, &clmn::Clmn];
+pub static ALL: &[&dyn Format] = &[&colm::Colm, &colf::Colf, &clmn::Clmn, &at1::At1];
 
 /// Which format: the identity used in errors, options and extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,6 +71,13 @@ pub trait Format: fmt::Debug + Sync {
 
     /// What a table may hold if it is to be written in this format.
     fn abilities(&self) -> Abilities;
+
+    /// Whether tables can be written in it with [`Format::encode`].
+    ///
+    /// An archive of files shows the table in a file, and holds the file.
+    fn holds_tables(&self) -> bool {
+        true
+    }
 
     /// Whether a file is in this format, judged by its content alone.
     ///
@@ -144,6 +151,11 @@ pub trait Reader: fmt::Debug + Send + Sync {
 
     /// Where the file departs from its spec, as far as it was read.
     fn deviations(&self) -> Vec<Deviation>;
+
+    /// What a person should know about what the batches do not show.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A column file as a [`Table`], each column decoded when it is asked for.

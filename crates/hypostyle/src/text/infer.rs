@@ -36,6 +36,35 @@ pub struct ImportOptions {
     pub abilities: Abilities,
     /// Threads that parse cells; `None` takes one per core.
     pub threads: Option<NonZeroUsize>,
+    /// Leave out what is no row, and count it, instead of failing.
+    pub skip: bool,
+}
+
+/// What was left out because it is no row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// How many.
+    pub count: u64,
+    /// Where the first few of them start in the text.
+    pub offsets: Vec<u64>,
+}
+
+impl Skipped {
+    /// Offsets that are kept.
+    const NAMED: usize = 10;
+
+    pub(super) fn add(&mut self, offset: u64) {
+        self.count += 1;
+        if self.offsets.len() < Self::NAMED {
+            self.offsets.push(offset);
+        }
+    }
+
+    pub(super) fn extend(&mut self, next: &Self) {
+        self.count += next.count;
+        let room = Self::NAMED.saturating_sub(self.offsets.len());
+        self.offsets.extend(next.offsets.iter().take(room));
+    }
 }
 
 impl ImportOptions {
@@ -47,6 +76,7 @@ impl ImportOptions {
             null_words: Vec::new(),
             abilities,
             threads: None,
+            skip: false,
         }
     }
 }
@@ -408,6 +438,7 @@ pub struct Imported {
     stage: Stage,
     /// Rows without a cell are empty texts, since the target has no nulls.
     gaps_are_empty: bool,
+    skipped: Skipped,
 }
 
 impl Imported {
@@ -427,7 +458,17 @@ impl Imported {
             Field::new(name, data_type, abilities.nulls)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        Self { schema, stage, gaps_are_empty: !abilities.nulls }
+        Self { schema, stage, gaps_are_empty: !abilities.nulls, skipped: Skipped::default() }
+    }
+
+    pub(super) fn with_skipped(mut self, skipped: Skipped) -> Self {
+        self.skipped = skipped;
+        self
+    }
+
+    /// What was left out, if that was allowed.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
     }
 
     /// The number of batches.

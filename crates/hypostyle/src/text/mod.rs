@@ -10,4 +10,4 @@ pub mod infer;
 pub mod jsonl;
 pub mod number;
 
-pub use infer::{CellType, ImportOptions, Imported, Infer};
+pub use infer::{CellType, ImportOptions, Imported, Infer, Skipped};

@@ -1,6 +1,7 @@
 //! The door to an archive: open it, look at it, unpack it.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -57,6 +58,8 @@ pub struct StreamInfo {
     pub offset: u64,
     /// Its bytes in the file.
     pub stored: u64,
+    /// Its bytes once expanded, as it states them.
+    pub raw: Option<u64>,
 }
 
 impl Archive {
@@ -102,6 +105,7 @@ impl Archive {
                 backend: packed.backend.name(),
                 offset: packed.offset,
                 stored: packed.bytes.len() as u64,
+                raw: packed.raw_size(),
             };
             frames.push(Frame {
                 offset: extent.offset,
@@ -135,8 +139,7 @@ impl Archive {
                 }
                 Method::Structured => {
                     let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
-                    let job = Job { set: &set, limits, threads, deviations: &self.deviations };
-                    codecs::decode(self.container.codec, &job, &mut output)
+                    codecs::decode(self.container.codec, &self.job(&set), &mut output)
                 }
             }
         })?;
@@ -144,14 +147,57 @@ impl Archive {
         Ok(Unpacked { bytes, hash_agreed: hash.is_some() })
     }
 
-    /// The one stream set of an archive that is not a streaming one.
-    pub(super) fn whole_set(&self) -> Result<PackedSet> {
-        let mut found = None;
+    /// Calls `each` with every structured frame, as a job for its codec, until
+    /// it says that it has seen enough.
+    pub(super) fn for_each_job(
+        &self,
+        mut each: impl FnMut(&Job<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let mut enough = false;
         self.for_each_frame(|extent, body| {
-            found = Some(PackedSet::parse(body, extent.offset, &self.deviations)?);
+            if enough || extent.method == Method::Raw {
+                return Ok(());
+            }
+            let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
+            enough = each(&self.job(&set))?.is_break();
             Ok(())
+        })
+    }
+
+    fn job<'a>(&'a self, set: &'a PackedSet) -> Job<'a> {
+        Job {
+            set,
+            limits: &self.options.limits,
+            threads: resolve_threads(self.options.threads),
+            deviations: &self.deviations,
+        }
+    }
+
+    /// The delimiter of a delimited text, and whether the first frame has a
+    /// header, where its codec says.
+    pub(super) fn delimiter(&self) -> Result<(Vec<u8>, Option<bool>)> {
+        let mut found = (b",".to_vec(), None);
+        self.for_each_job(|job| {
+            found = codecs::delimiter(self.container.codec, job)?;
+            Ok(ControlFlow::Break(()))
         })?;
-        found.ok_or_else(|| located(Error::malformed("archive", "has no frame")))
+        Ok(found)
+    }
+
+    /// Writes the lines of a log as objects: template, line and variables.
+    pub(super) fn log_rows(&self, out: &mut dyn Write) -> Result<()> {
+        let mut output = Output::new(out, false, &self.options.limits);
+        self.for_each_frame(|extent, body| match extent.method {
+            Method::Raw => {
+                let packed = Packed::raw(body, extent.offset, &self.deviations)?;
+                codecs::log_lines(&packed.expand(&self.options.limits, 1)?, &mut output)
+            }
+            Method::Structured => {
+                let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
+                codecs::log_rows(&self.job(&set), &mut output)
+            }
+        })?;
+        output.finish(None).map(|_| ()).map_err(located)
     }
 
     /// Calls `each` with every frame and its bytes, one at a time.
@@ -174,6 +220,6 @@ impl Archive {
     }
 }
 
-fn located(err: Error) -> Error {
+pub(super) fn located(err: Error) -> Error {
     err.in_format(FormatId::At1)
 }

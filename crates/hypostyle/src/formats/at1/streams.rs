@@ -56,6 +56,15 @@ impl Packed {
         Ok(Self { name, backend, offset: offset.saturating_add(1), bytes: body.slice(1..) })
     }
 
+    /// Bytes that the stream says it becomes.
+    pub(super) fn raw_size(&self) -> Option<u64> {
+        match self.backend {
+            Backend::Xz => xz::Blocks::find(&self.bytes).map(|blocks| blocks.raw_total()),
+            Backend::Zstd => zstd::content_size(&self.bytes),
+            Backend::Stored => Some(self.bytes.len() as u64),
+        }
+    }
+
     pub(super) fn expand(&self, limits: &Limits, threads: usize) -> Result<Bytes> {
         let expanded = match self.backend {
             Backend::Xz => xz::expand(&self.bytes, limits, threads).map(Bytes::from),

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::resolve_threads;
 use crate::parallel;
 use crate::stage::Stage;
-use crate::text::infer::{ImportOptions, Imported, Judge, Judged, Traits};
+use crate::text::infer::{ImportOptions, Imported, Judge, Judged, Skipped, Traits};
 
 /// Text that is split and typed in one go.
 ///
@@ -78,7 +78,7 @@ pub(super) fn import_sized(
     sizes: Sizes,
 ) -> Result<Imported> {
     check_delimiter(csv.delimiter)?;
-    let mut blocks = Blocks::new(input, csv, progress, sizes);
+    let mut blocks = Blocks::new(input, csv, progress, sizes, options.skip);
     let names = blocks.names()?;
     let judges = Judge::panel(&names, options)?;
     let null_words: Vec<&[u8]> = match options.abilities.nulls {
@@ -115,7 +115,7 @@ pub(super) fn import_sized(
         stage.push(0, vec![empty.array; names.len()])?;
     }
     let columns: Vec<_> = traits.into_iter().zip(judges.iter().map(Judge::asked)).collect();
-    Ok(Imported::new(names, &columns, stage, options))
+    Ok(Imported::new(names, &columns, stage, options).with_skipped(blocks.skipped))
 }
 
 fn type_column(rows: &Rows, column: usize, judge: &Judge, null_words: &[&[u8]]) -> Result<Judged> {
@@ -147,6 +147,9 @@ struct Blocks<'a> {
     rows: u64,
     /// How many cells the last block had: the next will have about as many.
     cells_a_block: usize,
+    /// Rows of another length are left out, and noted here.
+    skip: bool,
+    skipped: Skipped,
 }
 
 impl<'a> Blocks<'a> {
@@ -155,6 +158,7 @@ impl<'a> Blocks<'a> {
         csv: &'a CsvOptions,
         progress: Progress<'a>,
         sizes: Sizes,
+        skip: bool,
     ) -> Self {
         Self {
             input,
@@ -169,6 +173,8 @@ impl<'a> Blocks<'a> {
             width: 0,
             rows: 0,
             cells_a_block: 0,
+            skip,
+            skipped: Skipped::default(),
         }
     }
 
@@ -280,7 +286,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Splits all whole rows and says where they end.
-    fn split(&self, rows: &mut Rows) -> Result<usize> {
+    fn split(&mut self, rows: &mut Rows) -> Result<usize> {
         let mut start = 0;
         loop {
             let first = rows.cells.len();
@@ -288,7 +294,9 @@ impl<'a> Blocks<'a> {
             let row = match self.splitter.row(rows, start, self.at_end) {
                 Outcome::Row(row) => row,
                 // It will not get shorter, so there is no need to see the rest.
-                Outcome::Partial { cells } | Outcome::Bad { cells, .. } if cells > self.width => {
+                Outcome::Partial { cells } | Outcome::Bad { cells, .. }
+                    if cells > self.width && !self.skip =>
+                {
                     let err = self.ragged(format_args!("more than {}", self.width));
                     return Err(err.at(self.input_offset(rows, start)).in_row(row_number));
                 }
@@ -302,6 +310,11 @@ impl<'a> Blocks<'a> {
                 let blank = is_blank(rows.cells.get(first..).unwrap_or_default(), rows);
                 match self.csv.ragged {
                     _ if blank => rows.cells.truncate(first),
+                    _ if self.skip => {
+                        rows.cells.truncate(first);
+                        let at = self.input_offset(rows, start);
+                        self.skipped.add(at);
+                    }
                     Ragged::Pad if row.cells < self.width => {
                         rows.cells.resize(first + self.width, Cell::MISSING);
                     }

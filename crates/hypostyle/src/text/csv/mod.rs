@@ -66,9 +66,14 @@ pub enum Encoding {
     Latin1,
 }
 
+/// Whether a byte can stand between cells.
+pub(crate) fn is_delimiter(byte: u8) -> bool {
+    byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r')
+}
+
 /// Refuses a delimiter that could not be told from the rest of the syntax.
 fn check_delimiter(delimiter: u8) -> Result<()> {
-    if delimiter.is_ascii() && !matches!(delimiter, b'"' | b'\n' | b'\r') {
+    if is_delimiter(delimiter) {
         return Ok(());
     }
     let why = "the delimiter must be one ASCII character that is no quote or line end";

@@ -16,7 +16,7 @@ use crate::options::resolve_threads;
 use crate::parallel;
 use crate::stage::Stage;
 use crate::text::csv::Progress;
-use crate::text::infer::{self, ImportOptions, Imported, Infer, Judged, Traits};
+use crate::text::infer::{self, ImportOptions, Imported, Infer, Judged, Skipped, Traits};
 
 /// Text that is parsed in one go.
 const BLOCK: usize = 4 << 20;
@@ -42,11 +42,13 @@ pub fn import(
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut traits: Vec<Traits> = Vec::new();
     let mut stage = stage;
+    let mut left_out = Skipped::default();
     parallel::stream(
         resolve_threads(options.threads),
         || lines.next(),
-        |block| parse(&block),
-        |Parsed { rows, columns }| {
+        |block| parse(&block, options.skip),
+        |Parsed { rows, columns, skipped }| {
+            left_out.extend(&skipped);
             let mut arrays: Vec<Option<Judged>> = names.iter().map(|_| None).collect();
             for (name, judged) in columns {
                 match known.get(&name) {
@@ -97,7 +99,7 @@ pub fn import(
         return Err(Error::invalid_argument(format!("there is no column `{name}`")));
     }
     let columns: Vec<_> = traits.into_iter().zip(names.iter().map(asked)).collect();
-    Ok(Imported::new(names, &columns, stage, &options))
+    Ok(Imported::new(names, &columns, stage, &options).with_skipped(left_out))
 }
 
 /// Whole lines.
@@ -159,9 +161,11 @@ impl Lines<'_> {
 struct Parsed {
     rows: usize,
     columns: Vec<(String, Judged)>,
+    skipped: Skipped,
 }
 
-fn parse(block: &Block) -> Result<Parsed> {
+fn parse(block: &Block, skip: bool) -> Result<Parsed> {
+    let mut skipped = Skipped::default();
     let mut names: Vec<Cow<'_, str>> = Vec::new();
     let mut index: HashMap<Cow<'_, str>, usize> = HashMap::new();
     let mut columns: Vec<Vec<Value<'_>>> = Vec::new();
@@ -171,9 +175,16 @@ fn parse(block: &Block) -> Result<Parsed> {
         let len = memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
         let (text, tail) = rest.split_at_checked(len).unwrap_or((rest, &[]));
         let trimmed = text.trim_ascii();
-        if !trimmed.is_empty() {
-            let object: Object<'_> = serde_json::from_slice(trimmed)
-                .map_err(|err| bad_line(&err).at(at).in_row(line))?;
+        let object = match serde_json::from_slice::<Object<'_>>(trimmed) {
+            _ if trimmed.is_empty() => None,
+            Ok(object) if !skip || object.has_unique_keys() => Some(object),
+            Err(err) if !skip => return Err(bad_line(&err).at(at).in_row(line)),
+            _ => {
+                skipped.add(at);
+                None
+            }
+        };
+        if let Some(object) = object {
             for (key, raw) in object.0 {
                 let column = match index.get(&key) {
                     Some(&column) => column,
@@ -201,7 +212,7 @@ fn parse(block: &Block) -> Result<Parsed> {
         cells.resize(rows, Value::Null);
         judged.push((name.into_owned(), keep(&cells)?));
     }
-    Ok(Parsed { rows, columns: judged })
+    Ok(Parsed { rows, columns: judged, skipped })
 }
 
 fn bad_line(err: &serde_json::Error) -> Error {

@@ -10,6 +10,15 @@ use serde_json::value::RawValue;
 #[derive(Debug)]
 pub(super) struct Object<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
 
+impl Object<'_> {
+    /// Whether no key stands there twice.
+    pub(super) fn has_unique_keys(&self) -> bool {
+        let mut keys: Vec<&str> = self.0.iter().map(|(key, _)| &**key).collect();
+        keys.sort_unstable();
+        keys.windows(2).all(|pair| pair.first() != pair.last())
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Members(std::marker::PhantomData))

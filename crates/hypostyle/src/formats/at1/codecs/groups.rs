@@ -11,6 +11,7 @@ use memchr::memchr_iter;
 use super::{Job, trailing};
 use crate::compress::{xz, zstd};
 use crate::error::{Error, Result};
+use crate::formats::at1::describe::{ColumnInfo, FrameInfo, Zone};
 use crate::formats::at1::output::Output;
 use crate::formats::at1::streams::{Lines, Stream, Streams};
 use crate::parallel;
@@ -31,10 +32,6 @@ pub(super) struct Meta<'a> {
     pub(super) columns: usize,
     /// Rows in a group, but for the last.
     pub(super) group_rows: usize,
-    /// Rows that are structured, as the archive states it.
-    pub(super) structured: u64,
-    /// Groups, as the archive states it.
-    pub(super) groups: u64,
     /// A type per column: 1 integer, 2 decimal, else text.
     pub(super) types: &'a [u8],
 }
@@ -64,7 +61,7 @@ impl<'a> Meta<'a> {
             job.deviations.report("A17", 0, message)?;
         }
         let types = stream.take(columns, "column types")?;
-        Ok(Self { lines, trailing, delimiter, columns, group_rows, structured, groups, types })
+        Ok(Self { lines, trailing, delimiter, columns, group_rows, types })
     }
 }
 
@@ -111,31 +108,76 @@ impl<'a> Groups<'a> {
 
 /// Where each block ends; blocks that lines need must all be there.
 fn ends(index: &[u8], groups: usize, meta: &Meta<'_>, blocks: usize) -> Result<Vec<usize>> {
-    let mut stream = Stream::new("index", index);
     let mut ends = Vec::new();
     let mut end = 0_usize;
+    let mut stream = Stream::new("index", index);
     for _ in 0..groups {
         for &kind in meta.types {
             let at = stream.clone();
-            let len = stream.size("block length")?;
+            let (len, _) = index_entry(&mut stream, kind)?;
             end =
                 end.checked_add(len).filter(|&end| len > 0 && end <= blocks).ok_or_else(|| {
                     at.malformed("block length", format!("{len} is 0 or runs past the blocks"))
                 })?;
             ends.push(end);
-            match kind {
-                1 => {
-                    stream.sv("least")?;
-                    stream.sv("most")?;
-                }
-                2 => {
-                    stream.take(16, "least and most")?;
-                }
-                _ => {}
-            }
         }
     }
     Ok(ends)
+}
+
+/// The length of a block and its zone map.
+fn index_entry(stream: &mut Stream<'_>, kind: u8) -> Result<(usize, Option<Zone>)> {
+    let len = stream.size("block length")?;
+    let zone = match kind {
+        1 => Some(Zone::Int(stream.sv("least")?, stream.sv("most")?)),
+        2 => {
+            let mut float = || -> Result<f64> {
+                let bytes = stream.take(8, "bound")?;
+                let bytes = bytes.first_chunk().copied().unwrap_or_default();
+                Ok(f64::from_le_bytes(bytes))
+            };
+            Some(Zone::Float(float()?, float()?))
+        }
+        _ => None,
+    };
+    Ok((len, zone))
+}
+
+/// The columns and zone maps of a frame; no block is expanded for it.
+pub(super) fn describe(streams: &Streams, prefix: &str, meta: &Meta<'_>) -> Result<FrameInfo> {
+    let name = format!("{prefix}paths");
+    let mut paths = streams.read(&name);
+    let mut names = Vec::new();
+    if !paths.is_empty() {
+        for _ in 0..paths.count(1, "path count")? {
+            names.push(String::from_utf8_lossy(paths.lp("path")?).into_owned());
+        }
+    }
+    let mut names = names.into_iter();
+    let mut columns: Vec<ColumnInfo> = meta
+        .types
+        .iter()
+        .map(|kind| {
+            let kind = match kind {
+                1 => "integer",
+                2 => "decimal",
+                _ => "text",
+            };
+            ColumnInfo { name: names.next(), kind, bytes: 0 }
+        })
+        .collect();
+    let index = streams.bytes(&format!("{prefix}index"));
+    let mut stream = Stream::new("index", index);
+    let mut zones = Vec::new();
+    while !stream.is_empty() && !meta.types.is_empty() {
+        for (&kind, column) in meta.types.iter().zip(&mut columns) {
+            let (len, zone) = index_entry(&mut stream, kind)?;
+            column.bytes = column.bytes.saturating_add(len as u64);
+            zones.push(zone);
+        }
+    }
+    let group_rows = Some(meta.group_rows as u64);
+    Ok(FrameInfo { rows: meta.lines, columns, group_rows, zones })
 }
 
 fn expand(block: &Bytes, job: &Job<'_>) -> Result<Vec<u8>> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::describe::FrameInfo;
 use super::output::Output;
 use super::streams::{PackedSet, Streams};
 use crate::deviation::Deviations;
@@ -163,6 +164,49 @@ pub(super) fn decode(codec: Codec, job: &Job<'_>, out: &mut Output<'_>) -> Resul
         Codec::Bundle => Err(Error::unsupported("unpacking a bundle to a single file")),
         Codec::Raw => Err(Error::malformed("codec", "a raw archive has no streams")),
     }
+}
+
+/// The delimiter of a delimited text, and whether a header was split off.
+pub(super) fn delimiter(codec: Codec, job: &Job<'_>) -> Result<(Vec<u8>, Option<bool>)> {
+    match codec {
+        Codec::Columnar => columnar::delimiter(job),
+        _ => qcolumnar::delimiter(job).map(|delimiter| (delimiter, None)),
+    }
+}
+
+/// Describes a columnar frame.
+pub(super) fn describe_columnar(job: &Job<'_>) -> Result<FrameInfo> {
+    columnar::describe(job)
+}
+
+/// Describes a frame of row groups: one table, or one for each template.
+pub(super) fn describe_groups(
+    codec: Codec,
+    job: &Job<'_>,
+    frames: &mut Vec<FrameInfo>,
+) -> Result<()> {
+    let prefixes: Vec<String> = match codec {
+        Codec::QJson2 => (0..qjson2::templates(job)?).map(|number| format!("t{number}:")).collect(),
+        _ => vec![String::new()],
+    };
+    // The blocks themselves are not looked at.
+    let streams = job.set.expand(|name| !name.ends_with("blocks"), job.limits, job.threads)?;
+    for prefix in prefixes {
+        let meta = groups::Meta::read(&streams, &prefix, codec == Codec::QColumnar, job)?;
+        frames.push(groups::describe(&streams, &prefix, &meta)?);
+    }
+    Ok(())
+}
+
+/// Writes the lines of a log frame as objects.
+pub(super) fn log_rows(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    log::rows(job, out)
+}
+
+/// Writes lines without a template as objects.
+pub(super) fn log_lines(text: &[u8], out: &mut Output<'_>) -> Result<()> {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    text.split(|&byte| byte == b'\n').try_for_each(|line| log::row(None, line, &[], out))
 }
 
 /// Puts newlines between lines: before each but the first (§3).

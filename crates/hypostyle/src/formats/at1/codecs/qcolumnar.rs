@@ -20,3 +20,9 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     let table = groups::Groups::new(&streams, "", &meta)?;
     groups::write(&table, &Shape::Delimited(meta.delimiter), job, out)
 }
+
+/// What stands between cells.
+pub(super) fn delimiter(job: &Job<'_>) -> Result<Vec<u8>> {
+    let streams = job.streams(&["meta"])?;
+    Ok(groups::Meta::read(&streams, "", true, job)?.delimiter.to_vec())
+}

@@ -15,17 +15,31 @@ use crate::formats::at1::streams::{Lines, Stream};
 /// Templates that an archive may have; the vendor's decoder stops here too.
 const TEMPLATES: usize = 64;
 
+/// How many templates a frame has.
+pub(super) fn templates(job: &Job<'_>) -> Result<usize> {
+    let streams = job.streams(&["meta"])?;
+    let mut meta = streams.read("meta");
+    meta.uv("line count")?;
+    meta.u8("trailing")?;
+    count(&mut meta)
+}
+
+fn count(meta: &mut Stream<'_>) -> Result<usize> {
+    let at = meta.clone();
+    let templates = meta.size("template count")?;
+    if templates > TEMPLATES {
+        return Err(at.malformed("template count", format!("{templates} is over {TEMPLATES}")));
+    }
+    Ok(templates)
+}
+
 /// Writes the lines of one frame.
 pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = job.set.expand(|_| true, job.limits, job.threads)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
     let trailing = trailing(meta.u8("trailing")?, false, job)?;
-    let at = meta.clone();
-    let templates = meta.size("template count")?;
-    if templates > TEMPLATES {
-        return Err(at.malformed("template count", format!("{templates} is over {TEMPLATES}")));
-    }
+    let templates = count(&mut meta)?;
     // The lines of each template are put together by themselves, then dealt out.
     let mut texts = Vec::with_capacity(templates);
     for template in 0..templates {

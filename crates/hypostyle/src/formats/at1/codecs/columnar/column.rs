@@ -19,6 +19,20 @@ pub(super) const DERIVED: u8 = 4;
 const DICT: u8 = 5;
 const SHUF: u8 = 6;
 
+/// What a type is called.
+pub(super) fn kind_name(kind: u8) -> &'static str {
+    match kind {
+        TEXT => "TEXT",
+        INT => "INT",
+        DEC => "DEC",
+        NUMEXC => "NUMEXC",
+        DERIVED => "DERIVED",
+        DICT => "DICT",
+        SHUF => "SHUF",
+        _ => "unknown",
+    }
+}
+
 /// A column whose cells can be taken in any order.
 #[derive(Debug)]
 pub(in crate::formats::at1) enum Column {

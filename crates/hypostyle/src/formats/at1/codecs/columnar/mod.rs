@@ -20,6 +20,7 @@ use bytes::Bytes;
 
 use super::{Job, trailing};
 use crate::error::{Error, Result};
+use crate::formats::at1::describe::{ColumnInfo, FrameInfo};
 use crate::formats::at1::output::Output;
 use crate::formats::at1::streams::Streams;
 use crate::parallel;
@@ -68,6 +69,34 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     let columns = columns(&streams, &meta, job)?;
     let quotes = quotes(&streams, &columns, job)?;
     rows::write(&streams, &meta, &columns, &quotes, job, out)
+}
+
+/// The columns of a frame and how they are coded; nothing is decoded for it.
+pub(super) fn describe(job: &Job<'_>) -> Result<FrameInfo> {
+    let streams = job.streams(&["meta", "coltypes", "quotemodes", "col_index", "header"])?;
+    let meta = meta(&streams, job)?;
+    let mut lengths = streams.read("col_index");
+    let header: Vec<&[u8]> = match (meta.has_header, meta.delimiter) {
+        (true, [delimiter]) => streams.bytes("header").split(|byte| byte == delimiter).collect(),
+        _ => Vec::new(),
+    };
+    let mut columns = Vec::with_capacity(meta.columns);
+    for (index, &kind) in streams.bytes("coltypes").iter().take(meta.columns).enumerate() {
+        // Good enough for people: quotes around a name are just taken off.
+        let name = header
+            .get(index)
+            .map(|name| String::from_utf8_lossy(name).trim_matches(['"', '\r']).to_owned());
+        let bytes = lengths.uv("chunk length")?;
+        columns.push(ColumnInfo { name, kind: column::kind_name(kind), bytes });
+    }
+    Ok(FrameInfo { rows: meta.rows, columns, ..FrameInfo::default() })
+}
+
+/// What stands between cells, and whether there is a header.
+pub(super) fn delimiter(job: &Job<'_>) -> Result<(Vec<u8>, Option<bool>)> {
+    let streams = job.streams(&["meta", "coltypes", "quotemodes"])?;
+    let meta = meta(&streams, job)?;
+    Ok((meta.delimiter.to_vec(), Some(meta.has_header)))
 }
 
 fn meta<'a>(streams: &'a Streams, job: &Job<'_>) -> Result<Meta<'a>> {

@@ -1,13 +1,15 @@
-//! `hyp inspect`: where the bytes of a column file go.
+//! `hyp inspect`: where the bytes of a column file or an archive go.
 
-use hypostyle::formats::{Reader, Section};
+use hypostyle::formats::Reader;
 use serde_json::json;
 
 use super::{Status, schema::type_name};
-use crate::cli::{FileArg, ReadArgs};
+use crate::cli::{FileArg, Kind, ReadArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
 use crate::output::{Grid, Out};
+
+mod archive;
 
 /// Arguments of `hyp inspect`.
 #[derive(clap::Args, Debug)]
@@ -27,8 +29,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let kind = input.kind(args.read.from)?;
+    if kind == Kind::At1 {
+        let name = input.name();
+        let archive = input.into_archive(&args.read.options())?;
+        archive::inspect(&archive, args.json, out).map_err(|failure| failure.in_file(name))?;
+        return Ok(Status::Fine);
+    }
     let Some(format) = kind.format() else {
-        let why = format!("is {}: only column files have a byte map", kind.name());
+        let why = format!("is {}: only column files and archives have a byte map", kind.name());
         return Err(Failure::usage(why).in_file(input.name()));
     };
     let reader = input.into_reader(format, &args.read.options())?;
@@ -106,7 +114,7 @@ fn as_map(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
             section.stored.to_string(),
             section.raw.map(|raw| raw.to_string()).unwrap_or_default(),
             section.raw.map(|raw| ratio(section.stored, raw)).unwrap_or_default(),
-            bar(section, stored),
+            bar(section.stored, stored),
         ]);
     }
     grid.print(out)?;
@@ -122,7 +130,7 @@ fn as_map(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
 }
 
 /// How much of the expanded size is stored.
-fn ratio(stored: u64, raw: u64) -> String {
+pub(super) fn ratio(stored: u64, raw: u64) -> String {
     match stored.saturating_mul(1000).checked_div(raw) {
         Some(thousandths) => format!("{}.{}%", thousandths / 10, thousandths % 10),
         None => String::new(),
@@ -130,15 +138,14 @@ fn ratio(stored: u64, raw: u64) -> String {
 }
 
 /// A bar of up to 24 cells, in eighths of a cell.
-fn bar(section: &Section, total: u64) -> String {
+pub(super) fn bar(stored: u64, total: u64) -> String {
     const CELLS: u64 = 24;
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths =
-        section.stored.saturating_mul(CELLS * 8).checked_div(total).unwrap_or(0).min(CELLS * 8);
+    let eighths = stored.saturating_mul(CELLS * 8).checked_div(total).unwrap_or(0).min(CELLS * 8);
     let whole = usize::try_from(eighths / 8).unwrap_or(0);
     let part = usize::try_from(eighths % 8).unwrap_or(0);
     let part = EIGHTHS.get(part).copied().unwrap_or_default();
     // Something is never shown as nothing.
-    let part = if section.stored > 0 && eighths == 0 { "▏" } else { part };
+    let part = if stored > 0 && eighths == 0 { "▏" } else { part };
     format!("{}{part}", "█".repeat(whole))
 }

@@ -1,0 +1,173 @@
+//! The parts of an AT-1 archive.
+
+use hypostyle::formats::at1::{Archive, Frame, FrameInfo, Zone};
+use serde_json::{Value, json};
+
+use super::{bar, ratio};
+use crate::failure::Result;
+use crate::output::{Grid, Out};
+
+/// Row groups whose zone maps are printed; `--json` has all of them.
+const GROUPS: usize = 20;
+
+pub(super) fn inspect(archive: &Archive, as_json: bool, out: &mut dyn Out) -> Result<()> {
+    let frames = archive.frames()?;
+    let described = archive.describe()?;
+    if as_json {
+        let whole = json!({
+            "format": "at1",
+            "container": container(archive),
+            "codec": archive.codec().name(),
+            "chunk_lines": archive.chunk_lines(),
+            "sha256": archive.hash().map(hex),
+            "frames": frames.iter().map(frame_json).collect::<Vec<_>>(),
+            "tables": described.iter().map(table_json).collect::<Vec<_>>(),
+            "deviations": archive.deviations().iter()
+                .map(|d| json!({ "code": d.code, "offset": d.offset, "message": d.message }))
+                .collect::<Vec<_>>(),
+        });
+        writeln!(out, "{whole:#}")?;
+        return Ok(());
+    }
+    let hash = archive.hash().map_or("no hash".to_owned(), |hash| format!("SHA-256 {}", hex(hash)));
+    writeln!(
+        out,
+        "AT-1, {} container, codec {}, {} frames, {hash}",
+        container(archive),
+        archive.codec(),
+        frames.len()
+    )?;
+    print_streams(&frames, out)?;
+    for (index, table) in described.iter().enumerate() {
+        print_table(index, table, described.len(), out)?;
+    }
+    for deviation in archive.deviations() {
+        let line = out.paint().warn(format!("deviation {deviation}"));
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn container(archive: &Archive) -> &'static str {
+    if archive.chunk_lines().is_some() { "streaming" } else { "whole-file" }
+}
+
+fn hex(hash: [u8; 32]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn print_streams(frames: &[Frame], out: &mut dyn Out) -> Result<()> {
+    let total: u64 = frames.iter().map(|frame| frame.stored).sum();
+    let mut grid = Grid::default()
+        .column("frame", true)
+        .column("offset", true)
+        .column("stream", false)
+        .column("backend", false)
+        .column("stored", true)
+        .column("raw", true)
+        .column("ratio", true)
+        .column("share of the file", false);
+    for (number, frame) in frames.iter().enumerate() {
+        for stream in &frame.streams {
+            let name = if frame.raw { "(raw)" } else { &stream.name };
+            grid.texts([
+                (number + 1).to_string(),
+                stream.offset.to_string(),
+                name.to_owned(),
+                stream.backend.to_owned(),
+                stream.stored.to_string(),
+                stream.raw.map(|raw| raw.to_string()).unwrap_or_default(),
+                stream.raw.map(|raw| ratio(stream.stored, raw)).unwrap_or_default(),
+                bar(stream.stored, total),
+            ]);
+        }
+    }
+    writeln!(out)?;
+    grid.print(out)?;
+    Ok(())
+}
+
+fn print_table(index: usize, table: &FrameInfo, tables: usize, out: &mut dyn Out) -> Result<()> {
+    writeln!(out)?;
+    let which = if tables > 1 { format!("table {}: ", index + 1) } else { String::new() };
+    let groups = table.zones.len().checked_div(table.columns.len()).unwrap_or(0);
+    match table.group_rows {
+        Some(rows) => {
+            writeln!(out, "{which}{} lines, {groups} groups of {rows} rows", table.rows)?;
+        }
+        None => writeln!(out, "{which}{} rows", table.rows)?,
+    }
+    let mut grid = Grid::default()
+        .column("#", true)
+        .column("column", false)
+        .column("type", false)
+        .column("bytes", true);
+    for (number, column) in table.columns.iter().enumerate() {
+        grid.texts([
+            (number + 1).to_string(),
+            column.name.clone().unwrap_or_default(),
+            column.kind.to_owned(),
+            column.bytes.to_string(),
+        ]);
+    }
+    grid.print(out)?;
+    if table.zones.iter().all(Option::is_none) {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let mut grid = Grid::default().column("group", true).column("column", false);
+    grid = grid.column("least", true).column("most", true);
+    let zones = table.zones.iter().enumerate().take(GROUPS * table.columns.len());
+    for (at, zone) in zones {
+        let (group, column) = (at / table.columns.len(), at % table.columns.len());
+        let Some(zone) = zone else { continue };
+        let (least, most) = bounds(*zone);
+        let name = table.columns.get(column).and_then(|column| column.name.clone());
+        let name = name.unwrap_or_else(|| format!("#{}", column + 1));
+        grid.texts([(group + 1).to_string(), name, least, most]);
+    }
+    grid.print(out)?;
+    if groups > GROUPS {
+        writeln!(out, "{} more groups; --json has them all", groups - GROUPS)?;
+    }
+    Ok(())
+}
+
+fn bounds(zone: Zone) -> (String, String) {
+    match zone {
+        Zone::Int(least, most) => (least.to_string(), most.to_string()),
+        Zone::Float(least, most) => (least.to_string(), most.to_string()),
+    }
+}
+
+fn frame_json(frame: &Frame) -> Value {
+    let streams = frame.streams.iter().map(|stream| {
+        json!({
+            "name": stream.name,
+            "backend": stream.backend,
+            "offset": stream.offset,
+            "stored": stream.stored,
+            "raw": stream.raw,
+        })
+    });
+    json!({
+        "offset": frame.offset,
+        "stored": frame.stored,
+        "raw": frame.raw,
+        "streams": streams.collect::<Vec<_>>(),
+    })
+}
+
+fn table_json(table: &FrameInfo) -> Value {
+    let columns = table
+        .columns
+        .iter()
+        .map(|column| json!({ "name": column.name, "type": column.kind, "bytes": column.bytes }));
+    let zones = table.zones.iter().map(|zone| zone.map(bounds).map(|(least, most)| [least, most]));
+    json!({
+        "rows": table.rows,
+        "columns": columns.collect::<Vec<_>>(),
+        "group_rows": table.group_rows,
+        "zones": zones.collect::<Vec<_>>(),
+    })
+}

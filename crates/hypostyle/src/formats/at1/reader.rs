@@ -1,0 +1,135 @@
+//! The table view behind the traits that every format has.
+
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::archive::located;
+use super::{Archive, container};
+use crate::deviation::Deviation;
+use crate::error::{Error, Result};
+use crate::formats::{Abilities, Format, FormatId, Reader, Section, Sniff};
+use crate::options::{ReadOptions, WriteOptions};
+use crate::sink::Sink;
+use crate::source::ByteSource;
+use crate::stage::Stage;
+use crate::table::Table;
+use crate::text::{ImportOptions, Imported};
+
+/// The format AT-1.
+#[derive(Clone, Copy, Debug)]
+pub struct At1;
+
+impl Format for At1 {
+    fn id(&self) -> FormatId {
+        FormatId::At1
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["at1"]
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities::EVERYTHING
+    }
+
+    fn holds_tables(&self) -> bool {
+        false
+    }
+
+    fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {
+        container::sniff(source)
+    }
+
+    /// Opens the archive as a table.
+    ///
+    /// Text has no types before it has been read, so unlike a column file an
+    /// archive is unpacked for this.
+    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        let archive = Archive::open(source, options)?;
+        let mut import = ImportOptions::new(Abilities::EVERYTHING);
+        import.threads = options.threads;
+        let table = archive.import(options.header, &import, Stage::in_memory())?;
+        Ok(Box::new(ArchiveTable { archive, table, sections: OnceLock::new() }))
+    }
+
+    fn encode(&self, _: &dyn Table, _: &mut dyn Sink, _: &WriteOptions) -> Result<()> {
+        let why = "AT-1 holds a file as it is, and a table is not a file yet";
+        Err(located(Error::refused(why, "write it as CSV or JSON Lines, and pack that")))
+    }
+}
+
+/// An archive that has been read as a table.
+#[derive(Debug)]
+struct ArchiveTable {
+    archive: Archive,
+    table: Imported,
+    sections: OnceLock<Vec<Section>>,
+}
+
+impl Reader for ArchiveTable {
+    fn format(&self) -> FormatId {
+        FormatId::At1
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    fn rows(&self) -> u64 {
+        self.table.rows()
+    }
+
+    fn chunks(&self) -> usize {
+        self.table.batches()
+    }
+
+    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
+        if chunk >= self.chunks() {
+            let why = format!("there is no chunk {chunk}, only {}", self.chunks());
+            return Err(located(Error::invalid_argument(why)));
+        }
+        let batch = self.table.batch(chunk).map_err(located)?;
+        let known = batch.num_columns();
+        if let Some(column) = columns.iter().find(|&&column| column >= known) {
+            let why = format!("there is no column {column}, only {known}");
+            return Err(located(Error::invalid_argument(why)));
+        }
+        Ok(batch.project(columns)?)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let list = || {
+            let frames = self.archive.frames().unwrap_or_default();
+            let streams = frames.iter().flat_map(|frame| &frame.streams);
+            let section = |stream: &super::StreamInfo| Section {
+                what: "stream",
+                column: None,
+                offset: stream.offset,
+                stored: stream.stored,
+                raw: stream.raw,
+            };
+            streams.map(section).collect()
+        };
+        self.sections.get_or_init(list).clone()
+    }
+
+    fn deviations(&self) -> Vec<Deviation> {
+        self.archive.deviations()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let skipped = self.table.skipped();
+        if skipped.count == 0 {
+            return Vec::new();
+        }
+        let places: Vec<String> = skipped.offsets.iter().map(u64::to_string).collect();
+        let more = if skipped.count > places.len() as u64 { ", ..." } else { "" };
+        let places = places.join(", ");
+        vec![format!(
+            "{} lines are no rows of the table and are left out, at byte {places}{more} of the text",
+            skipped.count
+        )]
+    }
+}

@@ -1,0 +1,254 @@
+//! An archive as a table: rows and typed columns (§11).
+//!
+//! The text of the archive is put together and read again as what it is: rows
+//! of cells for the delimited codecs and for variant calls, objects for the JSON
+//! codecs, templates and variables for logs. So a line that was stored verbatim
+//! is a row like any other if it reads as one; if not, it is counted and named.
+
+use std::io::{self, Read, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use memchr::memchr;
+use memchr::memmem;
+
+use super::Archive;
+use super::codecs::Codec;
+use crate::error::{Error, Result};
+use crate::stage::Stage;
+use crate::text::csv::{self, CsvOptions};
+use crate::text::{ImportOptions, Imported, jsonl};
+
+/// How the text of an archive is read as a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    /// Cells between delimiters of one byte, with quotes.
+    Csv { delimiter: u8, header: bool },
+    /// Cells between any other delimiter, without quotes.
+    Split { delimiter: Vec<u8>, header: bool },
+    /// Cells between tabs, behind lines that start with `##`.
+    Vcf,
+    /// An object on each line.
+    Jsonl,
+    /// Templates and variables, as objects.
+    Log,
+}
+
+impl Archive {
+    /// Reads the archive as a table; `header` is whether a first line gives names.
+    ///
+    /// # Errors
+    ///
+    /// Besides damage: a codec whose content is no table.
+    pub fn import(&self, header: bool, options: &ImportOptions, stage: Stage) -> Result<Imported> {
+        let view = self.view(header)?;
+        let mut options = options.clone();
+        options.skip = true;
+        let (sender, receiver) = sync_channel(PIPE);
+        thread::scope(|scope| {
+            let unpacking = scope.spawn(|| self.feed(&view, sender));
+            let imported = take(&view, receiver, &options, stage);
+            // The archive's own error says more than that of a text cut short.
+            match unpacking.join() {
+                Ok(Err(err)) if !is_hang_up(&err) => Err(err),
+                _ => imported.map_err(super::archive::located),
+            }
+        })
+    }
+
+    fn view(&self, header: bool) -> Result<View> {
+        Ok(match self.codec() {
+            Codec::Columnar | Codec::QColumnar => {
+                let (delimiter, has_header) = self.delimiter()?;
+                let header = header && has_header.unwrap_or(true);
+                match *delimiter.as_slice() {
+                    [delimiter] if csv::is_delimiter(delimiter) => View::Csv { delimiter, header },
+                    _ => View::Split { delimiter, header },
+                }
+            }
+            Codec::Json | Codec::QJson | Codec::QJson2 => View::Jsonl,
+            Codec::Vcf => View::Vcf,
+            Codec::Log => View::Log,
+            other => {
+                let why = format!("a table view of codec {other}: unpack it instead");
+                return Err(super::archive::located(Error::unsupported(why)));
+            }
+        })
+    }
+
+    /// Writes the text of the view into the pipe.
+    fn feed(&self, view: &View, sender: SyncSender<Vec<u8>>) -> Result<()> {
+        let mut pipe = Feeder { sender };
+        match view {
+            View::Csv { .. } | View::Jsonl => self.unpack(&mut pipe).map(|_| ()),
+            View::Split { delimiter, .. } => {
+                let mut cells = Resplit::new(pipe, delimiter, false);
+                self.unpack(&mut cells)?;
+                Ok(cells.finish()?)
+            }
+            View::Vcf => {
+                let mut cells = Resplit::new(pipe, b"\t", true);
+                self.unpack(&mut cells)?;
+                Ok(cells.finish()?)
+            }
+            View::Log => self.log_rows(&mut pipe),
+        }
+    }
+}
+
+fn take(
+    view: &View,
+    receiver: Receiver<Vec<u8>>,
+    options: &ImportOptions,
+    stage: Stage,
+) -> Result<Imported> {
+    let mut text = Taker { receiver, now: io::Cursor::new(Vec::new()) };
+    let mut quiet = |_| {};
+    let header = match view {
+        View::Csv { header, .. } | View::Split { header, .. } => *header,
+        View::Vcf => true,
+        View::Jsonl | View::Log => return jsonl::import(&mut text, options, stage, &mut quiet),
+    };
+    let mut syntax = CsvOptions::new(match view {
+        View::Csv { delimiter, .. } => *delimiter,
+        _ => b',',
+    });
+    syntax.header = header;
+    csv::import(&mut text, &syntax, options, stage, &mut quiet)
+}
+
+/// Pieces of text that may wait between the two ends.
+const PIPE: usize = 4;
+
+/// The end that an archive is unpacked into.
+struct Feeder {
+    sender: SyncSender<Vec<u8>>,
+}
+
+impl Write for Feeder {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        // The reader goes away when it has found an error of its own.
+        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+        self.sender.send(buf.to_vec()).map_err(gone)?;
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn is_hang_up(err: &Error) -> bool {
+    matches!(err.kind(), crate::ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// The end that text is read from.
+struct Taker {
+    receiver: Receiver<Vec<u8>>,
+    now: io::Cursor<Vec<u8>>,
+}
+
+impl Read for Taker {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let got = self.now.read(buf)?;
+            if got > 0 || buf.is_empty() {
+                return Ok(got);
+            }
+            match self.receiver.recv() {
+                Ok(next) => self.now = io::Cursor::new(next),
+                Err(_) => return Ok(0),
+            }
+        }
+    }
+}
+
+/// Turns lines of cells between any delimiter into CSV.
+struct Resplit<'a, W> {
+    out: W,
+    finder: memmem::Finder<'a>,
+    /// Lines that start with `##` are no rows, and the `#` of the first row is
+    /// no part of a name.
+    is_vcf: bool,
+    first: bool,
+    pending: Vec<u8>,
+    line: Vec<u8>,
+}
+
+impl<'a, W: Write> Resplit<'a, W> {
+    fn new(out: W, delimiter: &'a [u8], is_vcf: bool) -> Self {
+        let finder = memmem::Finder::new(delimiter);
+        Self { out, finder, is_vcf, first: true, pending: Vec::new(), line: Vec::new() }
+    }
+
+    fn put_line(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.is_vcf && line.starts_with(b"##") {
+            return Ok(());
+        }
+        let mut rest = line;
+        if std::mem::replace(&mut self.first, false) && self.is_vcf {
+            rest = line.strip_prefix(b"#").unwrap_or(line);
+        }
+        self.line.clear();
+        let step = self.finder.needle().len();
+        loop {
+            // An empty delimiter is found everywhere, and splits nothing.
+            let found = if step == 0 { None } else { self.finder.find(rest) };
+            put_cell(rest.get(..found.unwrap_or(rest.len())).unwrap_or_default(), &mut self.line);
+            match found {
+                Some(at) => {
+                    self.line.push(b',');
+                    rest = rest.get(at + step..).unwrap_or_default();
+                }
+                None => break,
+            }
+        }
+        self.line.push(b'\n');
+        self.out.write_all(&self.line)
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        let last = std::mem::take(&mut self.pending);
+        if !last.is_empty() {
+            self.put_line(&last)?;
+        }
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Write for Resplit<'_, W> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let mut rest = buf;
+        while let Some(newline) = memchr(b'\n', rest) {
+            let (head, tail) = rest.split_at_checked(newline).unwrap_or((rest, &[]));
+            self.pending.extend_from_slice(head);
+            let line = std::mem::take(&mut self.pending);
+            self.put_line(&line)?;
+            self.pending = line;
+            self.pending.clear();
+            rest = tail.get(1..).unwrap_or_default();
+        }
+        self.pending.extend_from_slice(rest);
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Appends a cell, in quotes if it needs them; an empty one needs none.
+fn put_cell(cell: &[u8], out: &mut Vec<u8>) {
+    if !cell.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+        out.extend_from_slice(cell);
+        return;
+    }
+    out.push(b'"');
+    for &byte in cell {
+        out.push(byte);
+        if byte == b'"' {
+            out.push(b'"');
+        }
+    }
+    out.push(b'"');
+}
