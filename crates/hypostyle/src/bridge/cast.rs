@@ -153,7 +153,7 @@ fn integers(
         return Ok(Box::new(array.iter().map(|value| value.map(i64::from)).enumerate()));
     }
     let values = match array.data_type() {
-        DataType::Utf8 => read_texts::<i32, _>(array, "integer", |cell| match cell {
+        DataType::Utf8 => read_texts::<i32, _>(array, "an integer", |cell| match cell {
             Liberal::Int(value) => Some(value),
             Liberal::Float(_) => None,
         })?,
@@ -183,7 +183,7 @@ fn to_float(array: &ArrayRef) -> Result<ArrayRef> {
         return Ok(arrow_cast::cast(array, &DataType::Float64)?);
     }
     if array.data_type() == &DataType::Utf8 {
-        let values = read_texts::<i32, _>(array, "number", Liberal::to_float)?;
+        let values = read_texts::<i32, _>(array, "a number", Liberal::to_float)?;
         return Ok(Arc::new(Float64Array::from_iter(values)));
     }
     let values = integers(array)?

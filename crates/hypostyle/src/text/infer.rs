@@ -455,7 +455,10 @@ impl Imported {
                 Some(asked) => asked.data_type(),
                 None => traits.settle(options.infer, abilities),
             };
-            Field::new(name, data_type, abilities.nulls)
+            // A gap in a type that was asked for stays a gap: the writer of a
+            // format without nulls says so, with its row.
+            let nullable = abilities.nulls || (data_type != DataType::Utf8 && traits.gaps);
+            Field::new(name, data_type, nullable)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         Self { schema, stage, gaps_are_empty: !abilities.nulls, skipped: Skipped::default() }
@@ -479,7 +482,7 @@ impl Imported {
     /// One batch: all columns of the rows that were read together.
     pub fn batch(&self, index: usize) -> Result<RecordBatch> {
         let columns = (0..self.schema.fields().len())
-            .map(|column| self.piece(column, self.stage.piece(column, index)?))
+            .map(|column| self.piece(column, index))
             .collect::<Result<Vec<_>>>()?;
         let options = arrow_array::RecordBatchOptions::new()
             .with_row_count(Some(self.stage.piece_rows(index)));
@@ -492,11 +495,22 @@ impl Imported {
         Ok(field.ok_or_else(no_such)?.data_type())
     }
 
-    fn piece(&self, column: usize, piece: ArrayRef) -> Result<ArrayRef> {
-        match self.data_type(column)? {
+    /// One piece of one column, in the type of the column.
+    fn piece(&self, column: usize, index: usize) -> Result<ArrayRef> {
+        let piece = self.stage.piece(column, index)?;
+        let cast = match self.data_type(column)? {
             DataType::Utf8 if self.gaps_are_empty => text_without_nulls(&piece, ""),
             other => cast(&piece, other),
-        }
+        };
+        cast.map_err(|err| {
+            let before: usize = (0..index).map(|piece| self.stage.piece_rows(piece)).sum();
+            let name = self.schema.fields().get(column).map_or("", |field| field.name());
+            let err = match err.row() {
+                Some(row) => err.at_row(row.saturating_add(before as u64)),
+                None => err,
+            };
+            err.in_column(column, name)
+        })
     }
 }
 
@@ -510,8 +524,7 @@ impl Table for Imported {
     }
 
     fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
-        let pieces = (0..self.stage.pieces()).map(|piece| self.stage.piece(index, piece));
-        pieces.map(|piece| self.piece(index, piece?)).collect()
+        (0..self.stage.pieces()).map(|piece| self.piece(index, piece)).collect()
     }
 
     fn facts(&self, index: usize) -> Result<ColumnFacts> {

@@ -182,14 +182,16 @@ impl Liberal {
 ///
 /// `nan`, `inf` and `infinity` count in any case. Digit groups, suffixes and
 /// hexadecimal do not. A whole number beyond 64 bits is not a number here, since
-/// a float would change its digits.
+/// a float would change its digits, and nor is `1e400`, which would be infinite.
 pub fn liberal(cell: &[u8]) -> Option<Liberal> {
     let text = std::str::from_utf8(cell.trim_ascii()).ok()?;
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().ok().map(Liberal::Int);
     }
-    text.parse().ok().map(Liberal::Float)
+    let value: f64 = text.parse().ok()?;
+    let spelled_out = unsigned.starts_with(['i', 'I']);
+    (!value.is_infinite() || spelled_out).then_some(Liberal::Float(value))
 }
 
 #[cfg(test)]
@@ -287,7 +289,27 @@ mod tests {
         assert_eq!(liberal(b"1.50"), Some(Liberal::Float(1.5)));
         assert_eq!(liberal(b"1e3"), Some(Liberal::Float(1000.0)));
         assert_eq!(liberal(b"-inf"), Some(Liberal::Float(f64::NEG_INFINITY)));
-        for bad in ["", "-", "10D", "5f", "0x1p3", "1_000", "99999999999999999999", "two"] {
+        assert_eq!(liberal(b"+Infinity"), Some(Liberal::Float(f64::INFINITY)));
+        assert_eq!(liberal(b"1e-400"), Some(Liberal::Float(0.0)));
+        let no_number = [
+            "",
+            "-",
+            "10D",
+            "5f",
+            "0x1p3",
+            "1_000",
+            "99999999999999999999",
+            "two",
+            "1e400",
+            "-1.5e309",
+            "+ 5",
+            "--5",
+            "1 2",
+            "e5",
+            "infinit",
+            "in",
+        ];
+        for bad in no_number {
             assert_eq!(liberal(bad.as_bytes()), None, "{bad}");
         }
         assert_eq!(Liberal::Int((1 << 53) + 1).to_float(), None);

@@ -8,6 +8,10 @@
 
 mod cross;
 mod determinism;
+mod deviations;
+mod deviations_clmn;
+mod deviations_colf;
+mod deviations_colm;
 mod hostile;
 mod laws;
 mod pruning;

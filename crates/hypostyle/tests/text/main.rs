@@ -11,6 +11,12 @@
     reason = "helpers of tests are not covered by clippy.toml"
 )]
 
+mod csv_blocks;
+mod csv_errors;
+mod csv_hostile;
+mod csv_options;
+mod csv_types;
 mod csv_write;
 mod law;
 mod support;
+mod vectors;

@@ -21,6 +21,37 @@ pub(crate) type Cells = Vec<Vec<String>>;
 /// What has nulls and 64-bit integers.
 pub(crate) const EVERYTHING: Abilities = Abilities::EVERYTHING;
 
+/// What has neither nulls nor 64-bit integers, as COLM.
+pub(crate) fn nothing() -> Abilities {
+    abilities("colm")
+}
+
+pub(crate) fn abilities(format: &str) -> Abilities {
+    formats::by_name(format).unwrap().abilities()
+}
+
+/// The names and types of a table.
+pub(crate) fn shape(table: &dyn Table) -> Vec<(String, DataType)> {
+    let schema = table.schema();
+    schema.fields().iter().map(|f| (f.name().clone(), f.data_type().clone())).collect()
+}
+
+/// The types of a table.
+pub(crate) fn types(table: &dyn Table) -> Vec<DataType> {
+    shape(table).into_iter().map(|(_, data_type)| data_type).collect()
+}
+
+/// Like [`column`], for literals.
+pub(crate) fn some(cells: &[&str]) -> Vec<Option<String>> {
+    cells.iter().map(|cell| Some((*cell).to_owned())).collect()
+}
+
+/// The rows of a table in one batch: types, values and validity.
+pub(crate) fn whole(imported: &Imported) -> Vec<(String, DataType, Vec<Option<String>>)> {
+    let shape = shape(imported).into_iter().enumerate();
+    shape.map(|(at, (name, data_type))| (name, data_type, column(imported, at))).collect()
+}
+
 /// Imports CSV with every default, for a target that holds everything.
 pub(crate) fn read(text: impl AsRef<[u8]>) -> Result<Imported> {
     read_with(text, &CsvOptions::default(), &ImportOptions::new(EVERYTHING))

@@ -54,6 +54,7 @@ impl Header {
     fn schema(&self, source: &dyn ByteSource, limits: &Limits) -> Result<Bytes> {
         let (what, limit, asked) =
             ("schema length", limits.header_bytes, u64::from(self.schema_len));
+        source::check(source, HEADER, asked, "schema")?;
         if asked > limit {
             return Err(Error::new(ErrorKind::LimitExceeded { what, asked, limit }).at(10));
         }

@@ -98,6 +98,9 @@ impl<D: Dialect> File<D> {
         for &column in columns {
             let plot = self.plot(column)?;
             if plot.stored > 0 {
+                // A size that cannot be is no matter of limits.
+                zlib::claim(plot.stored, plot.raw, &self.options.limits)
+                    .map_err(|err| err.at(plot.offset).in_column(column, &plot.name))?;
                 asked = asked.saturating_add(plot.raw);
             } else if D::NULLS {
                 let width = plot.kind.width().unwrap_or(4);

@@ -244,6 +244,8 @@ impl<'a> TableReader<'a> {
     /// Makes the first `len` bytes of the table present.
     fn fetch(&mut self, len: u64) -> Result<()> {
         const WHAT: &str = "column table";
+        // A length that the source does not have is no matter of limits.
+        source::check(self.source, self.start, len, WHAT)?;
         if len > self.limit {
             let kind = ErrorKind::LimitExceeded { what: WHAT, asked: len, limit: self.limit };
             return Err(Error::new(kind).at(self.start));
