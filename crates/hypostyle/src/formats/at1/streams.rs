@@ -292,6 +292,16 @@ impl<'a> Stream<'a> {
         self.cursor.malformed(what, why).in_stream(self.name)
     }
 
+    /// An error at a byte of the stream that was read already.
+    pub(super) fn malformed_at(
+        &self,
+        offset: u64,
+        what: &'static str,
+        why: impl Into<std::borrow::Cow<'static, str>>,
+    ) -> Error {
+        Error::malformed(what, why).at(offset).in_stream(self.name)
+    }
+
     /// The rest of the stream as a list of lines.
     pub(super) fn lines(self) -> Lines<'a> {
         let Self { name, mut cursor } = self;

@@ -9,7 +9,7 @@
 //! | `vars` | list, one element per hole, for the whole file |
 //! | `verbatim` | list |
 
-use super::{Job, Joiner, trailing};
+use super::{Job, Joiner, Modes, pick, trailing};
 use crate::error::Result;
 use crate::formats::at1::output::Output;
 
@@ -26,22 +26,18 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
         .lines()
         .map(|template| template.split(|&byte| byte == 0).collect())
         .collect();
-    let mut flags = streams.read("flags");
+    let mut flags = Modes::new(&streams, "flags");
     let mut tids = streams.read("tids");
     let mut vars = streams.read("vars").lines();
     let mut verbatim = streams.read("verbatim").lines();
     let mut joiner = Joiner::default();
     for _ in 0..lines {
         joiner.next(out)?;
-        if flags.u8("flag")? == 0 {
+        if !flags.structured(job)? {
             out.put(verbatim.line("verbatim line")?)?;
             continue;
         }
-        let at = tids.clone();
-        let template = tids.size("template")?;
-        let parts = templates
-            .get(template)
-            .ok_or_else(|| at.malformed("template", format!("there is no template {template}")))?;
+        let parts = pick(&mut tids, &templates, "template")?;
         for (index, part) in parts.iter().enumerate() {
             if index > 0 {
                 out.put(vars.line("variable")?)?;
