@@ -10,6 +10,7 @@ use crate::limits::Limits;
 
 mod bundle;
 mod columnar;
+mod columns;
 mod deltas;
 mod dicom;
 mod embed;
