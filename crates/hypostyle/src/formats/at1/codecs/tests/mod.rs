@@ -13,6 +13,7 @@ use crate::options::ReadOptions;
 mod json;
 mod jsondoc;
 mod log;
+mod osm;
 mod ssh;
 
 /// The streams of an archive that a test makes: names and contents.
