@@ -15,6 +15,7 @@ mod jsondoc;
 mod log;
 mod osm;
 mod ssh;
+mod vcf;
 
 /// The streams of an archive that a test makes: names and contents.
 type Set<'a> = [(&'a str, &'a [u8])];
