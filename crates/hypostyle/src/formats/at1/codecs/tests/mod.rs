@@ -10,6 +10,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::formats::at1::Archive;
 use crate::options::ReadOptions;
 
+mod dicom;
+mod embed;
 mod json;
 mod jsondoc;
 mod log;
