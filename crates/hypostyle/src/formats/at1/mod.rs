@@ -20,5 +20,5 @@ mod container;
 mod output;
 mod streams;
 
-pub use archive::{Archive, Frame, StreamInfo, Unpacked};
+pub use archive::{Archive, BundleEntry, Frame, StreamInfo, Unpacked};
 pub use codecs::Codec;

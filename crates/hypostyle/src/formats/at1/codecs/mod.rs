@@ -8,7 +8,7 @@ use crate::deviation::Deviations;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-mod bundle;
+pub(super) mod bundle;
 mod columnar;
 mod columns;
 mod deltas;

@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::formats::at1::Archive;
 use crate::options::ReadOptions;
 
+mod bundle;
 mod dicom;
 mod embed;
 mod json;
