@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::codecs::bundle::Entry;
 use super::codecs::{self, Codec, Job};
 use super::container::{Container, Extent, Method};
 use super::output::Output;
@@ -32,6 +33,18 @@ pub struct Unpacked {
     pub bytes: u64,
     /// Whether the archive carried a hash, which then agreed.
     pub hash_agreed: bool,
+}
+
+/// An archive inside a bundle.
+#[derive(Debug)]
+pub struct BundleEntry {
+    /// Where it unpacks to: a relative path with `/` between its parts.
+    ///
+    /// No part is empty, `.` or `..`, no character is a backslash, a colon or a
+    /// control, and no two entries of a bundle get in each other's way.
+    pub name: String,
+    /// The archive, which is not a bundle itself.
+    pub archive: Archive,
 }
 
 /// A frame of an archive: a whole-file archive has one.
@@ -145,6 +158,37 @@ impl Archive {
         })?;
         let bytes = output.finish(hash.as_ref()).map_err(located)?;
         Ok(Unpacked { bytes, hash_agreed: hash.is_some() })
+    }
+
+    /// The archives in a bundle, opened with the same options.
+    ///
+    /// Each has a hash of its own, and may use up the limits by itself.
+    ///
+    /// # Errors
+    ///
+    /// Besides damage: an archive that is no bundle, a name that could lead out
+    /// of the folder it is unpacked to, and a bundle in the bundle.
+    pub fn bundle(&self) -> Result<Vec<BundleEntry>> {
+        if self.codec() != Codec::Bundle {
+            let why = format!("the archive is not a bundle, but {}", self.codec());
+            return Err(located(Error::invalid_argument(why)));
+        }
+        let mut entries = Vec::new();
+        self.for_each_job(|job| {
+            entries = codecs::bundle::entries(job)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        let open = |entry: Entry| {
+            let Entry { name, stream, bytes } = entry;
+            let archive = Self::open(Arc::new(bytes), &self.options);
+            let archive = archive.map_err(|err| err.in_stream(&stream))?;
+            if archive.codec() == Codec::Bundle {
+                let err = Error::malformed("entry", "is a bundle in a bundle");
+                return Err(located(err.at(0).in_stream(&stream)));
+            }
+            Ok(BundleEntry { name, archive })
+        };
+        entries.into_iter().map(open).collect()
     }
 
     /// Calls `each` with every structured frame, as a job for its codec, until

@@ -4,13 +4,15 @@ use std::fmt;
 
 use super::describe::FrameInfo;
 use super::output::Output;
-use super::streams::{PackedSet, Streams};
+use super::streams::{PackedSet, Stream, Streams};
 use crate::deviation::Deviations;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-mod bundle;
+pub(super) mod bundle;
 mod columnar;
+mod columns;
+mod deltas;
 mod dicom;
 mod embed;
 mod groups;
@@ -23,6 +25,9 @@ mod qjson;
 mod qjson2;
 mod ssh;
 mod vcf;
+
+#[cfg(test)]
+mod tests;
 
 /// How an archive is coded (§2.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -144,6 +149,12 @@ impl Job<'_> {
     fn streams(&self, names: &[&str]) -> Result<Streams> {
         self.set.expand(|name| names.contains(&name), self.limits, self.threads)
     }
+
+    /// Where the bytes of a stream start in the file; deviations cite it.
+    fn offset_of(&self, name: &str) -> u64 {
+        let found = self.set.streams.iter().find(|stream| stream.name == name);
+        found.map_or(0, |stream| stream.offset)
+    }
 }
 
 /// Decodes one frame.
@@ -229,9 +240,54 @@ impl Joiner {
 
 /// Reads a `trailing` byte: whether the text ends with a newline (A14).
 fn trailing(byte: u8, only_one: bool, job: &Job<'_>) -> Result<bool> {
+    let set = flag(byte, "the flag for the last newline", "meta", job)?;
+    Ok(if only_one { byte == 1 } else { set })
+}
+
+/// Reads a byte that says yes or no (A14).
+fn flag(byte: u8, what: &str, stream: &str, job: &Job<'_>) -> Result<bool> {
     if byte > 1 {
-        let message = format!("the flag for the last newline is {byte}");
-        job.deviations.report("A14", 0, message)?;
+        let message = format!("{what} is {byte}");
+        job.deviations.report("A14", job.offset_of(stream), message)?;
     }
-    Ok(if only_one { byte == 1 } else { byte != 0 })
+    Ok(byte != 0)
+}
+
+/// A byte for each line: whether it is structured or verbatim (§3).
+#[derive(Debug)]
+struct Modes<'a> {
+    name: &'a str,
+    stream: Stream<'a>,
+    /// Whether an odd one was met: one report is enough.
+    noted: bool,
+}
+
+impl<'a> Modes<'a> {
+    fn new(streams: &'a Streams, name: &'a str) -> Self {
+        Self { name, stream: streams.read(name), noted: false }
+    }
+
+    /// Whether the next line is structured.
+    #[inline]
+    fn structured(&mut self, job: &Job<'_>) -> Result<bool> {
+        let mode = self.stream.u8("flag")?;
+        if mode > 1 && !self.noted {
+            self.noted = true;
+            let what = format!("`{}`: the flag of line {}", self.name, self.stream.offset());
+            return flag(mode, &what, self.name, job);
+        }
+        Ok(mode != 0)
+    }
+}
+
+/// Takes a number that names one of `items`.
+#[inline]
+fn pick<'t, T>(stream: &mut Stream<'_>, items: &'t [T], what: &'static str) -> Result<&'t T> {
+    let start = stream.offset();
+    let index = stream.uv(what)?;
+    let found = usize::try_from(index).ok().and_then(|index| items.get(index));
+    found.ok_or_else(|| {
+        let why = format!("{index} is not below {}, the number there are", items.len());
+        stream.malformed_at(start, what, why)
+    })
 }
