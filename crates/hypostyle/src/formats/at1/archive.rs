@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::codecs::bundle::Entry;
-use super::codecs::{self, Codec, Job};
+use super::codecs::{self, Cells, Codec, Job};
 use super::container::{Container, Extent, Method};
 use super::output::Output;
 use super::streams::{Packed, PackedSet};
@@ -140,7 +140,17 @@ impl Archive {
     ///
     /// Besides damage: a bundle, which is not one file but many.
     pub fn unpack(&self, out: &mut dyn Write) -> Result<Unpacked> {
-        let hash = self.container.hash;
+        self.unpack_rows(out, self.container.hash, false)
+    }
+
+    /// Unpacks the file, or the same with every structured row at full width, in
+    /// which case there is no hash to compare with.
+    pub(super) fn unpack_rows(
+        &self,
+        out: &mut dyn Write,
+        hash: Option<[u8; 32]>,
+        pad: bool,
+    ) -> Result<Unpacked> {
         let mut output = Output::new(out, hash.is_some(), &self.options.limits);
         let threads = resolve_threads(self.options.threads);
         self.for_each_frame(|extent, body| {
@@ -152,7 +162,8 @@ impl Archive {
                 }
                 Method::Structured => {
                     let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
-                    codecs::decode(self.container.codec, &self.job(&set), &mut output)
+                    let job = Job { pad, ..self.job(&set) };
+                    codecs::decode(self.container.codec, &job, &mut output)
                 }
             }
         })?;
@@ -214,15 +225,15 @@ impl Archive {
             limits: &self.options.limits,
             threads: resolve_threads(self.options.threads),
             deviations: &self.deviations,
+            pad: false,
         }
     }
 
-    /// The delimiter of a delimited text, and whether the first frame has a
-    /// header, where its codec says.
-    pub(super) fn delimiter(&self) -> Result<(Vec<u8>, Option<bool>)> {
-        let mut found = (b",".to_vec(), None);
+    /// How the first frame cuts lines into cells.
+    pub(super) fn cells(&self) -> Result<Cells> {
+        let mut found = Cells { delimiter: b",".to_vec(), columns: 0, header: None };
         self.for_each_job(|job| {
-            found = codecs::delimiter(self.container.codec, job)?;
+            found = codecs::cells(self.container.codec, job)?;
             Ok(ControlFlow::Break(()))
         })?;
         Ok(found)

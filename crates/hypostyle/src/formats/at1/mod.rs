@@ -28,3 +28,4 @@ pub use archive::{Archive, BundleEntry, Frame, StreamInfo, Unpacked};
 pub use codecs::Codec;
 pub use describe::{ColumnInfo, FrameInfo, Zone};
 pub use reader::At1;
+pub use view::TableOptions;

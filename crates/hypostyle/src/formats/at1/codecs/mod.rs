@@ -142,6 +142,8 @@ pub(super) struct Job<'a> {
     pub(super) limits: &'a Limits,
     pub(super) threads: usize,
     pub(super) deviations: &'a Deviations,
+    /// Rows with too few cells get empty ones: not what the file held, but a table.
+    pub(super) pad: bool,
 }
 
 impl Job<'_> {
@@ -177,11 +179,20 @@ pub(super) fn decode(codec: Codec, job: &Job<'_>, out: &mut Output<'_>) -> Resul
     }
 }
 
-/// The delimiter of a delimited text, and whether a header was split off.
-pub(super) fn delimiter(codec: Codec, job: &Job<'_>) -> Result<(Vec<u8>, Option<bool>)> {
+/// How a codec for delimited text cuts lines into cells.
+#[derive(Clone, Debug)]
+pub(super) struct Cells {
+    pub(super) delimiter: Vec<u8>,
+    pub(super) columns: usize,
+    /// Whether a header was split off, where the codec does such a thing.
+    pub(super) header: Option<bool>,
+}
+
+/// How a frame of delimited text is cut.
+pub(super) fn cells(codec: Codec, job: &Job<'_>) -> Result<Cells> {
     match codec {
-        Codec::Columnar => columnar::delimiter(job),
-        _ => qcolumnar::delimiter(job).map(|delimiter| (delimiter, None)),
+        Codec::Columnar => columnar::cells(job),
+        _ => qcolumnar::cells(job),
     }
 }
 
