@@ -213,6 +213,7 @@ impl<'a> Blocks<'a> {
     fn split(&self, rows: &mut Rows) -> Result<usize> {
         let mut start = 0;
         loop {
+            start = self.splitter.plain_rows(rows, start);
             let first = rows.cells.len();
             let row_number = || self.rows.saturating_add((first / self.width.max(1)) as u64);
             let outcome = self
