@@ -335,7 +335,7 @@ mod tests {
                 let end = splitter.plain_rows(&mut many, 0);
                 let mut start = 0;
                 while start < end {
-                    let Outcome::Row(row) = splitter.row(&mut single, start, false).unwrap() else {
+                    let Outcome::Row(row) = splitter.row(&mut single, start, false) else {
                         panic!("no row at {start} of {text:?}");
                     };
                     assert_eq!(row.cells, width);
