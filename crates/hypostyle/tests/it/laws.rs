@@ -2,6 +2,7 @@
 
 use hypostyle::formats::{self, Format};
 use hypostyle::{ReadOptions, WriteOptions};
+use hypostyle_testkit::build::{Block, clmn, colf, colm};
 use hypostyle_testkit::{batches, fuzz, laws};
 use proptest::prelude::*;
 
@@ -24,6 +25,10 @@ const STARTS: &[&[u8]] = &[
     b"AT1\x02\x04",
     b"AT1\x03\x07",
 ];
+
+/// How the content of COLF's blocks starts, and something else.
+const HEADS: &[&[u8]] =
+    &[b"", &[1, 0], &[1, 1], &[2, 0], &[2, 1], &[3, 0], &[3, 1], &[3, 1, 2], &[0, 0, 0, 0]];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
@@ -85,6 +90,29 @@ proptest! {
         let file = [magic, &bytes].concat();
         fuzz::decode_any(format, &file);
         fuzz::open_any(&file);
+    }
+
+    /// Any content behind a true header, a true table and a true checksum.
+    #[test]
+    fn any_content_of_a_block_returns_or_fails(
+        rows in 0..20_u32,
+        code in 0..4_u8,
+        flag in 0..3_u8,
+        head in prop::sample::select(HEADS),
+        content in prop::collection::vec(prop_oneof![Just(0_u8), Just(1), any::<u8>()], 0..90),
+    ) {
+        let content = [head, &content].concat();
+        let block = Block::of(&content);
+        let column = colm::Column { name: b"x".to_vec(), code, block: block.clone() };
+        let file = colm::File::new(rows, vec![column]).build().bytes;
+        fuzz::decode_any(formats::by_name("colm").unwrap(), &file);
+        let column = clmn::Column { name: b"x".to_vec(), code, block: block.clone() };
+        let file = clmn::File::new(rows.into(), vec![column]).build().bytes;
+        fuzz::decode_any(formats::by_name("clmn").unwrap(), &file);
+        let kind = ["int32", "int32", "float64", "utf8"][usize::from(code)];
+        let column = colf::Column { flag, block, ..colf::Column::new("x", kind, &[]) };
+        let file = colf::File::new(rows.into(), vec![column]).build().bytes;
+        fuzz::decode_any(formats::by_name("colf").unwrap(), &file);
     }
 
     /// The fuzz target's way from bytes to a table works for any bytes.

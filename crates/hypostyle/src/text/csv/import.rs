@@ -294,6 +294,7 @@ impl<'a> Blocks<'a> {
     fn split(&mut self, rows: &mut Rows) -> Result<usize> {
         let mut start = 0;
         loop {
+            start = self.splitter.plain_rows(rows, start);
             let first = rows.cells.len();
             let row_number = self.rows + (first / self.width.max(1)) as u64;
             let row = match self.splitter.row(rows, start, self.at_end) {
