@@ -12,12 +12,12 @@ use crate::text::infer::{ImportOptions, Imported, Judge, Judged, Traits};
 
 /// Text that is split and typed in one go.
 ///
-/// Large enough that a block's columns are worth a thread, small enough that
-/// its cells stay in the cache.
-const BLOCK: usize = 4 << 20;
+/// Small enough that text and cells stay in a core's own cache while column
+/// after column is picked out of them.
+const BLOCK: usize = 512 << 10;
 
-/// Tables wider than this get larger blocks, so that a block has many rows.
-const CELLS_A_ROW_PER_BYTE: usize = 64;
+/// Tables of many columns get larger blocks, so that a block has many rows.
+const BLOCK_A_COLUMN: usize = 1 << 10;
 
 /// Told of the bytes read so far.
 pub type Progress<'a> = &'a mut dyn FnMut(u64);
@@ -181,7 +181,7 @@ impl<'a> Blocks<'a> {
 
     /// The next block of rows.
     fn next(&mut self) -> Result<Option<Rows>> {
-        let mut size = BLOCK.max(self.width.saturating_mul(CELLS_A_ROW_PER_BYTE));
+        let mut size = BLOCK.max(self.width.saturating_mul(BLOCK_A_COLUMN));
         loop {
             self.fill(size)?;
             if self.pending.is_empty() {
