@@ -34,7 +34,8 @@ pub(crate) fn in_order<T: Send>(
 ///
 /// `next` and `each` run on the calling thread. At most twice as many jobs as
 /// threads are under way or waiting for `each` at any time, so a slow `each`
-/// bounds the memory. The first error in order ends it.
+/// bounds the memory. The first error in order ends it: what `next` yielded before
+/// it failed is done first, so that the error is the same on any number of threads.
 pub(crate) fn stream<J: Send, T: Send>(
     threads: usize,
     mut next: impl FnMut() -> Result<Option<J>>,
@@ -61,18 +62,20 @@ pub(crate) fn stream<J: Send, T: Send>(
         let _stopper = StopAlways(&queue);
         let (mut made, mut taken) = (0, 0);
         let mut more = true;
+        let mut outcome = Ok(());
         loop {
             if more && made - taken < window {
-                match next()? {
-                    Some(job) => {
+                match next() {
+                    Ok(Some(job)) => {
                         queue.offer(made, job);
                         made += 1;
                     }
-                    None => more = false,
+                    Ok(None) => more = false,
+                    Err(err) => (more, outcome) = (false, Err(err)),
                 }
             }
             if taken == made && !more {
-                return Ok(());
+                return outcome;
             }
             let patient = !more || made - taken == window;
             match queue.take(taken, patient) {
@@ -219,6 +222,34 @@ mod tests {
         let err = in_order(100_000, 4, work, |_, ()| Ok(())).unwrap_err();
         assert_eq!(err.to_string(), "10");
         assert!(done.load(Ordering::Relaxed) < 100);
+    }
+
+    #[test]
+    fn an_error_of_the_source_waits_for_the_work_before_it() {
+        for threads in [1, 2, 5] {
+            for bad_job in [3, 100] {
+                let mut jobs = 0..;
+                let next = || match jobs.next() {
+                    Some(7) | None => Err(Error::invalid_argument("source")),
+                    job => Ok(job),
+                };
+                let work = |job| match job {
+                    job if job == bad_job => {
+                        thread::sleep(std::time::Duration::from_millis(20));
+                        Err(Error::invalid_argument("work"))
+                    }
+                    job => Ok(job),
+                };
+                let mut done = Vec::new();
+                let each = |job| {
+                    done.push(job);
+                    Ok(())
+                };
+                let err = stream(threads, next, work, each).unwrap_err();
+                let want = if bad_job == 3 { (3, "work") } else { (7, "source") };
+                assert_eq!((done.len(), err.to_string().as_str()), want, "{threads}");
+            }
+        }
     }
 
     #[test]

@@ -34,14 +34,26 @@ pub(crate) fn range(
     len: u64,
     what: &'static str,
 ) -> Result<Bytes> {
+    check(source, offset, len, what)?;
+    let len_here = usize::try_from(len).map_err(|_| truncated(source, offset, len, what))?;
+    let bytes = source.read(offset, len_here).map_err(|cause| Error::from(cause).at(offset))?;
+    if bytes.len() == len_here { Ok(bytes) } else { Err(truncated(source, offset, len, what)) }
+}
+
+/// Fails with [`ErrorKind::Truncated`] unless there are `len` bytes at `offset`.
+pub(crate) fn check(
+    source: &dyn ByteSource,
+    offset: u64,
+    len: u64,
+    what: &'static str,
+) -> Result<()> {
     let left = source.size().saturating_sub(offset);
-    let truncated = || Error::new(ErrorKind::Truncated { what, needed: len, left }).at(offset);
-    if len > left {
-        return Err(truncated());
-    }
-    let len = usize::try_from(len).map_err(|_| truncated())?;
-    let bytes = source.read(offset, len).map_err(|cause| Error::from(cause).at(offset))?;
-    if bytes.len() == len { Ok(bytes) } else { Err(truncated()) }
+    if len <= left { Ok(()) } else { Err(truncated(source, offset, len, what)) }
+}
+
+fn truncated(source: &dyn ByteSource, offset: u64, needed: u64, what: &'static str) -> Error {
+    let left = source.size().saturating_sub(offset);
+    Error::new(ErrorKind::Truncated { what, needed, left }).at(offset)
 }
 
 impl ByteSource for Bytes {

@@ -18,11 +18,11 @@ use arrow_array::{
     new_null_array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, SchemaRef};
 
 use crate::error::{Error, Result};
 use crate::source::{ByteSource, FileSource};
-use crate::table::ColumnFacts;
+use crate::table::{ColumnFacts, Table};
 
 /// A place outside memory for bytes that are read back later.
 pub trait Scratch: fmt::Debug + Send + Sync {
@@ -199,6 +199,38 @@ impl Stage {
             }
             _ => Err(Error::invalid_argument(format!("nothing is staged in column {column}"))),
         }
+    }
+}
+
+/// A stage whose pieces all have the type that a schema gives.
+#[derive(Debug)]
+pub struct StagedTable {
+    schema: SchemaRef,
+    stage: Stage,
+}
+
+impl StagedTable {
+    /// Everything that was staged, under these names and types.
+    pub fn new(schema: SchemaRef, stage: Stage) -> Self {
+        Self { schema, stage }
+    }
+}
+
+impl Table for StagedTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn rows(&self) -> u64 {
+        self.stage.rows()
+    }
+
+    fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
+        self.stage.column(index)
+    }
+
+    fn facts(&self, index: usize) -> Result<ColumnFacts> {
+        Ok(self.stage.facts(index))
     }
 }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, Float64Array, GenericStringArray, Int32Array, Int64Array, OffsetSizeTrait,
-    StringArray,
+    StringArray, new_null_array,
 };
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
@@ -26,6 +26,19 @@ use crate::text::number::{self, Liberal};
 pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(array.clone());
+    }
+    match array.data_type() {
+        // No row has a value, in whatever type.
+        DataType::Null => return Ok(new_null_array(to, array.len())),
+        // Values that are stored once for many rows.
+        DataType::Dictionary(_, values) => return cast(&arrow_cast::cast(array, values)?, to),
+        DataType::RunEndEncoded(_, values) => {
+            return cast(&arrow_cast::cast(array, values.data_type())?, to);
+        }
+        DataType::LargeUtf8 | DataType::Utf8View if to != &DataType::Utf8 => {
+            return cast(&to_text(array)?, to);
+        }
+        _ => {}
     }
     match to {
         DataType::Utf8 => to_text(array),
@@ -48,7 +61,7 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
 
 /// The array as text in which `word` stands for null.
 pub fn text_without_nulls(array: &ArrayRef, word: &str) -> Result<ArrayRef> {
-    let text = to_text(array)?;
+    let text = cast(array, &DataType::Utf8)?;
     let Some(nulls) = text.nulls().filter(|nulls| nulls.null_count() > 0) else {
         let text = text.as_string::<i32>();
         let (offsets, values, _) = text.clone().into_parts();
@@ -86,6 +99,10 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
         DataType::Int64 => printed(array.as_primitive::<Int64Type>().iter(), number::put_int)?,
         DataType::Float64 => {
             printed(array.as_primitive::<Float64Type>().iter(), number::put_float)?
+        }
+        DataType::Float32 | DataType::Float16 => {
+            let array = arrow_cast::cast(array, &DataType::Float32)?;
+            printed(array.as_primitive::<Float32Type>().iter(), number::put_float32)?
         }
         DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean => {
             arrow_cast::cast(array, &DataType::Utf8)?
@@ -136,7 +153,7 @@ fn integers(
         return Ok(Box::new(array.iter().map(|value| value.map(i64::from)).enumerate()));
     }
     let values = match array.data_type() {
-        DataType::Utf8 => read_texts::<i32, _>(array, "integer", |cell| match cell {
+        DataType::Utf8 => read_texts::<i32, _>(array, "an integer", |cell| match cell {
             Liberal::Int(value) => Some(value),
             Liberal::Float(_) => None,
         })?,
@@ -166,7 +183,7 @@ fn to_float(array: &ArrayRef) -> Result<ArrayRef> {
         return Ok(arrow_cast::cast(array, &DataType::Float64)?);
     }
     if array.data_type() == &DataType::Utf8 {
-        let values = read_texts::<i32, _>(array, "number", Liberal::to_float)?;
+        let values = read_texts::<i32, _>(array, "a number", Liberal::to_float)?;
         return Ok(Arc::new(Float64Array::from_iter(values)));
     }
     let values = integers(array)?
@@ -222,7 +239,11 @@ fn clipped(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{BooleanArray, Decimal128Array, UInt64Array};
+    use arrow_array::types::Int8Type;
+    use arrow_array::{
+        BooleanArray, Decimal128Array, DictionaryArray, Float32Array, LargeStringArray, NullArray,
+        RunArray, StringViewArray, UInt64Array,
+    };
 
     use super::*;
 
@@ -249,6 +270,45 @@ mod tests {
         ];
         for (array, want) in arrays {
             assert_eq!(text(&array), [Some(want.to_owned()), None]);
+        }
+    }
+
+    #[test]
+    fn single_floats_are_spelled_as_double_ones_are() {
+        let values = vec![0.1, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 16_777_216.0];
+        let array: ArrayRef = Arc::new(Float32Array::from(values));
+        let want = ["0.1", "NaN", "Infinity", "-Infinity", "16777216.0"];
+        assert_eq!(text(&array), want.map(|cell| Some(cell.to_owned())));
+    }
+
+    /// Null is null, and a value a value, however Arrow stores them.
+    #[test]
+    fn the_same_cells_in_other_layouts_are_cast_alike() {
+        let cells = [Some("+5"), Some(""), None, Some("+5")];
+        let dictionary: DictionaryArray<Int8Type> = cells.into_iter().collect();
+        let runs: RunArray<Int32Type> = cells.into_iter().collect();
+        let arrays: [ArrayRef; 5] = [
+            Arc::new(StringArray::from(cells.to_vec())),
+            Arc::new(LargeStringArray::from(cells.to_vec())),
+            Arc::new(StringViewArray::from(cells.to_vec())),
+            Arc::new(dictionary),
+            Arc::new(runs),
+        ];
+        for array in arrays {
+            let name = array.data_type().to_string();
+            assert_eq!(text(&array), cells.map(|cell| cell.map(str::to_owned)), "{name}");
+            let ints = cast(&array, &DataType::Int32).unwrap();
+            let want = Int32Array::from(vec![Some(5), None, None, Some(5)]);
+            assert_eq!(ints.as_primitive::<Int32Type>(), &want, "{name}");
+            let floats = cast(&array, &DataType::Float64).unwrap();
+            assert_eq!(floats.as_primitive::<Float64Type>().value(3), 5.0, "{name}");
+            let full = text_without_nulls(&array, "-").unwrap();
+            assert_eq!(full.as_string::<i32>().value(2), "-", "{name}");
+        }
+        let nothing: ArrayRef = Arc::new(NullArray::new(2));
+        for to in [DataType::Int32, DataType::Int64, DataType::Float64, DataType::Utf8] {
+            let array = cast(&nothing, &to).unwrap();
+            assert_eq!((array.data_type(), array.null_count()), (&to, 2));
         }
     }
 

@@ -1,6 +1,7 @@
 //! zlib streams (RFC 1950), by libdeflate.
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor, adler32};
+use memchr::memmem;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -45,18 +46,20 @@ pub fn claim(stored: u64, claimed: u64, limits: &Limits) -> Result<usize> {
 /// Anything but a whole zlib stream of exactly `out.len()` bytes whose Adler-32
 /// agrees. Any level and any window size will do; a preset dictionary will not.
 pub fn expand(block: &[u8], out: &mut [u8]) -> Result<usize> {
-    let Some((body, &sum)) = block.get(HEADER..).and_then(<[u8]>::split_last_chunk::<CHECKSUM>)
-    else {
+    if block.len() < HEADER + CHECKSUM {
         let (needed, left) = ((HEADER + CHECKSUM) as u64, block.len() as u64);
         return Err(ErrorKind::Truncated { what: "zlib stream", needed, left }.into());
-    };
+    }
     check_header(block)?;
-    // The raw stream is expanded first and the checksum taken once, here: when
-    // it stands at the very end of the block, that also proves that no bytes
-    // follow the stream, which libdeflate alone would not tell.
-    let made = Decompressor::new().deflate_decompress(body, out);
-    if made.is_ok_and(|made| made == out.len()) && adler32(out) == u32::from_be_bytes(sum) {
-        return Ok(block.len());
+    // libdeflate verifies the checksum behind the stream, but does not tell where
+    // that was. If it stands at the end of the block and nowhere before, no bytes
+    // follow the stream; in all other cases the slow way finds out.
+    let made = Decompressor::new().zlib_decompress(block, out);
+    if made.is_ok_and(|made| made == out.len()) {
+        let sum = adler32(out).to_be_bytes();
+        if memmem::find(block, &sum) == block.len().checked_sub(CHECKSUM) {
+            return Ok(block.len());
+        }
     }
     expand_slowly(block, out)
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 
 use crate::deviation::Deviation;
@@ -140,6 +140,25 @@ pub trait Reader: fmt::Debug + Send + Sync {
 
     /// Where the file departs from its spec, as far as it was read.
     fn deviations(&self) -> Vec<Deviation>;
+}
+
+/// A column file as a [`Table`], each column decoded when it is asked for.
+#[derive(Debug)]
+pub struct ReaderTable<'a>(pub &'a dyn Reader);
+
+impl Table for ReaderTable<'_> {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+
+    fn rows(&self) -> u64 {
+        self.0.rows()
+    }
+
+    fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
+        let chunks = (0..self.0.chunks()).map(|chunk| self.0.read(chunk, &[index]));
+        chunks.map(|batch| Ok(batch?.column(0).clone())).collect()
+    }
 }
 
 /// A part of a file, for people who want to see where the bytes go.

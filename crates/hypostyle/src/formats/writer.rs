@@ -7,8 +7,7 @@ use super::Format;
 use crate::error::{Error, Result};
 use crate::options::WriteOptions;
 use crate::sink::Sink;
-use crate::stage::Stage;
-use crate::table::{ColumnFacts, Table};
+use crate::stage::{Stage, StagedTable};
 
 /// Collects batches and writes them as one file.
 ///
@@ -65,30 +64,6 @@ impl Writer {
     /// Writes the file.
     pub fn finish(self, sink: &mut dyn Sink) -> Result<()> {
         let Self { format, schema, stage, options } = self;
-        format.encode(&Staged { schema, stage }, sink, &options)
-    }
-}
-
-/// A stage whose pieces all have the type that the schema gives.
-struct Staged {
-    schema: SchemaRef,
-    stage: Stage,
-}
-
-impl Table for Staged {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
-    }
-
-    fn rows(&self) -> u64 {
-        self.stage.rows()
-    }
-
-    fn column(&self, index: usize) -> Result<Vec<arrow_array::ArrayRef>> {
-        self.stage.column(index)
-    }
-
-    fn facts(&self, index: usize) -> Result<ColumnFacts> {
-        Ok(self.stage.facts(index))
+        format.encode(&StagedTable::new(schema, stage), sink, &options)
     }
 }

@@ -125,13 +125,13 @@ impl Judged {
 /// What all cells of a piece, or of a column, have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Traits {
-    /// Kept as integers.
+    /// Some piece is integers, all of them.
     ints: bool,
-    /// Kept as floats.
+    /// Some piece is floats, all of them.
     floats: bool,
-    /// Kept as text, with at least one cell that is not empty.
+    /// Some piece is text, with at least one cell that is not empty.
     texts: bool,
-    /// Kept as truth values.
+    /// Some piece is truth values, all of them.
     bools: bool,
     /// Every cell reads as an integer, if liberally; and their range.
     liberal_ints: bool,
@@ -264,8 +264,14 @@ impl Judge {
             Some(cell) if number::exact_float(cell).is_some() => floats(cells.clone()),
             Some(_) => None,
         };
-        if let Some(judged) = exact {
-            return Ok(judged);
+        match exact {
+            Some(Exact { judged, empty_texts: false }) => return Ok(judged),
+            // Numbers would forget which gaps were empty texts, and should the
+            // column turn out to be text, that counts.
+            Some(Exact { judged: Judged { traits, .. }, empty_texts: true }) => {
+                return Ok(Judged { array: texts(cells)?.array, traits });
+            }
+            None => {}
         }
         let mut judged = texts(cells.clone())?;
         if self.infer == Infer::Numeric {
@@ -280,15 +286,23 @@ impl Judge {
     }
 }
 
+/// Cells that are numbers, each of which would be printed back the same.
+struct Exact {
+    judged: Judged,
+    /// Some cell is an empty text: null here, since both print as nothing.
+    empty_texts: bool,
+}
+
 /// Keeps the cells as integers, if each would be printed back the same.
-fn ints<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Judged> {
+fn ints<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Exact> {
     let mut values = Vec::with_capacity(cells.len());
     let mut nulls = NullBufferBuilder::new(cells.len());
     let (mut least, mut most) = (i64::MAX, i64::MIN);
+    let mut empty_texts = false;
     for cell in cells {
-        // An empty cell prints as nothing, and so does null.
         match cell.filter(|cell| !cell.is_empty()) {
             None => {
+                empty_texts |= cell.is_some();
                 nulls.append_null();
                 values.push(0);
             }
@@ -309,16 +323,18 @@ fn ints<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Ju
     } else {
         Arc::new(Int64Array::new(values.into(), nulls))
     };
-    Some(Judged { array, traits })
+    Some(Exact { judged: Judged { array, traits }, empty_texts })
 }
 
 /// Keeps the cells as floats, if each would be printed back the same.
-fn floats<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Judged> {
+fn floats<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Exact> {
     let mut values = Vec::with_capacity(cells.len());
     let mut nulls = NullBufferBuilder::new(cells.len());
+    let mut empty_texts = false;
     for cell in cells {
         match cell.filter(|cell| !cell.is_empty()) {
             None => {
+                empty_texts |= cell.is_some();
                 nulls.append_null();
                 values.push(0.0);
             }
@@ -330,7 +346,8 @@ fn floats<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<
     }
     let nulls = nulls.finish();
     let traits = Traits::with_floats(nulls.is_some());
-    Some(Judged { array: Arc::new(Float64Array::new(values.into(), nulls)), traits })
+    let array = Arc::new(Float64Array::new(values.into(), nulls));
+    Some(Exact { judged: Judged { array, traits }, empty_texts })
 }
 
 /// Keeps the cells as they are.
@@ -406,7 +423,10 @@ impl Imported {
                 Some(asked) => asked.data_type(),
                 None => traits.settle(options.infer, abilities),
             };
-            Field::new(name, data_type, abilities.nulls)
+            // A gap in a type that was asked for stays a gap: the writer of a
+            // format without nulls says so, with its row.
+            let nullable = abilities.nulls || (data_type != DataType::Utf8 && traits.gaps);
+            Field::new(name, data_type, nullable)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         Self { schema, stage, gaps_are_empty: !abilities.nulls }
@@ -420,7 +440,7 @@ impl Imported {
     /// One batch: all columns of the rows that were read together.
     pub fn batch(&self, index: usize) -> Result<RecordBatch> {
         let columns = (0..self.schema.fields().len())
-            .map(|column| self.piece(column, self.stage.piece(column, index)?))
+            .map(|column| self.piece(column, index))
             .collect::<Result<Vec<_>>>()?;
         let options = arrow_array::RecordBatchOptions::new()
             .with_row_count(Some(self.stage.piece_rows(index)));
@@ -433,11 +453,22 @@ impl Imported {
         Ok(field.ok_or_else(no_such)?.data_type())
     }
 
-    fn piece(&self, column: usize, piece: ArrayRef) -> Result<ArrayRef> {
-        match self.data_type(column)? {
+    /// One piece of one column, in the type of the column.
+    fn piece(&self, column: usize, index: usize) -> Result<ArrayRef> {
+        let piece = self.stage.piece(column, index)?;
+        let cast = match self.data_type(column)? {
             DataType::Utf8 if self.gaps_are_empty => text_without_nulls(&piece, ""),
             other => cast(&piece, other),
-        }
+        };
+        cast.map_err(|err| {
+            let before: usize = (0..index).map(|piece| self.stage.piece_rows(piece)).sum();
+            let name = self.schema.fields().get(column).map_or("", |field| field.name());
+            let err = match err.row() {
+                Some(row) => err.at_row(row.saturating_add(before as u64)),
+                None => err,
+            };
+            err.in_column(column, name)
+        })
     }
 }
 
@@ -451,8 +482,7 @@ impl Table for Imported {
     }
 
     fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
-        let pieces = (0..self.stage.pieces()).map(|piece| self.stage.piece(index, piece));
-        pieces.map(|piece| self.piece(index, piece?)).collect()
+        (0..self.stage.pieces()).map(|piece| self.piece(index, piece)).collect()
     }
 
     fn facts(&self, index: usize) -> Result<ColumnFacts> {
@@ -461,5 +491,32 @@ impl Table for Imported {
         let as_staged = self.stage.is_all(index, data_type)
             && (facts.nulls == 0 || !self.gaps_are_empty || data_type != &DataType::Utf8);
         if as_staged { Ok(facts) } else { Ok(ColumnFacts::of(&self.column(index)?)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Array;
+
+    use super::*;
+
+    fn keep(cells: &[Option<&str>]) -> Judged {
+        let options = ImportOptions::new(Abilities::EVERYTHING);
+        let panel = Judge::panel(&["a".to_owned()], &options).unwrap();
+        panel[0].keep(cells.iter().map(|cell| cell.map(str::as_bytes))).unwrap()
+    }
+
+    /// Should the column be text after all, an empty text is not a gap.
+    #[test]
+    fn numbers_do_not_forget_which_gaps_were_empty_texts() {
+        for (number, data_type) in [("1", DataType::Int32), ("1.5", DataType::Float64)] {
+            let gap = keep(&[Some(number), None]);
+            assert_eq!((gap.array.data_type(), gap.array.null_count()), (&data_type, 1));
+            let text = keep(&[Some(number), None, Some("")]);
+            assert_eq!((text.array.data_type(), text.array.null_count()), (&DataType::Utf8, 1));
+            let settled = text.traits.settle(Infer::Exact, Abilities::EVERYTHING);
+            assert_eq!(settled, data_type);
+            assert_eq!(cast(&text.array, &settled).unwrap().null_count(), 2);
+        }
     }
 }

@@ -60,6 +60,15 @@ pub fn put_float(value: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
+/// Appends a float of 32 bits, with the digits that tell it from its neighbours.
+pub fn put_float32(value: f32, out: &mut Vec<u8>) {
+    if value.is_finite() {
+        out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
+    } else {
+        put_float(f64::from(value), out);
+    }
+}
+
 /// The integer that prints as exactly these bytes, if there is one.
 pub fn exact_int(cell: &[u8]) -> Option<i64> {
     let (negative, digits) = match cell.split_first() {
@@ -200,14 +209,16 @@ impl Liberal {
 ///
 /// `nan`, `inf` and `infinity` count in any case. Digit groups, suffixes and
 /// hexadecimal do not. A whole number beyond 64 bits is not a number here, since
-/// a float would change its digits.
+/// a float would change its digits, and nor is `1e400`, which would be infinite.
 pub fn liberal(cell: &[u8]) -> Option<Liberal> {
     let text = std::str::from_utf8(cell.trim_ascii()).ok()?;
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().ok().map(Liberal::Int);
     }
-    text.parse().ok().map(Liberal::Float)
+    let value: f64 = text.parse().ok()?;
+    let spelled_out = unsigned.starts_with(['i', 'I']);
+    (!value.is_infinite() || spelled_out).then_some(Liberal::Float(value))
 }
 
 #[cfg(test)]
@@ -305,7 +316,27 @@ mod tests {
         assert_eq!(liberal(b"1.50"), Some(Liberal::Float(1.5)));
         assert_eq!(liberal(b"1e3"), Some(Liberal::Float(1000.0)));
         assert_eq!(liberal(b"-inf"), Some(Liberal::Float(f64::NEG_INFINITY)));
-        for bad in ["", "-", "10D", "5f", "0x1p3", "1_000", "99999999999999999999", "two"] {
+        assert_eq!(liberal(b"+Infinity"), Some(Liberal::Float(f64::INFINITY)));
+        assert_eq!(liberal(b"1e-400"), Some(Liberal::Float(0.0)));
+        let no_number = [
+            "",
+            "-",
+            "10D",
+            "5f",
+            "0x1p3",
+            "1_000",
+            "99999999999999999999",
+            "two",
+            "1e400",
+            "-1.5e309",
+            "+ 5",
+            "--5",
+            "1 2",
+            "e5",
+            "infinit",
+            "in",
+        ];
+        for bad in no_number {
             assert_eq!(liberal(bad.as_bytes()), None, "{bad}");
         }
         assert_eq!(Liberal::Int((1 << 53) + 1).to_float(), None);

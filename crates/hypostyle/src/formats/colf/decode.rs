@@ -6,10 +6,9 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, OffsetSizeTrait, new_null_
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 
 use super::{layout, schema};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, clipped};
 use crate::formats::Kind;
 use crate::formats::columnfile::{Content, Context, Plot, text};
-use crate::limits::Limits;
 use crate::wire::numbers::{Number, Order};
 use crate::wire::{Cursor, bitmap};
 
@@ -64,15 +63,13 @@ pub(super) fn block(
 
 /// The array of a block of no bytes: every row is null (F14).
 pub(super) fn absent(plot: &Plot, rows: usize, cx: &Context<'_>) -> Result<ArrayRef> {
-    // Nothing in the file backs the row count here, so the file's size must.
-    let width = plot.kind.width().unwrap_or(4);
-    let asked = width.saturating_mul(rows as u64);
-    let limit = cx.file_size.saturating_mul(Limits::DEFLATE_RATIO).min(cx.limits.block_bytes);
+    // `File` has checked that the size of the file backs the row count.
+    let asked = plot.kind.width().unwrap_or(4).saturating_mul(rows as u64);
+    let (what, limit) = ("size of a column that is stored as no bytes", cx.limits.block_bytes);
     if asked > limit {
-        let what = "size of a column that is stored as no bytes";
         return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
     }
-    let message = format!("the column `{}` is stored as no bytes at all", plot.name);
+    let message = format!("the column `{}` is stored as no bytes at all", clipped(&plot.name));
     cx.deviations.report("F14", plot.entry, message)?;
     Ok(new_null_array(&plot.kind.data_type(plot.raw), rows))
 }
@@ -154,8 +151,8 @@ fn texts<O: OffsetSizeTrait>(
     let offsets = offsets::<O>(starts, blob.len(), nulls.as_ref())?;
     if let Some(first) = offsets.first().filter(|first| first.as_usize() > 0) {
         let first = first.as_usize();
-        let message =
-            format!("the first {first} bytes of text belong to no row of `{}`", plot.name);
+        let name = clipped(&plot.name);
+        let message = format!("the first {first} bytes of text belong to no row of `{name}`");
         cx.deviations.report("F17", plot.offset, message)?;
     }
     text::array::<O>(offsets, blob, nulls, plot, cx)

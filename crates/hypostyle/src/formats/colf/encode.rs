@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use super::{Colf, decode, layout, schema};
 use crate::error::{Error, Result};
 use crate::formats::columnfile::{
-    Codes, Content, Context, Dialect, Placed, Planned, Plot, pieces, refuse_duplicates,
+    Codes, Content, Context, Dialect, Placed, Planned, Plot, no_int64, pieces, refuse_duplicates,
 };
 use crate::formats::{FormatId, Kind};
 use crate::options::{DuplicateNames, WriteOptions};
@@ -89,10 +89,7 @@ pub(super) fn has_nulls(column: &Planned) -> bool {
 
 fn check_column(column: &Planned) -> Result<()> {
     if schema::code(column.kind).is_none() {
-        return Err(Error::refused(
-            "COLF has no 64-bit integers",
-            "store the column as int32 or text, or write CLMN",
-        ));
+        return Err(no_int64("COLF", &column.facts));
     }
     if u32::try_from(column.facts.text_bytes).is_err() && column.kind == Kind::Text {
         let bytes = column.facts.text_bytes;

@@ -54,6 +54,7 @@ impl Header {
     fn schema(&self, source: &dyn ByteSource, limits: &Limits) -> Result<Bytes> {
         let (what, limit, asked) =
             ("schema length", limits.header_bytes, u64::from(self.schema_len));
+        source::check(source, HEADER, asked, "schema")?;
         if asked > limit {
             return Err(Error::new(ErrorKind::LimitExceeded { what, asked, limit }).at(10));
         }
@@ -88,10 +89,10 @@ pub(super) fn sniff(source: &dyn ByteSource) -> Result<Sniff> {
             format!("but no room for the {schema_len} bytes of schema that it states")
         } else {
             let text = header.schema(source, &Limits::default())?;
-            match serde_json::from_slice::<serde_json::Map<_, _>>(&text) {
-                Ok(_) => return Ok(Sniff::Yes),
-                Err(_) => "but no JSON schema at byte 14".to_owned(),
+            if schema::is_object(&text) {
+                return Ok(Sniff::Yes);
             }
+            "but no JSON schema at byte 14".to_owned()
         }
     };
     Ok(Sniff::Lookalike(format!("has the magic of COLF, {why}")))
@@ -134,21 +135,22 @@ pub(super) fn parse(
     let mut cursor = Cursor::new(&table, table_start);
     let mut plots = Vec::with_capacity(schema.columns.len());
     for (index, column) in schema.columns.into_iter().enumerate() {
-        plots.push(plot(&mut cursor, column).map_err(|err| err.in_column(index, ""))?);
+        plots.push(plot(&mut cursor, index, column)?);
     }
     let layout =
         Layout { rows: schema.rows, plots, header_end: table_start, table_start, table_end };
     Layout::try_new(layout, source.size(), &super::Colf::CODES, deviations)
 }
 
-fn plot(cursor: &mut Cursor<'_>, column: schema::Column) -> Result<Plot> {
+fn plot(cursor: &mut Cursor<'_>, index: usize, column: schema::Column) -> Result<Plot> {
     let entry = cursor.offset();
     let schema::Column { name, kind, nullable } = column;
     let offset = cursor.u64_le("block offset")?;
     let stored = cursor.u64_le("compressed size")?;
     let raw = cursor.u64_le("uncompressed size")?;
     let flag_at = cursor.offset();
-    let null_flag = flag(cursor.u8("has nulls")?).map_err(|err| err.at(flag_at))?;
+    let null_flag =
+        flag(cursor.u8("has nulls")?).map_err(|err| err.at(flag_at).in_column(index, &name))?;
     Ok(Plot { name, kind, offset, stored, raw, entry, null_flag, nullable })
 }
 

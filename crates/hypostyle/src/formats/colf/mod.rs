@@ -29,8 +29,6 @@ mod decode;
 mod encode;
 mod layout;
 mod schema;
-#[cfg(test)]
-mod tests;
 
 /// The format COLF.
 #[derive(Clone, Copy, Debug)]

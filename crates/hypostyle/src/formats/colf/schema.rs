@@ -1,8 +1,11 @@
 //! COLF's schema: JSON text in the header, and type codes in the blocks.
 
-use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 
-use crate::error::{Error, Result};
+use serde_json::value::RawValue;
+use serde_json::{Number, json};
+
+use crate::error::{Error, Result, clipped};
 use crate::formats::Kind;
 use crate::formats::columnfile::Planned;
 
@@ -30,23 +33,34 @@ pub(super) struct Column {
     pub(super) nullable: bool,
 }
 
+/// An object whose values are still text; of a key that is repeated, the last counts.
+type Object<'a> = HashMap<String, &'a RawValue>;
+
 /// Parses the JSON text; unknown keys, white space and any order will do (F9).
 ///
-/// The parser refuses nesting deeper than 128, so hostile text cannot exhaust
-/// the stack.
+/// Values stay text until they are asked for, so what hides behind unknown keys
+/// costs nothing, and the parser does not recurse into it either.
 pub(super) fn parse(text: &[u8]) -> Result<Schema> {
-    let object: Map<String, Value> = serde_json::from_slice(text)
+    let object: Object<'_> = serde_json::from_slice(text)
         .map_err(|err| Error::malformed("schema", format!("is not a JSON object: {err}")))?;
-    let (rows, rows_as_float) = rows(object.get("num_rows"))?;
-    let Some(Value::Array(columns)) = object.get("columns") else {
+    let (rows, rows_as_float) = rows(object.get("num_rows").copied())?;
+    let columns = object
+        .get("columns")
+        .and_then(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()).ok());
+    let Some(columns) = columns else {
         return Err(Error::malformed("schema", "has no array `columns`"));
     };
     let columns = columns
-        .iter()
+        .into_iter()
         .enumerate()
-        .map(|(index, value)| column(value).map_err(|err| err.in_column(index, "")))
+        .map(|(index, value)| column(index, value))
         .collect::<Result<_>>()?;
     Ok(Schema { rows, rows_as_float, columns })
+}
+
+/// Whether the text is a JSON object, whatever is in it.
+pub(super) fn is_object(text: &[u8]) -> bool {
+    serde_json::from_slice::<&RawValue>(text).is_ok_and(|value| value.get().starts_with('{'))
 }
 
 #[expect(
@@ -54,8 +68,9 @@ pub(super) fn parse(text: &[u8]) -> Result<Schema> {
     clippy::cast_sign_loss,
     reason = "the arm has checked that the float is a whole number in range"
 )]
-fn rows(value: Option<&Value>) -> Result<(u64, bool)> {
-    let Some(Value::Number(number)) = value else {
+fn rows(value: Option<&RawValue>) -> Result<(u64, bool)> {
+    let number = value.and_then(|value| serde_json::from_str::<Number>(value.get()).ok());
+    let Some(number) = number else {
         return Err(Error::malformed("num_rows", "is missing or not a number"));
     };
     match (number.as_u64(), number.as_f64()) {
@@ -67,24 +82,29 @@ fn rows(value: Option<&Value>) -> Result<(u64, bool)> {
     }
 }
 
-fn column(value: &Value) -> Result<Column> {
-    let text = |key: &'static str| match value.get(key) {
-        Some(Value::String(text)) => Ok(text),
-        _ => Err(Error::malformed("schema", format!("a column has no text `{key}`"))),
+fn column(index: usize, value: &RawValue) -> Result<Column> {
+    let object = serde_json::from_str::<Object<'_>>(value.get()).unwrap_or_default();
+    let text = |key: &'static str| {
+        let text = object.get(key).and_then(|text| serde_json::from_str::<String>(text.get()).ok());
+        text.ok_or_else(|| Error::malformed("schema", format!("a column has no text `{key}`")))
     };
-    let name = text("name")?.clone();
-    let kind = match text("type")?.as_str() {
-        "int32" => Kind::Int32,
-        "float64" => Kind::Float64,
-        "utf8" => Kind::Text,
-        other => {
-            let why = format!("`{other}` is not int32, float64 or utf8");
-            return Err(Error::malformed("column type", why));
-        }
-    };
+    let name = text("name").map_err(|err| err.in_column(index, ""))?;
+    let kind = text("type").and_then(|word| kind(&word)).map_err(|err| err.in_column(index, &name));
     // A hint and no more: what a block says about its nulls counts (F3).
-    let nullable = value.get("nullable").and_then(Value::as_bool).unwrap_or(true);
-    Ok(Column { name, kind, nullable })
+    let nullable = object.get("nullable").is_none_or(|hint| hint.get() != "false");
+    Ok(Column { kind: kind?, name, nullable })
+}
+
+fn kind(word: &str) -> Result<Kind> {
+    match word {
+        "int32" => Ok(Kind::Int32),
+        "float64" => Ok(Kind::Float64),
+        "utf8" => Ok(Kind::Text),
+        other => {
+            let why = format!("`{}` is not int32, float64 or utf8", clipped(other));
+            Err(Error::malformed("column type", why))
+        }
+    }
 }
 
 /// The JSON text for these columns, compact.

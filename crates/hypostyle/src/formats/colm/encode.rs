@@ -6,7 +6,7 @@ use super::{Colm, decode, layout, schema};
 use crate::error::{Error, Result};
 use crate::formats::FormatId;
 use crate::formats::columnfile::{
-    Codes, Content, Context, Dialect, Placed, Planned, Plot, pieces, refuse_duplicates,
+    Codes, Content, Context, Dialect, Placed, Planned, Plot, no_int64, pieces, refuse_duplicates,
 };
 use crate::options::{DuplicateNames, WriteOptions};
 use crate::wire::numbers::Order;
@@ -66,10 +66,7 @@ impl Dialect for Colm {
 
 fn check_column(column: &Planned) -> Result<()> {
     if schema::code(column.kind).is_none() {
-        return Err(Error::refused(
-            "COLM has no 64-bit integers",
-            "store the column as int32 or text, or write CLMN",
-        ));
+        return Err(no_int64("COLM", &column.facts));
     }
     if let Some(row) = column.facts.first_null {
         return Err(Error::refused(

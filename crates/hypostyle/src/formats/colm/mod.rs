@@ -28,8 +28,6 @@ mod decode;
 mod encode;
 mod layout;
 mod schema;
-#[cfg(test)]
-mod tests;
 
 /// The format COLM.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,7 @@ use crate::compress::zlib;
 use crate::deviation::{Deviation, Deviations};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{FormatId, Reader, Section};
+use crate::limits::Limits;
 use crate::options::{ReadOptions, resolve_threads};
 use crate::parallel;
 use crate::source::{self, ByteSource};
@@ -60,7 +61,6 @@ impl<D: Dialect> File<D> {
             text: self.options.text,
             codes: &D::CODES,
             limits: &self.options.limits,
-            file_size: self.source.size(),
         };
         if plot.stored == 0 {
             return D::decode_absent(plot, rows, &cx).map_err(|err| err.at(plot.entry));
@@ -90,13 +90,31 @@ impl<D: Dialect> File<D> {
 
     /// Checks what reading these columns would cost before any of it is spent.
     ///
-    /// Columns may share a block, so a small file can ask for a great deal.
+    /// Columns may share a block, so a small file can ask for a great deal. So
+    /// can columns that are stored as no bytes at all: what they cost together
+    /// is bounded by the size of the file, as nothing else in it backs them.
     fn check_cost(&self, columns: &[usize]) -> Result<u64> {
-        let mut asked = 0_u64;
+        let (mut asked, mut unbacked) = (0_u64, 0_u64);
         for &column in columns {
-            asked = asked.saturating_add(self.plot(column)?.raw);
+            let plot = self.plot(column)?;
+            if plot.stored > 0 {
+                // A size that cannot be is no matter of limits.
+                zlib::claim(plot.stored, plot.raw, &self.options.limits)
+                    .map_err(|err| err.at(plot.offset).in_column(column, &plot.name))?;
+                // A block may be longer than what comes out of it.
+                asked = asked.saturating_add(plot.raw.max(plot.stored));
+            } else if D::NULLS {
+                let width = plot.kind.width().unwrap_or(4);
+                unbacked = unbacked.saturating_add(width.saturating_mul(self.layout.rows));
+            }
+        }
+        let limit = self.source.size().saturating_mul(Limits::DEFLATE_RATIO);
+        if unbacked > limit {
+            let what = "size of the columns that are stored as no bytes";
+            return Err(ErrorKind::LimitExceeded { what, asked: unbacked, limit }.into());
         }
         let (what, limit) = ("size of the columns", self.options.limits.read_bytes);
+        let asked = asked.saturating_add(unbacked);
         if asked > limit {
             return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
         }

@@ -104,7 +104,9 @@ fn check_plot(plot: &Plot, header_end: u64, table: Range<u64>, size: u64) -> Res
 fn report_names(plots: &[Plot], codes: &Codes, deviations: &Deviations) -> Result<()> {
     let mut seen = std::collections::HashMap::new();
     for (index, plot) in plots.iter().enumerate() {
-        if plot.name.trim().is_empty() {
+        // Blank as CLMN's writer and a known reader see it, which take off what
+        // Java's `trim` does and nothing more.
+        if plot.name.trim_matches(|c| c <= ' ').is_empty() {
             let message = format!("column {} has no name", index.saturating_add(1));
             deviations.report(codes.names, plot.entry, message)?;
         }
@@ -242,6 +244,8 @@ impl<'a> TableReader<'a> {
     /// Makes the first `len` bytes of the table present.
     fn fetch(&mut self, len: u64) -> Result<()> {
         const WHAT: &str = "column table";
+        // A length that the source does not have is no matter of limits.
+        source::check(self.source, self.start, len, WHAT)?;
         if len > self.limit {
             let kind = ErrorKind::LimitExceeded { what: WHAT, asked: len, limit: self.limit };
             return Err(Error::new(kind).at(self.start));

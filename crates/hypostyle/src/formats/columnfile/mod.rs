@@ -140,7 +140,6 @@ pub(super) struct Context<'a> {
     pub(super) text: TextPolicy,
     pub(super) codes: &'static Codes,
     pub(super) limits: &'a Limits,
-    pub(super) file_size: u64,
 }
 
 /// The content of a block, with the headroom that the dialect asked for.
@@ -198,4 +197,19 @@ pub(super) fn refuse_duplicates(
         }
     }
     Ok(())
+}
+
+/// The refusal of 64-bit integers by a format that has none.
+pub(super) fn no_int64(format: &str, facts: &ColumnFacts) -> Error {
+    let way_out = "store the column as text or float64, or write CLMN";
+    match facts.first_beyond_i32 {
+        Some((row, value)) => {
+            let why = format!("{value} is beyond int32, and {format} has no 64-bit integers");
+            Error::refused(why, way_out).in_row(row)
+        }
+        None => {
+            let why = format!("{format} has no 64-bit integers");
+            Error::refused(why, "store the column as int32: every value fits")
+        }
+    }
 }

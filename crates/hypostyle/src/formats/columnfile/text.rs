@@ -1,5 +1,6 @@
 //! Text columns on their way to Arrow: UTF-8, or what the caller asked for.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::builder::GenericStringBuilder;
@@ -8,7 +9,7 @@ use arrow_buffer::{Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer
 
 use super::{Content, Context, Plot};
 use crate::deviation::Deviations;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result, clipped};
 use crate::options::TextPolicy;
 use crate::wire::prefixed::{Prefix, unprefix};
 
@@ -85,10 +86,18 @@ pub(in crate::formats) fn array<O: OffsetSizeTrait>(
         }
         let &[start, end] = pair else { continue };
         let bytes = values.get(start.as_usize()..end.as_usize()).unwrap_or_default();
-        match std::str::from_utf8(bytes) {
-            Ok(text) => builder.append_value(text),
-            Err(_) => builder.append_value(repaired(bytes, row, plot, cx)?),
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => Cow::Owned(repaired(bytes, row, plot, cx)?),
+        };
+        // A repair may make three bytes of one, and offsets count only so far.
+        let limit = cx.limits.block_bytes.min(O::MAX_OFFSET as u64);
+        let asked = (builder.values_slice().len() as u64).saturating_add(text.len() as u64);
+        if asked > limit {
+            let what = "size of repaired text";
+            return Err(Error::new(ErrorKind::LimitExceeded { what, asked, limit }));
         }
+        builder.append_value(text);
     }
     Ok(Arc::new(builder.finish()))
 }
@@ -101,7 +110,8 @@ fn repaired(bytes: &[u8], row: usize, plot: &Plot, cx: &Context<'_>) -> Result<S
         TextPolicy::Java => from_modified_utf8(bytes).ok_or_else(not_utf8)?,
     };
     let row = row.saturating_add(1);
-    let message = format!("text that is not UTF-8 was repaired in `{}`, row {row}", plot.name);
+    let name = clipped(&plot.name);
+    let message = format!("text that is not UTF-8 was repaired in `{name}`, row {row}");
     cx.deviations.report(cx.codes.text, plot.offset, message)?;
     Ok(text)
 }
@@ -148,6 +158,11 @@ fn from_modified_utf8(bytes: &[u8]) -> Option<String> {
             }
             _ => return None,
         };
+        // Only NUL may be spelled longer than it needs to be.
+        let least = [0, 0x80, 0x800, 0x1_0000].get(used).copied()?;
+        if point < least && !(point == 0 && used == 1) {
+            return None;
+        }
         match u16::try_from(point) {
             Ok(unit) => units.push(unit),
             Err(_) => units.extend_from_slice(char::from_u32(point)?.encode_utf16(&mut [0; 2])),
@@ -169,5 +184,20 @@ mod tests {
         assert_eq!(from_modified_utf8(b"\xED\xA0\xBD"), None);
         assert_eq!(from_modified_utf8(b"\xC3"), None);
         assert_eq!(from_modified_utf8(b"\xFF"), None);
+    }
+
+    #[test]
+    fn modified_utf8_has_no_other_overlong_forms() {
+        for overlong in [
+            &b"\xC1\x81"[..],
+            b"\xC0\x81",
+            b"\xE0\x80\x80",
+            b"\xE0\x81\x81",
+            b"\xF0\x80\x80\x80",
+            b"\xF0\x8F\xBF\xBF",
+            b"\xF4\x90\x80\x80",
+        ] {
+            assert_eq!(from_modified_utf8(overlong), None, "{overlong:X?}");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! A CSV file, read once, into typed columns.
 
+use std::fmt;
 use std::io::Read;
 
 use super::split::{Cell, Outcome, Rows, Splitter};
-use super::{CsvOptions, Encoding, Ragged};
-use crate::error::{Error, Result};
+use super::{BOM, CsvOptions, Encoding, Ragged, check_delimiter};
+use crate::error::{Error, ErrorKind, Result};
 use crate::options::resolve_threads;
 use crate::parallel;
 use crate::stage::Stage;
@@ -16,8 +17,18 @@ use crate::text::infer::{ImportOptions, Imported, Judge, Judged, Traits};
 /// after column is picked out of them.
 const BLOCK: usize = 512 << 10;
 
-/// Tables of many columns get larger blocks, so that a block has many rows.
-const BLOCK_A_COLUMN: usize = 1 << 10;
+/// Wide tables get larger blocks, so that a block has many rows all the same.
+const BYTES_A_COLUMN: usize = 1 << 10;
+
+/// Text that is looked at first, since names are rarely longer.
+const FIRST: usize = 64 << 10;
+
+/// Most columns of a table: each costs memory, even if its name is empty.
+const COLUMNS: usize = 1 << 20;
+
+/// Most bytes of a row, which must be in memory as a whole; a quote that is
+/// left open would otherwise take in the rest of the file.
+const ROW: usize = 2 << 30;
 
 /// Told of the bytes read so far.
 pub type Progress<'a> = &'a mut dyn FnMut(u64);
@@ -27,8 +38,9 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64);
 /// # Errors
 ///
 /// Text that is not in the given encoding, by byte offset; a row of another
-/// length than the first, by row; a cell that is not of a type that was asked
-/// for, by column and row.
+/// length than the first, by row and byte; a quote that is never closed, by row
+/// and byte; a cell that is not of a type that was asked for, by column and row.
+/// Rows are data, counted from 0; bytes are those of the input.
 pub fn import(
     input: &mut dyn Read,
     csv: &CsvOptions,
@@ -36,7 +48,37 @@ pub fn import(
     stage: Stage,
     progress: Progress<'_>,
 ) -> Result<Imported> {
-    let mut blocks = Blocks::new(input, csv, progress);
+    import_sized(input, csv, options, stage, progress, Sizes::default())
+}
+
+/// How much is read at a time, and how much at most.
+///
+/// Fixed but for tests, which cannot wait for gigabytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub(super) first: usize,
+    pub(super) block: usize,
+    pub(super) column: usize,
+    pub(super) columns: usize,
+    pub(super) row: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self { first: FIRST, block: BLOCK, column: BYTES_A_COLUMN, columns: COLUMNS, row: ROW }
+    }
+}
+
+pub(super) fn import_sized(
+    input: &mut dyn Read,
+    csv: &CsvOptions,
+    options: &ImportOptions,
+    stage: Stage,
+    progress: Progress<'_>,
+    sizes: Sizes,
+) -> Result<Imported> {
+    check_delimiter(csv.delimiter)?;
+    let mut blocks = Blocks::new(input, csv, progress, sizes);
     let names = blocks.names()?;
     let judges = Judge::panel(&names, options)?;
     let null_words: Vec<&[u8]> = match options.abilities.nulls {
@@ -94,9 +136,10 @@ struct Blocks<'a> {
     csv: &'a CsvOptions,
     splitter: Splitter,
     progress: Progress<'a>,
+    sizes: Sizes,
     /// Text that was read and not yet split.
     pending: Vec<u8>,
-    /// Bytes of input before `pending`, after decoding.
+    /// Bytes of input before `pending`.
     before: u64,
     read: u64,
     at_end: bool,
@@ -107,12 +150,18 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn new(input: &'a mut dyn Read, csv: &'a CsvOptions, progress: Progress<'a>) -> Self {
+    fn new(
+        input: &'a mut dyn Read,
+        csv: &'a CsvOptions,
+        progress: Progress<'a>,
+        sizes: Sizes,
+    ) -> Self {
         Self {
             input,
             csv,
             splitter: Splitter::new(csv.delimiter),
             progress,
+            sizes,
             pending: Vec::new(),
             before: 0,
             read: 0,
@@ -125,63 +174,81 @@ impl<'a> Blocks<'a> {
 
     /// Reads the first row, which gives the names or at least how many there are.
     fn names(&mut self) -> Result<Vec<String>> {
-        self.fill(64 << 10)?;
-        if self.pending.starts_with(b"\xEF\xBB\xBF") {
-            self.pending.drain(..3);
-            self.before = 3;
+        self.fill(self.sizes.first.max(BOM.len()))?;
+        if self.pending.starts_with(BOM) {
+            self.consume(BOM.len());
         }
-        let mut want = self.pending.len();
         loop {
             let mut rows = Rows { text: std::mem::take(&mut self.pending), ..Rows::default() };
             let found = self.first_row(&mut rows);
-            let names = match &found {
-                Ok(Some((skip, _))) => {
-                    let cells = rows.cells.get(*skip..).unwrap_or_default();
-                    let name =
-                        |cell: &Cell| String::from_utf8_lossy(cell.bytes(&rows)).into_owned();
-                    cells.iter().map(name).collect()
-                }
+            self.width = rows.cells.len();
+            let name = |cell: &Cell| String::from_utf8_lossy(cell.bytes(&rows)).into_owned();
+            let names = match (&found, self.csv.header) {
+                (Ok((_, Some(_))), true) => rows.cells.iter().map(name).collect(),
                 _ => Vec::new(),
             };
             self.pending = rows.text;
-            if let Some((_, next)) = found? {
-                self.width = names.len();
-                if self.csv.header {
-                    self.pending.drain(..next);
-                    self.before += next as u64;
+            let (blank, next) = found?;
+            match (next, self.csv.header) {
+                (Some(next), true) => {
+                    self.consume(next);
                     return Ok(names);
                 }
-                return Ok((1..=names.len()).map(|number| format!("column_{number}")).collect());
+                (Some(_), false) => return Ok(numbered(self.width)),
+                // Blank lines before the names are no rows of any table.
+                (None, true) => self.consume(blank),
+                (None, false) => {}
             }
-            if self.at_end {
+            if self.at_end && self.pending.is_empty() {
                 return Err(Error::malformed("table", "is empty: there is not even a header"));
             }
-            want = want.saturating_mul(2);
-            self.fill(want)?;
+            if self.at_end {
+                // Lines, all of them blank: one column without a value.
+                self.width = 1;
+                return Ok(numbered(1));
+            }
+            let more = self.more_than_pending(self.sizes.first)?;
+            self.fill(more)?;
         }
     }
 
-    /// The first row that is not blank: its first cell in the list, and its end.
-    fn first_row(&self, rows: &mut Rows) -> Result<Option<(usize, usize)>> {
+    /// Finds the first row that is not blank: where it starts, and where it ends
+    /// if its end is there. Its cells are then the only ones in the list.
+    fn first_row(&self, rows: &mut Rows) -> Result<(usize, Option<usize>)> {
         let mut start = 0;
         loop {
-            let skip = rows.cells.len();
-            match self.splitter.row(rows, start, self.at_end)? {
-                Outcome::Row(row) => {
+            match self.splitter.row(rows, start, self.at_end) {
+                Outcome::Row(row) if is_blank(&rows.cells, rows) => {
+                    rows.cells.clear();
                     start = row.next;
-                    let blank = is_blank(rows.cells.get(skip..).unwrap_or_default(), rows);
-                    if !blank {
-                        return Ok(Some((skip, row.next)));
-                    }
                 }
-                Outcome::Partial | Outcome::End => return Ok(None),
+                Outcome::Row(row) => {
+                    self.check_columns(row.cells)?;
+                    return Ok((start, Some(row.next)));
+                }
+                Outcome::Partial { cells } => {
+                    self.check_columns(cells)?;
+                    return Ok((start, None));
+                }
+                Outcome::Bad { at, what, why, .. } => {
+                    return Err(Error::malformed(what, why).at(self.input_offset(rows, at)));
+                }
+                Outcome::End => return Ok((start, None)),
             }
         }
+    }
+
+    fn check_columns(&self, count: usize) -> Result<()> {
+        if count <= self.sizes.columns {
+            return Ok(());
+        }
+        let (asked, limit) = (count as u64, self.sizes.columns as u64);
+        Err(ErrorKind::LimitExceeded { what: "number of columns", asked, limit }.into())
     }
 
     /// The next block of rows.
     fn next(&mut self) -> Result<Option<Rows>> {
-        let mut size = BLOCK.max(self.width.saturating_mul(BLOCK_A_COLUMN));
+        let mut size = self.sizes.block.max(self.width.saturating_mul(self.sizes.column));
         loop {
             self.fill(size)?;
             if self.pending.is_empty() {
@@ -192,20 +259,23 @@ impl<'a> Blocks<'a> {
                 Rows { text, width: self.width, first_row: self.rows, ..Rows::default() };
             rows.cells.reserve(self.cells_a_block);
             let end = self.split(&mut rows)?;
+            if end == 0 {
+                // Not one whole row yet.
+                self.pending = rows.text;
+                if self.at_end {
+                    return Ok(None);
+                }
+                size = self.more_than_pending(size)?;
+                continue;
+            }
             self.pending = rows.text.split_off(end);
+            self.before += self.input_bytes(&rows.text);
+            // Unless all lines are blank.
             if rows.count() > 0 {
-                self.before += end as u64;
                 self.rows += rows.count() as u64;
                 self.cells_a_block = rows.cells.len();
                 return Ok(Some(rows));
             }
-            if self.at_end {
-                return Ok(None);
-            }
-            // Not one whole row yet: put it back, and take twice as much.
-            rows.text.append(&mut self.pending);
-            self.pending = rows.text;
-            size = self.pending.len().saturating_mul(2).max(size);
         }
     }
 
@@ -215,12 +285,20 @@ impl<'a> Blocks<'a> {
         loop {
             start = self.splitter.plain_rows(rows, start);
             let first = rows.cells.len();
-            let row_number = || self.rows.saturating_add((first / self.width.max(1)) as u64);
-            let outcome = self
-                .splitter
-                .row(rows, start, self.at_end)
-                .map_err(|err| err.at(self.before + start as u64).in_row(row_number()))?;
-            let Outcome::Row(row) = outcome else { return Ok(start) };
+            let row_number = self.rows + (first / self.width.max(1)) as u64;
+            let row = match self.splitter.row(rows, start, self.at_end) {
+                Outcome::Row(row) => row,
+                // It will not get shorter, so there is no need to see the rest.
+                Outcome::Partial { cells } | Outcome::Bad { cells, .. } if cells > self.width => {
+                    let err = self.ragged(format_args!("more than {}", self.width));
+                    return Err(err.at(self.input_offset(rows, start)).in_row(row_number));
+                }
+                Outcome::Partial { .. } | Outcome::End => return Ok(start),
+                Outcome::Bad { at, what, why, .. } => {
+                    let err = Error::malformed(what, why);
+                    return Err(err.at(self.input_offset(rows, at)).in_row(row_number));
+                }
+            };
             if row.cells != self.width {
                 let blank = is_blank(rows.cells.get(first..).unwrap_or_default(), rows);
                 match self.csv.ragged {
@@ -229,13 +307,56 @@ impl<'a> Blocks<'a> {
                         rows.cells.resize(first + self.width, Cell::MISSING);
                     }
                     _ => {
-                        let err = ragged(row.cells, self.width, self.csv.ragged);
-                        return Err(err.at(self.before + start as u64).in_row(row_number()));
+                        let err = self.ragged(format_args!("{}", row.cells));
+                        return Err(err.at(self.input_offset(rows, start)).in_row(row_number));
                     }
                 }
             }
             start = row.next;
         }
+    }
+
+    fn ragged(&self, have: fmt::Arguments<'_>) -> Error {
+        let want = self.width;
+        let why = match self.csv.ragged {
+            Ragged::Pad => {
+                format!("has {have} cells, {want} at most: only short rows can be padded")
+            }
+            Ragged::Refuse => format!("has {have} cells where the first row has {want}"),
+        };
+        Error::malformed("row", why)
+    }
+
+    /// How much to fill so that a row that is not whole may be, at least `least`.
+    fn more_than_pending(&self, least: usize) -> Result<usize> {
+        let (have, limit) = (self.pending.len(), self.sizes.row);
+        if have >= limit {
+            let (asked, limit) = (have as u64, limit as u64);
+            let kind = ErrorKind::LimitExceeded { what: "row length", asked, limit };
+            return Err(Error::from(kind).at(self.before).in_row(self.rows));
+        }
+        Ok(have.saturating_mul(2).max(least).min(limit))
+    }
+
+    /// Drops the first bytes of what is pending.
+    fn consume(&mut self, len: usize) {
+        let used = self.pending.get(..len).map_or(0, |used| self.input_bytes(used));
+        self.pending.drain(..len.min(self.pending.len()));
+        self.before += used;
+    }
+
+    /// How many bytes of input this text was.
+    fn input_bytes(&self, text: &[u8]) -> u64 {
+        match self.csv.encoding {
+            Encoding::Utf8 => text.len() as u64,
+            // A byte for each character, so the bytes that continue one do not count.
+            Encoding::Latin1 => text.iter().filter(|&byte| byte & 0xC0 != 0x80).count() as u64,
+        }
+    }
+
+    /// Where a byte of a block was in the input.
+    fn input_offset(&self, rows: &Rows, at: usize) -> u64 {
+        self.before + rows.text.get(..at).map_or(0, |text| self.input_bytes(text))
     }
 
     /// Reads until `pending` has `size` bytes or the input ends.
@@ -293,10 +414,7 @@ fn is_blank(cells: &[Cell], rows: &Rows) -> bool {
     matches!(cells, [only] if !only.quoted() && only.bytes(rows).is_empty())
 }
 
-fn ragged(have: usize, want: usize, policy: Ragged) -> Error {
-    let why = match policy {
-        Ragged::Pad => format!("has {have} cells, {want} at most: only short rows can be padded"),
-        Ragged::Refuse => format!("has {have} cells where the first row has {want}"),
-    };
-    Error::malformed("row", why)
+/// Names for columns that have none.
+fn numbered(width: usize) -> Vec<String> {
+    (1..=width).map(|number| format!("column_{number}")).collect()
 }

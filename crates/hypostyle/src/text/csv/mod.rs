@@ -6,10 +6,17 @@
 
 mod import;
 mod split;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use import::{Progress, import};
 pub use write::Writer;
+
+use crate::error::{Error, Result};
+
+/// The byte order mark of UTF-8, which is no part of the first cell.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// The syntax of a CSV file.
 #[derive(Clone, Debug)]
@@ -57,4 +64,13 @@ pub enum Encoding {
     Utf8,
     /// ISO 8859-1: every byte is the character of that number.
     Latin1,
+}
+
+/// Refuses a delimiter that could not be told from the rest of the syntax.
+fn check_delimiter(delimiter: u8) -> Result<()> {
+    if delimiter.is_ascii() && !matches!(delimiter, b'"' | b'\n' | b'\r') {
+        return Ok(());
+    }
+    let why = "the delimiter must be one ASCII character that is no quote or line end";
+    Err(Error::invalid_argument(why))
 }

@@ -6,8 +6,6 @@
 
 use memchr::{memchr, memchr3};
 
-use crate::error::{Error, Result};
-
 /// A cell: where its bytes are, and whether it was quoted.
 ///
 /// Eight bytes, since there are as many of these as cells in a block.
@@ -28,11 +26,11 @@ impl Cell {
     /// The cell that a short row lacks.
     pub(super) const MISSING: Self = Self { start: 0, len_and_flags: 0 };
 
-    fn try_new(start: usize, len: usize, flags: u32) -> Result<Self> {
-        let too_long = || Error::malformed("cell", "is longer than 1 GiB");
-        let len = u32::try_from(len).ok().filter(|&len| len <= LEN).ok_or_else(too_long)?;
-        let start = u32::try_from(start).map_err(|_| too_long())?;
-        Ok(Self { start, len_and_flags: len | flags })
+    /// `None` if the cell is too long.
+    fn try_new(start: usize, len: usize, flags: u32) -> Option<Self> {
+        let len = u32::try_from(len).ok().filter(|&len| len <= LEN)?;
+        let start = u32::try_from(start).ok()?;
+        Some(Self { start, len_and_flags: len | flags })
     }
 
     /// Whether the cell stood in quotes.
@@ -85,9 +83,23 @@ pub(super) enum Outcome {
     /// A row.
     Row(Found),
     /// The text ends inside the row, and more may come.
-    Partial,
+    Partial {
+        /// How many cells of the row have begun.
+        cells: usize,
+    },
     /// There is nothing left.
     End,
+    /// A cell that no text to come can mend.
+    Bad {
+        /// How many cells of the row have begun.
+        cells: usize,
+        /// Where it starts.
+        at: usize,
+        /// What it is.
+        what: &'static str,
+        /// What is wrong with it.
+        why: &'static str,
+    },
 }
 
 /// Splits rows at a delimiter.
@@ -165,68 +177,61 @@ impl Splitter {
     ///
     /// `last` says that no more text will come. On [`Outcome::Partial`], cells
     /// and side text are as they were.
-    pub(super) fn row(self, rows: &mut Rows, start: usize, last: bool) -> Result<Outcome> {
+    pub(super) fn row(self, rows: &mut Rows, start: usize, last: bool) -> Outcome {
         let Rows { text, side, cells, .. } = rows;
         let (cells_before, side_before) = (cells.len(), side.len());
         if start >= text.len() {
-            return Ok(if last { Outcome::End } else { Outcome::Partial });
+            return if last { Outcome::End } else { Outcome::Partial { cells: 0 } };
         }
         let mut at = start;
+        let mut begun = 0;
         loop {
+            begun += 1;
             let rest = text.get(at..).unwrap_or_default();
             let end = if rest.first() == Some(&b'"') {
-                match self.quoted(rest, side)? {
-                    Some((cell, used)) => {
-                        cells.push(cell.placed(at)?);
-                        Some(used)
-                    }
-                    None => None,
-                }
+                self.quoted(rest, side).map(|(cell, used)| (cell.placed(at), used))
             } else {
                 let found = memchr3(self.delimiter, b'\n', b'\r', rest);
                 let len = found.or(last.then_some(rest.len()));
-                if let Some(len) = len {
-                    cells.push(Cell::try_new(at, len, 0)?);
-                }
-                len
+                len.map(|len| (Cell::try_new(at, len, 0), len))
             };
-            let Some(used) = end else {
-                if last {
-                    // Only an open quote can get here.
-                    return Err(Error::malformed("quoted cell", "is never closed"));
+            let bad = |what, why| Outcome::Bad { cells: begun, at, what, why };
+            let used = match end {
+                Some((Some(cell), used)) => {
+                    cells.push(cell);
+                    used
                 }
-                break;
+                Some((None, _)) => return bad("cell", "is longer than 1 GiB"),
+                None if last => return bad("quoted cell", "is never closed"),
+                None => break,
             };
             at += used;
             match text.get(at) {
                 Some(&byte) if byte == self.delimiter => at += 1,
-                Some(b'\n') => return Ok(found(cells.len() - cells_before, at + 1)),
                 Some(b'\r') => match text.get(at + 1) {
-                    Some(b'\n') => return Ok(found(cells.len() - cells_before, at + 2)),
-                    Some(_) => return Ok(found(cells.len() - cells_before, at + 1)),
-                    None if last => return Ok(found(cells.len() - cells_before, at + 1)),
+                    Some(b'\n') => return found(begun, at + 2),
+                    Some(_) => return found(begun, at + 1),
+                    None if last => return found(begun, at + 1),
                     // An LF may be the first byte of what is to come.
                     None => break,
                 },
-                Some(_) => return Err(Error::malformed("cell", "ends nowhere")),
-                None if last => return Ok(found(cells.len() - cells_before, at)),
+                // A cell ends with nothing else.
+                Some(_) => return found(begun, at + 1),
+                None if last => return found(begun, at),
                 None => break,
             }
         }
         cells.truncate(cells_before);
         side.truncate(side_before);
-        Ok(Outcome::Partial)
+        Outcome::Partial { cells: begun }
     }
 
     /// Reads a cell that starts with a quote; `None` if its end is not there yet.
-    fn quoted(self, rest: &[u8], side: &mut Vec<u8>) -> Result<Option<(Loose, usize)>> {
+    fn quoted(self, rest: &[u8], side: &mut Vec<u8>) -> Option<(Loose, usize)> {
         let mut at = 1;
         let mut doubled = false;
         loop {
-            let Some(quote) = memchr(b'"', rest.get(at..).unwrap_or_default()) else {
-                return Ok(None);
-            };
-            at += quote;
+            at += memchr(b'"', rest.get(at..).unwrap_or_default())?;
             match rest.get(at + 1) {
                 Some(b'"') => {
                     doubled = true;
@@ -242,12 +247,12 @@ impl Splitter {
         let used = at + 1 + tail;
         let inside = rest.get(1..at).unwrap_or_default();
         if !doubled && tail == 0 {
-            return Ok(Some((Loose::InText { start: 1, len: inside.len() }, used)));
+            return Some((Loose::InText { start: 1, len: inside.len() }, used));
         }
         let start = side.len();
         undouble(inside, side);
         side.extend_from_slice(after.get(..tail).unwrap_or_default());
-        Ok(Some((Loose::InSide { start, len: side.len() - start }, used)))
+        Some((Loose::InSide { start, len: side.len() - start }, used))
     }
 }
 
@@ -263,7 +268,7 @@ enum Loose {
 }
 
 impl Loose {
-    fn placed(self, at: usize) -> Result<Cell> {
+    fn placed(self, at: usize) -> Option<Cell> {
         match self {
             Self::InText { start, len } => Cell::try_new(at + start, len, QUOTED),
             Self::InSide { start, len } => Cell::try_new(start, len, QUOTED | SIDE),
@@ -288,7 +293,7 @@ mod tests {
     fn split(text: &str) -> Vec<Vec<String>> {
         let mut rows = Rows { text: text.as_bytes().to_vec(), ..Rows::default() };
         let (mut start, mut out) = (0, Vec::new());
-        while let Outcome::Row(row) = Splitter::new(b',').row(&mut rows, start, true).unwrap() {
+        while let Outcome::Row(row) = Splitter::new(b',').row(&mut rows, start, true) {
             start = row.next;
             let first = rows.cells.len() - row.cells;
             let cells = rows.cells[first..].iter();
@@ -313,9 +318,10 @@ mod tests {
     fn an_open_quote_is_an_error_at_the_end_and_only_there() {
         let mut rows = Rows { text: b"a,\"b\nc".to_vec(), ..Rows::default() };
         let splitter = Splitter::new(b',');
-        assert!(matches!(splitter.row(&mut rows, 0, false).unwrap(), Outcome::Partial));
+        let partial = splitter.row(&mut rows, 0, false);
+        assert!(matches!(partial, Outcome::Partial { cells: 2 }));
         assert!(rows.cells.is_empty());
-        assert!(splitter.row(&mut rows, 0, true).is_err());
+        assert!(matches!(splitter.row(&mut rows, 0, true), Outcome::Bad { at: 2, .. }));
     }
 
     proptest::proptest! {
@@ -329,7 +335,7 @@ mod tests {
                 let end = splitter.plain_rows(&mut many, 0);
                 let mut start = 0;
                 while start < end {
-                    let Outcome::Row(row) = splitter.row(&mut single, start, false).unwrap() else {
+                    let Outcome::Row(row) = splitter.row(&mut single, start, false) else {
                         panic!("no row at {start} of {text:?}");
                     };
                     assert_eq!(row.cells, width);
@@ -364,7 +370,7 @@ mod tests {
             let (mut start, mut found) = (0, Vec::new());
             let mut full = false;
             loop {
-                match Splitter::new(b',').row(&mut rows, start, full).unwrap() {
+                match Splitter::new(b',').row(&mut rows, start, full) {
                     Outcome::Row(row) => {
                         start = row.next;
                         let first = rows.cells.len() - row.cells;
@@ -375,11 +381,12 @@ mod tests {
                                 .collect::<Vec<_>>(),
                         );
                     }
-                    Outcome::Partial => {
+                    Outcome::Partial { .. } => {
                         rows.text = text.as_bytes().to_vec();
                         full = true;
                     }
                     Outcome::End => break,
+                    Outcome::Bad { why, .. } => panic!("{why}"),
                 }
             }
             assert_eq!(found, whole, "cut at {cut}");

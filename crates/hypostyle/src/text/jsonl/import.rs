@@ -83,10 +83,13 @@ pub fn import(
     if names.is_empty() {
         return Err(Error::malformed("table", "is empty: there is no object with a key"));
     }
-    // JSON tells null from empty text, so a gap is never taken for one here:
-    // the writer refuses it by row where the target has no nulls.
-    let abilities = Abilities { nulls: true, ..options.abilities };
-    let options = ImportOptions { infer: Infer::Numeric, abilities, ..options.clone() };
+    // JSON says what is a number and tells null from empty text. So columns get
+    // the types that they have, and the writer refuses by row what it lacks.
+    let options = ImportOptions {
+        infer: Infer::Numeric,
+        abilities: Abilities::EVERYTHING,
+        ..options.clone()
+    };
     let asked = |name: &String| {
         options.types.iter().find(|(typed, _)| typed == name).map(|(_, asked)| *asked)
     };

@@ -1,0 +1,347 @@
+//! `hyp convert`: a table from one format to another.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{Field, Schema, SchemaRef};
+use clap::ValueEnum;
+use hypostyle::bridge::{FitOptions, Fitted};
+use hypostyle::formats::{Abilities, Format, ReaderTable};
+use hypostyle::stage::StagedTable;
+use hypostyle::text::{csv, jsonl};
+use hypostyle::{ColumnFacts, Compat, DuplicateNames, Table, WriteOptions};
+
+use super::Status;
+use crate::cli::{Kind, ReadArgs, size};
+use crate::failure::{Failure, Result};
+use crate::input::{Input, is_dash};
+use crate::output::{Out, Progress, Target, scratch};
+use crate::tables::{ArrowWriter, Batches, Flow, ParquetWriter, Source};
+
+/// Bytes of rows that wait in memory until their columns are written.
+pub(crate) const MEMORY: u64 = 256 << 20;
+
+/// Arguments of `hyp convert`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hyp convert flights.csv flights.colf --null NA
+  hyp convert table.colm table.parquet
+  xz -dc big.csv.xz | hyp convert - big.clmn
+  hyp convert table.colf - --to jsonl | head
+
+A CSV column is typed only if every cell would come back exactly as it is: `00501`, `1.50` and
+`+5` stay text. With `--infer numeric`, whatever reads as a number becomes one.")]
+pub(crate) struct Args {
+    /// The table to read; - for standard input
+    input: PathBuf,
+
+    /// The file to write; - for standard output
+    output: PathBuf,
+
+    /// Format of the output [default: by the extension of OUTPUT]
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<Kind>,
+
+    /// Overwrite the output if it exists
+    #[arg(long, short)]
+    force: bool,
+
+    /// Say nothing when all is well
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Compression of column files: 0 stores, 1 is quick, 12 is smallest
+    #[arg(long, short, value_name = "N", default_value_t = WriteOptions::DEFAULT_LEVEL,
+          value_parser = clap::value_parser!(u8).range(0..=12))]
+    level: u8,
+
+    /// Columns of the same name, or without one: refuse, keep, or rename them
+    #[arg(long, value_enum, default_value_t = Names::Refuse, value_name = "HOW")]
+    names: Names,
+
+    /// Write nulls as this text where the output has none
+    #[arg(long, value_name = "TEXT")]
+    null_as: Option<String>,
+
+    /// Please a reader that misreads the canonical form; may be given several times
+    #[arg(long, value_name = "SWITCH", value_parser = Compat::NAMES)]
+    compat: Vec<String>,
+
+    /// Memory for rows that wait; the rest waits in a temporary file
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256M")]
+    memory: u64,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// What to do about names that cannot stand beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Names {
+    Refuse,
+    Keep,
+    Rename,
+}
+
+/// Converts one table.
+pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
+    let to = output_kind(args)?;
+    // Before anything is read: a long conversion must not end in a refusal.
+    let target = Target::create(&args.output, to, args.force, out)?;
+    let input = Input::open(&args.input)?;
+    let name = input.name();
+    let abilities = to.format().map_or(Abilities::EVERYTHING, |format| format.abilities());
+    let source = Source::open(input, &args.read, abilities, args.memory)?;
+    let about = |failure: Failure| failure.in_file(&name);
+    let written = match to.format() {
+        Some(format) => to_columns(source, format, target, args, out).map_err(about)?,
+        None => to_rows(source, to, target, args, out).map_err(about)?,
+    };
+    if !args.quiet && !is_dash(&args.output) {
+        summary(args, to, written, out)?;
+    }
+    Ok(Status::Fine)
+}
+
+fn output_kind(args: &Args) -> Result<Kind> {
+    args.to.or_else(|| Kind::by_extension(&args.output)).ok_or_else(|| {
+        let known: Vec<_> = Kind::value_variants().iter().map(|kind| kind.name()).collect();
+        let why = format!("say what to write with --to: {}", known.join(", "));
+        Failure::usage(why).in_file(args.output.display())
+    })
+}
+
+/// Rows and columns that were written.
+type Written = (u64, usize);
+
+fn summary(args: &Args, to: Kind, (rows, columns): Written, out: &mut dyn Out) -> Result<()> {
+    let size = |path: &Path| std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| m.len());
+    let mut line =
+        format!("{}: {}, {rows} rows, {columns} columns", args.output.display(), to.name());
+    if let Some(after) = size(&args.output) {
+        line += &format!(", {after} bytes");
+        if let Some(before) = size(&args.input).filter(|&before| before > 0) {
+            let tenths = after.saturating_mul(1000) / before;
+            line += &format!(" ({}.{}% of {before})", tenths / 10, tenths % 10);
+        }
+    }
+    writeln!(out, "{line}")?;
+    Ok(())
+}
+
+fn to_columns(
+    source: Source,
+    format: &'static dyn Format,
+    target: Target,
+    args: &Args,
+    out: &mut dyn Out,
+) -> Result<Written> {
+    match source {
+        Source::Columns(reader) => {
+            write_columns(&ReaderTable(reader.as_ref()), true, format, target, args, out)
+        }
+        Source::Imported(imported) => write_columns(&imported, false, format, target, args, out),
+        Source::Batches(batches) => {
+            let table = stage(batches, args.memory)?;
+            write_columns(&table, true, format, target, args, out)
+        }
+    }
+}
+
+/// Collects batches; columns of a file cannot be written before all rows are in.
+fn stage(batches: Batches, memory: u64) -> Result<StagedTable> {
+    let mut stage = scratch(memory)?;
+    let schema = batches.schema;
+    let progress = Progress::bytes("reading", 0);
+    let mut read = 0;
+    for batch in batches.next {
+        let batch = batch?;
+        read += batch.get_array_memory_size() as u64;
+        progress.set(read);
+        stage.push(batch.num_rows(), batch.columns().to_vec())?;
+    }
+    if stage.pieces() == 0 {
+        stage.push(0, RecordBatch::new_empty(schema.clone()).columns().to_vec())?;
+    }
+    Ok(StagedTable::new(schema, stage))
+}
+
+fn write_columns(
+    table: &dyn Table,
+    typed: bool,
+    format: &'static dyn Format,
+    target: Target,
+    args: &Args,
+    out: &mut dyn Out,
+) -> Result<Written> {
+    let fit = FitOptions {
+        // Text was given its types when it was read.
+        types: if typed { args.read.csv.types.clone() } else { Vec::new() },
+        null_word: args.null_as.clone(),
+    };
+    let fitted = Fitted::try_new(table, format.abilities(), &fit).map_err(hint)?;
+    let renamed = Watched::new(&fitted, args.names == Names::Rename);
+    let mut options =
+        WriteOptions::default().with_level(args.level).with_threads(args.read.threads);
+    if args.names == Names::Keep {
+        options = options.with_duplicate_names(DuplicateNames::Keep);
+    }
+    let compat = args.compat.iter().try_fold(Compat::default(), |compat, name| compat.with(name));
+    options = options.with_compat(compat.unwrap_or_default());
+    target.fill(out, |sink| format.encode(&renamed, sink, &options).map_err(hint))?;
+    Ok((table.rows(), table.schema().fields().len()))
+}
+
+/// Adds the flag that helps, which the library cannot know.
+fn hint(err: hypostyle::Error) -> Failure {
+    let failure = Failure::from(err);
+    let message = failure.message();
+    let flag = if message.contains("same name") || message.contains("without a name") {
+        "--names rename gives every column a name of its own"
+    } else if message.contains("has no nulls") {
+        "--null-as TEXT writes nulls as a text of your choice"
+    } else if message.contains("64-bit integers") {
+        "--types NAME=text keeps every digit"
+    } else {
+        return failure;
+    };
+    Failure::new(failure.code(), format!("{message}\nhint: {flag}"))
+}
+
+/// A table that shows progress, and gives columns new names where asked.
+struct Watched<'a> {
+    table: &'a dyn Table,
+    schema: SchemaRef,
+    progress: Progress,
+}
+
+impl<'a> Watched<'a> {
+    fn new(table: &'a dyn Table, rename: bool) -> Self {
+        let schema = table.schema();
+        let schema = if rename { Arc::new(renamed(&schema)) } else { schema };
+        let progress = Progress::steps("writing columns", schema.fields().len() as u64);
+        Self { table, schema, progress }
+    }
+}
+
+impl Table for Watched<'_> {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn rows(&self) -> u64 {
+        self.table.rows()
+    }
+
+    fn column(&self, index: usize) -> hypostyle::Result<Vec<ArrayRef>> {
+        self.progress.step();
+        self.table.column(index)
+    }
+
+    fn facts(&self, index: usize) -> hypostyle::Result<ColumnFacts> {
+        self.table.facts(index)
+    }
+}
+
+/// The schema with names that are unique and not blank: `id`, `id_2`, `column_3`.
+fn renamed(schema: &Schema) -> Schema {
+    let given: HashSet<String> =
+        schema.fields().iter().map(|field| field.name().trim().to_owned()).collect();
+    let mut used = HashSet::new();
+    let mut fields = Vec::new();
+    for (index, field) in schema.fields().iter().enumerate() {
+        let blank = field.name().trim().is_empty();
+        let base = if blank { format!("column_{}", index + 1) } else { field.name().clone() };
+        let mut name = base.clone();
+        let mut number = 2;
+        // A made-up name must not take one that another column has.
+        while used.contains(name.trim()) || (name != *field.name() && given.contains(name.trim())) {
+            name = format!("{base}_{number}");
+            number += 1;
+        }
+        used.insert(name.trim().to_owned());
+        fields.push(Field::new(name, field.data_type().clone(), field.is_nullable()));
+    }
+    Schema::new(fields)
+}
+
+fn to_rows(
+    source: Source,
+    to: Kind,
+    target: Target,
+    args: &Args,
+    out: &mut dyn Out,
+) -> Result<Written> {
+    let mut schema = source.schema();
+    if args.names == Names::Rename {
+        schema = Arc::new(renamed(&schema));
+    }
+    let columns: Vec<usize> = (0..schema.fields().len()).collect();
+    let mut rows = 0;
+    let progress = Progress::bytes("writing", 0);
+    let mut each = |batch: RecordBatch, sink: &mut dyn FnMut(&RecordBatch) -> Result<()>| {
+        rows += batch.num_rows() as u64;
+        progress.set(rows);
+        let batch = RecordBatch::try_new(schema.clone(), batch.columns().to_vec())?;
+        sink(&batch)?;
+        Ok(Flow::More)
+    };
+    match to {
+        Kind::Jsonl => target.stream(out, |sink| {
+            let mut writer = jsonl::Writer::new(sink);
+            source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
+            writer.finish()?;
+            Ok(())
+        })?,
+        Kind::Parquet => target.fill(out, |sink| {
+            let mut writer = ParquetWriter::try_new(sink, schema.clone())?;
+            source.for_each(&columns, |batch| each(batch, &mut |b| writer.write(b)))?;
+            writer.finish()
+        })?,
+        Kind::Arrow => target.fill(out, |sink| {
+            let mut writer = ArrowWriter::try_new(sink, &schema)?;
+            source.for_each(&columns, |batch| each(batch, &mut |b| writer.write(b)))?;
+            writer.finish()
+        })?,
+        _ => target.stream(out, |sink| {
+            let mut writer = csv_writer(sink, to, args);
+            writer.header(&schema)?;
+            source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
+            writer.finish()?;
+            Ok(())
+        })?,
+    }
+    Ok((rows, columns.len()))
+}
+
+fn csv_writer<'a>(
+    sink: &'a mut dyn Write,
+    to: Kind,
+    args: &Args,
+) -> csv::Writer<&'a mut dyn Write> {
+    let writer = csv::Writer::new(sink, if to == Kind::Tsv { b'\t' } else { b',' });
+    match args.null_as.as_ref().or(args.read.csv.null.first()) {
+        Some(word) => writer.with_null_word(word),
+        None => writer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::DataType;
+
+    use super::*;
+
+    #[test]
+    fn new_names_are_unique_and_take_nobody_elses() {
+        let names = ["id", "", "id", "id_2", " ", "column_2", "id "];
+        let fields = names.map(|name| Field::new(name, DataType::Int32, false));
+        let schema = renamed(&Schema::new(fields.to_vec()));
+        let got: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        assert_eq!(got, ["id", "column_2_2", "id_3", "id_2", "column_5", "column_2", "id _2"]);
+    }
+}

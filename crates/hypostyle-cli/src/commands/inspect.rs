@@ -1,0 +1,144 @@
+//! `hyp inspect`: where the bytes of a column file go.
+
+use hypostyle::formats::{Reader, Section};
+use serde_json::json;
+
+use super::{Status, schema::type_name};
+use crate::cli::{FileArg, ReadArgs};
+use crate::failure::{Failure, Result};
+use crate::input::Input;
+use crate::output::{Grid, Out};
+
+/// Arguments of `hyp inspect`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    file: FileArg,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// Prints the byte map; nothing is decoded for it.
+pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
+    let input = Input::open(&args.file.file)?;
+    let kind = input.kind(args.read.from)?;
+    let Some(format) = kind.format() else {
+        let why = format!("is {}: only column files have a byte map", kind.name());
+        return Err(Failure::usage(why).in_file(input.name()));
+    };
+    let reader = input.into_reader(format, &args.read.options())?;
+    if args.json {
+        as_json(reader.as_ref(), out)?;
+    } else {
+        as_map(reader.as_ref(), out)?;
+    }
+    Ok(Status::Fine)
+}
+
+fn as_json(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
+    let schema = reader.schema();
+    let sections = reader.sections().into_iter().map(|section| {
+        let column = section.column.and_then(|index| schema.fields().get(index));
+        json!({
+            "what": section.what,
+            "column": section.column,
+            "name": column.map(|field| field.name()),
+            "type": column.map(|field| type_name(field.data_type())),
+            "offset": section.offset,
+            "stored": section.stored,
+            "raw": section.raw,
+        })
+    });
+    let deviations = reader.deviations();
+    let deviations = deviations
+        .iter()
+        .map(|d| json!({ "code": d.code, "offset": d.offset, "message": d.message }));
+    let whole = json!({
+        "format": reader.format().name(),
+        "rows": reader.rows(),
+        "columns": schema.fields().len(),
+        "sections": sections.collect::<Vec<_>>(),
+        "deviations": deviations.collect::<Vec<_>>(),
+    });
+    writeln!(out, "{whole:#}")?;
+    Ok(())
+}
+
+fn as_map(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
+    let schema = reader.schema();
+    let sections = reader.sections();
+    let stored: u64 = sections.iter().map(|section| section.stored).sum();
+    let raw: u64 = sections.iter().map(|section| section.raw.unwrap_or(section.stored)).sum();
+    let name = reader.format().name().to_uppercase();
+    writeln!(
+        out,
+        "{name}, {} rows, {} columns, {} bytes stored, {} expanded ({})",
+        reader.rows(),
+        schema.fields().len(),
+        stored,
+        raw,
+        ratio(stored, raw),
+    )?;
+    writeln!(out)?;
+    let mut grid = Grid::default()
+        .column("offset", true)
+        .column("section", false)
+        .column("type", false)
+        .column("stored", true)
+        .column("raw", true)
+        .column("ratio", true)
+        .column("share of the file", false);
+    for section in &sections {
+        let field = section.column.and_then(|index| schema.fields().get(index));
+        let what = match field {
+            Some(field) => format!("{} `{}`", section.what, field.name()),
+            None => section.what.to_owned(),
+        };
+        grid.texts([
+            section.offset.to_string(),
+            what,
+            field.map(|field| type_name(field.data_type())).unwrap_or_default(),
+            section.stored.to_string(),
+            section.raw.map(|raw| raw.to_string()).unwrap_or_default(),
+            section.raw.map(|raw| ratio(section.stored, raw)).unwrap_or_default(),
+            bar(section, stored),
+        ]);
+    }
+    grid.print(out)?;
+    let deviations = reader.deviations();
+    if !deviations.is_empty() {
+        writeln!(out)?;
+    }
+    for deviation in deviations {
+        let line = out.paint().warn(format!("deviation {deviation}"));
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// How much of the expanded size is stored.
+fn ratio(stored: u64, raw: u64) -> String {
+    match stored.saturating_mul(1000).checked_div(raw) {
+        Some(thousandths) => format!("{}.{}%", thousandths / 10, thousandths % 10),
+        None => String::new(),
+    }
+}
+
+/// A bar of up to 24 cells, in eighths of a cell.
+fn bar(section: &Section, total: u64) -> String {
+    const CELLS: u64 = 24;
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths =
+        section.stored.saturating_mul(CELLS * 8).checked_div(total).unwrap_or(0).min(CELLS * 8);
+    let whole = usize::try_from(eighths / 8).unwrap_or(0);
+    let part = usize::try_from(eighths % 8).unwrap_or(0);
+    let part = EIGHTHS.get(part).copied().unwrap_or_default();
+    // Something is never shown as nothing.
+    let part = if section.stored > 0 && eighths == 0 { "▏" } else { part };
+    format!("{}{part}", "█".repeat(whole))
+}

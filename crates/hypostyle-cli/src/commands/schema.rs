@@ -1,0 +1,75 @@
+//! `hyp schema`: names and types.
+
+use arrow_schema::DataType;
+use hypostyle::formats::Abilities;
+use serde_json::json;
+
+use super::Status;
+use crate::cli::{FileArg, ReadArgs};
+use crate::commands::convert::MEMORY;
+use crate::failure::Result;
+use crate::input::Input;
+use crate::output::{Grid, Out};
+use crate::tables::Source;
+
+/// Arguments of `hyp schema`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    file: FileArg,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// Prints the columns of a table.
+pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
+    let input = Input::open(&args.file.file)?;
+    let kind = input.kind(args.read.from)?;
+    let source = Source::open(input, &args.read, Abilities::EVERYTHING, MEMORY)?;
+    let schema = source.schema();
+    if args.json {
+        let columns = schema.fields().iter().map(|field| {
+            json!({
+                "name": field.name(),
+                "type": type_name(field.data_type()),
+                "nullable": field.is_nullable(),
+            })
+        });
+        let columns: Vec<_> = columns.collect();
+        let whole = json!({ "format": kind.name(), "rows": source.rows(), "columns": columns });
+        writeln!(out, "{whole:#}")?;
+        return Ok(Status::Fine);
+    }
+    let mut grid = Grid::default()
+        .column("#", true)
+        .column("name", false)
+        .column("type", false)
+        .column("", false);
+    for (index, field) in schema.fields().iter().enumerate() {
+        let nullable = if field.is_nullable() { "nullable" } else { "" };
+        grid.texts([
+            (index + 1).to_string(),
+            field.name().clone(),
+            type_name(field.data_type()),
+            nullable.to_owned(),
+        ]);
+    }
+    grid.print(out)?;
+    Ok(Status::Fine)
+}
+
+/// The type in the words that `--types` takes, where it does.
+pub(crate) fn type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Int32 => "int32".to_owned(),
+        DataType::Int64 => "int64".to_owned(),
+        DataType::Float64 => "float64".to_owned(),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
+        other => other.to_string(),
+    }
+}

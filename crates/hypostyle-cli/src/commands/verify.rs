@@ -1,0 +1,154 @@
+//! `hyp verify`: decode everything, say what is wrong and what is unusual.
+
+use std::path::PathBuf;
+
+use hypostyle::Deviation;
+use hypostyle::formats::Reader;
+use serde_json::{Value, json};
+
+use super::Status;
+use crate::cli::ReadArgs;
+use crate::failure::{CHECK, Failure, Result};
+use crate::input::Input;
+use crate::output::{Out, Progress};
+
+/// Arguments of `hyp verify`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The files to check; - for standard input
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+
+    /// Print JSON, an object for each file on a line
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// What came of one file.
+struct Report {
+    name: String,
+    format: Option<&'static str>,
+    rows: u64,
+    columns: usize,
+    deviations: Vec<Deviation>,
+    errors: Vec<Failure>,
+}
+
+/// Checks every file; the worst of them decides the exit code.
+pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
+    let mut worst = Status::Fine;
+    for path in &args.files {
+        let input = Input::open(path)?;
+        let report = check(input, args)?;
+        let status = report.status(args.read.strict);
+        worst = worst.max(status);
+        if args.json {
+            writeln!(out, "{}", report.json(status))?;
+        } else {
+            report.print(status, out)?;
+        }
+    }
+    Ok(worst)
+}
+
+fn check(input: Input, args: &Args) -> Result<Report> {
+    let name = input.name();
+    let mut report = Report {
+        name: name.clone(),
+        format: None,
+        rows: 0,
+        columns: 0,
+        deviations: Vec::new(),
+        errors: Vec::new(),
+    };
+    let opened = input.kind(args.read.from).and_then(|kind| match kind.format() {
+        Some(format) => {
+            report.format = Some(kind.name());
+            // Deviations are listed, all of them, and judged at the end.
+            input.into_reader(format, &args.read.options().with_strict(false))
+        }
+        None => {
+            let why = format!("is {}: only column files can be verified", kind.name());
+            Err(Failure::input(why).in_file(&name))
+        }
+    });
+    match opened {
+        Ok(reader) => decode(reader.as_ref(), &mut report),
+        Err(failure) if failure.code() == crate::failure::IO => return Err(failure),
+        Err(failure) => report.errors.push(failure),
+    }
+    Ok(report)
+}
+
+/// Decodes one column after the other, so that one bad column hides no other.
+fn decode(reader: &dyn Reader, report: &mut Report) {
+    report.rows = reader.rows();
+    report.columns = reader.schema().fields().len();
+    let progress = Progress::steps("verifying", report.columns as u64);
+    for chunk in 0..reader.chunks() {
+        for column in 0..report.columns {
+            if let Err(err) = reader.read(chunk, &[column]) {
+                report.errors.push(err.into());
+            }
+            progress.step();
+        }
+    }
+    report.deviations = reader.deviations();
+}
+
+impl Report {
+    fn status(&self, strict: bool) -> Status {
+        if self.errors.iter().any(|failure| failure.code() != CHECK) {
+            Status::Corrupt
+        } else if !self.errors.is_empty() || (strict && !self.deviations.is_empty()) {
+            Status::Failed
+        } else {
+            Status::Fine
+        }
+    }
+
+    fn json(&self, status: Status) -> Value {
+        let deviations = self
+            .deviations
+            .iter()
+            .map(|d| json!({ "code": d.code, "offset": d.offset, "message": d.message }));
+        json!({
+            "file": self.name,
+            "ok": status == Status::Fine,
+            "format": self.format,
+            "rows": self.rows,
+            "columns": self.columns,
+            "deviations": deviations.collect::<Vec<_>>(),
+            "errors": self.errors.iter().map(Failure::message).collect::<Vec<_>>(),
+        })
+    }
+
+    fn print(&self, status: Status, out: &mut dyn Out) -> Result<()> {
+        let Self { name, rows, columns, .. } = self;
+        let paint = out.paint();
+        let verdict = match status {
+            Status::Fine => paint.good("ok"),
+            Status::Failed => paint.bad("failed"),
+            Status::Corrupt => paint.bad("corrupt"),
+        };
+        let format = self.format.map(str::to_uppercase).unwrap_or_default();
+        match self.format {
+            Some(_) if *columns > 0 => {
+                writeln!(out, "{name}: {verdict}: {format}, {rows} rows, {columns} columns")?;
+            }
+            _ => writeln!(out, "{name}: {verdict}")?,
+        }
+        for failure in &self.errors {
+            let line = paint.bad(format!("  error: {}", failure.message()));
+            writeln!(out, "{line}")?;
+        }
+        for deviation in &self.deviations {
+            let line = paint.warn(format!("  deviation {deviation}"));
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    }
+}

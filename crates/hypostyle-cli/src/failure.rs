@@ -1,0 +1,106 @@
+//! What goes wrong, said to a person and as an exit code.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use hypostyle::ErrorKind;
+
+/// The data failed a check.
+pub(crate) const CHECK: u8 = 1;
+/// The command line is wrong.
+pub(crate) const USAGE: u8 = 2;
+/// Reading or writing failed.
+pub(crate) const IO: u8 = 3;
+/// The input is corrupt or in no form that is supported.
+pub(crate) const INPUT: u8 = 4;
+
+/// A result whose error is a [`Failure`].
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// The end of a command that did not work.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    message: String,
+    /// Whoever read our output has had enough: nothing to complain about.
+    broken_pipe: bool,
+}
+
+impl Failure {
+    pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), broken_pipe: false }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(USAGE, message)
+    }
+
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::new(INPUT, message)
+    }
+
+    pub(crate) fn io(what: impl Display, cause: &io::Error) -> Self {
+        let broken_pipe = cause.kind() == io::ErrorKind::BrokenPipe;
+        Self { code: IO, message: format!("{what}: {cause}"), broken_pipe }
+    }
+
+    /// Says which file it is about.
+    pub(crate) fn in_file(mut self, name: impl Display) -> Self {
+        self.message = format!("`{name}`: {}", self.message);
+        self
+    }
+
+    pub(crate) fn code(&self) -> u8 {
+        self.code
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Prints the message and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        if self.broken_pipe {
+            return ExitCode::SUCCESS;
+        }
+        let _ = writeln!(io::stderr(), "error: {}", self.message);
+        self.code.into()
+    }
+}
+
+impl From<hypostyle::Error> for Failure {
+    fn from(err: hypostyle::Error) -> Self {
+        let (code, broken_pipe) = match err.kind() {
+            ErrorKind::Io(cause) => (IO, cause.kind() == io::ErrorKind::BrokenPipe),
+            ErrorKind::Strict(_) | ErrorKind::Refused { .. } => (CHECK, false),
+            ErrorKind::InvalidArgument(_) => (USAGE, false),
+            _ => (INPUT, false),
+        };
+        Self { code, message: err.to_string(), broken_pipe }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(cause: io::Error) -> Self {
+        let broken_pipe = cause.kind() == io::ErrorKind::BrokenPipe;
+        Self { code: IO, message: cause.to_string(), broken_pipe }
+    }
+}
+
+impl From<arrow_schema::ArrowError> for Failure {
+    fn from(cause: arrow_schema::ArrowError) -> Self {
+        Self::input(cause.to_string())
+    }
+}
+
+/// Adds the name of the file that an error is about.
+pub(crate) trait InFile<T> {
+    fn in_file(self, name: impl Display) -> Result<T>;
+}
+
+impl<T, E: Into<Failure>> InFile<T> for std::result::Result<T, E> {
+    fn in_file(self, name: impl Display) -> Result<T> {
+        self.map_err(|err| err.into().in_file(name))
+    }
+}

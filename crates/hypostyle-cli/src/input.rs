@@ -1,0 +1,304 @@
+//! Inputs: a path or standard input, and what is in them.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hypostyle::formats::{self, Format, Reader};
+use hypostyle::text::{ImportOptions, Imported, Infer, csv, jsonl};
+use hypostyle::{FileSource, ReadOptions};
+
+use crate::cli::{self, Kind, ReadArgs};
+use crate::failure::{Failure, InFile, Result};
+use crate::output::{Progress, scratch};
+
+/// Bytes that are looked at to tell what a stream holds.
+const HEAD: usize = 64 << 10;
+
+/// Something to read.
+#[derive(Debug)]
+pub(crate) struct Input {
+    path: PathBuf,
+    head: Vec<u8>,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// A file that can be read anywhere.
+    File(File),
+    /// A pipe: what was looked at is in `head` and has been read.
+    Stream(Stream),
+}
+
+#[derive(Debug)]
+enum Stream {
+    Stdin(io::Stdin),
+    Pipe(File),
+}
+
+impl Read for Stream {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdin(stdin) => stdin.read(buf),
+            Self::Pipe(pipe) => pipe.read(buf),
+        }
+    }
+}
+
+impl Input {
+    /// Opens a path, or standard input for `-`.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let stream = if is_dash(path) {
+            Stream::Stdin(io::stdin())
+        } else {
+            let cannot =
+                |cause: &io::Error| Failure::io("cannot open", cause).in_file(path.display());
+            let mut file = File::open(path).map_err(|cause| cannot(&cause))?;
+            let meta = file.metadata().map_err(|cause| cannot(&cause))?;
+            if meta.is_dir() {
+                return Err(Failure::usage("is a directory").in_file(path.display()));
+            }
+            if meta.is_file() {
+                let head = head_of(&mut file).map_err(|cause| cannot(&cause))?;
+                file.rewind().map_err(|cause| cannot(&cause))?;
+                return Ok(Self { path: path.to_owned(), head, body: Body::File(file) });
+            }
+            Stream::Pipe(file)
+        };
+        let mut stream = stream;
+        let head = head_of(&mut stream)
+            .map_err(|cause| Failure::io("cannot read", &cause).in_file(name_of(path)))?;
+        Ok(Self { path: path.to_owned(), head, body: Body::Stream(stream) })
+    }
+
+    /// The input as messages call it.
+    pub(crate) fn name(&self) -> String {
+        name_of(&self.path)
+    }
+
+    /// What the input holds: what the user says, else what its content shows.
+    pub(crate) fn kind(&self, from: Option<Kind>) -> Result<Kind> {
+        if let Some(kind) = from {
+            return Ok(kind);
+        }
+        self.kind_by_content().map_err(|failure| failure.in_file(self.name()))
+    }
+
+    fn kind_by_content(&self) -> Result<Kind> {
+        let found = match &self.body {
+            Body::File(file) => formats::detect(&FileSource::try_new(file.try_clone()?)?)?,
+            // A stream shows only its head; sizes that reach beyond it are judged
+            // once it has been read to its end.
+            Body::Stream(_) => magic(&self.head),
+        };
+        if let Some(format) = found {
+            return Ok(Kind::of(format));
+        }
+        match self.head.get(..4) {
+            Some(b"PAR1") => return Ok(Kind::Parquet),
+            Some(b"ARRO" | b"\xFF\xFF\xFF\xFF") => return Ok(Kind::Arrow),
+            _ => {}
+        }
+        let by_name = Kind::by_extension(&self.path);
+        match by_name {
+            Some(text @ (Kind::Csv | Kind::Tsv | Kind::Jsonl)) => return Ok(text),
+            Some(binary) => {
+                let why = format!(
+                    "is not {}, whatever its name says: {}",
+                    binary.name(),
+                    looks(&self.head)
+                );
+                return Err(Failure::input(why));
+            }
+            None => {}
+        }
+        let odd = self.head.contains(&0)
+            || std::str::from_utf8(&self.head).is_err_and(|err| err.error_len().is_some());
+        if odd {
+            let why = format!("is in no format known here: {}", looks(&self.head));
+            return Err(Failure::input(why));
+        }
+        match self.head.trim_ascii_start().first() {
+            Some(b'{') => Ok(Kind::Jsonl),
+            _ => Ok(Kind::Csv),
+        }
+    }
+
+    /// The input as a file, spooled to a temporary one if it is a stream.
+    pub(crate) fn into_file(self) -> Result<File> {
+        let name = self.name();
+        match self.body {
+            Body::File(file) => Ok(file),
+            Body::Stream(mut stream) => {
+                let mut file = tempfile::tempfile().in_file(&name)?;
+                file.write_all(&self.head).in_file(&name)?;
+                io::copy(&mut stream, &mut file).in_file(&name)?;
+                file.seek(SeekFrom::Start(0)).in_file(&name)?;
+                Ok(file)
+            }
+        }
+    }
+
+    /// Opens the input as a column file of this format.
+    pub(crate) fn into_reader(
+        self,
+        format: &'static dyn Format,
+        options: &ReadOptions,
+    ) -> Result<Box<dyn Reader>> {
+        let name = self.name();
+        let source = FileSource::try_new(self.into_file()?).in_file(&name)?;
+        format.open(Arc::new(source), options).in_file(&name)
+    }
+
+    /// Reads the input as text, typed for a target of the given abilities.
+    pub(crate) fn import(
+        self,
+        kind: Kind,
+        args: &ReadArgs,
+        abilities: formats::Abilities,
+        memory: u64,
+    ) -> Result<Imported> {
+        let name = self.name();
+        let size = match &self.body {
+            Body::File(file) => file.metadata().in_file(&name)?.len(),
+            Body::Stream(_) => 0,
+        };
+        let progress = Progress::bytes(&format!("reading {name}"), size);
+        let mut told = |read| progress.set(read);
+        let mut text: Box<dyn Read> = match self.body {
+            Body::File(file) => Box::new(file),
+            Body::Stream(stream) => Box::new(io::Cursor::new(self.head).chain(stream)),
+        };
+        let stage = scratch(memory)?;
+        let mut options = ImportOptions::new(abilities);
+        options.infer = match (args.csv.all_text, args.csv.infer) {
+            (true, _) => Infer::Text,
+            (false, cli::Infer::Exact) => Infer::Exact,
+            (false, cli::Infer::Numeric) => Infer::Numeric,
+        };
+        options.types.clone_from(&args.csv.types);
+        options.null_words.clone_from(&args.csv.null);
+        options.threads = args.threads;
+        let imported = match kind {
+            Kind::Jsonl => jsonl::import(&mut text, &options, stage, &mut told),
+            _ => {
+                let syntax = csv_syntax(kind, &args.csv);
+                csv::import(&mut text, &syntax, &options, stage, &mut told)
+            }
+        };
+        imported.map_err(|err| hint(err.into())).in_file(&name)
+    }
+}
+
+fn csv_syntax(kind: Kind, args: &cli::CsvArgs) -> csv::CsvOptions {
+    let default = if kind == Kind::Tsv { b'\t' } else { b',' };
+    let mut syntax = csv::CsvOptions::new(args.delimiter.unwrap_or(default));
+    syntax.header = !args.no_header;
+    syntax.ragged = match args.ragged {
+        cli::Ragged::Refuse => csv::Ragged::Refuse,
+        cli::Ragged::Pad => csv::Ragged::Pad,
+    };
+    syntax.encoding = match args.encoding {
+        cli::Encoding::Utf8 => csv::Encoding::Utf8,
+        cli::Encoding::Latin1 => csv::Encoding::Latin1,
+    };
+    syntax
+}
+
+/// Adds the flag that helps, which the library cannot know.
+fn hint(failure: Failure) -> Failure {
+    let flag = if failure.message().contains("is not UTF-8") {
+        "--encoding latin1 reads every byte as a character"
+    } else if failure.message().contains("cells where the first row has") {
+        "--ragged pad fills up short rows"
+    } else {
+        return failure;
+    };
+    Failure::new(failure.code(), format!("{}\nhint: {flag}", failure.message()))
+}
+
+fn head_of(stream: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    stream.take(HEAD as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// The column format whose magic a stream starts with.
+fn magic(head: &[u8]) -> Option<&'static dyn Format> {
+    match head.get(..4)? {
+        b"COLM" | b"MLOC" => formats::by_name("colm"),
+        b"COLF" | b"FLOC" => formats::by_name("colf"),
+        b"CLMN" | b"NMLC" => formats::by_name("clmn"),
+        _ => None,
+    }
+}
+
+/// What a file starts with, for people.
+fn looks(head: &[u8]) -> String {
+    if head.is_empty() {
+        return "it is empty".to_owned();
+    }
+    let start = head.get(..8.min(head.len())).unwrap_or_default();
+    format!("it starts with `{}`", start.escape_ascii())
+}
+
+pub(crate) fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+pub(crate) fn name_of(path: &Path) -> String {
+    if is_dash(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+impl Kind {
+    /// The column format, if it is one.
+    pub(crate) fn format(self) -> Option<&'static dyn Format> {
+        formats::by_name(self.name())
+    }
+
+    /// The kind of a column format.
+    pub(crate) fn of(format: &'static dyn Format) -> Self {
+        match format.id() {
+            formats::FormatId::Colf => Self::Colf,
+            formats::FormatId::Clmn => Self::Clmn,
+            _ => Self::Colm,
+        }
+    }
+
+    /// The kind that a file name promises.
+    pub(crate) fn by_extension(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        if let Some(format) = formats::by_extension(&extension) {
+            return Some(Self::of(format));
+        }
+        match extension.as_str() {
+            "csv" => Some(Self::Csv),
+            "tsv" | "tab" => Some(Self::Tsv),
+            "jsonl" | "ndjson" => Some(Self::Jsonl),
+            "parquet" | "pq" => Some(Self::Parquet),
+            "arrow" | "arrows" | "feather" | "ipc" => Some(Self::Arrow),
+            _ => None,
+        }
+    }
+
+    /// The name that users type.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Colm => "colm",
+            Self::Colf => "colf",
+            Self::Clmn => "clmn",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Jsonl => "jsonl",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+        }
+    }
+
+    /// Whether it is bytes that a terminal would choke on.
+    pub(crate) fn is_binary(self) -> bool {
+        !matches!(self, Self::Csv | Self::Tsv | Self::Jsonl)
+    }
+}

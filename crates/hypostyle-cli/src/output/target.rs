@@ -1,0 +1,151 @@
+//! A file that appears under its name only when it is complete.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use hypostyle::{SeekSink, Sink};
+use tempfile::NamedTempFile;
+
+use super::Out;
+use crate::cli::Kind;
+use crate::failure::{Failure, InFile, Result};
+use crate::input::is_dash;
+
+/// Where a converted table goes.
+///
+/// A regular file is written beside its final place and renamed when complete,
+/// so that a failure, or a kill at any moment, leaves what was there untouched.
+/// Standard output and devices get the bytes once all of them are there.
+#[derive(Debug)]
+pub(crate) struct Target {
+    name: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Beside { temp: NamedTempFile, path: PathBuf, force: bool },
+    Device { temp: File, path: PathBuf },
+    Stdout,
+}
+
+impl Target {
+    /// Gets ready to write to `path`, or to standard output for `-`.
+    pub(crate) fn create(path: &Path, kind: Kind, force: bool, out: &dyn Out) -> Result<Self> {
+        let name =
+            if is_dash(path) { "standard output".into() } else { path.display().to_string() };
+        let place = Self::place(path, kind, force, out).map_err(|err| err.in_file(&name))?;
+        Ok(Self { name, place })
+    }
+
+    fn place(path: &Path, kind: Kind, force: bool, out: &dyn Out) -> Result<Place> {
+        if is_dash(path) {
+            if kind.is_binary() && out.terminal_width().is_some() {
+                let why = format!("{} is binary: redirect it, or name a file", kind.name());
+                return Err(Failure::usage(why));
+            }
+            return Ok(Place::Stdout);
+        }
+        let mut path = path.to_owned();
+        match fs::metadata(&path) {
+            Ok(meta) if meta.is_dir() => return Err(Failure::usage("is a directory")),
+            Ok(meta) if !meta.is_file() => {
+                return Ok(Place::Device { temp: tempfile::tempfile()?, path });
+            }
+            Ok(_) if !force => {
+                return Err(Failure::usage("exists already; -f overwrites it"));
+            }
+            // Overwrite what a link points to, not the link.
+            Ok(_) => path = fs::canonicalize(&path)?,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => {}
+            Err(err) => return Err(err.into()),
+        }
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        let stem = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let prefix = format!(".{}.", stem.chars().take(100).collect::<String>());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(".partial");
+        #[cfg(unix)]
+        {
+            // As any new file: the umask takes away what it will.
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let temp = builder
+            .tempfile_in(&folder)
+            .map_err(|err| Failure::io(format!("cannot write in `{}`", folder.display()), &err))?;
+        Ok(Place::Beside { temp, path, force })
+    }
+
+    /// Lets `write` fill the file, then gives it its name.
+    pub(crate) fn fill(
+        self,
+        out: &mut dyn Out,
+        write: impl FnOnce(&mut dyn Sink) -> Result<()>,
+    ) -> Result<()> {
+        let Self { name, place } = self;
+        let file = match &place {
+            Place::Beside { temp, .. } => temp.as_file().try_clone(),
+            Place::Device { temp, .. } => temp.try_clone(),
+            // Bytes that must be patched wait until they are complete.
+            Place::Stdout => tempfile::tempfile(),
+        };
+        let mut sink = SeekSink::try_new(BufWriter::with_capacity(256 << 10, file.in_file(&name)?))
+            .in_file(&name)?;
+        write(&mut sink)?;
+        sink.flush().in_file(&name)?;
+        let mut file =
+            sink.into_inner().into_inner().map_err(|err| err.into_error()).in_file(&name)?;
+        if let Place::Stdout = place {
+            file.seek(SeekFrom::Start(0)).in_file(&name)?;
+            io::copy(&mut file, out).in_file(&name)?;
+            return out.flush().in_file(&name);
+        }
+        drop(file);
+        place.complete().map_err(|failure| failure.in_file(&name))
+    }
+
+    /// Lets `write` fill the file from front to back.
+    ///
+    /// Standard output gets the bytes as they come.
+    pub(crate) fn stream(
+        self,
+        out: &mut dyn Out,
+        write: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> Result<()> {
+        if let Place::Stdout = self.place {
+            write(out)?;
+            return out.flush().in_file(&self.name);
+        }
+        self.fill(out, |sink| write(sink))
+    }
+}
+
+impl Place {
+    fn complete(self) -> Result<()> {
+        match self {
+            Self::Beside { temp, path, force } => {
+                // The name must not outlive the content if the machine stops.
+                temp.as_file().sync_all()?;
+                let named = if force { temp.persist(&path) } else { temp.persist_noclobber(&path) };
+                match named {
+                    Ok(_) => Ok(()),
+                    Err(err) if err.error.kind() == io::ErrorKind::AlreadyExists => {
+                        Err(Failure::usage("exists already; -f overwrites it"))
+                    }
+                    Err(err) => Err(err.error.into()),
+                }
+            }
+            Self::Device { mut temp, path } => {
+                temp.seek(SeekFrom::Start(0))?;
+                io::copy(&mut temp, &mut OpenOptions::new().write(true).open(path)?)?;
+                Ok(())
+            }
+            Self::Stdout => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Tables of every kind, as batches: what every command reads.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use hypostyle::Table;
+use hypostyle::formats::{Abilities, Reader};
+use hypostyle::text::Imported;
+
+use crate::cli::{Kind, ReadArgs};
+use crate::failure::{Failure, InFile, Result};
+use crate::input::Input;
+
+mod arrow;
+mod parquet;
+
+pub(crate) use arrow::ArrowWriter;
+pub(crate) use parquet::ParquetWriter;
+
+/// Rows that are handed on at a time from a file that is decoded whole.
+const ROWS: usize = 64 << 10;
+
+/// An open table.
+pub(crate) enum Source {
+    /// A column file: any columns, one at a time or all at once.
+    Columns(Box<dyn Reader>),
+    /// Text that has been read.
+    Imported(Imported),
+    /// Batches as they come.
+    Batches(Batches),
+}
+
+/// Batches of a file that has rows in order.
+pub(crate) struct Batches {
+    pub(crate) schema: SchemaRef,
+    pub(crate) next: Box<dyn Iterator<Item = Result<RecordBatch>>>,
+}
+
+impl Source {
+    /// Opens an input of any kind; text gets types that `abilities` allow.
+    pub(crate) fn open(
+        input: Input,
+        args: &ReadArgs,
+        abilities: Abilities,
+        memory: u64,
+    ) -> Result<Self> {
+        let kind = input.kind(args.from)?;
+        let name = input.name();
+        Ok(match (kind.format(), kind) {
+            (Some(format), _) => Self::Columns(input.into_reader(format, &args.options())?),
+            (None, Kind::Parquet) => {
+                Self::Batches(parquet::read(input.into_file()?).in_file(name)?)
+            }
+            (None, Kind::Arrow) => Self::Batches(arrow::read(input.into_file()?).in_file(name)?),
+            _ => Self::Imported(input.import(kind, args, abilities, memory)?),
+        })
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        match self {
+            Self::Columns(reader) => reader.schema(),
+            Self::Imported(imported) => imported.schema(),
+            Self::Batches(batches) => batches.schema.clone(),
+        }
+    }
+
+    /// The number of rows, where it is known beforehand.
+    pub(crate) fn rows(&self) -> Option<u64> {
+        match self {
+            Self::Columns(reader) => Some(reader.rows()),
+            Self::Imported(imported) => Some(imported.rows()),
+            Self::Batches(_) => None,
+        }
+    }
+
+    /// Calls `each` with batches of the given columns until it says stop.
+    pub(crate) fn for_each(
+        self,
+        columns: &[usize],
+        mut each: impl FnMut(RecordBatch) -> Result<Flow>,
+    ) -> Result<()> {
+        match self {
+            Self::Columns(reader) => {
+                for chunk in 0..reader.chunks() {
+                    let whole = reader.read(chunk, columns)?;
+                    let mut start = 0;
+                    while start < whole.num_rows() {
+                        let len = ROWS.min(whole.num_rows() - start);
+                        if each(whole.slice(start, len))? == Flow::Stop {
+                            return Ok(());
+                        }
+                        start += len;
+                    }
+                }
+            }
+            Self::Imported(imported) => {
+                for index in 0..imported.batches() {
+                    let batch = imported.batch(index)?.project(columns)?;
+                    if each(batch)? == Flow::Stop {
+                        break;
+                    }
+                }
+            }
+            Self::Batches(batches) => {
+                for batch in batches.next {
+                    if each(batch?.project(columns)?)? == Flow::Stop {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether more batches are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    More,
+    Stop,
+}
+
+fn broken(what: &str, err: &dyn std::fmt::Display) -> Failure {
+    Failure::input(format!("{what}: {err}"))
+}

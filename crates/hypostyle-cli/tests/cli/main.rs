@@ -1,0 +1,120 @@
+//! The command as a user meets it: output, exit codes, files left behind.
+
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+#![expect(clippy::panic, reason = "a failed test may panic")]
+
+mod convert;
+mod show;
+mod verify;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A folder of its own for a test, gone when it ends.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn with(self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        fs::write(self.path(name), content).unwrap();
+        self
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).unwrap()
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|err| panic!("{name}: {err}"))
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Runs `hyp` in this folder; words are split at spaces.
+    pub(crate) fn hyp(&self, line: &str) -> Ran {
+        self.hyp_with(line, b"")
+    }
+
+    pub(crate) fn hyp_with(&self, line: &str, stdin: &[u8]) -> Ran {
+        run(self.0.path(), &line.split(' ').collect::<Vec<_>>(), stdin)
+    }
+}
+
+/// What came of a run.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) raw: Vec<u8>,
+}
+
+impl Ran {
+    /// Fails unless the command went well; gives its output.
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{}{}", self.out, self.err);
+        assert_eq!(self.err, "");
+        self.out
+    }
+
+    /// Fails unless the command ended with `code` and a message with each of `words`.
+    #[track_caller]
+    pub(crate) fn fails(self, code: i32, words: &[&str]) -> Self {
+        assert_eq!(self.code, code, "{}{}", self.out, self.err);
+        for word in words {
+            assert!(self.err.contains(word), "no `{word}` in: {}", self.err);
+        }
+        self
+    }
+}
+
+pub(crate) fn run(folder: &Path, words: &[&str], stdin: &[u8]) -> Ran {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hyp"))
+        .args(words)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let stdin = stdin.to_vec();
+    // From another thread: a child that prints before it has read all would wait for us.
+    let feeder = std::thread::spawn(move || {
+        let _ = pipe.write_all(&stdin);
+    });
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    Ran {
+        code: status.code().unwrap(),
+        out: String::from_utf8_lossy(&stdout).into_owned(),
+        err: String::from_utf8(stderr).unwrap(),
+        raw: stdout,
+    }
+}
+
+/// A table with every kind of value that is hard on someone.
+pub(crate) const TRICKY: &str = "\
+id,zip,price,ratio,name,note
+1,00501,1.50,0.5,Ada,\"says \"\"hi\"\"\"
+2,10001,2.25,-0.0,,\"two
+lines\"
+3,90210,3.00,1e-7,\"Grace, Adm.\",
+-4,00000,10.10,2.0,名前, padded 
+";

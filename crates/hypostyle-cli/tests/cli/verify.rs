@@ -1,0 +1,80 @@
+//! `hyp verify`, and what corrupt files do to the other commands.
+
+use crate::Folder;
+
+fn made() -> Folder {
+    let folder = Folder::new().with("a.csv", "id,name\n1,Ada\n2,Grace\n");
+    for format in ["colm", "colf", "clmn"] {
+        folder.hyp(&format!("convert a.csv a.{format} -q")).ok();
+    }
+    folder
+}
+
+#[test]
+fn what_we_write_has_no_deviation() {
+    let folder = made();
+    let out = folder.hyp("verify --strict a.colm a.colf a.clmn").ok();
+    assert_eq!(
+        out,
+        "a.colm: ok: COLM, 2 rows, 2 columns\na.colf: ok: COLF, 2 rows, 2 columns\n\
+         a.clmn: ok: CLMN, 2 rows, 2 columns\n"
+    );
+}
+
+#[test]
+fn deviations_are_listed_and_strict_fails_on_them() {
+    let folder = made();
+    for (format, code) in [("colm", "M23"), ("colf", "F24"), ("clmn", "N19")] {
+        let mut bytes = folder.bytes(&format!("a.{format}"));
+        let end = bytes.len();
+        bytes.extend_from_slice(b"more");
+        let folder = Folder::new().with("b", bytes);
+        let out = folder.hyp("verify b").ok();
+        assert!(out.contains(&format!("deviation {code} at byte {end}: 4 bytes after")), "{out}");
+        let ran = folder.hyp("verify --strict b").fails(1, &[]);
+        assert!(ran.out.contains(code) && ran.out.contains("failed"), "{}", ran.out);
+        let json = folder.hyp("verify --json b").ok();
+        assert!(json.contains(&format!("\"code\":\"{code}\"")) && json.contains("\"ok\":true"));
+        assert!(folder.hyp("cat b").ok().contains("Grace"));
+        folder.hyp("cat --strict b").fails(1, &[code]);
+    }
+}
+
+#[test]
+fn corrupt_files_are_exit_code_four_with_column_and_byte() {
+    let folder = made();
+    let mut bytes = folder.bytes("a.colm");
+    *bytes.last_mut().unwrap() ^= 1; // the checksum of the last block
+    let folder = Folder::new().with("bad.colm", &bytes);
+    let ran = folder.hyp("verify bad.colm").fails(4, &[]);
+    assert!(ran.out.contains("corrupt"), "{}", ran.out);
+    assert!(ran.out.contains("column 2 `name`") && ran.out.contains("checksum"), "{}", ran.out);
+    folder.hyp("cat bad.colm").fails(4, &["bad.colm", "colm", "column 2 `name`", "byte"]);
+    // The other column is as good as ever.
+    assert_eq!(folder.hyp("cat bad.colm --columns id").ok(), "id\n1\n2\n");
+    bytes.truncate(40);
+    let folder =
+        Folder::new().with("cut.colm", &bytes).with("no.colm", b"\0\0\0\0").with("empty.colm", "");
+    for name in ["cut", "no", "empty"] {
+        folder.hyp(&format!("cat {name}.colm")).fails(4, &[name]);
+        folder.hyp(&format!("verify {name}.colm")).fails(4, &[]);
+    }
+}
+
+#[test]
+fn the_worst_of_several_files_decides() {
+    let folder = made().with("bad.colm", "COLM");
+    let ran = folder.hyp("verify a.colm bad.colm a.clmn");
+    assert_eq!(ran.code, 4);
+    assert_eq!(ran.out.matches(": ok:").count(), 2, "{}", ran.out);
+    folder.hyp("verify a.colm missing.colm").fails(3, &["missing.colm"]);
+}
+
+#[test]
+fn limits_hold_and_can_be_raised() {
+    let rows: String = (0..100_000).map(|_| "7\n").collect();
+    let folder = Folder::new().with("a.csv", format!("n\n{rows}"));
+    folder.hyp("convert a.csv a.colm -q").ok();
+    folder.hyp("cat a.colm --max-decoded 100K").fails(4, &["over the limit of 102400"]);
+    assert_eq!(folder.hyp("cat a.colm --max-decoded 1M").ok().lines().count(), 100_001);
+}

@@ -1,0 +1,132 @@
+//! CLMN files by hand.
+
+use std::ops::Range;
+
+use super::{Block, Made, number, place, ranges};
+
+/// A CLMN file, as it should be unless a field says otherwise.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// The first four bytes.
+    pub magic: [u8; 4],
+    /// The version.
+    pub version: u16,
+    /// The column count, if it is to be false.
+    pub column_count: Option<u32>,
+    /// The row count.
+    pub rows: u64,
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// The order of the blocks; none is that of the schema.
+    pub order: Vec<usize>,
+    /// Bytes after the last block.
+    pub tail: Vec<u8>,
+}
+
+/// A column of a CLMN file.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The name, which need not be UTF-8.
+    pub name: Vec<u8>,
+    /// The type code.
+    pub code: u8,
+    /// The block.
+    pub block: Block,
+}
+
+impl Column {
+    /// A column with this content.
+    pub fn new(name: &str, code: u8, content: &[u8]) -> Self {
+        Self { name: name.into(), code, block: Block::of(content) }
+    }
+
+    /// A column of 32-bit integers.
+    pub fn int32(name: &str, values: &[i32]) -> Self {
+        Self::new(name, 0, &values.iter().flat_map(|v| v.to_be_bytes()).collect::<Vec<_>>())
+    }
+
+    /// A column of 64-bit integers.
+    pub fn int64(name: &str, values: &[i64]) -> Self {
+        Self::new(name, 1, &values.iter().flat_map(|v| v.to_be_bytes()).collect::<Vec<_>>())
+    }
+
+    /// A column of floats, given by their bits.
+    pub fn float64(name: &str, bits: &[u64]) -> Self {
+        Self::new(name, 2, &bits.iter().flat_map(|v| v.to_be_bytes()).collect::<Vec<_>>())
+    }
+
+    /// A column of texts.
+    pub fn string(name: &str, values: &[&str]) -> Self {
+        Self::new(name, 3, &strings(values))
+    }
+}
+
+/// The content of a block of texts.
+pub fn strings<T: AsRef<[u8]>>(values: &[T]) -> Vec<u8> {
+    let text = |value: &T| {
+        let bytes = value.as_ref();
+        [&u16::try_from(bytes.len()).unwrap().to_be_bytes()[..], bytes].concat()
+    };
+    values.iter().flat_map(text).collect()
+}
+
+impl File {
+    /// A file with these columns.
+    pub fn new(rows: u64, columns: Vec<Column>) -> Self {
+        Self {
+            magic: *b"CLMN",
+            version: 1,
+            column_count: None,
+            rows,
+            columns,
+            order: Vec::new(),
+            tail: Vec::new(),
+        }
+    }
+
+    /// The bytes.
+    pub fn build(&self) -> Made {
+        let mut entries = Vec::new();
+        let mut table_end = 18;
+        for column in &self.columns {
+            entries.push(table_end);
+            table_end += 19 + column.name.len() as u64;
+        }
+        let blocks: Vec<_> = self.columns.iter().map(|column| &column.block).collect();
+        let (stated, data) = place(table_end, &blocks, &self.order);
+
+        let mut bytes = Vec::new();
+        bytes.extend_from_slice(&self.magic);
+        bytes.extend_from_slice(&self.version.to_be_bytes());
+        let count = self.column_count.unwrap_or(u32::try_from(self.columns.len()).unwrap());
+        bytes.extend_from_slice(&count.to_be_bytes());
+        bytes.extend_from_slice(&self.rows.to_be_bytes());
+        for (column, stated) in self.columns.iter().zip(&stated) {
+            bytes.extend_from_slice(&u16::try_from(column.name.len()).unwrap().to_be_bytes());
+            bytes.extend_from_slice(&column.name);
+            bytes.push(column.code);
+            for size in [stated.raw, stated.stored] {
+                bytes.extend_from_slice(&u32::try_from(size).unwrap().to_be_bytes());
+            }
+            bytes.extend_from_slice(&stated.offset.to_be_bytes());
+        }
+        bytes.extend_from_slice(&data);
+        bytes.extend_from_slice(&self.tail);
+        Made { bytes, entries, table_end, blocks: ranges(&stated) }
+    }
+}
+
+/// Where a file says that its column table ends and its blocks are.
+pub fn places(file: &[u8]) -> (u64, Vec<Range<u64>>) {
+    let columns = u32::from_be_bytes(number(file, 6));
+    let mut at = 18;
+    let mut blocks = Vec::new();
+    for _ in 0..columns {
+        let name = usize::from(u16::from_be_bytes(number(file, at)));
+        let stored = u64::from(u32::from_be_bytes(number(file, at + 7 + name)));
+        let offset = u64::from_be_bytes(number(file, at + 11 + name));
+        blocks.push(offset..offset + stored);
+        at += 19 + name;
+    }
+    (at as u64, blocks)
+}

@@ -1,0 +1,142 @@
+//! What is true of every format.
+//!
+//! 1. [`decode_undoes_encode`]: what goes in comes out.
+//! 2. [`a_canonical_file_encodes_to_itself`], and strict reading accepts it.
+//! 3. [`any_bytes_return_or_fail`], within limits, and strict reading refuses
+//!    exactly those files in which liberal reading finds deviations.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+use hypostyle::formats::{self, Format, Reader, Sniff};
+use hypostyle::{Deviation, Limits, ReadOptions, Result, Table, TextPolicy, WriteOptions};
+
+use crate::content::Content;
+
+/// Limits for hostile bytes: enough for every honest test file, and no more.
+pub fn small_limits() -> Limits {
+    Limits::default().with_block_bytes(1 << 20).with_read_bytes(4 << 20).with_header_bytes(1 << 20)
+}
+
+/// The bytes of a table in this format.
+pub fn encode(format: &dyn Format, table: &dyn Table, options: &WriteOptions) -> Vec<u8> {
+    let mut file = Vec::new();
+    format.encode(table, &mut file, options).unwrap();
+    file
+}
+
+/// Opens bytes as this format.
+pub fn open(format: &dyn Format, file: &[u8], options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    format.open(Arc::new(Bytes::copy_from_slice(file)), options)
+}
+
+/// Every column of every chunk.
+pub fn read_everything(reader: &dyn Reader) -> Result<Vec<RecordBatch>> {
+    let columns: Vec<usize> = (0..reader.schema().fields().len()).collect();
+    let batches: Vec<_> =
+        (0..reader.chunks()).map(|chunk| reader.read(chunk, &columns)).collect::<Result<_>>()?;
+    for batch in &batches {
+        assert_eq!(batch.schema(), reader.schema(), "a batch has the schema of its file");
+    }
+    let rows: u64 = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+    assert_eq!(rows, reader.rows(), "the batches have the rows of their file");
+    Ok(batches)
+}
+
+/// Opens bytes and reads everything, with the deviations that were met.
+pub fn decode(
+    format: &dyn Format,
+    file: &[u8],
+    options: &ReadOptions,
+) -> Result<(Vec<RecordBatch>, Vec<Deviation>)> {
+    let reader = open(format, file, options)?;
+    let batches = read_everything(reader.as_ref())?;
+    Ok((batches, reader.deviations()))
+}
+
+/// What goes in comes out, by way of one call or of many batches.
+pub fn decode_undoes_encode(format: &'static dyn Format, batch: &RecordBatch) {
+    let options = WriteOptions::default();
+    let file = encode(format, batch, &options);
+    let (back, deviations) = decode(format, &file, &ReadOptions::default()).unwrap();
+    assert_eq!(Content::of(&back), Content::of(std::slice::from_ref(batch)));
+    assert_eq!(deviations, [], "our own files depart from no spec");
+
+    let mut writer = formats::Writer::create(format, batch.schema(), options).unwrap();
+    let mut from = 0;
+    while from < batch.num_rows() {
+        let len = (from + 1).min(batch.num_rows() - from);
+        writer.write(&batch.slice(from, len)).unwrap();
+        from += len;
+    }
+    let mut pieces = Vec::new();
+    writer.finish(&mut pieces).unwrap();
+    assert_eq!(pieces, file, "the same table in pieces gives the same bytes");
+}
+
+/// A file that our writer could have written is what it writes.
+pub fn a_canonical_file_encodes_to_itself(format: &dyn Format, file: &[u8]) {
+    let strict = ReadOptions::default().with_strict(true);
+    let (batches, deviations) = decode(format, file, &strict).unwrap();
+    assert_eq!(deviations, []);
+    let [batch] = &batches[..] else { return };
+    assert_eq!(encode(format, batch, &WriteOptions::default()), file);
+}
+
+/// Whatever the bytes: values or an error, and no more memory than allowed.
+pub fn any_bytes_return_or_fail(format: &dyn Format, file: &[u8]) {
+    let size = file.len() as u64;
+    for text in [TextPolicy::Strict, TextPolicy::Lossy, TextPolicy::Java] {
+        let options = ReadOptions::default().with_limits(small_limits()).with_text(text);
+        let liberal = decode(format, file, &options);
+        let strict = decode(format, file, &options.clone().with_strict(true));
+        match (&liberal, &strict) {
+            (Ok((a, met)), Ok((b, _))) => {
+                assert_eq!(Content::of(a), Content::of(b));
+                assert_eq!(met, &[], "strict reading lets nothing pass");
+            }
+            (Ok((_, met)), Err(err)) => {
+                assert!(!met.is_empty(), "refused for no deviation: {err}");
+                assert!(met.iter().all(|found| found.offset <= size), "{met:?}");
+            }
+            (Err(err), Ok(_)) => unreachable!("only strict reading takes it: {err}"),
+            (Err(err), Err(_)) => assert!(err.to_string().starts_with(format.id().name())),
+        }
+        if let Ok(reader) = open(format, file, &options) {
+            check_reader(reader.as_ref(), size);
+        }
+    }
+}
+
+/// What an open file says of itself holds, also where columns fail.
+fn check_reader(reader: &dyn Reader, size: u64) {
+    let columns = reader.schema().fields().len();
+    for column in 0..columns {
+        if let Ok(batch) = reader.read(0, &[column]) {
+            assert_eq!(batch.num_rows() as u64, reader.rows());
+        }
+    }
+    assert!(reader.read(0, &[columns]).is_err());
+    assert!(reader.read(reader.chunks(), &[]).is_err());
+    let mut end = 0;
+    for section in reader.sections() {
+        assert!(section.offset <= end, "the byte map has a hole before {section:?}");
+        end = end.max(section.offset + section.stored);
+    }
+    assert_eq!(end, size, "the byte map reaches to the end");
+}
+
+/// At most one format claims a file; gives that format.
+pub fn at_most_one_format_claims(file: &[u8]) -> Option<&'static dyn Format> {
+    let source = Bytes::copy_from_slice(file);
+    let claims: Vec<_> = formats::ALL
+        .iter()
+        .copied()
+        .filter(|format| format.sniff(&source).is_ok_and(|sniff| sniff == Sniff::Yes))
+        .collect();
+    assert!(claims.len() <= 1, "{claims:?} all claim one file");
+    let detected = formats::detect(&source).ok().flatten();
+    assert_eq!(detected.map(|format| format.id()), claims.first().map(|format| format.id()));
+    detected
+}

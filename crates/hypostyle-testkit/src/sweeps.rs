@@ -1,0 +1,31 @@
+//! Every end cut off, and every byte changed.
+
+use hypostyle::formats::Format;
+
+use crate::laws::{any_bytes_return_or_fail, decode, small_limits};
+
+/// Every proper prefix of a canonical file is refused.
+///
+/// Our files end with their last block, so a cut always takes something away.
+pub fn every_prefix_is_refused(format: &dyn Format, file: &[u8]) {
+    let options = hypostyle::ReadOptions::default().with_limits(small_limits());
+    for cut in 0..file.len() {
+        let prefix = file.get(..cut).unwrap();
+        assert!(decode(format, prefix, &options).is_err(), "{cut} of {} bytes", file.len());
+        any_bytes_return_or_fail(format, prefix);
+    }
+}
+
+/// Ten mutations of every byte: all zero, all one, and each bit flipped.
+pub fn ten_mutations_of_every_byte(format: &dyn Format, file: &[u8]) {
+    let mut file = file.to_vec();
+    for at in 0..file.len() {
+        let was = *file.get(at).unwrap();
+        let flips = (0..8).map(|bit| was ^ (1 << bit));
+        for now in [0, 0xFF].into_iter().chain(flips) {
+            *file.get_mut(at).unwrap() = now;
+            any_bytes_return_or_fail(format, &file);
+        }
+        *file.get_mut(at).unwrap() = was;
+    }
+}

@@ -1,0 +1,35 @@
+//! From one format to another and back, where both can hold the table.
+
+use arrow_array::RecordBatch;
+use hypostyle::formats::{self, Format};
+use hypostyle::{ReadOptions, WriteOptions};
+use hypostyle_testkit::batches::{self, Holds};
+use hypostyle_testkit::content::Content;
+use hypostyle_testkit::laws;
+use proptest::prelude::*;
+
+type Pair = (&'static dyn Format, &'static dyn Format);
+
+fn pair_and_batch() -> impl Strategy<Value = (Pair, RecordBatch)> {
+    let any_format = || prop::sample::select(formats::ALL);
+    (any_format(), any_format())
+        .prop_flat_map(|(a, b)| (Just((a, b)), batches::batch(Holds::of(a).and(Holds::of(b)))))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A to B to A gives the values, and the very file, that A started with.
+    #[test]
+    fn there_and_back_again(((a, b), batch) in pair_and_batch()) {
+        let options = WriteOptions::default();
+        let read = |format: &dyn Format, file: &[u8]| {
+            laws::decode(format, file, &ReadOptions::default()).unwrap().0.remove(0)
+        };
+        let first = laws::encode(a, &batch, &options);
+        let there = laws::encode(b, &read(a, &first), &options);
+        let again = laws::encode(a, &read(b, &there), &options);
+        prop_assert_eq!(Content::of(&[read(b, &there)]), Content::of(&[batch]));
+        prop_assert_eq!(first, again);
+    }
+}

@@ -1,0 +1,112 @@
+//! The three laws, for every format.
+
+use hypostyle::formats::{self, Format};
+use hypostyle::{ReadOptions, WriteOptions};
+use hypostyle_testkit::build::{Block, clmn, colf, colm};
+use hypostyle_testkit::{batches, fuzz, laws};
+use proptest::prelude::*;
+
+/// Any format, and a table that it can hold.
+fn format_and_batch() -> impl Strategy<Value = (&'static dyn Format, arrow_array::RecordBatch)> {
+    proptest::sample::select(formats::ALL)
+        .prop_flat_map(|format| (Just(format), batches::for_format(format)))
+}
+
+/// How files start that are looked at more closely.
+const STARTS: &[&[u8]] = &[b"", b"COLM\x01\0\0\0", b"COLF\x01\x01", b"CLMN\0\x01\0\0\0\x01"];
+
+/// How the content of COLF's blocks starts, and something else.
+const HEADS: &[&[u8]] =
+    &[b"", &[1, 0], &[1, 1], &[2, 0], &[2, 1], &[3, 0], &[3, 1], &[3, 1, 2], &[0, 0, 0, 0]];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What goes in comes out, bit for bit.
+    #[test]
+    fn decode_undoes_encode((format, batch) in format_and_batch()) {
+        laws::decode_undoes_encode(format, &batch);
+    }
+
+    /// What we write is in the one form that we write.
+    #[test]
+    fn a_canonical_file_encodes_to_itself((format, batch) in format_and_batch()) {
+        let file = laws::encode(format, &batch, &WriteOptions::default());
+        laws::a_canonical_file_encodes_to_itself(format, &file);
+        prop_assert_eq!(laws::at_most_one_format_claims(&file).map(Format::id), Some(format.id()));
+    }
+
+    /// Every level gives a file with the same values.
+    #[test]
+    fn every_level_holds_the_same_values((format, batch) in format_and_batch(), level in 0..=12_u8) {
+        let file = laws::encode(format, &batch, &WriteOptions::default().with_level(level));
+        let (back, _) = laws::decode(format, &file, &ReadOptions::default().with_strict(true)).unwrap();
+        let batch = [batch];
+        prop_assert_eq!(
+            hypostyle_testkit::content::Content::of(&back),
+            hypostyle_testkit::content::Content::of(&batch)
+        );
+    }
+
+    /// A few changed bytes give an error or other values, never a panic.
+    #[test]
+    fn a_damaged_file_returns_or_fails(
+        (format, batch) in format_and_batch(),
+        hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+        cut in any::<prop::sample::Index>(),
+        grow in prop::collection::vec(any::<u8>(), 0..9),
+    ) {
+        let mut file = laws::encode(format, &batch, &WriteOptions::default());
+        for (at, byte) in hits {
+            let at = at.index(file.len());
+            file[at] = byte;
+        }
+        if grow.is_empty() {
+            file.truncate(cut.index(file.len()));
+        }
+        file.extend_from_slice(&grow);
+        fuzz::decode_any(format, &file);
+        fuzz::open_any(&file);
+    }
+
+    /// Bytes from nowhere, also behind a true magic.
+    #[test]
+    fn any_bytes_return_or_fail(
+        format in prop::sample::select(formats::ALL),
+        magic in prop::sample::select(STARTS),
+        bytes: Vec<u8>,
+    ) {
+        let file = [magic, &bytes].concat();
+        fuzz::decode_any(format, &file);
+        fuzz::open_any(&file);
+    }
+
+    /// Any content behind a true header, a true table and a true checksum.
+    #[test]
+    fn any_content_of_a_block_returns_or_fails(
+        rows in 0..20_u32,
+        code in 0..4_u8,
+        flag in 0..3_u8,
+        head in prop::sample::select(HEADS),
+        content in prop::collection::vec(prop_oneof![Just(0_u8), Just(1), any::<u8>()], 0..90),
+    ) {
+        let content = [head, &content].concat();
+        let block = Block::of(&content);
+        let column = colm::Column { name: b"x".to_vec(), code, block: block.clone() };
+        let file = colm::File::new(rows, vec![column]).build().bytes;
+        fuzz::decode_any(formats::by_name("colm").unwrap(), &file);
+        let column = clmn::Column { name: b"x".to_vec(), code, block: block.clone() };
+        let file = clmn::File::new(rows.into(), vec![column]).build().bytes;
+        fuzz::decode_any(formats::by_name("clmn").unwrap(), &file);
+        let kind = ["int32", "int32", "float64", "utf8"][usize::from(code)];
+        let column = colf::Column { flag, block, ..colf::Column::new("x", kind, &[]) };
+        let file = colf::File::new(rows.into(), vec![column]).build().bytes;
+        fuzz::decode_any(formats::by_name("colf").unwrap(), &file);
+    }
+
+    /// The fuzz target's way from bytes to a table works for any bytes.
+    #[test]
+    fn any_seed_makes_a_round_trip(format in prop::sample::select(formats::ALL), seed: Vec<u8>) {
+        fuzz::roundtrip(format, &seed);
+    }
+}

@@ -1,0 +1,20 @@
+//! What holds for every format: laws, sweeps, and what is read and refused.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, outside `#[test]`"
+)]
+
+mod cross;
+mod determinism;
+mod deviations;
+mod deviations_clmn;
+mod deviations_colf;
+mod deviations_colm;
+mod hostile;
+mod laws;
+mod pruning;
+mod refusals;
+mod sources;
+mod sweeps;

@@ -1,0 +1,312 @@
+//! Which type a column of text gets.
+
+use arrow_schema::DataType::{self, Float64, Int32, Int64, Utf8};
+use hypostyle::text::csv::CsvOptions;
+use hypostyle::text::{CellType, ImportOptions, Infer};
+use hypostyle::{ErrorKind, Table, formats};
+
+use crate::support::{EVERYTHING, abilities, column, nothing, read, read_with, some, store, types};
+
+/// The type of a column of these cells, written one a line.
+fn typed(cells: &[&str], options: &ImportOptions) -> DataType {
+    let text =
+        format!("k,v\n{}", cells.iter().map(|cell| format!("0,{cell}\n")).collect::<String>());
+    types(&read_with(text, &CsvOptions::default(), options).unwrap())[1].clone()
+}
+
+fn exact(cells: &[&str]) -> DataType {
+    typed(cells, &ImportOptions::new(EVERYTHING))
+}
+
+fn numeric(cells: &[&str]) -> DataType {
+    let mut options = ImportOptions::new(EVERYTHING);
+    options.infer = Infer::Numeric;
+    typed(cells, &options)
+}
+
+#[test]
+fn exact_types_only_what_prints_back_the_same() {
+    for cell in ["0", "7", "-1", "2147483647", "-2147483648", "\"5\""] {
+        assert_eq!(exact(&[cell]), Int32, "{cell}");
+    }
+    for cell in ["2147483648", "-2147483649", "9223372036854775807", "-9223372036854775808"] {
+        assert_eq!(exact(&[cell]), Int64, "{cell}");
+    }
+    for cell in [
+        "0.0",
+        "-0.0",
+        "1.5",
+        "100.0",
+        "0.1",
+        "1e16",
+        "1e-6",
+        "0.00001",
+        "5e-324",
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "1.7976931348623157e308",
+    ] {
+        assert_eq!(exact(&[cell]), Float64, "{cell}");
+    }
+    for cell in [
+        "00501",
+        "1.50",
+        "+5",
+        "1e3",
+        "-0",
+        "1E16",
+        "1e+16",
+        " 5",
+        "5 ",
+        "1_000",
+        "\"1,000\"",
+        "10D",
+        "5f",
+        "0x1p3",
+        "nan",
+        "inf",
+        "-NaN",
+        "infinity",
+        "true",
+        "9223372036854775808",
+        ".5",
+        "5.",
+        "1e400",
+        "1e-400",
+        "0.000001",
+        "10000000000000000.0",
+        "٣",
+        "1.0e16",
+        "--1",
+        "1.5.2",
+    ] {
+        assert_eq!(exact(&[cell]), Utf8, "{cell}");
+    }
+}
+
+/// Digits beyond what a float tells apart keep a column text.
+#[test]
+fn exact_floats_at_the_edge_of_their_digits() {
+    for (cell, want) in [
+        ("123456789012.345", Float64),    // 15
+        ("1234567890123.456", Float64),   // 16, and the shortest spelling
+        ("0.1234567890123456", Float64),  // 16
+        ("0.30000000000000004", Float64), // 17
+        ("0.10000000000000001", Utf8),    // 17, and 0.1 would do
+        ("12345678901234.566", Float64),  // 17
+        ("12345678901234.567", Utf8),     // 17, prints as ...566
+        ("1234567890123456.7", Utf8),     // 17, prints as ...6.8
+        ("1234567890123456.8", Float64),
+        ("12345678901234567.8", Utf8), // 18
+        ("9007199254740993.0", Utf8),  // no such float
+        ("9007199254740992.0", Float64),
+        ("999999999999999.9", Float64),
+        ("9999999999999999.0", Utf8), // is 1e16
+        ("2.2250738585072014e-308", Float64),
+        ("2.225073858507201e-308", Float64),
+        ("4.9e-324", Utf8),
+        ("1.797693134862315708e308", Utf8),
+    ] {
+        assert_eq!(exact(&[cell]), want, "{cell}");
+    }
+}
+
+#[test]
+fn the_whole_column_decides_and_not_its_first_row() {
+    assert_eq!(exact(&["1", "2.5"]), Utf8, "1 would come back as 1.0");
+    assert_eq!(exact(&["1.5", "2"]), Utf8);
+    assert_eq!(exact(&["1", "two"]), Utf8);
+    assert_eq!(exact(&["one", "2"]), Utf8);
+    assert_eq!(exact(&["1", "007"]), Utf8);
+    assert_eq!(exact(&["1", "3000000000"]), Int64);
+    assert_eq!(exact(&["", "1"]), Int32);
+    assert_eq!(exact(&["1", ""]), Int32);
+    assert_eq!(exact(&["1", "\"\""]), Int32);
+    assert_eq!(exact(&["", ""]), Utf8);
+    assert_eq!(exact(&["\"\"", "\"\""]), Utf8);
+    assert_eq!(exact(&[]), Utf8);
+    assert_eq!(exact(&["1.5", "NaN", "Infinity"]), Float64);
+}
+
+#[test]
+fn the_target_decides_about_gaps_and_long_integers() {
+    let text = "gap,long,float\n1,3000000000,0.5\n,1,1.5\n";
+    for (format, want) in [
+        ("colm", [Utf8, Utf8, Float64]),
+        ("colf", [Int32, Utf8, Float64]),
+        ("clmn", [Utf8, Int64, Float64]),
+    ] {
+        let options = ImportOptions::new(abilities(format));
+        let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
+        assert_eq!(types(&imported), want, "{format}");
+        let gap = column(&imported, 0);
+        let null = if format == "colf" { None } else { Some(String::new()) };
+        assert_eq!(gap, [Some("1".to_owned()), null], "{format}");
+    }
+}
+
+#[test]
+fn a_gap_is_null_and_a_quoted_nothing_is_text() {
+    let imported = read("t,n\n,1\n\"\",2\nx,\"\"\n").unwrap();
+    assert_eq!(column(&imported, 0), [None, Some(String::new()), Some("x".to_owned())]);
+    assert_eq!(types(&imported), [Utf8, Int32]);
+    // A number cannot be an empty text.
+    assert_eq!(column(&imported, 1), [Some("1".to_owned()), Some("2".to_owned()), None]);
+    // Where null does not exist, both are empty.
+    let options = ImportOptions::new(nothing());
+    let imported = read_with("t,u\n,1\n\"\",2\nx,3\n", &CsvOptions::default(), &options).unwrap();
+    assert_eq!(column(&imported, 0), some(&["", "", "x"]));
+}
+
+#[test]
+fn numeric_takes_what_people_call_numbers() {
+    for cells in [&["00501", "+5"][..], &[" 7 ", "-0"], &["1", "2", "", "007"]] {
+        assert_eq!(numeric(cells), Int32, "{cells:?}");
+    }
+    assert_eq!(numeric(&["+3000000000"]), Int64);
+    for cells in [&["1", "2.5"][..], &["1.50"], &["1e3"], &["nan", "-inf"], &[".5", "5."]] {
+        assert_eq!(numeric(cells), Float64, "{cells:?}");
+    }
+    for cells in [
+        &["1", "two"][..],
+        &["99999999999999999999"],
+        &["9007199254740993", "0.5"], // no float for the first
+        &["1e400"],                   // no float but infinity
+        &["10D"],
+        &["0x10"],
+        &[""],
+        &["1,5"].map(|_| "\"1,5\""),
+    ] {
+        assert_eq!(numeric(cells), Utf8, "{cells:?}");
+    }
+    let mut options = ImportOptions::new(EVERYTHING);
+    options.infer = Infer::Numeric;
+    let text = "a,b,c\n00501,1,x\n+5,2.50,\n-0,,y\n";
+    let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
+    assert_eq!(column(&imported, 0), some(&["501", "5", "0"]));
+    let floats = [Some("1.0".to_owned()), Some("2.5".to_owned()), None];
+    assert_eq!(column(&imported, 1), floats);
+    // Text keeps its cells as they are.
+    assert_eq!(column(&imported, 2), [Some("x".to_owned()), None, Some("y".to_owned())]);
+}
+
+#[test]
+fn numeric_without_long_integers_turns_to_floats_that_hold_them() {
+    let mut options = ImportOptions::new(nothing());
+    options.infer = Infer::Numeric;
+    assert_eq!(typed(&["3000000000", "1"], &options), Float64);
+    assert_eq!(typed(&["9007199254740993"], &options), Utf8);
+    assert_eq!(typed(&["1", ""], &options), Utf8);
+}
+
+#[test]
+fn all_text_types_nothing() {
+    let mut options = ImportOptions::new(EVERYTHING);
+    options.infer = Infer::Text;
+    assert_eq!(typed(&["1", "2"], &options), Utf8);
+    // Unless a type is asked for.
+    options.types = vec![("v".to_owned(), CellType::Int64)];
+    assert_eq!(typed(&["1", "2"], &options), Int64);
+}
+
+fn asked(name: &str, cell_type: CellType) -> ImportOptions {
+    let mut options = ImportOptions::new(EVERYTHING);
+    options.types = vec![(name.to_owned(), cell_type)];
+    options
+}
+
+#[test]
+fn a_type_that_was_asked_for_is_given() {
+    let text = "id,zip,x\n1,00501,1\n2,,2.5\n";
+    let csv = CsvOptions::default();
+    for (cell_type, data_type, cells) in [
+        (CellType::Int32, Int32, [Some("501"), None]),
+        (CellType::Int64, Int64, [Some("501"), None]),
+        (CellType::Float64, Float64, [Some("501.0"), None]),
+        (CellType::Text, Utf8, [Some("00501"), None]),
+    ] {
+        let imported = read_with(text, &csv, &asked("zip", cell_type)).unwrap();
+        assert_eq!(types(&imported), [Int32, data_type, Utf8]);
+        assert_eq!(column(&imported, 1), cells.map(|cell| cell.map(str::to_owned)));
+    }
+    // Also to a column that would be a number, and in a table without rows.
+    let imported = read_with(text, &csv, &asked("id", CellType::Text)).unwrap();
+    assert_eq!(column(&imported, 0), some(&["1", "2"]));
+    let imported = read_with("zip\n", &csv, &asked("zip", CellType::Float64)).unwrap();
+    assert_eq!(types(&imported), [Float64]);
+    assert_eq!((imported.rows(), imported.batch(0).unwrap().num_rows()), (0, 0));
+}
+
+#[test]
+fn a_cell_that_is_not_of_the_type_asked_for_is_named() {
+    let csv = CsvOptions::default();
+    let text = "a,b\n1,5\n\n2,x y\n3,3000000000\n";
+    for (cell_type, want) in [
+        (CellType::Int32, "column 2 `b`: row 2: `x y` is not an integer"),
+        (CellType::Float64, "column 2 `b`: row 2: `x y` is not a number"),
+    ] {
+        let err = read_with(text, &csv, &asked("b", cell_type)).unwrap_err();
+        assert!(err.to_string().starts_with(want), "{err}");
+        assert_eq!((err.row(), err.column().map(|c| c.index)), (Some(1), Some(1)));
+    }
+    let err = read_with("b\n1\n3000000000\n", &csv, &asked("b", CellType::Int32)).unwrap_err();
+    assert!(err.to_string().contains("row 2: 3000000000 does not fit int32"), "{err}");
+    let err = read_with("b\n1\n2.5\n", &csv, &asked("b", CellType::Int64)).unwrap_err();
+    assert!(err.to_string().contains("`2.5`"), "{err}");
+    let err = read_with("b\n9007199254740993\n", &csv, &asked("b", CellType::Float64)).unwrap_err();
+    assert_eq!(err.row(), Some(0), "{err}");
+    let err = read_with("b\n1e400\n", &csv, &asked("b", CellType::Float64)).unwrap_err();
+    assert_eq!(err.row(), Some(0), "{err}");
+}
+
+#[test]
+fn a_type_for_a_column_that_is_not_there_is_an_error() {
+    let err = read_with("a,b\n1,2\n", &CsvOptions::default(), &asked("c", CellType::Text));
+    let err = err.unwrap_err();
+    assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
+    assert_eq!(err.to_string(), "there is no column `c`");
+    let mut csv = CsvOptions::default();
+    csv.header = false;
+    let imported = read_with("1,2\n", &csv, &asked("column_2", CellType::Text)).unwrap();
+    assert_eq!(types(&imported), [Int32, Utf8]);
+}
+
+/// Null where the target has none: the writer refuses it, by column and row.
+#[test]
+fn a_gap_in_a_type_asked_for_is_refused_by_formats_without_nulls() {
+    for format in formats::ALL {
+        let mut options = asked("b", CellType::Int32);
+        options.abilities = format.abilities();
+        let text = "a,b\nx,1\ny,\n";
+        let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
+        assert_eq!(imported.batch(0).unwrap().column(1).null_count(), 1);
+        match store(*format, &imported) {
+            Ok(reader) => assert!(format.abilities().nulls && reader.rows() == 2),
+            Err(err) => {
+                assert!(!format.abilities().nulls);
+                assert_eq!((err.row(), err.column().map(|c| c.index)), (Some(1), Some(1)), "{err}");
+            }
+        }
+    }
+}
+
+#[test]
+fn words_for_null_count_where_null_exists_and_quotes_protect_them() {
+    let mut options = ImportOptions::new(EVERYTHING);
+    options.null_words = vec!["NA".to_owned(), "-".to_owned(), "null".to_owned()];
+    let text = "i,f,t\n1,0.5,NA\nNA,-,\"NA\"\n-,null,na\n,,NA \n";
+    let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
+    assert_eq!(types(&imported), [Int32, Float64, Utf8]);
+    assert_eq!(column(&imported, 0), [Some("1".to_owned()), None, None, None]);
+    assert_eq!(column(&imported, 1), [Some("0.5".to_owned()), None, None, None]);
+    let want = [None, Some("NA"), Some("na"), Some("NA ")].map(|cell| cell.map(str::to_owned));
+    assert_eq!(column(&imported, 2), want);
+    // Quoted, it is a word, and a word makes the column text.
+    options.null_words = vec!["NA".to_owned()];
+    assert_eq!(typed(&["1", "NA"], &options), Int32);
+    assert_eq!(typed(&["1", "\"NA\""], &options), Utf8);
+    // Without nulls it is a word anyway.
+    options.abilities = nothing();
+    assert_eq!(typed(&["1", "NA"], &options), Utf8);
+}

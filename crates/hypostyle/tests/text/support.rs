@@ -1,0 +1,196 @@
+//! Imports, exports, and a reference to compare them with.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::DataType;
+use bytes::Bytes;
+use hypostyle::bridge::cast::cast;
+use hypostyle::bridge::{FitOptions, Fitted};
+use hypostyle::formats::{self, Abilities, Format};
+use hypostyle::stage::Stage;
+use hypostyle::text::csv::{self, CsvOptions};
+use hypostyle::text::{ImportOptions, Imported};
+use hypostyle::{DuplicateNames, ReadOptions, Result, Table, WriteOptions};
+
+/// Rows of cells, the header included.
+pub(crate) type Cells = Vec<Vec<String>>;
+
+/// What has nulls and 64-bit integers.
+pub(crate) const EVERYTHING: Abilities = Abilities::EVERYTHING;
+
+/// What has neither nulls nor 64-bit integers, as COLM.
+pub(crate) fn nothing() -> Abilities {
+    abilities("colm")
+}
+
+pub(crate) fn abilities(format: &str) -> Abilities {
+    formats::by_name(format).unwrap().abilities()
+}
+
+/// The names and types of a table.
+pub(crate) fn shape(table: &dyn Table) -> Vec<(String, DataType)> {
+    let schema = table.schema();
+    schema.fields().iter().map(|f| (f.name().clone(), f.data_type().clone())).collect()
+}
+
+/// The types of a table.
+pub(crate) fn types(table: &dyn Table) -> Vec<DataType> {
+    shape(table).into_iter().map(|(_, data_type)| data_type).collect()
+}
+
+/// Like [`column`], for literals.
+pub(crate) fn some(cells: &[&str]) -> Vec<Option<String>> {
+    cells.iter().map(|cell| Some((*cell).to_owned())).collect()
+}
+
+/// The rows of a table in one batch: types, values and validity.
+pub(crate) fn whole(imported: &Imported) -> Vec<(String, DataType, Vec<Option<String>>)> {
+    let shape = shape(imported).into_iter().enumerate();
+    shape.map(|(at, (name, data_type))| (name, data_type, column(imported, at))).collect()
+}
+
+/// Imports CSV with every default, for a target that holds everything.
+pub(crate) fn read(text: impl AsRef<[u8]>) -> Result<Imported> {
+    read_with(text, &CsvOptions::default(), &ImportOptions::new(EVERYTHING))
+}
+
+/// Imports CSV.
+pub(crate) fn read_with(
+    text: impl AsRef<[u8]>,
+    csv: &CsvOptions,
+    options: &ImportOptions,
+) -> Result<Imported> {
+    csv::import(&mut text.as_ref(), csv, options, Stage::in_memory(), &mut |_| {})
+}
+
+pub(crate) fn threads(count: usize) -> Option<NonZeroUsize> {
+    NonZeroUsize::new(count)
+}
+
+/// One column as text, null where there is no value.
+pub(crate) fn column(table: &dyn Table, index: usize) -> Vec<Option<String>> {
+    let mut cells = Vec::new();
+    for piece in table.column(index).unwrap() {
+        cells.extend(texts(&piece));
+    }
+    cells
+}
+
+fn texts(array: &ArrayRef) -> Vec<Option<String>> {
+    let text = cast(array, &DataType::Utf8).unwrap();
+    text.as_string::<i32>().iter().map(|cell| cell.map(str::to_owned)).collect()
+}
+
+/// Writes a table in a format and opens the file.
+pub(crate) fn store(format: &dyn Format, table: &dyn Table) -> Result<Box<dyn formats::Reader>> {
+    let options = WriteOptions::default()
+        .with_level(1)
+        .with_threads(threads(1))
+        .with_duplicate_names(DuplicateNames::Keep);
+    let fitted = Fitted::try_new(table, format.abilities(), &FitOptions::default())?;
+    let mut file = Vec::new();
+    format.encode(&fitted, &mut file, &options)?;
+    format.open(Arc::new(Bytes::from(file)), &ReadOptions::default())
+}
+
+/// Everything in a file, as batches.
+pub(crate) fn batches(reader: &dyn formats::Reader) -> Result<Vec<RecordBatch>> {
+    let columns: Vec<usize> = (0..reader.schema().fields().len()).collect();
+    (0..reader.chunks()).map(|chunk| reader.read(chunk, &columns)).collect()
+}
+
+/// CSV of batches, with a header.
+pub(crate) fn to_csv(batches: &[RecordBatch], delimiter: u8) -> Vec<u8> {
+    let mut writer = csv::Writer::new(Vec::new(), delimiter);
+    if let Some(batch) = batches.first() {
+        writer.header(&batch.schema()).unwrap();
+    }
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap()
+}
+
+/// Imports for a format, writes it, reads it, and exports.
+pub(crate) fn there_and_back(
+    format: &dyn Format,
+    text: &[u8],
+    csv: &CsvOptions,
+) -> Result<Vec<u8>> {
+    let mut options = ImportOptions::new(format.abilities());
+    options.threads = threads(1);
+    let imported = read_with(text, csv, &options)?;
+    let reader = store(format, &imported)?;
+    Ok(to_csv(&batches(reader.as_ref())?, csv.delimiter))
+}
+
+/// A CSV parser that takes no short cuts: a state and a byte at a time.
+///
+/// Rows of one empty unquoted cell are blank lines, and are dropped unless the
+/// table has one column.
+pub(crate) fn reference(text: &[u8], delimiter: u8) -> Cells {
+    #[derive(PartialEq)]
+    enum State {
+        CellStart,
+        Plain,
+        Quoted,
+        QuoteInQuoted,
+    }
+    let mut rows: Vec<(bool, Vec<Vec<u8>>)> = Vec::new();
+    let mut row: Vec<Vec<u8>> = vec![Vec::new()];
+    let (mut state, mut any_quotes, mut open) = (State::CellStart, false, false);
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let mut bytes = text.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        open = true;
+        let cell = row.last_mut().unwrap();
+        match state {
+            State::Quoted if byte == b'"' => state = State::QuoteInQuoted,
+            State::Quoted => cell.push(byte),
+            State::QuoteInQuoted if byte == b'"' => {
+                cell.push(byte);
+                state = State::Quoted;
+            }
+            State::CellStart if byte == b'"' => {
+                any_quotes = true;
+                state = State::Quoted;
+            }
+            _ if byte == delimiter => {
+                row.push(Vec::new());
+                state = State::CellStart;
+            }
+            _ if byte == b'\n' || byte == b'\r' => {
+                if byte == b'\r' && bytes.peek() == Some(&b'\n') {
+                    bytes.next();
+                }
+                rows.push((any_quotes, std::mem::replace(&mut row, vec![Vec::new()])));
+                (state, any_quotes, open) = (State::CellStart, false, false);
+            }
+            _ => {
+                cell.push(byte);
+                state = State::Plain;
+            }
+        }
+    }
+    assert!(state != State::Quoted, "the reference was given an open quote");
+    if open {
+        rows.push((any_quotes, row));
+    }
+    let is_blank = |row: &(bool, Vec<Vec<u8>>)| !row.0 && row.1.len() == 1 && row.1[0].is_empty();
+    let Some(first) = rows.iter().position(|row| !is_blank(row)) else { return Vec::new() };
+    let width = rows[first].1.len();
+    rows.into_iter()
+        .enumerate()
+        .filter(|(at, row)| !is_blank(row) || (width == 1 && *at > first))
+        .map(|(_, (_, row))| row)
+        .map(|row| row.into_iter().map(|cell| String::from_utf8(cell).unwrap()).collect())
+        .collect()
+}
+
+#[test]
+fn the_reference_reads_what_rfc_4180_shows() {
+    let rows = reference(b"\"aaa\",\"b \r\nbb\",\"ccc\"\r\nzzz,\"y\"\"y\",\r\n\r\nx,,\"\"", b',');
+    assert_eq!(rows, [["aaa", "b \r\nbb", "ccc"], ["zzz", "y\"y", ""], ["x", "", ""]]);
+    assert_eq!(reference(b"\n\na\n\n1\r\r\n", b','), [["a"], [""], ["1"], [""]]);
+}
