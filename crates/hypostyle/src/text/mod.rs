@@ -6,6 +6,7 @@
 //! know the syntax.
 
 pub mod csv;
+mod digits;
 pub mod infer;
 pub mod jsonl;
 pub mod number;

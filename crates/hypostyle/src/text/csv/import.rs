@@ -13,12 +13,12 @@ use crate::text::infer::{ImportOptions, Imported, Judge, Judged, Traits};
 
 /// Text that is split and typed in one go.
 ///
-/// Large enough that a block's columns are worth a thread, small enough that
-/// its cells stay in the cache.
-const BLOCK: usize = 4 << 20;
+/// Small enough that text and cells stay in a core's own cache while column
+/// after column is picked out of them.
+const BLOCK: usize = 512 << 10;
 
 /// Wide tables get larger blocks, so that a block has many rows all the same.
-const BYTES_A_COLUMN: usize = 64;
+const BYTES_A_COLUMN: usize = 1 << 10;
 
 /// Text that is looked at first, since names are rarely longer.
 const FIRST: usize = 64 << 10;
