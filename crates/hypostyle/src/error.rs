@@ -237,7 +237,7 @@ impl From<arrow_schema::ArrowError> for Error {
 }
 
 /// The name as an error prints it: names may be 64 KiB long and hold controls.
-fn clipped(name: &str) -> String {
+pub(crate) fn clipped(name: &str) -> String {
     const MOST: usize = 60;
     let mut short: String = name.chars().take(MOST).flat_map(char::escape_debug).collect();
     if name.chars().nth(MOST).is_some() {

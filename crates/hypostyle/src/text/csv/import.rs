@@ -10,6 +10,7 @@ use crate::options::resolve_threads;
 use crate::parallel;
 use crate::stage::Stage;
 use crate::text::infer::{ImportOptions, Imported, Judge, Judged, Traits};
+use crate::text::{COLUMNS, ROW};
 
 /// Text that is split and typed in one go.
 ///
@@ -22,13 +23,6 @@ const BYTES_A_COLUMN: usize = 64;
 
 /// Text that is looked at first, since names are rarely longer.
 const FIRST: usize = 64 << 10;
-
-/// Most columns of a table: each costs memory, even if its name is empty.
-const COLUMNS: usize = 1 << 20;
-
-/// Most bytes of a row, which must be in memory as a whole; a quote that is
-/// left open would otherwise take in the rest of the file.
-const ROW: usize = 2 << 30;
 
 /// Told of the bytes read so far.
 pub type Progress<'a> = &'a mut dyn FnMut(u64);

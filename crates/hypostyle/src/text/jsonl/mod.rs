@@ -7,6 +7,8 @@
 
 mod import;
 mod object;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use import::import;
