@@ -17,6 +17,8 @@ mod csv_hostile;
 mod csv_options;
 mod csv_types;
 mod csv_write;
+mod jsonl_read;
+mod jsonl_write;
 mod law;
 mod support;
 mod vectors;
