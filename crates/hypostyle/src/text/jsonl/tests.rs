@@ -58,9 +58,19 @@ fn every_block_size_gives_the_same_table() {
 
 #[test]
 fn every_block_size_and_a_scratch_give_the_same_table() {
-    let text = "{\"a\":1,\"b\":\"x\"}\n{\"c\":0.5}\n{\"b\":\"\"}\n{\"a\":\"t\",\"d\":true}\n";
+    // Some keys in every row, some in few, some late.
+    let mut text = String::new();
+    for row in 0..24 {
+        text.push_str(&match row % 8 {
+            3 => format!("{{\"id\":{row},\"a\":1,\"b\":\"x\"}}\n"),
+            5 => format!("{{\"id\":{row},\"c\":{row}.50,\"b\":\"\"}}\n"),
+            7 => format!("{{\"id\":{row},\"d\":true,\"a\":{{}}}}\n"),
+            _ => format!("{{\"id\":{row}}}\n"),
+        });
+    }
+    let text = text.as_str();
     let want = read(text, 1, Sizes::default()).unwrap();
-    for block in 1..text.len() {
+    for block in (1..text.len()).step_by(7) {
         let file = FileScratch::try_new(tempfile::tempfile().unwrap()).unwrap();
         let stage = Stage::with_scratch(0, Box::new(file));
         let mut input = text.as_bytes();
