@@ -17,6 +17,7 @@ mod csv_hostile;
 mod csv_options;
 mod csv_types;
 mod csv_write;
+mod fit;
 mod jsonl_read;
 mod jsonl_write;
 mod law;
