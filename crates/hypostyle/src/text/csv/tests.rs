@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
 
-use super::import::{Sizes, import_sized};
+use super::blocks::Sizes;
+use super::import::import_sized;
 use super::{CsvOptions, Encoding, Ragged};
 use crate::error::{ErrorKind, Result};
 use crate::formats::Abilities;
