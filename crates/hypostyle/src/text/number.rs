@@ -116,6 +116,15 @@ pub fn exact_float(cell: &[u8]) -> Option<f64> {
     }
 }
 
+/// Whether a finite float, read from `text`, prints as exactly that.
+pub(super) fn prints_as(value: f64, text: &str) -> bool {
+    match exact_float_by_shape(text.as_bytes()) {
+        Shape::Exact(_) => true,
+        Shape::Other => false,
+        Shape::Unclear => ryu::Buffer::new().format_finite(value) == text,
+    }
+}
+
 enum Shape {
     Exact(f64),
     Unclear,
@@ -349,6 +358,7 @@ mod tests {
             let text = printed(value);
             let back = exact_float(text.as_bytes()).expect("its own print");
             prop_assert!(back.to_bits() == bits || (back.is_nan() && value.is_nan()));
+            prop_assert!(!value.is_finite() || prints_as(value, &text));
         }
 
         #[test]
@@ -365,7 +375,8 @@ mod tests {
             if let Some(value) = exact_float(text.as_bytes()) {
                 prop_assert_eq!(printed(value), text);
             } else if let Ok(value) = text.parse::<f64>() {
-                prop_assert_ne!(printed(value), text);
+                prop_assert_ne!(printed(value), text.clone());
+                prop_assert!(!value.is_finite() || !prints_as(value, &text));
             }
         }
 
