@@ -7,6 +7,7 @@ use super::import::Progress;
 use super::split::{Cell, Outcome, Rows, Splitter};
 use super::{BOM, CsvOptions, Encoding, Ragged};
 use crate::error::{Error, ErrorKind, Result};
+use crate::spares::Spares;
 use crate::text::{COLUMNS, ROW};
 
 /// Text that is split and typed in one go.
@@ -46,6 +47,8 @@ pub(super) struct Blocks<'a> {
     splitter: Splitter,
     progress: Progress<'a>,
     sizes: Sizes,
+    /// Blocks that were typed, for the sake of their memory.
+    spares: &'a Spares<Rows>,
     /// Text that was read and not yet split.
     pending: Vec<u8>,
     /// Bytes of input before `pending`.
@@ -64,6 +67,7 @@ impl<'a> Blocks<'a> {
         csv: &'a CsvOptions,
         progress: Progress<'a>,
         sizes: Sizes,
+        spares: &'a Spares<Rows>,
     ) -> Self {
         Self {
             input,
@@ -71,6 +75,7 @@ impl<'a> Blocks<'a> {
             splitter: Splitter::new(csv.delimiter),
             progress,
             sizes,
+            spares,
             pending: Vec::new(),
             before: 0,
             read: 0,
@@ -163,21 +168,23 @@ impl<'a> Blocks<'a> {
             if self.pending.is_empty() {
                 return Ok(None);
             }
-            let text = std::mem::take(&mut self.pending);
-            let mut rows =
-                Rows { text, width: self.width, first_row: self.rows, ..Rows::default() };
+            let mut rows = self.spares.take();
+            rows.reset(self.width, self.rows);
+            std::mem::swap(&mut rows.text, &mut self.pending);
             rows.cells.reserve(self.cells_a_block);
             let end = self.split(&mut rows)?;
             if end == 0 {
                 // Not one whole row yet.
-                self.pending = rows.text;
+                std::mem::swap(&mut rows.text, &mut self.pending);
+                self.spares.give(rows);
                 if self.at_end {
                     return Ok(None);
                 }
                 size = self.more_than_pending(size)?;
                 continue;
             }
-            self.pending = rows.text.split_off(end);
+            self.pending.extend_from_slice(rows.text.get(end..).unwrap_or_default());
+            rows.text.truncate(end);
             self.before += self.input_bytes(&rows.text);
             // Unless all lines are blank.
             if rows.count() > 0 {

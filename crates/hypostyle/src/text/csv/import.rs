@@ -8,6 +8,7 @@ use super::{CsvOptions, check_delimiter};
 use crate::error::Result;
 use crate::options::resolve_threads;
 use crate::parallel;
+use crate::spares::Spares;
 use crate::stage::Stage;
 use crate::text::infer::{ImportOptions, Imported, Judge, Judged, Traits};
 
@@ -41,7 +42,8 @@ pub(super) fn import_sized(
     sizes: Sizes,
 ) -> Result<Imported> {
     check_delimiter(csv.delimiter)?;
-    let mut blocks = Blocks::new(input, csv, progress, sizes);
+    let spares = Spares::default();
+    let mut blocks = Blocks::new(input, csv, progress, sizes, &spares);
     let names = blocks.names()?;
     let judges = Judge::panel(&names, options)?;
     let null_words: Vec<&[u8]> = match options.abilities.nulls {
@@ -57,7 +59,12 @@ pub(super) fn import_sized(
             type_column(&rows, column, judge, &null_words)
                 .map_err(|err| err.in_column(column, names.get(column).map_or("", |name| name)))
         });
-        Ok((rows.count(), columns.collect::<Result<Vec<_>>>()?))
+        let typed = (rows.count(), columns.collect::<Result<Vec<_>>>()?);
+        // A row of gigabytes should not be remembered.
+        if rows.text.capacity() <= sizes.block.saturating_mul(2) {
+            spares.give(rows);
+        }
+        Ok(typed)
     };
     parallel::stream(
         resolve_threads(options.threads),
