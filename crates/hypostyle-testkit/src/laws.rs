@@ -88,8 +88,12 @@ pub fn a_canonical_file_encodes_to_itself(format: &dyn Format, file: &[u8]) {
 pub fn any_bytes_return_or_fail(format: &dyn Format, file: &[u8]) {
     let size = file.len() as u64;
     for text in [TextPolicy::Strict, TextPolicy::Lossy, TextPolicy::Java] {
-        let options = ReadOptions::default().with_limits(small_limits()).with_text(text);
+        let quick = ReadOptions::default().with_limits(small_limits()).with_text(text);
+        let options = quick.clone().with_thorough(true);
         let liberal = decode(format, file, &options);
+        if let (Ok((a, _)), Ok((b, _))) = (&liberal, &decode(format, file, &quick)) {
+            assert_eq!(Content::of(a), Content::of(b), "a closer look changes no value");
+        }
         let strict = decode(format, file, &options.clone().with_strict(true));
         match (&liberal, &strict) {
             (Ok((a, met)), Ok((b, _))) => {

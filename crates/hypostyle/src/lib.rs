@@ -47,6 +47,7 @@ mod options;
 mod parallel;
 mod sink;
 mod source;
+mod spares;
 pub mod stage;
 mod table;
 pub mod text;

@@ -13,6 +13,8 @@ pub struct ReadOptions {
     pub limits: Limits,
     /// Treat every [`Deviation`](crate::Deviation) as an error.
     pub strict: bool,
+    /// Look closely even at what only a forger would get wrong; `strict` does too.
+    pub thorough: bool,
     /// What to do with text that is not UTF-8.
     pub text: TextPolicy,
     /// Threads that inflate and decode columns; `None` takes one per core.
@@ -26,6 +28,7 @@ impl Default for ReadOptions {
         Self {
             limits: Limits::default(),
             strict: false,
+            thorough: false,
             text: TextPolicy::default(),
             threads: None,
             header: true,
@@ -52,6 +55,13 @@ impl ReadOptions {
     #[must_use]
     pub fn with_strict(mut self, strict: bool) -> Self {
         self.strict = strict;
+        self
+    }
+
+    /// Sets [`ReadOptions::thorough`].
+    #[must_use]
+    pub fn with_thorough(mut self, thorough: bool) -> Self {
+        self.thorough = thorough;
         self
     }
 

@@ -87,7 +87,7 @@ fn check(input: Input, args: &Args) -> Result<Report> {
         Some(format) => {
             report.format = Some(kind.name());
             // Deviations are listed, all of them, and judged at the end.
-            input.into_reader(format, &args.read.options().with_strict(false))
+            input.into_reader(format, &args.read.options().with_strict(false).with_thorough(true))
         }
         None => {
             let why = format!("is {}: only column files and archives can be verified", kind.name());

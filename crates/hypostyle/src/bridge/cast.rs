@@ -15,7 +15,7 @@ use arrow_array::{
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, clipped};
 use crate::text::number::{self, Liberal};
 
 /// Casts an array to int32, int64, float64 or text.
@@ -229,14 +229,6 @@ fn no_fit(why: String) -> Error {
     Error::refused(why, "give the column another type, for instance text")
 }
 
-fn clipped(cell: &str) -> String {
-    let mut short: String = cell.chars().take(40).collect();
-    if short.len() < cell.len() {
-        short.push('…');
-    }
-    short
-}
-
 #[cfg(test)]
 mod tests {
     use arrow_array::types::Int8Type;
@@ -323,6 +315,9 @@ mod tests {
         assert!(cast(&odd, &DataType::Float64).is_err());
         let words: ArrayRef = Arc::new(StringArray::from(vec!["7", "+8", "", "nine"]));
         assert_eq!(cast(&words, &DataType::Int32).unwrap_err().row(), Some(3));
+        let flood: ArrayRef = Arc::new(StringArray::from(vec!["x\n".repeat(1_000_000)]));
+        let err = cast(&flood, &DataType::Int32).unwrap_err().to_string();
+        assert!(err.len() < 300 && !err.contains('\n'), "{err}");
         let float: ArrayRef = Arc::new(Float64Array::from(vec![2.0, 2.5]));
         assert_eq!(cast(&float, &DataType::Int32).unwrap_err().row(), Some(1));
     }

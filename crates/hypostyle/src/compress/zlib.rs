@@ -45,42 +45,74 @@ pub fn claim(stored: u64, claimed: u64, limits: &Limits) -> Result<usize> {
 ///
 /// Anything but a whole zlib stream of exactly `out.len()` bytes whose Adler-32
 /// agrees. Any level and any window size will do; a preset dictionary will not.
-pub fn expand(block: &[u8], out: &mut [u8]) -> Result<usize> {
-    if block.len() < HEADER + CHECKSUM {
+pub fn expand(block: &[u8], out: &mut [u8], care: Care) -> Result<usize> {
+    let Some((body, &last)) = block.get(HEADER..).and_then(<[u8]>::split_last_chunk::<CHECKSUM>)
+    else {
         let (needed, left) = ((HEADER + CHECKSUM) as u64, block.len() as u64);
         return Err(ErrorKind::Truncated { what: "zlib stream", needed, left }.into());
-    }
+    };
     check_header(block)?;
-    // libdeflate verifies the checksum behind the stream, but does not tell where
-    // that was. If it stands at the end of the block and nowhere before, no bytes
-    // follow the stream; in all other cases the slow way finds out.
-    let made = Decompressor::new().zlib_decompress(block, out);
+    // libdeflate does not tell where the stream ended. But its checksum follows
+    // it, so if the checksum of the data stands at the end of the block and
+    // nowhere before, no bytes follow; in all other cases the slow way finds out.
+    let made = match care {
+        Care::Quick => Decompressor::new().deflate_decompress(body, out),
+        Care::Thorough => Decompressor::new().zlib_decompress(block, out),
+    };
     if made.is_ok_and(|made| made == out.len()) {
         let sum = adler32(out).to_be_bytes();
-        if memmem::find(block, &sum) == block.len().checked_sub(CHECKSUM) {
+        if sum == last && memmem::find(block, &sum) == block.len().checked_sub(CHECKSUM) {
             return Ok(block.len());
         }
     }
     expand_slowly(block, out)
 }
 
+/// How closely a stream is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Care {
+    /// The checksum is compared with the last bytes of the block. A forger could
+    /// put the right one there, behind a stream whose own is wrong; the data is
+    /// what it is either way.
+    #[default]
+    Quick,
+    /// The stream's own checksum is compared as well, at the price of taking it
+    /// twice.
+    Thorough,
+}
+
 /// Compresses `raw` to a zlib stream at `level`, 0 to 12.
 ///
 /// Equal input gives equal output on every machine.
 pub fn shrink(raw: &[u8], level: u8) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let made = shrink_into(raw, level, &mut out)?;
+    out.truncate(made);
+    out.shrink_to_fit();
+    Ok(out)
+}
+
+/// Like [`shrink`], to the front of a buffer that may have been used before.
+///
+/// Returns the length of the stream. What else is in `out` means nothing.
+pub(crate) fn shrink_into(raw: &[u8], level: u8, out: &mut Vec<u8>) -> Result<usize> {
     if raw.is_empty() {
-        return Ok(EMPTY.to_vec());
+        out.clear();
+        out.extend_from_slice(&EMPTY);
+        return Ok(EMPTY.len());
     }
     let level = CompressionLvl::new(i32::from(level))
         .map_err(|_| Error::invalid_argument(format!("there is no compression level {level}")))?;
     let mut compressor = Compressor::new(level);
-    let mut out = vec![0; compressor.zlib_compress_bound(raw.len())];
-    let made = compressor
-        .zlib_compress(raw, &mut out)
-        .map_err(|_| Error::invalid_argument("the compressor's own bound was too small"))?;
-    out.truncate(made);
-    out.shrink_to_fit();
-    Ok(out)
+    let bound = compressor.zlib_compress_bound(raw.len());
+    if out.len() < bound {
+        // Zeros from the system cost nothing until they are written to, so this
+        // is better than growing the buffer.
+        *out = vec![0; bound];
+    }
+    compressor
+        .zlib_compress(raw, out)
+        .map_err(|_| Error::invalid_argument("the compressor's own bound was too small"))
 }
 
 /// The way for streams that do not fill their block, and for good messages.
@@ -143,6 +175,8 @@ fn check_header(block: &[u8]) -> Result<()> {
 mod tests {
     use super::*;
 
+    const CARE: Care = Care::Quick;
+
     fn sample() -> Vec<u8> {
         (0..5000_u32).flat_map(|i| (i % 97).to_le_bytes()).collect()
     }
@@ -153,11 +187,20 @@ mod tests {
             for raw in [&sample()[..], b"x", b""] {
                 let block = shrink(raw, level).unwrap();
                 let mut out = vec![0; raw.len()];
-                assert_eq!(expand(&block, &mut out).unwrap(), block.len());
+                assert_eq!(expand(&block, &mut out, CARE).unwrap(), block.len());
                 assert_eq!(out, raw);
             }
         }
         assert!(shrink(b"x", 13).is_err());
+    }
+
+    #[test]
+    fn a_used_buffer_makes_no_difference() {
+        let mut out = Vec::new();
+        for raw in [&sample()[..], b"x", b"", &sample()[..100]] {
+            let made = shrink_into(raw, 6, &mut out).unwrap();
+            assert_eq!(&out[..made], shrink(raw, 6).unwrap());
+        }
     }
 
     #[test]
@@ -172,11 +215,11 @@ mod tests {
         let len = block.len();
         block.extend_from_slice(b"JUNK IN THE BLOCK");
         let mut out = vec![0; raw.len()];
-        assert_eq!(expand(&block, &mut out).unwrap(), len);
+        assert_eq!(expand(&block, &mut out, CARE).unwrap(), len);
         assert_eq!(out, raw);
         let mut block = EMPTY.to_vec();
         block.push(0);
-        assert_eq!(expand(&block, &mut []).unwrap(), EMPTY.len());
+        assert_eq!(expand(&block, &mut [], CARE).unwrap(), EMPTY.len());
     }
 
     #[test]
@@ -184,7 +227,7 @@ mod tests {
         let raw = sample();
         let block = shrink(&raw, 6).unwrap();
         for size in [0, 1, raw.len() - 1, raw.len() + 1, raw.len() * 2] {
-            let err = expand(&block, &mut vec![0; size]).unwrap_err();
+            let err = expand(&block, &mut vec![0; size], CARE).unwrap_err();
             assert!(err.to_string().contains("expands to"), "{size}: {err}");
         }
     }
@@ -195,11 +238,11 @@ mod tests {
         let block = shrink(&raw, 6).unwrap();
         let mut out = vec![0; raw.len()];
         for cut in 0..block.len() {
-            assert!(expand(&block[..cut], &mut out).is_err(), "{cut}");
+            assert!(expand(&block[..cut], &mut out, CARE).is_err(), "{cut}");
         }
         let mut bad = block.clone();
         *bad.last_mut().unwrap() ^= 1;
-        let err = expand(&bad, &mut out).unwrap_err();
+        let err = expand(&bad, &mut out, CARE).unwrap_err();
         assert!(err.to_string().contains("checksum"), "{err}");
     }
 

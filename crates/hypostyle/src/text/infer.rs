@@ -346,13 +346,12 @@ fn ints<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Ex
     }
     let nulls = nulls.finish();
     let traits = Traits::with_ints((least, most), nulls.is_some());
-    let narrow: Option<Vec<i32>> = match (i32::try_from(least), i32::try_from(most)) {
-        (Ok(_), Ok(_)) => values.iter().map(|&value| i32::try_from(value).ok()).collect(),
-        _ => None,
-    };
-    let array: ArrayRef = match narrow {
-        Some(narrow) => Arc::new(Int32Array::new(narrow.into(), nulls)),
-        None => Arc::new(Int64Array::new(values.into(), nulls)),
+    let array: ArrayRef = if i32::try_from(least).is_ok() && i32::try_from(most).is_ok() {
+        #[expect(clippy::cast_possible_truncation, reason = "the range was just looked at")]
+        let narrow: Vec<i32> = values.iter().map(|&value: &i64| value as i32).collect();
+        Arc::new(Int32Array::new(narrow.into(), nulls))
+    } else {
+        Arc::new(Int64Array::new(values.into(), nulls))
     };
     Some(Exact { judged: Judged { array, traits }, empty_texts })
 }

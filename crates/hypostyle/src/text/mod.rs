@@ -6,8 +6,18 @@
 //! know the syntax.
 
 pub mod csv;
+mod digits;
 pub mod infer;
 pub mod jsonl;
 pub mod number;
+#[cfg(test)]
+mod tests;
 
 pub use infer::{CellType, ImportOptions, Imported, Infer, Skipped};
+
+/// Most columns of a table: each costs memory, even if it has hardly a value.
+const COLUMNS: usize = 1 << 20;
+
+/// Most bytes of a row, which must be in memory as a whole; a quote that is
+/// left open would otherwise take in the rest of the file.
+const ROW: usize = 2 << 30;

@@ -67,8 +67,11 @@ fn a_second_checksum_at_the_end_of_a_block_hides_nothing() {
     assert_eq!((met[0].code, met[0].offset), ("M16", hidden.blocks[0].start + stream.len() as u64));
 
     let false_sum = file(&[body, b"\xDE\xAD\xBE\xEF", b"hidden", sum].concat());
-    let err = error("colm", &false_sum, &ReadOptions::default());
-    assert!(err.to_string().contains("checksum"), "{err}");
+    let thorough = ReadOptions::default().with_thorough(true);
+    for options in [thorough, ReadOptions::default().with_strict(true)] {
+        let err = error("colm", &false_sum, &options);
+        assert!(err.to_string().contains("checksum"), "{err}");
+    }
 }
 
 /// A file may be mostly holes, and so cost nobody anything but its reader.

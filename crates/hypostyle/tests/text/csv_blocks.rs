@@ -147,14 +147,11 @@ fn nothing_is_lost_at_the_edge_of_a_block() {
     ] {
         for shift in 0..edge.len() {
             // One long cell, so that the block ends `shift` bytes into the edge.
-            let fill = header.len() + BLOCK - shift;
             let second = if edge.starts_with(',') { "" } else { "y," };
-            let mut text = header.to_owned();
-            text.push_str(second);
-            text.extend(std::iter::repeat_n('x', fill - text.len()));
-            text.push_str(edge);
-            text.push_str("1,2\n");
-            let want = reference(text.as_bytes(), b',');
+            let fill = "x".repeat(BLOCK - shift - second.len());
+            let with = |fill: &str| format!("{header}{second}{fill}{edge}1,2\n");
+            let text = with(&fill);
+            let want = reference(with("x").as_bytes(), b',');
             let mut options = ImportOptions::new(EVERYTHING);
             options.threads = threads(1);
             let table = read_with(&text, &CsvOptions::default(), &options).unwrap();
@@ -162,6 +159,7 @@ fn nothing_is_lost_at_the_edge_of_a_block() {
                 let want = want[1..].iter().map(|row| row[index].as_str());
                 let have = column(&table, index);
                 let have = have.iter().map(|cell| cell.as_deref().unwrap_or_default());
+                let have = have.map(|cell| if cell == fill { "x" } else { cell });
                 assert!(have.eq(want), "{edge:?} {shift}");
             }
         }
@@ -175,16 +173,12 @@ fn a_cell_of_nine_megabytes_is_a_cell() {
     let with_quotes = "ab\"cd\n,".repeat(1_400_000);
     let text =
         format!("k,{long}\n1,{long}\n2,\"{}\"\n3,\"{long}\"\n", with_quotes.replace('"', "\"\""));
-    for name in ["colm", "colf"] {
-        let format = formats::by_name(name).unwrap();
-        let imported =
-            read_with(&text, &CsvOptions::default(), &ImportOptions::new(format.abilities()))
-                .unwrap();
-        assert_eq!(imported.schema().field(1).name().len(), long.len());
-        let cells = column(&imported, 1);
-        let want = [&long, &with_quotes, &long];
-        assert!(cells.iter().zip(want).all(|(cell, want)| cell.as_ref() == Some(want)));
-    }
+    let imported =
+        read_with(&text, &CsvOptions::default(), &ImportOptions::new(EVERYTHING)).unwrap();
+    assert_eq!(imported.schema().field(1).name().len(), long.len());
+    let cells = column(&imported, 1);
+    let want = [&long, &with_quotes, &long];
+    assert!(cells.iter().zip(want).all(|(cell, want)| cell.as_ref() == Some(want)));
     // CLMN refuses it, by column and row: the longest is named.
     let clmn = formats::by_name("clmn").unwrap();
     let short = text.replacen(&long, "v", 1);

@@ -12,7 +12,7 @@ use hypostyle::bridge::{FitOptions, Fitted};
 use hypostyle::formats::{self, Abilities, Format};
 use hypostyle::stage::Stage;
 use hypostyle::text::csv::{self, CsvOptions};
-use hypostyle::text::{ImportOptions, Imported};
+use hypostyle::text::{ImportOptions, Imported, jsonl};
 use hypostyle::{DuplicateNames, ReadOptions, Result, Table, WriteOptions};
 
 /// Rows of cells, the header included.
@@ -66,6 +66,16 @@ pub(crate) fn read_with(
     csv::import(&mut text.as_ref(), csv, options, Stage::in_memory(), &mut |_| {})
 }
 
+/// Imports JSON Lines for a target that holds everything.
+pub(crate) fn read_json(text: impl AsRef<[u8]>) -> Result<Imported> {
+    read_json_with(text, &ImportOptions::new(EVERYTHING))
+}
+
+/// Imports JSON Lines.
+pub(crate) fn read_json_with(text: impl AsRef<[u8]>, options: &ImportOptions) -> Result<Imported> {
+    jsonl::import(&mut text.as_ref(), options, Stage::in_memory(), &mut |_| {})
+}
+
 pub(crate) fn threads(count: usize) -> Option<NonZeroUsize> {
     NonZeroUsize::new(count)
 }
@@ -110,6 +120,13 @@ pub(crate) fn to_csv(batches: &[RecordBatch], delimiter: u8) -> Vec<u8> {
     }
     batches.iter().for_each(|batch| writer.write(batch).unwrap());
     writer.finish().unwrap()
+}
+
+/// JSON Lines of batches.
+pub(crate) fn to_json(batches: &[RecordBatch]) -> String {
+    let mut writer = jsonl::Writer::new(Vec::new());
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    String::from_utf8(writer.finish().unwrap()).unwrap()
 }
 
 /// Imports for a format, writes it, reads it, and exports.

@@ -8,7 +8,7 @@ use arrow_buffer::MutableBuffer;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::{Content, Context, Dialect, Layout, Plot, schema};
-use crate::compress::zlib;
+use crate::compress::zlib::{self, Care};
 use crate::deviation::{Deviation, Deviations};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{FormatId, Reader, Section};
@@ -69,13 +69,20 @@ impl<D: Dialect> File<D> {
         D::decode(content, plot, rows, &cx).map_err(|err| err.at(plot.offset))
     }
 
+    fn care(&self) -> Care {
+        match self.options.strict || self.options.thorough {
+            true => Care::Thorough,
+            false => Care::Quick,
+        }
+    }
+
     fn expand(&self, plot: &Plot, rows: usize) -> Result<Content> {
         let raw = zlib::claim(plot.stored, plot.raw, &self.options.limits)?;
         let block = source::range(self.source.as_ref(), plot.offset, plot.stored, "block")?;
         let headroom = D::headroom(plot, rows);
         let mut buffer = MutableBuffer::from_len_zeroed(headroom.saturating_add(raw));
         let room = buffer.as_slice_mut().get_mut(headroom..).unwrap_or_default();
-        let used = zlib::expand(&block, room)? as u64;
+        let used = zlib::expand(&block, room, self.care())? as u64;
         if used < plot.stored {
             let extra = plot.stored - used;
             let message = format!("{extra} bytes after the zlib stream of a block");

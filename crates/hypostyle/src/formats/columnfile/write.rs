@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::options::{WriteOptions, resolve_threads};
 use crate::parallel;
 use crate::sink::Sink;
+use crate::spares::Spares;
 use crate::table::Table;
 
 /// Writes a whole table in one dialect.
@@ -39,16 +40,17 @@ fn write_blocks<D: Dialect>(
     sink.write_all(&vec![0; reserve])?;
     let mut blocks = Vec::with_capacity(columns.len());
     let mut offset = header_len;
+    let spares = BlockSpares::default();
     let make = |index: usize| match columns.get(index) {
-        Some(column) => {
-            block::<D>(table, index, column).map_err(|err| err.in_column(index, &column.name))
-        }
+        Some(column) => block::<D>(table, index, column, &spares)
+            .map_err(|err| err.in_column(index, &column.name)),
         None => Err(Error::invalid_argument("no such column")),
     };
     parallel::in_order(columns.len(), resolve_threads(options.threads), make, |_, made| {
-        let (block, raw) = made;
-        sink.write_all(&block)?;
-        let stored = block.len() as u64;
+        let Block { buffer, stored, raw } = made;
+        sink.write_all(buffer.get(..stored).unwrap_or_default())?;
+        spares.stored.give(buffer);
+        let stored = stored as u64;
         blocks.push(Placed { offset, stored, raw });
         offset = offset.saturating_add(stored);
         Ok(())
@@ -81,11 +83,33 @@ fn plan(table: &dyn Table, options: &WriteOptions) -> Result<Vec<Planned>> {
     Ok(columns)
 }
 
-fn block<D: Dialect>(table: &dyn Table, index: usize, column: &Planned) -> Result<(Vec<u8>, u64)> {
+/// A block that was made: the front of a buffer.
+struct Block {
+    buffer: Vec<u8>,
+    stored: usize,
+    raw: u64,
+}
+
+#[derive(Default)]
+struct BlockSpares {
+    raw: Spares<Vec<u8>>,
+    stored: Spares<Vec<u8>>,
+}
+
+fn block<D: Dialect>(
+    table: &dyn Table,
+    index: usize,
+    column: &Planned,
+    spares: &BlockSpares,
+) -> Result<Block> {
     if column.facts.rows == 0 && D::ABSENT_WHEN_EMPTY {
-        return Ok((Vec::new(), 0));
+        return Ok(Block { buffer: Vec::new(), stored: 0, raw: 0 });
     }
-    let mut raw = Vec::new();
+    let (mut raw, mut buffer) = (spares.raw.take(), spares.stored.take());
+    raw.clear();
     D::encode(column, &table.column(index)?, &mut raw)?;
-    Ok((zlib::shrink(&raw, column.options.level)?, raw.len() as u64))
+    let stored = zlib::shrink_into(&raw, column.options.level, &mut buffer)?;
+    let block = Block { buffer, stored, raw: raw.len() as u64 };
+    spares.raw.give(raw);
+    Ok(block)
 }

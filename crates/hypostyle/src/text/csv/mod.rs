@@ -1,9 +1,11 @@
 //! CSV and TSV (RFC 4180, and what people write in its name).
 //!
-//! [`import`] reads a table in one pass: `split` finds the cells of a few
-//! megabytes at a time, other threads type them, and the pieces are staged.
+//! [`import()`] reads a table in one pass: `blocks` cuts the input into a few
+//! megabytes of whole rows, `split` finds their cells, other threads type them,
+//! and the pieces are staged.
 //! [`Writer`] is the way back.
 
+mod blocks;
 mod import;
 mod split;
 #[cfg(test)]
@@ -16,7 +18,7 @@ pub use write::Writer;
 use crate::error::{Error, Result};
 
 /// The byte order mark of UTF-8, which is no part of the first cell.
-const BOM: &[u8] = b"\xEF\xBB\xBF";
+pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// The syntax of a CSV file.
 #[derive(Clone, Debug)]

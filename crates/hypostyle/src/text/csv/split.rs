@@ -62,6 +62,14 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// Forgets all rows, and keeps the memory for those to come.
+    pub(super) fn reset(&mut self, width: usize, first_row: u64) {
+        self.text.clear();
+        self.side.clear();
+        self.cells.clear();
+        (self.width, self.first_row) = (width, first_row);
+    }
+
     /// The number of rows.
     pub(super) fn count(&self) -> usize {
         self.cells.len().checked_div(self.width).unwrap_or(0)

@@ -3,18 +3,17 @@
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
 
-use arrow_array::cast::AsArray;
-use arrow_schema::DataType;
 use proptest::prelude::*;
 
-use super::import::{Sizes, import_sized};
+use super::blocks::Sizes;
+use super::import::import_sized;
 use super::{CsvOptions, Encoding, Ragged};
-use crate::bridge::cast::cast;
 use crate::error::{ErrorKind, Result};
 use crate::formats::Abilities;
 use crate::stage::{FileScratch, Stage};
 use crate::table::Table;
-use crate::text::infer::{ImportOptions, Imported, Infer};
+use crate::text::infer::{ImportOptions, Infer};
+use crate::text::tests::{Known, known};
 
 fn sizes(block: usize) -> Sizes {
     Sizes { first: block, block, column: 0, ..Sizes::default() }
@@ -23,23 +22,6 @@ fn sizes(block: usize) -> Sizes {
 fn options(threads: usize) -> ImportOptions {
     let threads = NonZeroUsize::new(threads);
     ImportOptions { threads, ..ImportOptions::new(Abilities::EVERYTHING) }
-}
-
-/// All there is to know of a table: names, types, cells.
-type Known = Vec<(String, DataType, Vec<Option<String>>)>;
-
-fn known(table: &Imported) -> Known {
-    let schema = table.schema();
-    let columns = schema.fields().iter().enumerate().map(|(index, field)| {
-        let pieces = table.column(index).unwrap();
-        let texts = pieces.iter().map(|piece| cast(piece, &DataType::Utf8).unwrap());
-        let cells = texts.flat_map(|text| {
-            let cells = text.as_string::<i32>().iter();
-            cells.map(|cell| cell.map(str::to_owned)).collect::<Vec<_>>()
-        });
-        (field.name().clone(), field.data_type().clone(), cells.collect())
-    });
-    columns.collect()
 }
 
 /// The table, or the row and byte of the error.

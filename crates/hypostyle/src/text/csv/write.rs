@@ -27,6 +27,8 @@ pub struct Writer<W> {
     delimiter: u8,
     null_word: Vec<u8>,
     buffer: Vec<u8>,
+    /// No number can hold the delimiter or look like the word for null.
+    plain_numbers: bool,
     /// Some of the file has left the buffer.
     begun: bool,
 }
@@ -41,13 +43,16 @@ impl<W: Write> Writer<W> {
     /// Cells between `delimiter`; null is written as nothing.
     pub fn new(out: W, delimiter: u8) -> Self {
         let buffer = Vec::with_capacity(BUFFER);
-        Self { out, delimiter, null_word: Vec::new(), buffer, begun: false }
+        let plain_numbers = !IN_NUMBERS.contains(&delimiter);
+        Self { out, delimiter, null_word: Vec::new(), buffer, plain_numbers, begun: false }
     }
 
     /// Writes null as this word instead.
     #[must_use]
     pub fn with_null_word(mut self, word: &str) -> Self {
         self.null_word = word.as_bytes().to_vec();
+        let like_number = word.bytes().all(|byte| IN_NUMBERS.contains(&byte));
+        self.plain_numbers &= word.is_empty() || !like_number;
         self
     }
 
@@ -102,15 +107,11 @@ impl<W: Write> Writer<W> {
 
     fn check(&self) -> Result<()> {
         check_delimiter(self.delimiter)?;
-        if self.null_word.iter().any(|byte| self.is_special(*byte)) {
+        if self.null_word.iter().any(is_special(self.delimiter)) {
             let why = "the word for null cannot hold the delimiter, a quote or a line end";
             return Err(Error::invalid_argument(why));
         }
         Ok(())
-    }
-
-    fn is_special(&self, byte: u8) -> bool {
-        byte == self.delimiter || matches!(byte, b'"' | b'\n' | b'\r')
     }
 
     fn cell(&mut self, column: &Column, row: usize) {
@@ -139,8 +140,7 @@ impl<W: Write> Writer<W> {
     fn number(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
         let start = self.buffer.len();
         put(&mut self.buffer);
-        // Neither is common, so a number is a text only if it must be.
-        if !self.null_word.is_empty() || IN_NUMBERS.contains(&self.delimiter) {
+        if !self.plain_numbers {
             let printed = self.buffer.split_off(start);
             self.text(&printed, printed == self.null_word);
         }
@@ -148,8 +148,8 @@ impl<W: Write> Writer<W> {
 
     fn text(&mut self, text: &[u8], must_quote: bool) {
         let like_mark = self.buffer.is_empty() && !self.begun && text.starts_with(BOM);
-        let plain = !must_quote && !like_mark;
-        if plain && !text.iter().any(|&byte| self.is_special(byte)) {
+        let must_quote = must_quote || like_mark;
+        if !must_quote && !text.iter().any(is_special(self.delimiter)) {
             self.buffer.extend_from_slice(text);
             return;
         }
@@ -171,6 +171,11 @@ impl<W: Write> Writer<W> {
         }
         Ok(())
     }
+}
+
+/// Whether a byte makes quotes necessary.
+fn is_special(delimiter: u8) -> impl Fn(&u8) -> bool {
+    move |&byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r')
 }
 
 /// A column in one of the types that are printed directly.

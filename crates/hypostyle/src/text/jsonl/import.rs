@@ -5,18 +5,19 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, new_null_array};
-use arrow_schema::DataType;
+use arrow_array::{ArrayRef, NullArray};
 use memchr::{memchr, memrchr};
 
-use super::object::{Object, Text};
-use crate::error::{Error, Result};
+use super::cells::{Cells, Value};
+use super::object::Object;
+use crate::error::{Error, ErrorKind, Result, clipped};
 use crate::formats::Abilities;
 use crate::options::resolve_threads;
 use crate::parallel;
 use crate::stage::Stage;
-use crate::text::csv::Progress;
-use crate::text::infer::{self, ImportOptions, Imported, Infer, Judged, Skipped, Traits};
+use crate::text::csv::{BOM, Progress};
+use crate::text::infer::{ImportOptions, Imported, Infer, Judged, Skipped, Traits};
+use crate::text::{COLUMNS, ROW};
 
 /// Text that is parsed in one go.
 const BLOCK: usize = 4 << 20;
@@ -28,60 +29,53 @@ const BLOCK: usize = 4 << 20;
 ///
 /// # Errors
 ///
-/// A line that is not a JSON object, by line and byte; a key that an object has
-/// twice.
+/// A line that is not a JSON object, or an object that has a key twice, by line
+/// (as the row, blank lines included) and byte.
 pub fn import(
     input: &mut dyn Read,
     options: &ImportOptions,
     stage: Stage,
     progress: Progress<'_>,
 ) -> Result<Imported> {
-    let mut lines =
-        Lines { input, progress, pending: Vec::new(), read: 0, before: 0, rows: 0, at_end: false };
-    let mut names: Vec<String> = Vec::new();
-    let mut known: HashMap<String, usize> = HashMap::new();
-    let mut traits: Vec<Traits> = Vec::new();
-    let mut stage = stage;
+    import_sized(input, options, stage, progress, Sizes::default())
+}
+
+/// How much is read at a time, and how much at most.
+///
+/// Fixed but for tests, which cannot wait for gigabytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub(super) block: usize,
+    pub(super) columns: usize,
+    pub(super) line: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self { block: BLOCK, columns: COLUMNS, line: ROW }
+    }
+}
+
+pub(super) fn import_sized(
+    input: &mut dyn Read,
+    options: &ImportOptions,
+    stage: Stage,
+    progress: Progress<'_>,
+    sizes: Sizes,
+) -> Result<Imported> {
+    let mut lines = Lines::new(input, progress, sizes);
     let mut left_out = Skipped::default();
+    let mut columns = Columns { stage, limit: sizes.columns, ..Columns::new() };
     parallel::stream(
         resolve_threads(options.threads),
         || lines.next(),
-        |block| parse(&block, options.skip),
-        |Parsed { rows, columns, skipped }| {
-            left_out.extend(&skipped);
-            let mut arrays: Vec<Option<Judged>> = names.iter().map(|_| None).collect();
-            for (name, judged) in columns {
-                match known.get(&name) {
-                    Some(&index) => {
-                        if let Some(slot) = arrays.get_mut(index) {
-                            *slot = Some(judged);
-                        }
-                    }
-                    None => {
-                        let before = stage.rows() > 0;
-                        if stage.pieces() > 0 {
-                            stage.add_column();
-                        }
-                        known.insert(name.clone(), names.len());
-                        names.push(name);
-                        traits.push(Traits::none(before));
-                        arrays.push(Some(judged));
-                    }
-                }
-            }
-            let arrays = arrays.into_iter().zip(&mut traits).map(|(judged, total)| match judged {
-                Some(Judged { array, traits }) => {
-                    total.merge(&traits);
-                    array
-                }
-                None => {
-                    total.merge(&Traits::none(true));
-                    new_null_array(&DataType::Utf8, rows)
-                }
-            });
-            stage.push(rows, arrays.collect())
+        |block| parse(&block, sizes.columns, options.skip),
+        |parsed| {
+            left_out.extend(&parsed.skipped);
+            columns.push(parsed)
         },
     )?;
+    let Columns { names, traits, stage, .. } = columns;
     if names.is_empty() {
         return Err(Error::malformed("table", "is empty: there is no object with a key"));
     }
@@ -102,6 +96,74 @@ pub fn import(
     Ok(Imported::new(names, &columns, stage, &options).with_skipped(left_out))
 }
 
+/// The columns so far, in the order in which their keys first appeared.
+struct Columns {
+    names: Vec<String>,
+    known: HashMap<String, usize>,
+    traits: Vec<Traits>,
+    stage: Stage,
+    limit: usize,
+}
+
+impl Columns {
+    fn new() -> Self {
+        Self {
+            names: Vec::new(),
+            known: HashMap::new(),
+            traits: Vec::new(),
+            stage: Stage::in_memory(),
+            limit: 0,
+        }
+    }
+
+    fn push(&mut self, Parsed { rows, columns, .. }: Parsed) -> Result<()> {
+        if rows == 0 {
+            return Ok(());
+        }
+        let mut pieces: Vec<Option<Judged>> = self.names.iter().map(|_| None).collect();
+        for (name, judged) in columns {
+            match self.known.get(&name).and_then(|&index| pieces.get_mut(index)) {
+                Some(slot) => *slot = Some(judged),
+                None => {
+                    self.add(name)?;
+                    pieces.push(Some(judged));
+                }
+            }
+        }
+        let absent: ArrayRef = Arc::new(NullArray::new(rows));
+        let arrays = pieces.into_iter().zip(&mut self.traits).map(|(piece, total)| match piece {
+            Some(Judged { array, traits }) => {
+                total.merge(&traits);
+                array
+            }
+            None => {
+                total.merge(&Traits::none(true));
+                absent.clone()
+            }
+        });
+        self.stage.push(rows, arrays.collect())
+    }
+
+    fn add(&mut self, name: String) -> Result<()> {
+        check_columns(self.names.len() + 1, self.limit)?;
+        if self.stage.pieces() > 0 {
+            self.stage.add_column();
+        }
+        self.traits.push(Traits::none(self.stage.rows() > 0));
+        self.known.insert(name.clone(), self.names.len());
+        self.names.push(name);
+        Ok(())
+    }
+}
+
+fn check_columns(count: usize, limit: usize) -> Result<()> {
+    if count <= limit {
+        return Ok(());
+    }
+    let (asked, limit) = (count as u64, limit as u64);
+    Err(ErrorKind::LimitExceeded { what: "number of keys", asked, limit }.into())
+}
+
 /// Whole lines.
 struct Block {
     text: Vec<u8>,
@@ -112,16 +174,23 @@ struct Block {
 struct Lines<'a> {
     input: &'a mut dyn Read,
     progress: Progress<'a>,
+    sizes: Sizes,
     pending: Vec<u8>,
     read: u64,
     before: u64,
-    rows: u64,
+    lines: u64,
     at_end: bool,
 }
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
+    fn new(input: &'a mut dyn Read, progress: Progress<'a>, sizes: Sizes) -> Self {
+        let pending = Vec::new();
+        Self { input, progress, sizes, pending, read: 0, before: 0, lines: 0, at_end: false }
+    }
+
     fn next(&mut self) -> Result<Option<Block>> {
-        let mut size = BLOCK;
+        // The mark at the start must be seen whole.
+        let mut size = self.sizes.block.max(BOM.len());
         loop {
             let want = size.saturating_sub(self.pending.len());
             if !self.at_end && want > 0 {
@@ -141,18 +210,24 @@ impl Lines<'_> {
                 self.pending = text.split_off(end);
                 let mut at = self.before;
                 self.before += end as u64;
-                if at == 0 && text.starts_with(b"\xEF\xBB\xBF") {
-                    text.drain(..3);
-                    at = 3;
+                if at == 0 && text.starts_with(BOM) {
+                    text.drain(..BOM.len());
+                    at = BOM.len() as u64;
                 }
-                let first_line = self.rows;
-                self.rows += memchr::memchr_iter(b'\n', &text).count() as u64;
+                let first_line = self.lines;
+                self.lines += memchr::memchr_iter(b'\n', &text).count() as u64;
                 return Ok(Some(Block { text, at, first_line }));
             }
             if self.at_end {
                 return Ok(None);
             }
-            size = size.saturating_mul(2);
+            let (have, limit) = (self.pending.len(), self.sizes.line);
+            if have >= limit {
+                let (asked, limit) = (have as u64, limit as u64);
+                let kind = ErrorKind::LimitExceeded { what: "line length", asked, limit };
+                return Err(Error::from(kind).at(self.before).in_row(self.lines));
+            }
+            size = have.saturating_mul(2).max(size).min(limit);
         }
     }
 }
@@ -164,21 +239,25 @@ struct Parsed {
     skipped: Skipped,
 }
 
-fn parse(block: &Block, skip: bool) -> Result<Parsed> {
+fn parse(block: &Block, limit: usize, skip: bool) -> Result<Parsed> {
     let mut skipped = Skipped::default();
     let mut names: Vec<Cow<'_, str>> = Vec::new();
     let mut index: HashMap<Cow<'_, str>, usize> = HashMap::new();
-    let mut columns: Vec<Vec<Value<'_>>> = Vec::new();
-    let (mut rest, mut rows) = (block.text.as_slice(), 0);
+    let mut columns: Vec<Cells<'_>> = Vec::new();
+    let (mut rest, mut rows) = (block.text.as_slice(), 0_u32);
     let (mut line, mut at) = (block.first_line, block.at);
     while !rest.is_empty() {
         let len = memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
         let (text, tail) = rest.split_at_checked(len).unwrap_or((rest, &[]));
         let trimmed = text.trim_ascii();
+        // Where a part of the line is in the file.
+        let place = |part: *const u8| at + (part.addr() - text.as_ptr().addr()) as u64;
         let object = match serde_json::from_slice::<Object<'_>>(trimmed) {
             _ if trimmed.is_empty() => None,
             Ok(object) if !skip || object.has_unique_keys() => Some(object),
-            Err(err) if !skip => return Err(bad_line(&err).at(at).in_row(line)),
+            Err(err) if !skip => {
+                return Err(bad_line(&err, place(trimmed.as_ptr())).in_row(line));
+            }
             _ => {
                 skipped.add(at);
                 None
@@ -189,136 +268,41 @@ fn parse(block: &Block, skip: bool) -> Result<Parsed> {
                 let column = match index.get(&key) {
                     Some(&column) => column,
                     None => {
+                        check_columns(columns.len() + 1, limit)?;
                         index.insert(key.clone(), columns.len());
                         names.push(key.clone());
-                        columns.push(Vec::new());
+                        columns.push(Cells::default());
                         columns.len() - 1
                     }
                 };
                 let Some(cells) = columns.get_mut(column) else { continue };
-                if cells.len() > rows {
-                    let why = format!("has the key `{key}` twice");
+                if !cells.see(rows) {
+                    let why = format!("has the key `{}` twice", clipped(&key));
                     return Err(Error::malformed("object", why).at(at).in_row(line));
                 }
-                cells.resize(rows, Value::Null);
-                cells.push(Value::new(raw.get()).map_err(|err| err.at(at).in_row(line))?);
+                let value = Value::new(raw.get())
+                    .map_err(|err| bad_line(&err, place(raw.get().as_ptr())).in_row(line))?;
+                if let Some(value) = value {
+                    cells.push(rows, value);
+                }
             }
             rows += 1;
         }
         (rest, line, at) = (tail, line + 1, at + len as u64);
     }
+    let rows = rows as usize;
     let mut judged = Vec::with_capacity(columns.len());
-    for (name, mut cells) in names.into_iter().zip(columns) {
-        cells.resize(rows, Value::Null);
-        judged.push((name.into_owned(), keep(&cells)?));
+    for (name, cells) in names.into_iter().zip(columns) {
+        judged.push((name.into_owned(), cells.keep(rows)?));
     }
     Ok(Parsed { rows, columns: judged, skipped })
 }
 
-fn bad_line(err: &serde_json::Error) -> Error {
-    Error::malformed("line", format!("is not a JSON object: {err}"))
-}
-
-/// A value of an object, as far as columns tell them apart.
-#[derive(Clone, Debug)]
-enum Value<'a> {
-    Null,
-    Bool(bool),
-    Int(i64),
-    Float(f64, &'a str),
-    /// Text, or anything else as its own spelling.
-    Text(Cow<'a, str>),
-}
-
-impl<'a> Value<'a> {
-    fn new(raw: &'a str) -> Result<Self> {
-        Ok(match raw.as_bytes().first() {
-            Some(b'n') => Self::Null,
-            Some(b't') => Self::Bool(true),
-            Some(b'f') => Self::Bool(false),
-            Some(b'"') => {
-                let Text(text) = serde_json::from_str(raw).map_err(|err| bad_line(&err))?;
-                Self::Text(text)
-            }
-            Some(b'-' | b'0'..=b'9') => match raw.parse() {
-                // A float tells -0 from 0, and an integer does not.
-                Ok(int) if raw != "-0" => Self::Int(int),
-                _ if raw.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) || raw == "-0" => {
-                    match raw.parse::<f64>() {
-                        Ok(float) if float.is_finite() => Self::Float(float, raw),
-                        _ => Self::Text(Cow::Borrowed(raw)),
-                    }
-                }
-                // An integer beyond 64 bits keeps its digits.
-                _ => Self::Text(Cow::Borrowed(raw)),
-            },
-            _ => Self::Text(Cow::Borrowed(raw)),
-        })
-    }
-
-    fn spelled(&self) -> Option<Cow<'_, str>> {
-        match self {
-            Self::Null => None,
-            Self::Bool(value) => Some(Cow::Borrowed(if *value { "true" } else { "false" })),
-            Self::Int(value) => Some(Cow::Owned(value.to_string())),
-            Self::Float(_, raw) => Some(Cow::Borrowed(raw)),
-            Self::Text(text) => Some(Cow::Borrowed(text)),
-        }
-    }
-}
-
-/// Keeps the values in the narrowest type that holds them all.
-fn keep(values: &[Value<'_>]) -> Result<Judged> {
-    let gaps = values.iter().any(|value| matches!(value, Value::Null));
-    let all = |is: fn(&Value<'_>) -> bool| values.iter().all(|v| matches!(v, Value::Null) || is(v));
-    if values.iter().all(|value| matches!(value, Value::Null)) {
-        let array = new_null_array(&DataType::Utf8, values.len());
-        return Ok(Judged { array, traits: Traits::none(gaps) });
-    }
-    if all(|value| matches!(value, Value::Int(_))) {
-        let ints = || {
-            values.iter().map(|value| match value {
-                Value::Int(int) => Some(*int),
-                _ => None,
-            })
-        };
-        let range = (ints().flatten().min(), ints().flatten().max());
-        let range = (range.0.unwrap_or_default(), range.1.unwrap_or_default());
-        let narrow = i32::try_from(range.0).is_ok() && i32::try_from(range.1).is_ok();
-        let array: ArrayRef = match narrow {
-            true => Arc::new(
-                ints()
-                    .map(|int| int.and_then(|int| i32::try_from(int).ok()))
-                    .collect::<Int32Array>(),
-            ),
-            false => Arc::new(ints().collect::<Int64Array>()),
-        };
-        return Ok(Judged { array, traits: Traits::with_ints(range, gaps) });
-    }
-    if all(|value| matches!(value, Value::Bool(_))) {
-        let bools = values.iter().map(|value| match value {
-            Value::Bool(value) => Some(*value),
-            _ => None,
-        });
-        let array = Arc::new(bools.collect::<BooleanArray>());
-        return Ok(Judged { array, traits: Traits::with_bools(gaps) });
-    }
-    let floats: Option<Vec<Option<f64>>> = values
-        .iter()
-        .map(|value| match value {
-            Value::Null => Some(None),
-            Value::Float(float, _) => Some(Some(*float)),
-            Value::Int(int) => crate::text::number::Liberal::Int(*int).to_float().map(Some),
-            _ => None,
-        })
-        .collect();
-    if let Some(floats) = floats {
-        let array = Arc::new(Float64Array::from(floats));
-        return Ok(Judged { array, traits: Traits::with_floats(gaps) });
-    }
-    let spelled: Vec<Option<Cow<'_, str>>> = values.iter().map(Value::spelled).collect();
-    let mut judged = infer::texts(spelled.iter().map(|text| text.as_ref().map(|t| t.as_bytes())))?;
-    // Unlike in CSV, an empty text is a text.
-    judged.traits = Traits::with_texts(gaps);
-    Ok(judged)
+/// An error of the parser, which counts columns from 1 at `start`.
+fn bad_line(err: &serde_json::Error, start: u64) -> Error {
+    let why = err.to_string();
+    // The place is in the file, not in the line.
+    let why = why.split_once(" at line ").map_or(why.as_str(), |(why, _)| why);
+    let at = start.saturating_add(err.column().saturating_sub(1) as u64);
+    Error::malformed("line", format!("is not a JSON object: {why}")).at(at)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 
@@ -69,12 +69,18 @@ impl<W: Write> Writer<W> {
 /// The array in one of the types that [`put_value`] knows.
 fn printable(array: &ArrayRef) -> Result<ArrayRef> {
     use DataType::{
-        Boolean, Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, Utf8,
+        Boolean, Dictionary, Float16, Float32, Float64, Int8, Int16, Int32, Int64, LargeUtf8,
+        RunEndEncoded, UInt8, UInt16, UInt32, UInt64, Utf8,
     };
     match array.data_type() {
-        Int32 | Int64 | Float64 | Utf8 | Boolean => Ok(array.clone()),
+        Int32 | Int64 | UInt64 | Float32 | Float64 | Utf8 | LargeUtf8 | Boolean => {
+            Ok(array.clone())
+        }
         Int8 | Int16 | UInt8 | UInt16 | UInt32 => cast(array, &Int64),
-        Float16 | Float32 => cast(array, &Float64),
+        Float16 => Ok(arrow_cast::cast(array, &Float32)?),
+        // Values that are stored once for many rows.
+        Dictionary(_, values) => printable(&arrow_cast::cast(array, values)?),
+        RunEndEncoded(_, values) => printable(&arrow_cast::cast(array, values.data_type())?),
         _ => cast(array, &Utf8),
     }
 }
@@ -89,6 +95,10 @@ fn put_value(array: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Result<()> {
             number::put_int(i64::from(array.as_primitive::<Int32Type>().value(row)), out);
         }
         DataType::Int64 => number::put_int(array.as_primitive::<Int64Type>().value(row), out),
+        DataType::UInt64 => {
+            let value = array.as_primitive::<UInt64Type>().value(row);
+            out.extend_from_slice(value.to_string().as_bytes());
+        }
         DataType::Float64 => {
             let value = array.as_primitive::<Float64Type>().value(row);
             let quote: &[u8] = if value.is_finite() { b"" } else { b"\"" };
@@ -96,10 +106,18 @@ fn put_value(array: &ArrayRef, row: usize, out: &mut Vec<u8>) -> Result<()> {
             number::put_float(value, out);
             out.extend_from_slice(quote);
         }
+        DataType::Float32 => {
+            let value = array.as_primitive::<Float32Type>().value(row);
+            let quote: &[u8] = if value.is_finite() { b"" } else { b"\"" };
+            out.extend_from_slice(quote);
+            number::put_float32(value, out);
+            out.extend_from_slice(quote);
+        }
         DataType::Boolean => {
             let value = array.as_boolean().value(row);
             out.extend_from_slice(if value { b"true" } else { b"false" });
         }
+        DataType::LargeUtf8 => put_text(array.as_string::<i64>().value(row), out)?,
         _ => put_text(array.as_string::<i32>().value(row), out)?,
     }
     Ok(())
