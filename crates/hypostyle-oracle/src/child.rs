@@ -26,6 +26,8 @@ pub(crate) const VENDOR: &str = "__vendor";
 pub(crate) const OUTPUT: u64 = 256 << 20;
 /// Address space of the vendor's process, in KiB.
 const MEMORY: u64 = 2 << 20;
+/// Files for one process of the vendor's.
+const BATCH: u32 = 500;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Unpacks with our reader.
@@ -59,6 +61,8 @@ pub(crate) enum Answer {
 /// The vendor's decoder behind a pipe.
 pub(crate) struct Vendor {
     process: Option<Process>,
+    /// Files that the present process has had.
+    used: u32,
 }
 
 struct Process {
@@ -69,13 +73,27 @@ struct Process {
 
 impl Vendor {
     pub(crate) fn new() -> Self {
-        Self { process: None }
+        Self { process: None, used: 0 }
+    }
+
+    /// As [`Vendor::decode`], in a process that has seen nothing yet.
+    ///
+    /// Damaged files leave memory behind in the vendor's process, and in the end
+    /// it refuses good ones.
+    pub(crate) fn decode_afresh(&mut self, file: &[u8]) -> Result<Answer> {
+        self.end();
+        self.decode(file)
     }
 
     pub(crate) fn decode(&mut self, file: &[u8]) -> Result<Answer> {
+        if self.used >= BATCH {
+            self.end();
+        }
         if self.process.is_none() {
             self.process = Some(Process::start()?);
+            self.used = 0;
         }
+        self.used += 1;
         let Some(process) = &mut self.process else { return Ok(Answer::Died) };
         let sent = process
             .input
