@@ -214,15 +214,21 @@ fn csv_syntax(kind: Kind, args: &cli::CsvArgs) -> csv::CsvOptions {
         cli::Ragged::Refuse => csv::Ragged::Refuse,
         cli::Ragged::Pad => csv::Ragged::Pad,
     };
-    syntax.encoding = match args.encoding {
-        cli::Encoding::Utf8 => csv::Encoding::Utf8,
-        cli::Encoding::Latin1 => csv::Encoding::Latin1,
-    };
+    syntax.encoding = args.encoding.into();
     syntax
 }
 
+impl From<cli::Encoding> for csv::Encoding {
+    fn from(encoding: cli::Encoding) -> Self {
+        match encoding {
+            cli::Encoding::Utf8 => Self::Utf8,
+            cli::Encoding::Latin1 => Self::Latin1,
+        }
+    }
+}
+
 /// Adds the flag that helps, which the library cannot know.
-fn hint(failure: Failure) -> Failure {
+pub(crate) fn hint(failure: Failure) -> Failure {
     let flag = if failure.message().contains("is not UTF-8") {
         "--encoding latin1 reads every byte as a character"
     } else if failure.message().contains("cells where the first row has") {

@@ -1,6 +1,7 @@
 //! Generators, laws and sweeps shared by the tests and fuzzers of Hypostyle.
 //!
 //! - [`batches`]: random tables that a format can hold.
+//! - [`conformance`]: the cases under `conformance/`, and what makes them.
 //! - [`content`]: what a table holds, compared bit for bit.
 //! - [`laws`]: what is true of every format; tests loop over `formats::ALL`.
 //! - [`sweeps`]: a file with every end cut off, and with every byte changed.
@@ -15,6 +16,7 @@
 
 pub mod batches;
 pub mod build;
+pub mod conformance;
 pub mod content;
 pub mod fuzz;
 pub mod laws;

@@ -10,7 +10,7 @@ pub struct Limits {
     /// Most bytes that one block may expand to. Default 4 GiB.
     pub block_bytes: u64,
     /// Most bytes that all blocks of one [`read`](crate::formats::Reader::read)
-    /// may expand to together. Default 8 GiB.
+    /// may expand to, or take in the file, together. Default 8 GiB.
     pub read_bytes: u64,
     /// Most bytes of header: column table or schema text. Default 256 MiB.
     pub header_bytes: u64,

@@ -20,7 +20,7 @@ pub trait ByteSource: fmt::Debug + Send + Sync {
     /// Reads exactly `len` bytes from `offset` on.
     ///
     /// Implementers may rely on the range lying inside [`ByteSource::size`]:
-    /// callers go through [`range`], which checks it first.
+    /// callers in this crate check it first.
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes>;
 }
 

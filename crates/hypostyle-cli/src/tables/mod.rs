@@ -5,12 +5,13 @@ use std::io::{self, Write};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use hypostyle::Table;
+use hypostyle::formats::at1::TableOptions;
 use hypostyle::formats::{Abilities, Reader};
 use hypostyle::text::{Imported, Skipped};
 
 use crate::cli::{Kind, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
-use crate::input::{Input, import_options};
+use crate::input::{Input, hint, import_options};
 use crate::output::scratch;
 
 mod arrow;
@@ -53,7 +54,12 @@ impl Source {
                 let archive = input.into_archive(&args.options())?;
                 let options = import_options(args, abilities);
                 let stage = scratch(memory)?;
-                let table = archive.import(!args.csv.no_header, &options, stage).in_file(&name)?;
+                let how = TableOptions {
+                    header: !args.csv.no_header,
+                    encoding: args.csv.encoding.into(),
+                };
+                let table = archive.import(&how, &options, stage);
+                let table = table.map_err(|err| hint(err.into())).in_file(&name)?;
                 warn_of_skipped(&name, table.skipped());
                 Self::Imported(table)
             }

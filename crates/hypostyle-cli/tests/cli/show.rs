@@ -132,9 +132,18 @@ fn help_man_and_completions_are_there_for_every_command() {
     let folder = Folder::new();
     let help = folder.hyp("--help").ok();
     assert!(folder.hyp("man").ok().contains(".TH"));
-    for verb in
-        ["convert", "cat", "head", "schema", "inspect", "verify", "demo", "completions", "man"]
-    {
+    for verb in [
+        "convert",
+        "cat",
+        "head",
+        "schema",
+        "inspect",
+        "verify",
+        "unpack",
+        "demo",
+        "completions",
+        "man",
+    ] {
         assert!(help.contains(verb));
         assert!(folder.hyp(&format!("{verb} --help")).ok().contains("Usage:"), "{verb}");
         assert!(folder.hyp(&format!("man {verb}")).ok().contains(".TH"), "{verb}");

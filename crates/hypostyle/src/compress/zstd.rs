@@ -46,9 +46,9 @@ pub fn expand(frame: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         if left == 0 {
             break;
         }
-        let stuck = out.len() == at && input.pos() == frame.len();
-        if stuck || out.len() > size || (out.len() == size && out.capacity() == size && stuck) {
-            return Err(Error::malformed(WHAT, "is cut off"));
+        // Full, and yet not at its end: or out of input, and nothing comes out.
+        if out.len() == at && (at == size || input.pos() == frame.len()) {
+            return Err(Error::malformed(WHAT, "is cut off, or holds more than it declares"));
         }
     }
     if out.len() != size {

@@ -192,6 +192,11 @@ pub struct Section {
     pub raw: Option<u64>,
 }
 
+/// The formats that tables can be written in.
+pub fn tables() -> impl Iterator<Item = &'static dyn Format> {
+    ALL.iter().copied().filter(|format| format.holds_tables())
+}
+
 /// The format with this name.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {
     ALL.iter().copied().find(|format| format.id().name().eq_ignore_ascii_case(name))

@@ -106,15 +106,21 @@ impl<'a> Cursor<'a> {
             self.advance(tail, 1);
             return Ok(u64::from(byte));
         }
-        let value = self.varint(10, what)?;
-        u64::try_from(value).map_err(|_| self.malformed(what, "a number of more than 64 bits"))
+        let mut peek = self.clone();
+        let value = peek.varint(10, what)?;
+        let value = u64::try_from(value)
+            .map_err(|_| self.malformed(what, "a number of more than 64 bits"))?;
+        *self = peek;
+        Ok(value)
     }
 
     /// Takes an unsigned number that counts things in memory.
     pub fn size(&mut self, what: &'static str) -> Result<usize> {
-        let start = self.clone();
-        let value = self.uv(what)?;
-        usize::try_from(value).map_err(|_| start.malformed(what, "is beyond memory"))
+        let mut peek = self.clone();
+        let value = peek.uv(what)?;
+        let value = usize::try_from(value).map_err(|_| self.malformed(what, "is beyond memory"))?;
+        *self = peek;
+        Ok(value)
     }
 
     /// Takes a count of items that each take at least `min_item_bytes` of what follows.
@@ -122,12 +128,13 @@ impl<'a> Cursor<'a> {
     /// A count that the remaining bytes cannot back is refused, so the result is
     /// safe to allocate for.
     pub fn count(&mut self, min_item_bytes: usize, what: &'static str) -> Result<usize> {
-        let start = self.clone();
-        let count = self.size(what)?;
-        let most = self.rest.len().checked_div(min_item_bytes.max(1)).unwrap_or(0);
+        let mut peek = self.clone();
+        let count = peek.size(what)?;
+        let most = peek.rest.len().checked_div(min_item_bytes.max(1)).unwrap_or(0);
         if count > most {
-            return Err(start.malformed(what, "is more than the bytes that follow can hold"));
+            return Err(self.malformed(what, "is more than the bytes that follow can hold"));
         }
+        *self = peek;
         Ok(count)
     }
 
@@ -226,6 +233,14 @@ mod tests {
         assert_eq!(cursor.offset(), 11);
         let err = cursor.u64_be("rows").unwrap_err();
         assert_eq!(err.to_string(), "byte 11: rows needs 8 bytes, 2 left");
+        let wide = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02];
+        let mut cursor = Cursor::new(&wide, 10);
+        assert_eq!(cursor.uv("n").unwrap_err().offset(), Some(10));
+        assert!(cursor.size("n").is_err());
+        assert_eq!(cursor.offset(), 10);
+        let mut cursor = Cursor::new(&[3, 0, 0], 10);
+        assert_eq!(cursor.count(1, "n").unwrap_err().offset(), Some(10));
+        assert_eq!(cursor.offset(), 10);
     }
 
     fn uv(bytes: &[u8]) -> Option<u64> {

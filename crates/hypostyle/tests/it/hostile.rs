@@ -1,10 +1,14 @@
 //! Files that try to make the reader lie or panic; `tests/memory.rs` has the
 //! ones that are after its memory and its time.
 
+use std::sync::Arc;
+
+use arrow_schema::DataType;
 use hypostyle::formats::{self, Format};
 use hypostyle::{Error, ErrorKind, Limits, ReadOptions, TextPolicy};
 use hypostyle_testkit::build::{Block, Made, clmn, colf, colm};
 use hypostyle_testkit::laws;
+use hypostyle_testkit::source::SparseSource;
 
 fn error(format: &str, made: &Made, options: &ReadOptions) -> Error {
     let format: &dyn Format = formats::by_name(format).unwrap();
@@ -65,4 +69,37 @@ fn a_second_checksum_at_the_end_of_a_block_hides_nothing() {
     let false_sum = file(&[body, b"\xDE\xAD\xBE\xEF", b"hidden", sum].concat());
     let err = error("colm", &false_sum, &ReadOptions::default());
     assert!(err.to_string().contains("checksum"), "{err}");
+}
+
+/// A file may be mostly holes, and so cost nobody anything but its reader.
+#[test]
+fn a_block_of_a_terabyte_for_a_few_values_is_refused_before_it_is_read() {
+    const HUGE: u64 = 1 << 40;
+    let int = || colm::Column::int32("x", &[1, 2, 3]);
+    let block = Block { size: Some(HUGE), ..int().block };
+    let head = colm::File::new(3, vec![colm::Column { block, ..int() }]).build().bytes;
+    let source = SparseSource::new(HUGE * 2, [(0, head)]);
+    let reader = formats::open(Arc::new(source), &ReadOptions::default()).unwrap();
+    let err = reader.read(0, &[0]).unwrap_err();
+    assert!(matches!(err.kind(), ErrorKind::LimitExceeded { asked: HUGE, .. }), "{err}");
+}
+
+/// More text than 32-bit offsets can count is read with 64-bit ones.
+#[test]
+#[ignore = "takes some seconds and 7 GB of memory"]
+fn text_beyond_31_bits_gets_64_bit_offsets() {
+    let len = 1_usize << 31;
+    let mut content = u32::try_from(len).unwrap().to_le_bytes().to_vec();
+    content.resize(4 + len, b'a');
+    let made = colm::File::new(1, vec![colm::Column::new("s", 3, &content)]).build();
+    drop(content);
+    let colm = formats::by_name("colm").unwrap();
+    let (batches, met) = laws::decode(colm, &made.bytes, &ReadOptions::default()).unwrap();
+    assert!(met.is_empty());
+    let column = batches[0].column(0);
+    assert_eq!(column.data_type(), &DataType::LargeUtf8);
+    assert!(matches!(&hypostyle_testkit::content::cells(column)[..],
+        [hypostyle_testkit::content::Cell::Text(text)] if text.len() == len));
+    let again = laws::encode(colm, &batches[0], &hypostyle::WriteOptions::default());
+    assert!(again == made.bytes);
 }

@@ -163,7 +163,7 @@ fn long_names_in_clmn_and_a_long_schema_in_colf() {
 #[test]
 fn two_columns_of_one_name() {
     let table = batch(vec![("id", ints(&[1])), ("x", ints(&[2])), ("id", ints(&[3]))]);
-    for &format in formats::ALL {
+    for format in formats::tables() {
         let message = refused(format.id().name(), &table, 2, None);
         assert!(message.contains("same name as column 1"), "{message}");
     }
@@ -193,7 +193,7 @@ fn names_that_clmn_takes_for_the_same_or_for_none() {
 #[test]
 fn no_columns() {
     let none = RecordBatch::new_empty(Arc::new(Schema::empty()));
-    for &format in formats::ALL {
+    for format in formats::tables() {
         let err = error(format, &none, &WriteOptions::default());
         assert!(matches!(err.kind(), ErrorKind::Refused { .. }), "{err}");
         assert!(err.to_string().contains("no columns"), "{err}");
@@ -203,7 +203,7 @@ fn no_columns() {
 #[test]
 fn a_level_that_does_not_exist() {
     let table = batch(vec![("id", ints(&[1]))]);
-    for &format in formats::ALL {
+    for format in formats::tables() {
         let err = error(format, &table, &WriteOptions::default().with_level(13));
         assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
         assert!(err.to_string().contains("level 13 is over 12"), "{err}");
@@ -214,7 +214,7 @@ fn a_level_that_does_not_exist() {
 fn types_that_no_format_has() {
     let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true]));
     let table = batch(vec![("id", ints(&[1])), ("flag", flags)]);
-    for &format in formats::ALL {
+    for format in formats::tables() {
         let message = refused(format.id().name(), &table, 1, None);
         assert!(message.contains("Boolean") && message.contains("cast"), "{message}");
     }
@@ -229,7 +229,7 @@ fn ten_thousand_columns_and_no_rows_at_all() {
     let fields: Vec<_> =
         fields.map(|(index, kind)| Field::new(format!("f{index}"), kind, false)).collect();
     let empty = RecordBatch::new_empty(Arc::new(Schema::new(fields)));
-    for &format in formats::ALL {
+    for format in formats::tables() {
         round_trip(format.id().name(), &wide);
         round_trip(format.id().name(), &empty);
     }

@@ -52,8 +52,8 @@ fn the_last_row_decides_and_earlier_blocks_lose_nothing() {
     let quoted = column(&table, 3);
     assert_eq!(quoted[500..], [Some(String::new()), Some("word".to_owned())]);
     assert_eq!(column(&table, 5)[500..], [None, Some(String::new())]);
-    for format in formats::ALL {
-        let back = there_and_back(*format, text.as_bytes(), &CsvOptions::default()).unwrap();
+    for format in formats::tables() {
+        let back = there_and_back(format, text.as_bytes(), &CsvOptions::default()).unwrap();
         assert!(reference(&back, b',') == cells, "{}", format.id());
     }
     let mut options = ImportOptions::new(EVERYTHING);

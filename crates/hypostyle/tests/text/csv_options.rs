@@ -128,8 +128,8 @@ fn names_alone_make_a_table_without_rows() {
         let imported = read(text).unwrap();
         assert_eq!((names(&imported), imported.rows()), (vec!["a".to_owned(), "b".to_owned()], 0));
         assert_eq!(imported.batch(0).unwrap().num_rows(), 0);
-        for format in formats::ALL {
-            let back = there_and_back(*format, text.as_bytes(), &CsvOptions::default()).unwrap();
+        for format in formats::tables() {
+            let back = there_and_back(format, text.as_bytes(), &CsvOptions::default()).unwrap();
             assert_eq!(reference(&back, b','), [["a", "b"]], "{}", format.id());
         }
     }
@@ -164,8 +164,8 @@ fn ten_thousand_columns_are_a_table_like_any_other() {
         }));
     }
     let want = reference(text.as_bytes(), b',');
-    for format in formats::ALL {
-        let back = there_and_back(*format, text.as_bytes(), &CsvOptions::default()).unwrap();
+    for format in formats::tables() {
+        let back = there_and_back(format, text.as_bytes(), &CsvOptions::default()).unwrap();
         assert!(reference(&back, b',') == want, "{}", format.id());
     }
 }

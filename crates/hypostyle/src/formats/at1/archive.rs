@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::codecs::{self, Codec, Job};
+use super::codecs::bundle::Entry;
+use super::codecs::{self, Cells, Codec, Job};
 use super::container::{Container, Extent, Method};
 use super::output::Output;
 use super::streams::{Packed, PackedSet};
@@ -32,6 +33,18 @@ pub struct Unpacked {
     pub bytes: u64,
     /// Whether the archive carried a hash, which then agreed.
     pub hash_agreed: bool,
+}
+
+/// An archive inside a bundle.
+#[derive(Debug)]
+pub struct BundleEntry {
+    /// Where it unpacks to: a relative path with `/` between its parts.
+    ///
+    /// No part is empty, `.` or `..`, no character is a backslash, a colon or a
+    /// control, and no two entries of a bundle get in each other's way.
+    pub name: String,
+    /// The archive, which is not a bundle itself.
+    pub archive: Archive,
 }
 
 /// A frame of an archive: a whole-file archive has one.
@@ -127,7 +140,17 @@ impl Archive {
     ///
     /// Besides damage: a bundle, which is not one file but many.
     pub fn unpack(&self, out: &mut dyn Write) -> Result<Unpacked> {
-        let hash = self.container.hash;
+        self.unpack_rows(out, self.container.hash, false)
+    }
+
+    /// Unpacks the file, or the same with every structured row at full width, in
+    /// which case there is no hash to compare with.
+    pub(super) fn unpack_rows(
+        &self,
+        out: &mut dyn Write,
+        hash: Option<[u8; 32]>,
+        pad: bool,
+    ) -> Result<Unpacked> {
         let mut output = Output::new(out, hash.is_some(), &self.options.limits);
         let threads = resolve_threads(self.options.threads);
         self.for_each_frame(|extent, body| {
@@ -139,12 +162,44 @@ impl Archive {
                 }
                 Method::Structured => {
                     let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
-                    codecs::decode(self.container.codec, &self.job(&set), &mut output)
+                    let job = Job { pad, ..self.job(&set) };
+                    codecs::decode(self.container.codec, &job, &mut output)
                 }
             }
         })?;
         let bytes = output.finish(hash.as_ref()).map_err(located)?;
         Ok(Unpacked { bytes, hash_agreed: hash.is_some() })
+    }
+
+    /// The archives in a bundle, opened with the same options.
+    ///
+    /// Each has a hash of its own, and may use up the limits by itself.
+    ///
+    /// # Errors
+    ///
+    /// Besides damage: an archive that is no bundle, a name that could lead out
+    /// of the folder it is unpacked to, and a bundle in the bundle.
+    pub fn bundle(&self) -> Result<Vec<BundleEntry>> {
+        if self.codec() != Codec::Bundle {
+            let why = format!("the archive is not a bundle, but {}", self.codec());
+            return Err(located(Error::invalid_argument(why)));
+        }
+        let mut entries = Vec::new();
+        self.for_each_job(|job| {
+            entries = codecs::bundle::entries(job)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        let open = |entry: Entry| {
+            let Entry { name, stream, bytes } = entry;
+            let archive = Self::open(Arc::new(bytes), &self.options);
+            let archive = archive.map_err(|err| err.in_stream(&stream))?;
+            if archive.codec() == Codec::Bundle {
+                let err = Error::malformed("entry", "is a bundle in a bundle");
+                return Err(located(err.at(0).in_stream(&stream)));
+            }
+            Ok(BundleEntry { name, archive })
+        };
+        entries.into_iter().map(open).collect()
     }
 
     /// Calls `each` with every structured frame, as a job for its codec, until
@@ -170,15 +225,15 @@ impl Archive {
             limits: &self.options.limits,
             threads: resolve_threads(self.options.threads),
             deviations: &self.deviations,
+            pad: false,
         }
     }
 
-    /// The delimiter of a delimited text, and whether the first frame has a
-    /// header, where its codec says.
-    pub(super) fn delimiter(&self) -> Result<(Vec<u8>, Option<bool>)> {
-        let mut found = (b",".to_vec(), None);
+    /// How the first frame cuts lines into cells.
+    pub(super) fn cells(&self) -> Result<Cells> {
+        let mut found = Cells { delimiter: b",".to_vec(), columns: 0, header: None };
         self.for_each_job(|job| {
-            found = codecs::delimiter(self.container.codec, job)?;
+            found = codecs::cells(self.container.codec, job)?;
             Ok(ControlFlow::Break(()))
         })?;
         Ok(found)

@@ -81,8 +81,11 @@ impl Container {
             return Err(Error::unsupported(format!("version {version}")).at(3));
         }
         let codec = Codec::from_id(cursor.u8("codec")?).map_err(|err| err.at(4))?;
+        if codec == Codec::Bundle && version == STREAMING {
+            return Err(Error::malformed("codec", "a bundle cannot be a streaming archive").at(4));
+        }
         let (end, hash) = match codec {
-            // What looks like a trailer there is that of the last inner archive.
+            // A bundle has no trailer: what looks like one is its last entry's.
             Codec::Bundle => (source.size(), None),
             _ => trailer(source)?,
         };

@@ -24,7 +24,8 @@ mod reader;
 mod streams;
 mod view;
 
-pub use archive::{Archive, Frame, StreamInfo, Unpacked};
+pub use archive::{Archive, BundleEntry, Frame, StreamInfo, Unpacked};
 pub use codecs::Codec;
 pub use describe::{ColumnInfo, FrameInfo, Zone};
 pub use reader::At1;
+pub use view::TableOptions;

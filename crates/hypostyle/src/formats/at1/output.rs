@@ -36,9 +36,23 @@ impl<'a> Output<'a> {
         self.written.saturating_add(self.buffer.len() as u64)
     }
 
+    /// Fails if so many more bytes would pass the limit.
+    ///
+    /// To be asked before a run is made whose length is a mere number of the file.
+    pub(super) fn reserve(&self, more: u64) -> Result<()> {
+        let (what, asked, limit) = ("unpacked size", self.len().saturating_add(more), self.limit);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
+    }
+
     /// Adds bytes.
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() >= BUFFER {
+            return self.pass(bytes);
+        }
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
@@ -62,17 +76,30 @@ impl<'a> Output<'a> {
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
+    /// Hands on a long run as it is, without a copy.
+    fn pass(&mut self, bytes: &[u8]) -> Result<()> {
+        self.flush()?;
+        self.hand_on(bytes)
+    }
+
     fn flush(&mut self) -> Result<()> {
-        self.written = self.written.saturating_add(self.buffer.len() as u64);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let handed_on = self.hand_on(&buffer);
+        buffer.clear();
+        self.buffer = buffer;
+        handed_on
+    }
+
+    fn hand_on(&mut self, bytes: &[u8]) -> Result<()> {
+        self.written = self.written.saturating_add(bytes.len() as u64);
         if self.written > self.limit {
             let (what, asked, limit) = ("unpacked size", self.written, self.limit);
             return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
         }
         if let Some(hash) = &mut self.hash {
-            hash.update(&self.buffer);
+            hash.update(bytes);
         }
-        self.out.write_all(&self.buffer)?;
-        self.buffer.clear();
+        self.out.write_all(bytes)?;
         Ok(())
     }
 
@@ -89,5 +116,56 @@ impl<'a> Output<'a> {
         }
         self.out.flush()?;
         Ok(self.written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limited(limit: u64, work: impl FnOnce(&mut Output<'_>) -> Result<()>) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let limits = Limits::default().with_output_bytes(limit);
+        let mut out = Output::new(&mut bytes, false, &limits);
+        work(&mut out)?;
+        assert_eq!(out.len(), out.finish(None)?);
+        Ok(bytes)
+    }
+
+    #[test]
+    fn long_and_short_runs_keep_their_order() {
+        let long = vec![b'x'; 3 * BUFFER];
+        let written = limited(u64::MAX, |out| {
+            out.put(b"<")?;
+            out.put(&long)?;
+            out.byte(b'>')?;
+            out.put(&long)
+        });
+        let written = written.unwrap();
+        assert_eq!(written.len(), 2 * long.len() + 2);
+        let odd: Vec<usize> = (0..written.len()).filter(|&at| written[at] != b'x').collect();
+        assert_eq!(odd, [0, long.len() + 1]);
+    }
+
+    #[test]
+    fn the_limit_holds_for_runs_of_any_length() {
+        for len in [1, 100, BUFFER - 1, BUFFER, BUFFER + 1, 3 * BUFFER] {
+            let run = vec![0; len];
+            assert!(limited(len as u64, |out| out.put(&run)).is_ok());
+            assert!(limited(len as u64 - 1, |out| out.put(&run)).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_reserved_counts_what_is_written() {
+        let asked = |more| {
+            let put = limited(100, |out| {
+                out.put(&[0; 60])?;
+                out.reserve(more)
+            });
+            put.is_ok()
+        };
+        assert!(asked(0) && asked(40));
+        assert!(!asked(41) && !asked(u64::MAX));
     }
 }

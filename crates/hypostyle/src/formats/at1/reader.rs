@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::archive::located;
-use super::{Archive, container};
+use super::{Archive, TableOptions, container};
 use crate::deviation::Deviation;
 use crate::error::{Error, Result};
 use crate::formats::{Abilities, Format, FormatId, Reader, Section, Sniff};
@@ -50,7 +50,8 @@ impl Format for At1 {
         let archive = Archive::open(source, options)?;
         let mut import = ImportOptions::new(Abilities::EVERYTHING);
         import.threads = options.threads;
-        let table = archive.import(options.header, &import, Stage::in_memory())?;
+        let table = TableOptions { header: options.header, ..TableOptions::default() };
+        let table = archive.import(&table, &import, Stage::in_memory())?;
         Ok(Box::new(ArchiveTable { archive, table, sections: OnceLock::new() }))
     }
 

@@ -215,11 +215,6 @@ impl Streams {
         found.map(|(_, bytes)| bytes.clone()).unwrap_or_default()
     }
 
-    /// Whether the archive has the stream at all.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.streams.iter().any(|(known, _)| known == name)
-    }
-
     /// A reader over a stream, whose errors name it.
     pub(super) fn read<'a>(&'a self, name: &'a str) -> Stream<'a> {
         Stream::new(name, self.bytes(name))
@@ -303,6 +298,16 @@ impl<'a> Stream<'a> {
         why: impl Into<std::borrow::Cow<'static, str>>,
     ) -> Error {
         self.cursor.malformed(what, why).in_stream(self.name)
+    }
+
+    /// An error at a byte of the stream that was read already.
+    pub(super) fn malformed_at(
+        &self,
+        offset: u64,
+        what: &'static str,
+        why: impl Into<std::borrow::Cow<'static, str>>,
+    ) -> Error {
+        Error::malformed(what, why).at(offset).in_stream(self.name)
     }
 
     /// The rest of the stream as a list of lines.

@@ -13,19 +13,34 @@ use memchr::memchr;
 use memchr::memmem;
 
 use super::Archive;
-use super::codecs::Codec;
+use super::codecs::{Cells, Codec};
 use crate::error::{Error, Result};
 use crate::stage::Stage;
-use crate::text::csv::{self, CsvOptions};
+use crate::text::csv::{self, CsvOptions, Encoding};
 use crate::text::{ImportOptions, Imported, jsonl};
+
+/// What the text of an archive does not say about its table.
+#[derive(Clone, Copy, Debug)]
+pub struct TableOptions {
+    /// Whether the first line of delimited text holds names.
+    pub header: bool,
+    /// How bytes become characters.
+    pub encoding: Encoding,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        Self { header: true, encoding: Encoding::Utf8 }
+    }
+}
 
 /// How the text of an archive is read as a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum View {
     /// Cells between delimiters of one byte, with quotes.
-    Csv { delimiter: u8, header: bool },
+    Csv { delimiter: u8, header: bool, columns: usize },
     /// Cells between any other delimiter, without quotes.
-    Split { delimiter: Vec<u8>, header: bool },
+    Split { delimiter: Vec<u8>, header: bool, columns: usize },
     /// Cells between tabs, behind lines that start with `##`.
     Vcf,
     /// An object on each line.
@@ -35,19 +50,24 @@ pub(super) enum View {
 }
 
 impl Archive {
-    /// Reads the archive as a table; `header` is whether a first line gives names.
+    /// Reads the archive as a table.
     ///
     /// # Errors
     ///
     /// Besides damage: a codec whose content is no table.
-    pub fn import(&self, header: bool, options: &ImportOptions, stage: Stage) -> Result<Imported> {
-        let view = self.view(header)?;
+    pub fn import(
+        &self,
+        table: &TableOptions,
+        options: &ImportOptions,
+        stage: Stage,
+    ) -> Result<Imported> {
+        let view = self.view(table)?;
         let mut options = options.clone();
         options.skip = true;
         let (sender, receiver) = sync_channel(PIPE);
         thread::scope(|scope| {
             let unpacking = scope.spawn(|| self.feed(&view, sender));
-            let imported = take(&view, receiver, &options, stage);
+            let imported = take(&view, receiver, table, &options, stage);
             // The archive's own error says more than that of a text cut short.
             match unpacking.join() {
                 Ok(Err(err)) if !is_hang_up(&err) => Err(err),
@@ -56,14 +76,16 @@ impl Archive {
         })
     }
 
-    fn view(&self, header: bool) -> Result<View> {
+    fn view(&self, options: &TableOptions) -> Result<View> {
         Ok(match self.codec() {
             Codec::Columnar | Codec::QColumnar => {
-                let (delimiter, has_header) = self.delimiter()?;
-                let header = header && has_header.unwrap_or(true);
+                let Cells { delimiter, columns, header: split_off } = self.cells()?;
+                let header = options.header && split_off.unwrap_or(true);
                 match *delimiter.as_slice() {
-                    [delimiter] if csv::is_delimiter(delimiter) => View::Csv { delimiter, header },
-                    _ => View::Split { delimiter, header },
+                    [delimiter] if csv::is_delimiter(delimiter) => {
+                        View::Csv { delimiter, header, columns }
+                    }
+                    _ => View::Split { delimiter, header, columns },
                 }
             }
             Codec::Json | Codec::QJson | Codec::QJson2 => View::Jsonl,
@@ -80,10 +102,11 @@ impl Archive {
     fn feed(&self, view: &View, sender: SyncSender<Vec<u8>>) -> Result<()> {
         let mut pipe = Feeder { sender };
         match view {
-            View::Csv { .. } | View::Jsonl => self.unpack(&mut pipe).map(|_| ()),
+            View::Jsonl => self.unpack(&mut pipe).map(|_| ()),
+            View::Csv { .. } => self.unpack_rows(&mut pipe, None, true).map(|_| ()),
             View::Split { delimiter, .. } => {
                 let mut cells = Resplit::new(pipe, delimiter, false);
-                self.unpack(&mut cells)?;
+                self.unpack_rows(&mut cells, None, true)?;
                 Ok(cells.finish()?)
             }
             View::Vcf => {
@@ -99,14 +122,17 @@ impl Archive {
 fn take(
     view: &View,
     receiver: Receiver<Vec<u8>>,
+    table: &TableOptions,
     options: &ImportOptions,
     stage: Stage,
 ) -> Result<Imported> {
     let mut text = Taker { receiver, now: io::Cursor::new(Vec::new()) };
     let mut quiet = |_| {};
-    let header = match view {
-        View::Csv { header, .. } | View::Split { header, .. } => *header,
-        View::Vcf => true,
+    let (header, columns) = match view {
+        View::Csv { header, columns, .. } | View::Split { header, columns, .. } => {
+            (*header, *columns)
+        }
+        View::Vcf => (true, 0),
         View::Jsonl | View::Log => return jsonl::import(&mut text, options, stage, &mut quiet),
     };
     let mut syntax = CsvOptions::new(match view {
@@ -114,6 +140,8 @@ fn take(
         _ => b',',
     });
     syntax.header = header;
+    syntax.columns = columns;
+    syntax.encoding = table.encoding;
     csv::import(&mut text, &syntax, options, stage, &mut quiet)
 }
 

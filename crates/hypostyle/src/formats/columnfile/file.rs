@@ -101,7 +101,8 @@ impl<D: Dialect> File<D> {
                 // A size that cannot be is no matter of limits.
                 zlib::claim(plot.stored, plot.raw, &self.options.limits)
                     .map_err(|err| err.at(plot.offset).in_column(column, &plot.name))?;
-                asked = asked.saturating_add(plot.raw);
+                // A block may be longer than what comes out of it.
+                asked = asked.saturating_add(plot.raw.max(plot.stored));
             } else if D::NULLS {
                 let width = plot.kind.width().unwrap_or(4);
                 unbacked = unbacked.saturating_add(width.saturating_mul(self.layout.rows));

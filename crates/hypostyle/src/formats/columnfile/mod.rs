@@ -3,7 +3,7 @@
 //! The three differ in headers, byte order and the inside of a block. Here is
 //! the rest: which bytes are read for which columns, in parallel and within the
 //! limits ([`File`]), and how blocks are made and put behind a header that is
-//! filled in last ([`write`]). A format plugs in through [`Dialect`].
+//! filled in last ([`write()`]). A format plugs in through [`Dialect`].
 
 use std::sync::Arc;
 

@@ -189,7 +189,7 @@ impl<'a> Blocks<'a> {
             let found = self.first_row(&mut rows);
             self.width = rows.cells.len();
             let name = |cell: &Cell| String::from_utf8_lossy(cell.bytes(&rows)).into_owned();
-            let names = match (&found, self.csv.header) {
+            let names: Vec<String> = match (&found, self.csv.header) {
                 (Ok((_, Some(_))), true) => rows.cells.iter().map(name).collect(),
                 _ => Vec::new(),
             };
@@ -198,9 +198,14 @@ impl<'a> Blocks<'a> {
             match (next, self.csv.header) {
                 (Some(next), true) => {
                     self.consume(next);
-                    return Ok(names);
+                    self.width = self.width.max(self.csv.columns);
+                    let beyond = numbered(self.width).split_off(names.len());
+                    return Ok(names.into_iter().chain(beyond).collect());
                 }
-                (Some(_), false) => return Ok(numbered(self.width)),
+                (Some(_), false) => {
+                    self.width = self.width.max(self.csv.columns);
+                    return Ok(numbered(self.width));
+                }
                 // Blank lines before the names are no rows of any table.
                 (None, true) => self.consume(blank),
                 (None, false) => {}
@@ -289,6 +294,7 @@ impl<'a> Blocks<'a> {
     fn split(&mut self, rows: &mut Rows) -> Result<usize> {
         let mut start = 0;
         loop {
+            start = self.splitter.plain_rows(rows, start);
             let first = rows.cells.len();
             let row_number = self.rows + (first / self.width.max(1)) as u64;
             let row = match self.splitter.row(rows, start, self.at_end) {

@@ -30,13 +30,22 @@ pub struct CsvOptions {
     pub ragged: Ragged,
     /// How bytes become characters.
     pub encoding: Encoding,
+    /// How many columns there are at least; 0 leaves it to the first row. Those
+    /// beyond the names get names of their own.
+    pub columns: usize,
 }
 
 impl CsvOptions {
     /// Cells between `delimiter`, which is any byte that is no quote, line end or
     /// part of a longer character.
     pub fn new(delimiter: u8) -> Self {
-        Self { delimiter, header: true, ragged: Ragged::Refuse, encoding: Encoding::Utf8 }
+        Self {
+            delimiter,
+            header: true,
+            ragged: Ragged::Refuse,
+            encoding: Encoding::Utf8,
+            columns: 0,
+        }
     }
 }
 

@@ -19,6 +19,9 @@ const SIDE: u32 = 1 << 31;
 const QUOTED: u32 = 1 << 30;
 const LEN: u32 = QUOTED - 1;
 
+/// Bytes that are looked at together: one for each bit of a word.
+const CHUNK: usize = u64::BITS as usize;
+
 impl Cell {
     /// The cell that a short row lacks.
     pub(super) const MISSING: Self = Self { start: 0, len_and_flags: 0 };
@@ -108,6 +111,66 @@ pub(super) struct Splitter {
 impl Splitter {
     pub(super) fn new(delimiter: u8) -> Self {
         Self { delimiter }
+    }
+
+    /// Adds as many rows as there are from `start` on, all of the width of
+    /// `rows` and none with a quoted cell, and says where they end.
+    ///
+    /// Most files have no other rows. Whatever ends them, a quote, a lone CR, a
+    /// row of another width or the end of the text, is for [`Splitter::row`].
+    pub(super) fn plain_rows(self, rows: &mut Rows, start: usize) -> usize {
+        let Rows { text, cells, width, .. } = rows;
+        let (Ok(from), true) = (u32::try_from(start), text.len() <= LEN as usize) else {
+            return start;
+        };
+        let (chunks, _) = text.get(start..).unwrap_or_default().as_chunks::<CHUNK>();
+        // Where this row and this cell start, and the list's length at the former.
+        let (mut row, mut cell, mut whole) = (from, from, cells.len());
+        let mut base = from;
+        'rows: for chunk in chunks {
+            let mut marks = self.marks(chunk);
+            while marks != 0 {
+                let place = marks.trailing_zeros();
+                let at = base + place;
+                marks &= marks - 1;
+                let byte = chunk.get(place as usize).copied().unwrap_or_default();
+                let next = || text.get(at as usize + 1);
+                if byte == self.delimiter {
+                    cells.push(Cell { start: cell, len_and_flags: at - cell });
+                    cell = at + 1;
+                } else if byte == b'\n' {
+                    let before = at.checked_sub(1).filter(|&before| before >= cell);
+                    let crlf = before.is_some_and(|at| text.get(at as usize) == Some(&b'\r'));
+                    cells.push(Cell { start: cell, len_and_flags: at - cell - u32::from(crlf) });
+                    if cells.len() - whole != *width {
+                        break 'rows;
+                    }
+                    (row, cell, whole) = (at + 1, at + 1, cells.len());
+                } else if (byte == b'"' && at == cell) || (byte == b'\r' && next() != Some(&b'\n'))
+                {
+                    break 'rows;
+                }
+            }
+            base += u64::BITS;
+        }
+        cells.truncate(whole);
+        row as usize
+    }
+
+    /// A bit for each byte that may end a cell or a row, or quote a cell.
+    #[inline]
+    fn marks(self, chunk: &[u8; CHUNK]) -> u64 {
+        let mut flags = [0_u8; CHUNK];
+        for (flag, &byte) in flags.iter_mut().zip(chunk) {
+            let ends = (byte == self.delimiter) | (byte == b'\n') | (byte == b'\r');
+            *flag = u8::from(ends | (byte == b'"'));
+        }
+        // Multiplying brings the low bits of eight bytes together in the highest.
+        const GATHER: u64 = 0x0102_0408_1020_4080;
+        let (words, _) = flags.as_chunks::<8>();
+        words.iter().rev().fold(0, |marks, word| {
+            marks << 8 | u64::from_le_bytes(*word).wrapping_mul(GATHER) >> 56
+        })
     }
 
     /// Finds the row at `start` and adds its cells to `rows`.
@@ -259,6 +322,42 @@ mod tests {
         assert!(matches!(partial, Outcome::Partial { cells: 2 }));
         assert!(rows.cells.is_empty());
         assert!(matches!(splitter.row(&mut rows, 0, true), Outcome::Bad { at: 2, .. }));
+    }
+
+    proptest::proptest! {
+        /// Rows that are taken many at a time are those that are taken one by one.
+        #[test]
+        fn plain_rows_are_rows(text in "[ab,\"\r\n]{0,20}([a-f]{0,9},[0-9]{0,20}\r?\n){0,40}[a,\"\r\n]{0,9}") {
+            for width in 1..4 {
+                let rows = || Rows { text: text.clone().into_bytes(), width, ..Rows::default() };
+                let (mut many, mut single) = (rows(), rows());
+                let splitter = Splitter::new(b',');
+                let end = splitter.plain_rows(&mut many, 0);
+                let mut start = 0;
+                while start < end {
+                    let Outcome::Row(row) = splitter.row(&mut single, start, false) else {
+                        panic!("no row at {start} of {text:?}");
+                    };
+                    assert_eq!(row.cells, width);
+                    start = row.next;
+                }
+                assert_eq!(start, end);
+                let cells = |rows: &Rows| {
+                    let cell = |cell: &Cell| (cell.bytes(rows).to_vec(), cell.quoted());
+                    rows.cells.iter().map(cell).collect::<Vec<_>>()
+                };
+                assert_eq!(cells(&many), cells(&single));
+            }
+        }
+    }
+
+    #[test]
+    fn plain_rows_go_on_to_the_end() {
+        let text = b"abc,1\r\n".repeat(100);
+        let mut rows = Rows { text, width: 2, ..Rows::default() };
+        let end = Splitter::new(b',').plain_rows(&mut rows, 0);
+        assert!(end > 700 - CHUNK, "{end}");
+        assert_eq!(rows.count(), end / 7);
     }
 
     /// However the text is cut, a row is either found whole or asked for again.

@@ -9,7 +9,7 @@
 //! | `vars` | list, one element per hole, for the whole file |
 //! | `verbatim` | list |
 
-use super::{Job, Joiner, trailing};
+use super::{Job, Joiner, Modes, pick, trailing};
 use crate::error::Result;
 use crate::formats::at1::output::Output;
 use crate::text::number;
@@ -111,21 +111,19 @@ fn for_each_line(job: &Job<'_>, mut each: impl FnMut(Line<'_>) -> Result<()>) ->
         .lines()
         .map(|template| template.split(|&byte| byte == 0).collect())
         .collect();
-    let mut flags = streams.read("flags");
+    let mut flags = Modes::new(&streams, "flags");
     let mut tids = streams.read("tids");
     let mut all_vars = streams.read("vars").lines();
     let mut verbatim = streams.read("verbatim").lines();
     let mut vars = Vec::new();
     for _ in 0..lines {
-        if flags.u8("flag")? == 0 {
+        if !flags.structured(job)? {
             each(Line::Verbatim(verbatim.line("verbatim line")?))?;
             continue;
         }
-        let at = tids.clone();
-        let template = tids.size("template")?;
-        let parts = templates
-            .get(template)
-            .ok_or_else(|| at.malformed("template", format!("there is no template {template}")))?;
+        let mut peek = tids.clone();
+        let parts = pick(&mut tids, &templates, "template")?;
+        let template = peek.size("template")?;
         vars.clear();
         for _ in 1..parts.len() {
             vars.push(all_vars.line("variable")?);

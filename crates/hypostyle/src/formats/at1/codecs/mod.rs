@@ -4,13 +4,15 @@ use std::fmt;
 
 use super::describe::FrameInfo;
 use super::output::Output;
-use super::streams::{PackedSet, Streams};
+use super::streams::{PackedSet, Stream, Streams};
 use crate::deviation::Deviations;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-mod bundle;
+pub(super) mod bundle;
 mod columnar;
+mod columns;
+mod deltas;
 mod dicom;
 mod embed;
 mod groups;
@@ -23,6 +25,9 @@ mod qjson;
 mod qjson2;
 mod ssh;
 mod vcf;
+
+#[cfg(test)]
+mod tests;
 
 /// How an archive is coded (§2.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -137,12 +142,20 @@ pub(super) struct Job<'a> {
     pub(super) limits: &'a Limits,
     pub(super) threads: usize,
     pub(super) deviations: &'a Deviations,
+    /// Rows with too few cells get empty ones: not what the file held, but a table.
+    pub(super) pad: bool,
 }
 
 impl Job<'_> {
     /// Expands the streams of these names, and no others.
     fn streams(&self, names: &[&str]) -> Result<Streams> {
         self.set.expand(|name| names.contains(&name), self.limits, self.threads)
+    }
+
+    /// Where the bytes of a stream start in the file; deviations cite it.
+    fn offset_of(&self, name: &str) -> u64 {
+        let found = self.set.streams.iter().find(|stream| stream.name == name);
+        found.map_or(0, |stream| stream.offset)
     }
 }
 
@@ -166,11 +179,20 @@ pub(super) fn decode(codec: Codec, job: &Job<'_>, out: &mut Output<'_>) -> Resul
     }
 }
 
-/// The delimiter of a delimited text, and whether a header was split off.
-pub(super) fn delimiter(codec: Codec, job: &Job<'_>) -> Result<(Vec<u8>, Option<bool>)> {
+/// How a codec for delimited text cuts lines into cells.
+#[derive(Clone, Debug)]
+pub(super) struct Cells {
+    pub(super) delimiter: Vec<u8>,
+    pub(super) columns: usize,
+    /// Whether a header was split off, where the codec does such a thing.
+    pub(super) header: Option<bool>,
+}
+
+/// How a frame of delimited text is cut.
+pub(super) fn cells(codec: Codec, job: &Job<'_>) -> Result<Cells> {
     match codec {
-        Codec::Columnar => columnar::delimiter(job),
-        _ => qcolumnar::delimiter(job).map(|delimiter| (delimiter, None)),
+        Codec::Columnar => columnar::cells(job),
+        _ => qcolumnar::cells(job),
     }
 }
 
@@ -229,9 +251,54 @@ impl Joiner {
 
 /// Reads a `trailing` byte: whether the text ends with a newline (A14).
 fn trailing(byte: u8, only_one: bool, job: &Job<'_>) -> Result<bool> {
+    let set = flag(byte, "the flag for the last newline", "meta", job)?;
+    Ok(if only_one { byte == 1 } else { set })
+}
+
+/// Reads a byte that says yes or no (A14).
+fn flag(byte: u8, what: &str, stream: &str, job: &Job<'_>) -> Result<bool> {
     if byte > 1 {
-        let message = format!("the flag for the last newline is {byte}");
-        job.deviations.report("A14", 0, message)?;
+        let message = format!("{what} is {byte}");
+        job.deviations.report("A14", job.offset_of(stream), message)?;
     }
-    Ok(if only_one { byte == 1 } else { byte != 0 })
+    Ok(byte != 0)
+}
+
+/// A byte for each line: whether it is structured or verbatim (§3).
+#[derive(Debug)]
+struct Modes<'a> {
+    name: &'a str,
+    stream: Stream<'a>,
+    /// Whether an odd one was met: one report is enough.
+    noted: bool,
+}
+
+impl<'a> Modes<'a> {
+    fn new(streams: &'a Streams, name: &'a str) -> Self {
+        Self { name, stream: streams.read(name), noted: false }
+    }
+
+    /// Whether the next line is structured.
+    #[inline]
+    fn structured(&mut self, job: &Job<'_>) -> Result<bool> {
+        let mode = self.stream.u8("flag")?;
+        if mode > 1 && !self.noted {
+            self.noted = true;
+            let what = format!("`{}`: the flag of line {}", self.name, self.stream.offset());
+            return flag(mode, &what, self.name, job);
+        }
+        Ok(mode != 0)
+    }
+}
+
+/// Takes a number that names one of `items`.
+#[inline]
+fn pick<'t, T>(stream: &mut Stream<'_>, items: &'t [T], what: &'static str) -> Result<&'t T> {
+    let start = stream.offset();
+    let index = stream.uv(what)?;
+    let found = usize::try_from(index).ok().and_then(|index| items.get(index));
+    found.ok_or_else(|| {
+        let why = format!("{index} is not below {}, the number there are", items.len());
+        stream.malformed_at(start, what, why)
+    })
 }

@@ -8,8 +8,8 @@
 //! | `index` | per group and column: block length uv, and a zone map by type |
 //! | `blocks` | the blocks, in the order of the index |
 
-use super::Job;
 use super::groups::{self, Shape};
+use super::{Cells, Job};
 use crate::error::Result;
 use crate::formats::at1::output::Output;
 
@@ -21,8 +21,9 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     groups::write(&table, &Shape::Delimited(meta.delimiter), job, out)
 }
 
-/// What stands between cells.
-pub(super) fn delimiter(job: &Job<'_>) -> Result<Vec<u8>> {
+/// How lines are cut into cells.
+pub(super) fn cells(job: &Job<'_>) -> Result<Cells> {
     let streams = job.streams(&["meta"])?;
-    Ok(groups::Meta::read(&streams, "", true, job)?.delimiter.to_vec())
+    let meta = groups::Meta::read(&streams, "", true, job)?;
+    Ok(Cells { delimiter: meta.delimiter.to_vec(), columns: meta.columns, header: None })
 }

@@ -18,7 +18,7 @@
 
 use bytes::Bytes;
 
-use super::{Job, trailing};
+use super::{Cells, Job, trailing};
 use crate::error::{Error, Result};
 use crate::formats::at1::describe::{ColumnInfo, FrameInfo};
 use crate::formats::at1::output::Output;
@@ -92,11 +92,12 @@ pub(super) fn describe(job: &Job<'_>) -> Result<FrameInfo> {
     Ok(FrameInfo { rows: meta.rows, columns, ..FrameInfo::default() })
 }
 
-/// What stands between cells, and whether there is a header.
-pub(super) fn delimiter(job: &Job<'_>) -> Result<(Vec<u8>, Option<bool>)> {
+/// How lines are cut into cells.
+pub(super) fn cells(job: &Job<'_>) -> Result<Cells> {
     let streams = job.streams(&["meta", "coltypes", "quotemodes"])?;
     let meta = meta(&streams, job)?;
-    Ok((meta.delimiter.to_vec(), Some(meta.has_header)))
+    let delimiter = meta.delimiter.to_vec();
+    Ok(Cells { delimiter, columns: meta.columns, header: Some(meta.has_header) })
 }
 
 fn meta<'a>(streams: &'a Streams, job: &Job<'_>) -> Result<Meta<'a>> {

@@ -21,6 +21,7 @@ struct Parts<'a> {
     columns: &'a [Column],
     quotes: &'a [Quotes<'a>],
     modes: &'a [u8],
+    pad: bool,
 }
 
 /// What the rows before a range have used up.
@@ -47,7 +48,7 @@ pub(super) fn write(
         let why = format!("has {have} bytes for {} rows", meta.rows);
         return Err(Error::malformed("row modes", why).in_stream("row_modes"));
     };
-    let parts = Parts { meta, columns, quotes, modes };
+    let parts = Parts { meta, columns, quotes, modes, pad: job.pad };
     if meta.has_header {
         out.put(streams.bytes("header"))?;
     }
@@ -140,6 +141,11 @@ impl<'a> Parts<'a> {
                         .in_stream("values"));
                 }
                 *cursor += 1;
+            }
+            if self.pad {
+                for _ in fields.max(1)..self.columns.len() {
+                    out.extend_from_slice(self.meta.delimiter);
+                }
             }
         }
         Ok(out)

@@ -1,0 +1,357 @@
+//! COLM, COLF and CLMN: reading beside inflating, converting beside the references.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use hypostyle::WriteOptions;
+use hypostyle::formats::{self, FormatId};
+
+use crate::Result;
+use crate::convert::{self, Conversion};
+use crate::data::{self, Shape};
+use crate::python::{self, Yardsticks};
+use crate::read::Subject;
+use crate::report::{Report, Table, Target};
+use crate::{machine, measure};
+
+/// Arguments of `columnfiles`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Rows of the tables; the targets are for the default.
+    #[arg(long, default_value_t = ROWS)]
+    rows: u64,
+    /// Few rows and few rounds, to see that everything runs.
+    #[arg(long)]
+    quick: bool,
+    /// Put the figures into docs/benchmarks/columnfiles.md.
+    #[arg(long)]
+    write: bool,
+}
+
+const ROWS: u64 = 1_000_000;
+const QUICK_ROWS: u64 = 50_000;
+
+/// Full reads, in multiples of inflating alone.
+const FULL_READ: f64 = 1.25;
+/// Two columns of fifty, in multiples of inflating those two.
+const TWO_COLUMNS: f64 = 1.5;
+/// The two: an integer and a text, from the middle.
+const TWO: [usize; 2] = [24, 25];
+/// How many times as fast as the reference, at a level.
+const CONVERT: [(u8, f64); 2] = [(WriteOptions::DEFAULT_LEVEL, 6.0), (1, 15.0)];
+/// The most memory of a conversion, in MB.
+const MEMORY: f64 = 600.0;
+
+/// A table that is measured.
+struct Sample {
+    name: &'static str,
+    columns: usize,
+    /// CPU seconds in which the references convert it: COLM, COLF, CLMN.
+    reference: [f64; 3],
+    /// How often a conversion is repeated.
+    rounds: usize,
+}
+
+const SAMPLES: [Sample; 2] = [
+    Sample { name: "p10", columns: 10, reference: [12.6, 18.0, 11.6], rounds: 7 },
+    Sample { name: "p50", columns: 50, reference: [63.1, 98.8, 45.5], rounds: 3 },
+];
+
+impl Sample {
+    fn reference(&self, format: FormatId) -> f64 {
+        let [colm, colf, clmn] = self.reference;
+        match format {
+            FormatId::Colf => colf,
+            FormatId::Clmn => clmn,
+            _ => colm,
+        }
+    }
+}
+
+/// A run: where its files are, and what it has found.
+struct Run {
+    folder: tempfile::TempDir,
+    rows: u64,
+    quick: bool,
+    report: Report,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let rows = if args.quick { args.rows.min(QUICK_ROWS) } else { args.rows };
+    let folder = tempfile::tempdir()?;
+    let mut run = Run { folder, rows, quick: args.quick, report: Report::default() };
+    run.heading();
+    for sample in &SAMPLES {
+        let mut csv = File::create(run.csv(sample))?;
+        data::write_csv(Shape { rows, columns: sample.columns }, &mut csv)?;
+    }
+    let conversions = run.conversions()?;
+    run.converting(&conversions)?;
+    run.reading()?;
+    if args.write {
+        let target = Path::new("docs/benchmarks/columnfiles.md");
+        fs::create_dir_all(target.parent().unwrap_or(target))?;
+        fs::write(target, run.report.text())?;
+    }
+    Ok(())
+}
+
+/// A conversion that was measured, and the size of the file that it made.
+struct Converted<'a> {
+    sample: &'a Sample,
+    format: FormatId,
+    level: u8,
+    best: Conversion,
+    bytes: u64,
+}
+
+impl Run {
+    fn csv(&self, sample: &Sample) -> PathBuf {
+        self.folder.path().join(format!("{}.csv", sample.name))
+    }
+
+    /// The file at the default level, which is also the one that is read.
+    fn file(&self, sample: &Sample, format: FormatId) -> PathBuf {
+        self.folder.path().join(format!("{}.{format}", sample.name))
+    }
+
+    fn rounds(&self, rounds: usize) -> usize {
+        if self.quick { 1 } else { rounds }
+    }
+
+    fn heading(&mut self) {
+        let rows = self.rows;
+        self.report.add("# COLM, COLF and CLMN: speed and memory");
+        self.report.add(format!(
+            "Taken on {}, with other work going on. Every figure is the best of several, the \
+             contenders having taken turns; ratios are of figures from the same run. Made by",
+            machine::describe()
+        ));
+        self.report
+            .add("```sh\ncargo run --release -p hypostyle-bench -- columnfiles --write\n```");
+        self.report.add(format!(
+            "The tables have {rows} rows, a third of the columns integers, a third short texts, a \
+             third floats: p10 has 10 columns, p50 has 50. They are made by \
+             `hypostyle-bench gen`, the same bytes everywhere. MB are 10^6 bytes."
+        ));
+    }
+
+    fn conversions(&self) -> Result<Vec<Converted<'static>>> {
+        let mut all = Vec::new();
+        for sample in &SAMPLES {
+            for (level, _) in CONVERT {
+                for format in formats::ALL {
+                    all.push(self.convert(sample, format.id(), level)?);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn convert(
+        &self,
+        sample: &'static Sample,
+        format: FormatId,
+        level: u8,
+    ) -> Result<Converted<'static>> {
+        let to = match level {
+            WriteOptions::DEFAULT_LEVEL => self.file(sample, format),
+            _ => self.folder.path().join("other"),
+        };
+        let mut best: Option<Conversion> = None;
+        for _ in 0..self.rounds(sample.rounds) {
+            let made = convert::in_child(&self.csv(sample), &to, format.name(), level)?;
+            best = Some(best.map_or(made, |best| best.or_less(made)));
+        }
+        let best = best.ok_or("no rounds")?;
+        Ok(Converted { sample, format, level, best, bytes: fs::metadata(&to)?.len() })
+    }
+
+    fn converting(&mut self, conversions: &[Converted<'_>]) -> Result<()> {
+        let (p10, colm) = (&SAMPLES[0], FormatId::Colm);
+        let rounds = self.rounds(5);
+        let here = match self.rows {
+            ROWS => Yardsticks::here(&self.csv(p10), &self.file(p10, colm), rounds)?,
+            _ => None, // The references' figures are for tables of one size.
+        };
+        let slowness = here.map_or(1.0, Yardsticks::slowness);
+        self.report.add("## CSV to column file");
+        self.yardsticks(here);
+        let mut table = Table::new([
+            "Table",
+            "To",
+            "Level",
+            "Time, s",
+            "CPU, s",
+            "CSV MB per CPU s",
+            "File, MB",
+            "Reference, CPU s",
+            "Times as fast, as given",
+            "scaled",
+            "Target",
+            "Verdict",
+        ]);
+        for Converted { sample, format, level, best, bytes } in conversions {
+            let csv = fs::metadata(self.csv(sample))?.len();
+            let reference = sample.reference(*format);
+            let factor = reference / best.cost.cpu;
+            let asked = CONVERT.iter().find(|(asked, _)| asked == level);
+            let target = match asked {
+                Some((_, least)) if *format == colm && self.rows == ROWS => Target::AtLeast(*least),
+                _ => Target::None,
+            };
+            let [target, verdict] = target.cells(factor * slowness);
+            table.row([
+                sample.name.to_owned(),
+                format.to_string(),
+                level.to_string(),
+                format!("{:.2}", best.cost.wall),
+                format!("{:.2}", best.cost.cpu),
+                format!("{:.0}", megabytes(csv) / best.cost.cpu),
+                format!("{:.1}", megabytes(*bytes)),
+                format!("{reference}"),
+                format!("{factor:.1}"),
+                here.map_or_else(|| "–".to_owned(), |_| format!("{:.1}", factor * slowness)),
+                target,
+                verdict,
+            ]);
+        }
+        self.report.add(table);
+        self.memory(conversions)
+    }
+
+    fn yardsticks(&mut self, here: Option<Yardsticks>) {
+        self.report.add(
+            "The references, of COLM and COLF in Python and of CLMN in Java, were timed on \
+             another machine and are given here as they were found. Conversions run in a process \
+             of their own, on all cores; CPU seconds are those of all threads, in the program \
+             and in the system.",
+        );
+        let Some(here) = here else {
+            return self.report.add("Nothing was timed here that tells the machines apart.");
+        };
+        let there = python::THERE;
+        let mut table = Table::new(["Yardstick, p10, CPU s", "References' machine", "Here"]);
+        let mut row = |what: &str, there: f64, here: f64| {
+            table.row([what.to_owned(), format!("{there:.2}"), format!("{here:.2}")]);
+        };
+        row("Python's `csv.reader`, to the end", there.scan, here.scan);
+        row("Python's `zlib.decompress`, all blocks", there.inflate, here.inflate);
+        self.report.add(table);
+        self.report.add(format!(
+            "So this machine takes {:.2} times as long as theirs, by the yardstick that is less \
+             kind to us; the factors are shown as given, and scaled by this. The target is for \
+             the scaled one.",
+            here.slowness()
+        ));
+    }
+
+    fn memory(&mut self, conversions: &[Converted<'_>]) -> Result<()> {
+        self.report.add("## Memory");
+        self.report.add(format!(
+            "The most that was resident while converting, at the default level; rows beyond {} \
+             MB wait in a temporary file.",
+            convert::BUDGET_MB
+        ));
+        let mut table = Table::new(["Table", "CSV, MB", "To", "Resident, MB", "Target", "Verdict"]);
+        for converted in conversions {
+            let Converted { sample, format, level, best, .. } = converted;
+            if *level != WriteOptions::DEFAULT_LEVEL {
+                continue;
+            }
+            let csv = fs::metadata(self.csv(sample))?.len();
+            let [target, verdict] = Target::AtMost(MEMORY).cells(best.memory);
+            table.row([
+                sample.name.to_owned(),
+                format!("{:.0}", megabytes(csv)),
+                format.to_string(),
+                format!("{:.0}", best.memory),
+                target,
+                verdict,
+            ]);
+        }
+        self.report.add(table);
+        Ok(())
+    }
+
+    fn reading(&mut self) -> Result<()> {
+        self.report.add("## Reading");
+        self.report.add(
+            "From a file in memory: `formats::open` and `read` of the columns into Arrow, beside \
+             inflating the same blocks with libdeflate on as many threads, each into memory of \
+             its own, and nothing else. The verdict is on the worse of the two ratios.",
+        );
+        let mut table = Table::new([
+            "Table",
+            "Columns",
+            "Format",
+            "Threads",
+            "Inflated, MB",
+            "Inflate, s",
+            "Read, s",
+            "Ratio",
+            "Ratio of CPU s",
+            "Target",
+            "Verdict",
+        ]);
+        for sample in &SAMPLES {
+            for format in formats::ALL {
+                let all = Subject::load(&self.file(sample, format.id()))?;
+                self.read_all(&mut table, sample, format.id(), "all", &all, FULL_READ)?;
+            }
+        }
+        let p50 = &SAMPLES[1];
+        for format in formats::ALL {
+            let two = Subject::load(&self.file(p50, format.id()))?.with_columns(&TWO)?;
+            self.read_all(&mut table, p50, format.id(), "2 of 50", &two, TWO_COLUMNS)?;
+        }
+        self.report.add(table);
+        Ok(())
+    }
+
+    fn read_all(
+        &self,
+        table: &mut Table,
+        sample: &Sample,
+        format: FormatId,
+        columns: &str,
+        subject: &Subject,
+        most: f64,
+    ) -> Result<()> {
+        let (_, raw) = subject.sizes();
+        // As many rounds as fit in a few seconds.
+        let (once, _) = measure::once(|| subject.compare(1, 1));
+        let rounds = (6.0 / once.wall).clamp(7.0, 60.0).floor();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it was just put between 7 and 60"
+        )]
+        let rounds = self.rounds(rounds as usize);
+        for threads in [1, 2] {
+            let [inflate, read] = subject.compare(threads, rounds)?;
+            let ratio = read.over(inflate);
+            let [target, verdict] = Target::AtMost(most).cells(ratio.wall.max(ratio.cpu));
+            table.row([
+                sample.name.to_owned(),
+                columns.to_owned(),
+                format.to_string(),
+                threads.to_string(),
+                format!("{:.1}", megabytes(raw as u64)),
+                format!("{:.3}", inflate.wall),
+                format!("{:.3}", read.wall),
+                format!("{:.2}", ratio.wall),
+                format!("{:.2}", ratio.cpu),
+                target,
+                verdict,
+            ]);
+        }
+        Ok(())
+    }
+}
+
+fn megabytes(bytes: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "files are far below 2^53 bytes")]
+    let bytes = bytes as f64;
+    bytes / 1e6
+}

@@ -1,0 +1,199 @@
+//! AT-1 archives: `hyp unpack`, and what the other commands make of them.
+
+use crate::Folder;
+
+/// Streams stored as they are, behind the head of an archive.
+fn archive(codec: u8, streams: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut out = b"AT1\x02".to_vec();
+    out.push(codec);
+    out.push(u8::try_from(streams.len()).unwrap());
+    for (name, bytes) in streams {
+        out.push(u8::try_from(name.len()).unwrap());
+        out.extend_from_slice(name.as_bytes());
+        out.push(2);
+        out.extend_from_slice(&uv(bytes.len()));
+        out.extend_from_slice(bytes);
+    }
+    out
+}
+
+fn uv(mut number: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    while number >= 0x80 {
+        out.push(u8::try_from(number & 0x7F).unwrap() | 0x80);
+        number >>= 7;
+    }
+    out.push(u8::try_from(number).unwrap());
+    out
+}
+
+fn raw(text: &[u8]) -> Vec<u8> {
+    [b"AT1\x02\xFF\x02", text].concat()
+}
+
+fn with_trailer(mut file: Vec<u8>, hash: [u8; 32]) -> Vec<u8> {
+    file.extend_from_slice(&hash);
+    file.extend_from_slice(&[0xA1, 0x53, 0x36, 0x01]);
+    file
+}
+
+/// `id,name` with a header: an INT column and a TEXT one, and a line that is no row.
+fn people() -> Vec<u8> {
+    archive(
+        4,
+        &[
+            ("meta", b"\x03\x01\x01\x01,\x02"),
+            ("row_modes", &[1, 0, 1]),
+            ("fieldcounts", &[2, 2]),
+            ("coltypes", &[1, 0]),
+            ("col_index", &[2, 9]),
+            ("values", b"\x02\x02Ada\nGrace"),
+            ("quotemodes", &[0, 0]),
+            ("verbatim", b"# a remark"),
+            ("header", b"id,name"),
+        ],
+    )
+}
+
+const PEOPLE: &str = "id,name\n1,Ada\n# a remark\n2,Grace\n";
+
+/// SHA-256 of [`PEOPLE`].
+const HASH: &str = "e9d70c8b56fbfcf2f420996d9c92a8c29e2ea5d9b2a4b2aa5dd2c98a2cf04e02";
+
+fn hash() -> [u8; 32] {
+    let byte = |at: usize| u8::from_str_radix(HASH.get(at * 2..at * 2 + 2).unwrap(), 16).unwrap();
+    std::array::from_fn(byte)
+}
+
+#[test]
+fn a_file_comes_back_under_its_own_name() {
+    let folder = Folder::new().with("people.csv.at1", with_trailer(people(), hash()));
+    let said = folder.hyp("unpack people.csv.at1").ok();
+    assert_eq!(said, "people.csv: 33 bytes, hash agrees\n");
+    assert_eq!(folder.read("people.csv"), PEOPLE);
+    folder.hyp("unpack people.csv.at1").fails(2, &["people.csv", "-f"]);
+    assert_eq!(folder.hyp("unpack people.csv.at1 -f -q").ok(), "");
+    assert_eq!(folder.hyp("unpack people.csv.at1 -c").ok(), PEOPLE);
+    folder.hyp("unpack people.csv.at1 -q -o other.csv").ok();
+    assert_eq!(folder.read("other.csv"), PEOPLE);
+}
+
+#[test]
+fn several_archives_go_into_a_folder() {
+    let folder = Folder::new().with("a.txt.at1", raw(b"one")).with("b.txt.at1", raw(b"two"));
+    folder.hyp("unpack a.txt.at1 b.txt.at1 -q -o out").ok();
+    assert_eq!((folder.read("out/a.txt"), folder.read("out/b.txt")), ("one".into(), "two".into()));
+    assert_eq!(folder.hyp("unpack a.txt.at1 b.txt.at1 -c").ok(), "onetwo");
+}
+
+#[test]
+fn standard_input_needs_a_name_or_standard_output() {
+    let folder = Folder::new();
+    folder.hyp_with("unpack -", &people()).fails(2, &["-o"]);
+    assert_eq!(folder.hyp_with("unpack - -c", &people()).ok(), PEOPLE);
+    folder.hyp_with("unpack - -q -o x.csv", &people()).ok();
+    assert_eq!(folder.read("x.csv"), PEOPLE);
+}
+
+#[test]
+fn a_wrong_hash_leaves_no_file_and_is_exit_code_four() {
+    let folder = Folder::new().with("bad.csv.at1", with_trailer(people(), [7; 32]));
+    folder.hyp("unpack bad.csv.at1").fails(4, &["bad.csv.at1", "hash"]);
+    assert_eq!(folder.names(), ["bad.csv.at1"]);
+    folder.hyp("unpack bad.csv.at1 -c").fails(4, &["hash"]);
+    let ran = folder.hyp("verify bad.csv.at1").fails(4, &[]);
+    assert!(ran.out.contains("hash"), "{}", ran.out);
+}
+
+#[test]
+fn a_bundle_becomes_a_folder_and_stays_in_it() {
+    let inner = raw(b"one\n");
+    let good = [
+        ("manifest", &br#"[{"name":"a.txt"},{"name":"d/b.txt"}]"#[..]),
+        ("e0", &inner),
+        ("e1", &inner),
+    ];
+    let folder = Folder::new().with("b.at1", archive(12, &good));
+    folder.hyp("unpack b.at1 -q").ok();
+    assert_eq!(
+        (folder.read("b/a.txt"), folder.read("b/d/b.txt")),
+        ("one\n".into(), "one\n".into())
+    );
+    folder.hyp("unpack b.at1 -c").fails(2, &["bundle"]);
+    for name in ["../x", "/x", "a/../../x", "", "a\\\\b", "c:x", "a//b"] {
+        let manifest = format!(r#"[{{"name":"{name}"}}]"#);
+        let bad = archive(12, &[("manifest", manifest.as_bytes()), ("e0", &inner)]);
+        let folder = Folder::new().with("b.at1", bad);
+        folder.hyp("unpack b.at1").fails(4, &["manifest"]);
+        assert_eq!(folder.names(), ["b.at1"], "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_does_not_lead_a_bundle_out_of_its_folder() {
+    let inner = raw(b"one\n");
+    let bundle = [("manifest", &br#"[{"name":"d/b.txt"}]"#[..]), ("e0", &inner)];
+    let folder = Folder::new().with("b.at1", archive(12, &bundle));
+    std::fs::create_dir_all(folder.path("elsewhere")).unwrap();
+    std::fs::create_dir_all(folder.path("b")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere", folder.path("b/d")).unwrap();
+    folder.hyp("unpack b.at1").fails(4, &["outside"]);
+    assert!(!folder.path("elsewhere/b.txt").exists());
+}
+
+#[test]
+fn an_archive_is_a_table_to_the_other_commands() {
+    let folder = Folder::new().with("people.csv.at1", people());
+    let ran = folder.hyp("cat people.csv.at1");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "id,name\n1,Ada\n2,Grace\n"));
+    // Nothing is left out in silence.
+    assert!(ran.err.contains("1 lines are no rows") && ran.err.contains("byte 14"), "{}", ran.err);
+    let schema = folder.hyp("schema people.csv.at1");
+    assert!(
+        schema.out.contains("id   │ int32") && schema.out.contains("name │ text"),
+        "{}",
+        schema.out
+    );
+    folder.hyp("convert people.csv.at1 people.colm -q");
+    assert_eq!(folder.hyp("cat people.colm").ok(), "id,name\n1,Ada\n2,Grace\n");
+    let plain = folder.hyp("cat people.csv.at1 --no-header");
+    assert!(plain.out.starts_with("column_1,column_2\nid,name\n"), "{}", plain.out);
+    folder.hyp("convert people.colm x.at1").fails(2, &["at1"]);
+}
+
+#[test]
+fn inspect_shows_what_an_archive_is_made_of() {
+    let folder = Folder::new().with("people.csv.at1", with_trailer(people(), hash()));
+    let out = folder.hyp("inspect people.csv.at1").ok();
+    for part in ["whole-file container", "codec columnar", HASH, "values", "stored", "INT", "TEXT"]
+    {
+        assert!(out.contains(part), "no {part} in {out}");
+    }
+    let json = folder.hyp("inspect people.csv.at1 --json").ok();
+    for part in ["\"codec\": \"columnar\"", "\"name\": \"id\"", "\"backend\": \"stored\""] {
+        assert!(json.contains(part), "no {part} in {json}");
+    }
+    let said = folder.hyp("verify people.csv.at1").ok();
+    assert_eq!(said, "people.csv.at1: ok: AT-1, unpacks to 33 bytes, the hash agrees\n");
+}
+
+#[test]
+fn what_is_not_supported_is_said_so() {
+    let folder = Folder::new()
+        .with("old.at1", b"AT1\x01\x04rest")
+        .with("new.at1", b"AT1\x02\x4Drest")
+        .with("cut.at1", &people()[..40]);
+    folder.hyp("unpack old.at1").fails(4, &["version 1", "not supported"]);
+    folder.hyp("unpack new.at1").fails(4, &["codec 77", "not supported"]);
+    folder.hyp("unpack cut.at1").fails(4, &["cut.at1"]);
+    assert_eq!(folder.names(), ["cut.at1", "new.at1", "old.at1"]);
+}
+
+#[test]
+fn limits_on_the_output_hold() {
+    let folder = Folder::new().with("a.txt.at1", raw(&[b'x'; 5000]));
+    folder.hyp("unpack a.txt.at1 --max-output 4999").fails(4, &["5000", "limit of 4999"]);
+    assert_eq!(folder.names(), ["a.txt.at1"]);
+    folder.hyp("unpack a.txt.at1 -q --max-output 5000").ok();
+}
