@@ -11,6 +11,7 @@ use crate::formats::at1::Archive;
 use crate::options::ReadOptions;
 
 mod bundle;
+mod columnar;
 mod dicom;
 mod embed;
 mod json;
