@@ -7,16 +7,21 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 const WHAT: &str = "zstd frame";
+const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 /// Expands one frame, which must declare its content size (at1 §2.5).
 ///
-/// Bytes after the frame are ignored.
+/// Bytes after the frame are ignored; says how many bytes the frame has. One that
+/// may be skipped is not one of content.
 ///
 /// # Errors
 ///
 /// A frame that is damaged, or does not say how long its content is, or says
 /// more than `limits` allow or than it turns out to hold.
-pub fn expand(frame: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+pub fn expand(frame: &[u8], limits: &Limits) -> Result<(Vec<u8>, usize)> {
+    if !frame.starts_with(&MAGIC) {
+        return Err(Error::malformed(WHAT, "does not start like one"));
+    }
     let size = match zstd_safe::get_frame_content_size(frame) {
         Ok(Some(size)) => size,
         Ok(None) => return Err(Error::malformed(WHAT, "does not declare its content size")),
@@ -55,7 +60,7 @@ pub fn expand(frame: &[u8], limits: &Limits) -> Result<Vec<u8>> {
         let why = format!("holds {} bytes where it declares {size}", out.len());
         return Err(Error::malformed(WHAT, why));
     }
-    Ok(out)
+    Ok((out, len))
 }
 
 /// The content size that a frame declares.
@@ -75,9 +80,9 @@ mod tests {
     fn a_frame_comes_back_whatever_its_size() {
         for size in [0, 1, 1000, 1 << 17, 3 << 20] {
             let raw: Vec<u8> = (0..size).map(|i: u32| u8::try_from(i % 251).unwrap()).collect();
-            assert!(expand(&frame(&raw), &Limits::default()).unwrap() == raw, "{size}");
+            assert!(expand(&frame(&raw), &Limits::default()).unwrap().0 == raw, "{size}");
             let zeros = vec![0; usize::try_from(size).unwrap()];
-            assert!(expand(&frame(&zeros), &Limits::default()).unwrap() == zeros, "{size}");
+            assert!(expand(&frame(&zeros), &Limits::default()).unwrap().0 == zeros, "{size}");
         }
     }
 
@@ -87,8 +92,17 @@ mod tests {
         for cut in 0..file.len() {
             assert!(expand(&file[..cut], &Limits::default()).is_err(), "{cut}");
         }
+        let len = file.len();
         file.extend_from_slice(b"more");
-        assert_eq!(expand(&file, &Limits::default()).unwrap(), b"hello hello hello hello");
+        let (raw, used) = expand(&file, &Limits::default()).unwrap();
+        assert_eq!((raw.as_slice(), used), (&b"hello hello hello hello"[..], len));
+    }
+
+    #[test]
+    fn a_frame_that_may_be_skipped_is_no_content() {
+        let skip = [0x50, 0x2A, 0x4D, 0x18, 1, 0, 0, 0, 9];
+        assert!(expand(&skip, &Limits::default()).is_err());
+        assert!(expand(&[&skip[..], &frame(b"hello")].concat(), &Limits::default()).is_err());
     }
 
     #[test]

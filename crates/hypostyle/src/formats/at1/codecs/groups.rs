@@ -13,12 +13,12 @@ use crate::compress::{xz, zstd};
 use crate::error::{Error, Result};
 use crate::formats::at1::describe::{ColumnInfo, FrameInfo, Zone};
 use crate::formats::at1::output::Output;
-use crate::formats::at1::streams::{Lines, Stream, Streams};
+use crate::formats::at1::streams::{Lines, Stream, Streams, stray};
 use crate::parallel;
 
-/// The streams of both codecs.
-pub(super) const STREAMS: [&str; 7] =
-    ["meta", "template", "paths", "row_modes", "verbatim", "index", "blocks"];
+/// The streams of both codecs that lines are made of; `paths` is for queries.
+pub(super) const STREAMS: [&str; 6] =
+    ["meta", "template", "row_modes", "verbatim", "index", "blocks"];
 
 /// The tag of a block that is a zstd frame; any other is xz (A9).
 const ZSTD: u8 = 1;
@@ -182,15 +182,26 @@ pub(super) fn describe(streams: &Streams, prefix: &str, meta: &Meta<'_>) -> Resu
 
 fn expand(block: &Bytes, job: &Job<'_>) -> Result<Vec<u8>> {
     match block.split_first() {
-        Some((&ZSTD, frame)) => zstd::expand(frame, job.limits),
+        Some((&ZSTD, frame)) => whole(zstd::expand(frame, job.limits)?, frame, "zstd", job),
         Some((&tag, stream)) => {
             if tag != 0 {
                 job.deviations.report("A9", 0, format!("block tag {tag} is read as xz"))?;
             }
-            xz::expand(stream, job.limits, 1)
+            whole(xz::expand(stream, job.limits, 1)?, stream, "xz", job)
         }
         None => Err(Error::malformed("block", "is empty")),
     }
+}
+
+/// What a block expanded to; bytes after it are noted.
+fn whole(
+    (text, used): (Vec<u8>, usize),
+    packed: &[u8],
+    backend: &str,
+    job: &Job<'_>,
+) -> Result<Vec<u8>> {
+    stray(packed.len(), used, job.offset_of("blocks"), backend, job.deviations)?;
+    Ok(text)
 }
 
 /// The cells of a block.

@@ -19,6 +19,7 @@ mod jsondoc;
 mod log;
 mod osm;
 mod ssh;
+mod streams;
 mod vcf;
 
 /// The streams of an archive that a test makes: names and contents.
