@@ -228,7 +228,7 @@ fn accepted(codes: &[&'static str]) -> Option<&'static str> {
 /// and so was not needed.
 fn has_broken_stream(file: &[u8]) -> bool {
     let broken = |body: &Body| match body {
-        Body::Set { streams, .. } => streams.iter().any(|stream| stream.content().is_none()),
+        Body::Set { streams, .. } => !streams.iter().all(Packed::is_exact),
         Body::Raw { .. } => false,
     };
     let archive = Archive::parse(file);
@@ -237,8 +237,10 @@ fn has_broken_stream(file: &[u8]) -> bool {
 
 /// Why we refuse what the vendor accepts, by what our error says.
 fn refused(text: &str) -> Option<&'static str> {
-    const REASONS: [(&str, &str); 9] = [
-        ("this codec is not supported", "codec not written yet"),
+    const REASONS: [(&str, &str); 11] = [
+        ("byte 4: codec ", "unknown codec, though all frames are raw"),
+        ("zstd frame: does not start like one", "zstd frame to skip before an empty one"),
+        ("stream `meta`: byte 0: form needs 1 bytes", "jsondoc without `meta`"),
         ("a number of more than 64 bits", "varint over 64 bits"),
         ("a number that does not end", "varint of too many bytes"),
         ("a number of more than 128 bits", "varint over 128 bits"),

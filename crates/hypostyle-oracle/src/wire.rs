@@ -5,6 +5,7 @@
 
 use liblzma::stream::{Action, Check, Status, Stream};
 use sha2::{Digest, Sha256};
+use zstd::zstd_safe;
 
 use crate::Result;
 
@@ -128,6 +129,17 @@ impl Packed {
             STORED => Some(self.payload.clone()),
             _ => unxz(&self.payload),
         }
+    }
+
+    /// Whether the payload is exactly what its backend takes, and nothing more.
+    pub(crate) fn is_exact(&self) -> bool {
+        if self.backend != ZSTD {
+            return self.content().is_some();
+        }
+        self.payload.starts_with(&[0x28, 0xB5, 0x2F, 0xFD])
+            && zstd_safe::get_frame_content_size(&self.payload).is_ok_and(|size| size.is_some())
+            && zstd_safe::find_frame_compressed_size(&self.payload) == Ok(self.payload.len())
+            && self.content().is_some()
     }
 
     /// Packs the content again, with another backend.

@@ -176,8 +176,8 @@ fn dict(stream: &mut Stream<'_>) -> Result<Column> {
 }
 
 fn shuffled(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
-    let at = stream.clone();
     let count = stream.size("value count")?;
+    let before_min = stream.offset();
     let min = stream.sv("minimum")?;
     let at = stream.clone();
     let width = match stream.u8("width")? {
@@ -191,7 +191,7 @@ fn shuffled(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
     };
     let planes = stream.take(len, "byte planes")?;
     let values = unshuffle(min, width, count, planes)
-        .ok_or_else(|| at.malformed("minimum", "leads beyond 128 bits"))?;
+        .ok_or_else(|| stream.malformed_at(before_min, "minimum", "leads beyond 128 bits"))?;
     let wide = matches!(values, Values::Wide(_));
     Ok((Column::Numbers { values, scale: Scale::Whole }, wide))
 }
