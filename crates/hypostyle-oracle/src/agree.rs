@@ -237,7 +237,7 @@ fn has_broken_stream(file: &[u8]) -> bool {
 
 /// Why we refuse what the vendor accepts, by what our error says.
 fn refused(text: &str) -> Option<&'static str> {
-    const REASONS: [(&str, &str); 11] = [
+    const REASONS: [(&str, &str); 15] = [
         ("byte 4: codec ", "unknown codec, though all frames are raw"),
         ("zstd frame: does not start like one", "zstd frame to skip before an empty one"),
         ("stream `meta`: byte 0: form needs 1 bytes", "jsondoc without `meta`"),
@@ -249,6 +249,10 @@ fn refused(text: &str) -> Option<&'static str> {
         ("stream name: is not UTF-8", "name of a stream is not UTF-8"),
         ("column type: ", "column type 7 and above"),
         ("over the limit", "limits"),
+        ("source count: ", "json rules with more or fewer literals than sources need"),
+        ("flag: ", "ssh flag above 2"),
+        ("is outside the years", "osm year of more than four digits"),
+        ("a bundle cannot be a streaming archive", "streaming bundle of raw frames"),
     ];
     REASONS.into_iter().find(|(sign, _)| text.contains(sign)).map(|(_, reason)| reason)
 }
