@@ -121,14 +121,11 @@ pub fn expand(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec<u8>
     match Blocks::find(stream) {
         Some(blocks) if blocks.len() > 1 && threads > 1 => {
             check_limit(blocks.raw_total(), limits)?;
-            let mut out = Vec::new();
+            let claimed = usize::try_from(blocks.raw_total()).unwrap_or(usize::MAX);
+            let mut out = Vec::with_capacity(earned(stream.len(), claimed));
             let work = |index| blocks.expand(index, limits);
             parallel::in_order(blocks.len(), threads, work, |_, part| {
-                if out.is_empty() {
-                    out = part;
-                } else {
-                    out.extend_from_slice(&part);
-                }
+                out.extend_from_slice(&part);
                 check_limit(out.len() as u64, limits)
             })?;
             Ok((out, stream.len()))

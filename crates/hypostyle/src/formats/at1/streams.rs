@@ -65,6 +65,12 @@ impl Packed {
         }
     }
 
+    /// Whether it can be expanded in parts.
+    fn has_blocks(&self) -> bool {
+        self.backend == Backend::Xz
+            && xz::Blocks::find(&self.bytes).is_some_and(|blocks| blocks.len() > 1)
+    }
+
     pub(super) fn expand(
         &self,
         limits: &Limits,
@@ -209,28 +215,33 @@ impl PackedSet {
         threads: usize,
         deviations: &Deviations,
     ) -> Result<Streams> {
-        let chosen: Vec<&Packed> =
-            self.streams.iter().filter(|stream| wanted(&stream.name)).collect();
-        let mut streams = Vec::with_capacity(chosen.len());
+        let chosen = self.streams.iter().filter(|stream| wanted(&stream.name));
+        // A stream of many blocks keeps all threads busy by itself; the others
+        // take one each.
+        let (long, short): (Vec<&Packed>, Vec<&Packed>) =
+            chosen.partition(|stream| threads > 1 && stream.has_blocks());
+        let mut streams = Vec::with_capacity(short.len().saturating_add(long.len()));
         let mut total = 0_u64;
-        let work = |index: usize| match chosen.get(index) {
-            // Blocks of one stream share the threads that its neighbours leave.
-            Some(packed) => packed
-                .expand(limits, if index == 0 { threads } else { 1 }, deviations)
-                .map_err(|err| err.in_stream(&packed.name)),
-            None => Err(Error::invalid_argument("no such stream")),
+        let expand = |packed: &Packed, threads| {
+            packed.expand(limits, threads, deviations).map_err(|err| err.in_stream(&packed.name))
         };
-        parallel::in_order(chosen.len(), threads, work, |index, bytes| {
+        let mut keep = |packed: &Packed, bytes: Bytes| -> Result<()> {
             total = total.saturating_add(bytes.len() as u64);
             let (what, limit) = ("size of the streams", limits.read_bytes);
             if total > limit {
                 return Err(ErrorKind::LimitExceeded { what, asked: total, limit }.into());
             }
-            if let Some(packed) = chosen.get(index) {
-                streams.push((packed.name.clone(), bytes));
-            }
+            streams.push((packed.name.clone(), bytes));
             Ok(())
-        })?;
+        };
+        for packed in long {
+            keep(packed, expand(packed, threads)?)?;
+        }
+        let work = |index: usize| match short.get(index) {
+            Some(packed) => Ok((*packed, expand(packed, 1)?)),
+            None => Err(Error::invalid_argument("no such stream")),
+        };
+        parallel::in_order(short.len(), threads, work, |_, (packed, bytes)| keep(packed, bytes))?;
         Ok(Streams { streams })
     }
 }
