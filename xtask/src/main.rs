@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | check | ci | bench`.
+//! The project's own chores: `cargo xtask test | check | ci | bench | oracle`.
 
 use std::env;
 use std::io::{self, Write};
@@ -12,6 +12,8 @@ usage: cargo xtask CHORE
   check           what a reviewer's machine checks: format, clippy, docs
   ci              test, then check
   bench [ARGS]    build in release and run the benchmarks; `bench help` says which
+  oracle [ARGS]   build in release and run the vendor's AT-1 decoder beside ours;
+                  crates/hypostyle-oracle/README.md says what it needs
 ";
 
 fn main() -> ExitCode {
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
         ["check"] => check(),
         ["ci"] => test() && check(),
         ["bench", rest @ ..] => bench(rest),
+        ["oracle", rest @ ..] => oracle(rest),
         _ => {
             let _ = io::stderr().write_all(HELP.as_bytes());
             return ExitCode::from(2);
@@ -44,6 +47,13 @@ fn check() -> bool {
 
 fn bench(words: &[&str]) -> bool {
     let mut line = vec!["run", "--release", "--package", "hypostyle-bench", "--"];
+    line.extend(words);
+    cargo(&line, &[])
+}
+
+fn oracle(words: &[&str]) -> bool {
+    let manifest = "crates/hypostyle-oracle/Cargo.toml";
+    let mut line = vec!["run", "--release", "--manifest-path", manifest, "--"];
     line.extend(words);
     cargo(&line, &[])
 }

@@ -115,21 +115,20 @@ impl<'a> Blocks<'a> {
 }
 
 /// Expands one stream; bytes after it are ignored (at1 §2.5).
-pub fn expand(stream: &[u8], limits: &Limits, threads: usize) -> Result<Vec<u8>> {
+///
+/// Says how many bytes the stream has.
+pub fn expand(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec<u8>, usize)> {
     match Blocks::find(stream) {
         Some(blocks) if blocks.len() > 1 && threads > 1 => {
             check_limit(blocks.raw_total(), limits)?;
-            let mut out = Vec::new();
+            let claimed = usize::try_from(blocks.raw_total()).unwrap_or(usize::MAX);
+            let mut out = Vec::with_capacity(earned(stream.len(), claimed));
             let work = |index| blocks.expand(index, limits);
             parallel::in_order(blocks.len(), threads, work, |_, part| {
-                if out.is_empty() {
-                    out = part;
-                } else {
-                    out.extend_from_slice(&part);
-                }
+                out.extend_from_slice(&part);
                 check_limit(out.len() as u64, limits)
             })?;
-            Ok(out)
+            Ok((out, stream.len()))
         }
         found => {
             let raw = found.map_or(u64::MAX, |blocks| blocks.raw_total());
@@ -138,7 +137,8 @@ pub fn expand(stream: &[u8], limits: &Limits, threads: usize) -> Result<Vec<u8>>
             }
             let mut decoder = Decoder::new(limits, raw, stream.len())?;
             decoder.feed(stream)?;
-            decoder.finish(None)
+            let used = usize::try_from(decoder.stream.total_in()).unwrap_or(stream.len());
+            Ok((decoder.finish(None)?, used))
         }
     }
 }
@@ -280,7 +280,9 @@ mod tests {
             for block in [0, 4096, 50_000] {
                 let file = packed(&raw, block);
                 for threads in [1, 3] {
-                    assert!(expand(&file, &Limits::default(), threads).unwrap() == raw);
+                    let (got, used) = expand(&file, &Limits::default(), threads).unwrap();
+                    assert!(got == raw);
+                    assert_eq!(used, file.len());
                 }
                 let blocks = Blocks::find(&file).unwrap();
                 assert_eq!(blocks.raw_total(), raw.len() as u64);
@@ -299,7 +301,9 @@ mod tests {
             let mut file = one.clone();
             file.extend_from_slice(tail);
             assert!(Blocks::find(&file).is_none());
-            assert!(expand(&file, &Limits::default(), 2).unwrap() == raw);
+            let (got, used) = expand(&file, &Limits::default(), 2).unwrap();
+            assert!(got == raw);
+            assert_eq!(used, one.len());
         }
     }
 
@@ -315,7 +319,7 @@ mod tests {
                 let mut bad = file.clone();
                 bad[at] ^= 0x10;
                 let got = expand(&bad, &Limits::default(), 2);
-                assert!(got.is_err() || got.unwrap() == raw, "byte {at} of {}", file.len());
+                assert!(got.is_err() || got.unwrap().0 == raw, "byte {at} of {}", file.len());
             }
         }
     }

@@ -158,7 +158,7 @@ impl Archive {
             match extent.method {
                 Method::Raw => {
                     let packed = Packed::raw(body, extent.offset, &self.deviations)?;
-                    output.put(&packed.expand(limits, threads)?)
+                    output.put(&packed.expand(limits, threads, &self.deviations)?)
                 }
                 Method::Structured => {
                     let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
@@ -245,7 +245,8 @@ impl Archive {
         self.for_each_frame(|extent, body| match extent.method {
             Method::Raw => {
                 let packed = Packed::raw(body, extent.offset, &self.deviations)?;
-                codecs::log_lines(&packed.expand(&self.options.limits, 1)?, &mut output)
+                let text = packed.expand(&self.options.limits, 1, &self.deviations)?;
+                codecs::log_lines(&text, &mut output)
             }
             Method::Structured => {
                 let set = PackedSet::parse(body, extent.offset, &self.deviations)?;

@@ -65,19 +65,50 @@ impl Packed {
         }
     }
 
-    pub(super) fn expand(&self, limits: &Limits, threads: usize) -> Result<Bytes> {
+    /// Whether it can be expanded in parts.
+    fn has_blocks(&self) -> bool {
+        self.backend == Backend::Xz
+            && xz::Blocks::find(&self.bytes).is_some_and(|blocks| blocks.len() > 1)
+    }
+
+    pub(super) fn expand(
+        &self,
+        limits: &Limits,
+        threads: usize,
+        deviations: &Deviations,
+    ) -> Result<Bytes> {
         let expanded = match self.backend {
-            Backend::Xz => xz::expand(&self.bytes, limits, threads).map(Bytes::from),
-            Backend::Zstd => zstd::expand(&self.bytes, limits).map(Bytes::from),
+            Backend::Xz => xz::expand(&self.bytes, limits, threads),
+            Backend::Zstd => zstd::expand(&self.bytes, limits),
             Backend::Stored => {
                 let (asked, limit) = (self.bytes.len() as u64, limits.block_bytes);
                 if asked > limit {
                     return Err(ErrorKind::LimitExceeded { what: "stream", asked, limit }.into());
                 }
-                Ok(self.bytes.clone())
+                return Ok(self.bytes.clone());
             }
         };
-        expanded.map_err(|err| err.at(self.offset))
+        let (expanded, used) = expanded.map_err(|err| err.at(self.offset))?;
+        let at = self.offset.saturating_add(used as u64);
+        stray(self.bytes.len(), used, at, self.backend.name(), deviations)?;
+        Ok(expanded.into())
+    }
+}
+
+/// Notes bytes that follow compressed ones, and are ignored (A7).
+pub(super) fn stray(
+    len: usize,
+    used: usize,
+    at: u64,
+    backend: &str,
+    deviations: &Deviations,
+) -> Result<()> {
+    match len.saturating_sub(used) {
+        0 => Ok(()),
+        more => {
+            let message = format!("{more} bytes after the {backend} data are ignored");
+            deviations.report("A7", at, message)
+        }
     }
 }
 
@@ -91,8 +122,12 @@ fn backend(byte: u8, payload: Option<&[u8]>, at: u64, deviations: &Deviations) -
             deviations.report("A24", at, message)?;
             Ok(Backend::Xz)
         }
-        other => Err(Error::malformed("backend", format!("{other} is not 0, 1 or 2")).at(at)),
+        other => Err(no_backend(other, at)),
     }
+}
+
+fn no_backend(byte: u8, at: u64) -> Error {
+    Error::malformed("backend", format!("{byte} is not 0, 1 or 2")).at(at)
 }
 
 /// The streams of a frame, still compressed.
@@ -146,15 +181,14 @@ impl PackedSet {
         if !old {
             *cursor = peek;
         }
-        let len = cursor.size("stream length").map_err(|err| err.in_stream(&name))?;
-        let start = cursor.offset();
-        cursor.take(len, "stream").map_err(|err| err.in_stream(&name))?;
-        let from = usize::try_from(start.saturating_sub(base)).unwrap_or(usize::MAX);
-        let bytes = body.slice(from..from.saturating_add(len));
+        let found = Self::payload(cursor, body, base).map_err(|err| err.in_stream(&name));
+        let (start, bytes) = match found {
+            Err(_) if old => return Err(no_backend(first, at).in_stream(&name)),
+            found => found?,
+        };
         let backend = if old {
             if !xz::is_xz(&bytes) {
-                let why = format!("{first} is not 0, 1 or 2");
-                return Err(Error::malformed("backend", why).at(at).in_stream(&name));
+                return Err(no_backend(first, at).in_stream(&name));
             }
             legacy(deviations, "A1", at, "a stream")?;
             Backend::Xz
@@ -164,35 +198,50 @@ impl PackedSet {
         Ok(Packed { name, backend, offset: start, bytes })
     }
 
+    /// A length and so many bytes; says where they start.
+    fn payload(cursor: &mut Cursor<'_>, body: &Bytes, base: u64) -> Result<(u64, Bytes)> {
+        let len = cursor.size("stream length")?;
+        let start = cursor.offset();
+        cursor.take(len, "stream")?;
+        let from = usize::try_from(start.saturating_sub(base)).unwrap_or(usize::MAX);
+        Ok((start, body.slice(from..from.saturating_add(len))))
+    }
+
     /// Expands the streams that `wanted` names, in parallel.
     pub(super) fn expand(
         &self,
         wanted: impl Fn(&str) -> bool,
         limits: &Limits,
         threads: usize,
+        deviations: &Deviations,
     ) -> Result<Streams> {
-        let chosen: Vec<&Packed> =
-            self.streams.iter().filter(|stream| wanted(&stream.name)).collect();
-        let mut streams = Vec::with_capacity(chosen.len());
+        let chosen = self.streams.iter().filter(|stream| wanted(&stream.name));
+        // A stream of many blocks keeps all threads busy by itself; the others
+        // take one each.
+        let (long, short): (Vec<&Packed>, Vec<&Packed>) =
+            chosen.partition(|stream| threads > 1 && stream.has_blocks());
+        let mut streams = Vec::with_capacity(short.len().saturating_add(long.len()));
         let mut total = 0_u64;
-        let work = |index: usize| match chosen.get(index) {
-            // Blocks of one stream share the threads that its neighbours leave.
-            Some(packed) => packed
-                .expand(limits, if index == 0 { threads } else { 1 })
-                .map_err(|err| err.in_stream(&packed.name)),
-            None => Err(Error::invalid_argument("no such stream")),
+        let expand = |packed: &Packed, threads| {
+            packed.expand(limits, threads, deviations).map_err(|err| err.in_stream(&packed.name))
         };
-        parallel::in_order(chosen.len(), threads, work, |index, bytes| {
+        let mut keep = |packed: &Packed, bytes: Bytes| -> Result<()> {
             total = total.saturating_add(bytes.len() as u64);
             let (what, limit) = ("size of the streams", limits.read_bytes);
             if total > limit {
                 return Err(ErrorKind::LimitExceeded { what, asked: total, limit }.into());
             }
-            if let Some(packed) = chosen.get(index) {
-                streams.push((packed.name.clone(), bytes));
-            }
+            streams.push((packed.name.clone(), bytes));
             Ok(())
-        })?;
+        };
+        for packed in long {
+            keep(packed, expand(packed, threads)?)?;
+        }
+        let work = |index: usize| match short.get(index) {
+            Some(packed) => Ok((*packed, expand(packed, 1)?)),
+            None => Err(Error::invalid_argument("no such stream")),
+        };
+        parallel::in_order(short.len(), threads, work, |_, (packed, bytes)| keep(packed, bytes))?;
         Ok(Streams { streams })
     }
 }

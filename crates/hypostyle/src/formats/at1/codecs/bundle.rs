@@ -36,7 +36,7 @@ pub(in crate::formats::at1) fn entries(job: &Job<'_>) -> Result<Vec<Entry>> {
     let present: Vec<String> =
         (0..).map(|index| format!("e{index}")).take_while(|name| has(name)).collect();
     let wanted = |name: &str| name == "manifest" || present.iter().any(|known| known == name);
-    let streams = job.set.expand(wanted, job.limits, job.threads)?;
+    let streams = job.expand(wanted)?;
     let archives: Vec<(String, Bytes)> = present
         .iter()
         .map(|name| (name.clone(), streams.shared(name)))

@@ -149,7 +149,12 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// Expands the streams of these names, and no others.
     fn streams(&self, names: &[&str]) -> Result<Streams> {
-        self.set.expand(|name| names.contains(&name), self.limits, self.threads)
+        self.expand(|name| names.contains(&name))
+    }
+
+    /// Expands the streams that are wanted, and no others.
+    fn expand(&self, wanted: impl Fn(&str) -> bool) -> Result<Streams> {
+        self.set.expand(wanted, self.limits, self.threads, self.deviations)
     }
 
     /// Where the bytes of a stream start in the file; deviations cite it.
@@ -212,7 +217,7 @@ pub(super) fn describe_groups(
         _ => vec![String::new()],
     };
     // The blocks themselves are not looked at.
-    let streams = job.set.expand(|name| !name.ends_with("blocks"), job.limits, job.threads)?;
+    let streams = job.expand(|name| !name.ends_with("blocks"))?;
     for prefix in prefixes {
         let meta = groups::Meta::read(&streams, &prefix, codec == Codec::QColumnar, job)?;
         frames.push(groups::describe(&streams, &prefix, &meta)?);

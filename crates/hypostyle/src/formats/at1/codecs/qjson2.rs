@@ -7,7 +7,7 @@
 //! | `verbatim` | list of the other lines |
 //! | `t0:meta`, `t0:template`, … | a complete qjson set for each template |
 
-use super::{Job, Joiner, qjson, trailing};
+use super::{Job, Joiner, groups, qjson, trailing};
 use crate::error::Result;
 use crate::formats::at1::output::Output;
 use crate::formats::at1::streams::{Lines, Stream};
@@ -33,9 +33,17 @@ fn count(meta: &mut Stream<'_>) -> Result<usize> {
     Ok(templates)
 }
 
+/// Whether a stream is one that lines are made of.
+fn is_needed(name: &str) -> bool {
+    match name.split_once(':') {
+        None => matches!(name, "meta" | "line_map" | "verbatim"),
+        Some((_, name)) => groups::STREAMS.contains(&name),
+    }
+}
+
 /// Writes the lines of one frame.
 pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.set.expand(|_| true, job.limits, job.threads)?;
+    let streams = job.expand(is_needed)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
     let trailing = trailing(meta.u8("trailing")?, false, job)?;

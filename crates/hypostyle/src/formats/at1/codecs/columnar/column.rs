@@ -6,8 +6,7 @@ use std::hash::Hash;
 use bytes::Bytes;
 use memchr::memchr_iter;
 
-use super::number::{Scale, Values, add, sums, unshuffle};
-use crate::deviation::Deviations;
+use super::number::{Scale, Sum, Values, sums, unshuffle};
 use crate::error::{Error, Result};
 use crate::formats::at1::streams::Stream;
 
@@ -77,25 +76,38 @@ impl Entries {
     }
 }
 
-/// Decodes a chunk of any type but DERIVED.
-pub(super) fn decode(kind: u8, chunk: &Bytes, deviations: &Deviations) -> Result<Column> {
+/// Decodes a chunk of any type but DERIVED; `note` takes deviations.
+pub(super) fn decode(
+    kind: u8,
+    chunk: &Bytes,
+    note: impl Fn(&'static str, &str) -> Result<()>,
+) -> Result<Column> {
     let mut stream = Stream::new("values", chunk);
-    match kind {
-        TEXT => text(chunk),
-        INT => Ok(Column::Numbers { values: sums(&mut stream)?, scale: Scale::Whole }),
+    let (column, wide) = match kind {
+        TEXT => (text(chunk)?, false),
+        INT => {
+            let (values, wide) = sums(&mut stream)?;
+            (Column::Numbers { values, scale: Scale::Whole }, wide)
+        }
         DEC => {
             let scale = Scale::read(&mut stream)?;
-            if scale == Scale::Digits(0) {
-                let message = "decimals without a digit behind the point are printed as `5.`";
-                deviations.report("A10", 0, message)?;
-            }
-            Ok(Column::Numbers { values: sums(&mut stream)?, scale })
+            let (values, wide) = sums(&mut stream)?;
+            (Column::Numbers { values, scale }, wide)
         }
-        NUMEXC => mixed(&mut stream),
-        DICT => dict(&mut stream),
-        SHUF => shuffled(&mut stream),
-        other => Err(Error::malformed("column type", format!("{other} is over {SHUF}"))),
+        NUMEXC => mixed(&mut stream)?,
+        DICT => (dict(&mut stream)?, false),
+        SHUF => shuffled(&mut stream)?,
+        other => return Err(Error::malformed("column type", format!("{other} is over {SHUF}"))),
+    };
+    if wide {
+        note("A11", "has numbers of more than 64 bits")?;
     }
+    if let Column::Numbers { scale, .. } | Column::Mixed { scale, .. } = &column
+        && *scale == Scale::Digits(0)
+    {
+        note("A10", "has decimals without a digit behind the point, printed as `5.`")?;
+    }
+    Ok(column)
 }
 
 fn text(chunk: &Bytes) -> Result<Column> {
@@ -108,7 +120,7 @@ fn text(chunk: &Bytes) -> Result<Column> {
     Ok(Column::Text { bytes: chunk.clone(), ends })
 }
 
-fn mixed(stream: &mut Stream<'_>) -> Result<Column> {
+fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
     let at = stream.clone();
     let scale = match stream.u8("subtype")? {
         0 => Scale::Whole,
@@ -128,11 +140,10 @@ fn mixed(stream: &mut Stream<'_>) -> Result<Column> {
     }
     let exceptions = Entries::read(stream, exceptions)?;
     let mut slots = Values::with_capacity(count);
-    let (mut sum, mut exception) = (0_i128, 0_i128);
+    let (mut sum, mut exception) = (Sum::default(), 0_i128);
     for index in 0..count {
         if bit(&numbers, index) {
-            sum = add(sum, stream.sv("delta")?, stream)?;
-            slots.push(sum);
+            slots.push(sum.next(stream)?);
         } else {
             slots.push(exception);
             exception = exception.saturating_add(1);
@@ -141,7 +152,7 @@ fn mixed(stream: &mut Stream<'_>) -> Result<Column> {
     if exception > exceptions.len() as i128 {
         return Err(stream.malformed("exception", "is missing: the list has ended"));
     }
-    Ok(Column::Mixed { slots, scale, numbers, exceptions })
+    Ok((Column::Mixed { slots, scale, numbers, exceptions }, sum.wide))
 }
 
 fn dict(stream: &mut Stream<'_>) -> Result<Column> {
@@ -164,11 +175,10 @@ fn dict(stream: &mut Stream<'_>) -> Result<Column> {
     Ok(Column::Dict { ids, entries })
 }
 
-fn shuffled(stream: &mut Stream<'_>) -> Result<Column> {
-    let at = stream.clone();
+fn shuffled(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
     let count = stream.size("value count")?;
+    let before_min = stream.offset();
     let min = stream.sv("minimum")?;
-    let min = i64::try_from(min).map_err(|_| at.malformed("minimum", "is beyond 64 bits"))?;
     let at = stream.clone();
     let width = match stream.u8("width")? {
         width @ 1..=8 => usize::from(width),
@@ -180,8 +190,10 @@ fn shuffled(stream: &mut Stream<'_>) -> Result<Column> {
         return Err(at.malformed("value count", why));
     };
     let planes = stream.take(len, "byte planes")?;
-    let values = unshuffle(min, width, count, planes)?;
-    Ok(Column::Numbers { values, scale: Scale::Whole })
+    let values = unshuffle(min, width, count, planes)
+        .ok_or_else(|| stream.malformed_at(before_min, "minimum", "leads beyond 128 bits"))?;
+    let wide = matches!(values, Values::Wide(_));
+    Ok((Column::Numbers { values, scale: Scale::Whole }, wide))
 }
 
 /// Decodes a DERIVED chunk, given the columns before it.

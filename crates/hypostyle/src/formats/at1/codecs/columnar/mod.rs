@@ -125,7 +125,11 @@ fn columns(streams: &Streams, meta: &Meta<'_>, job: &Job<'_>) -> Result<Vec<Colu
     let work = |index: usize| match (kind(index), chunks.get(index)) {
         (column::DERIVED, _) | (_, None) => Ok(None),
         (kind, Some(chunk)) => {
-            column::decode(kind, chunk, job.deviations).map(Some).map_err(|err| placed(err, index))
+            let note = |code, what: &str| {
+                let message = format!("column {} {what}", index.saturating_add(1));
+                job.deviations.report(code, job.offset_of("values"), message)
+            };
+            column::decode(kind, chunk, note).map(Some).map_err(|err| placed(err, index))
         }
     };
     parallel::in_order(chunks.len(), job.threads, work, |_, column| {

@@ -1,17 +1,38 @@
 //! Columns of numbers: deltas to values, values to text (§5.2, §5.5).
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::at1::streams::Stream;
 use crate::text::number::put_int;
 
 /// Values in the narrowest type that holds them all.
 ///
 /// The vendor's decoder wraps at 64 bits. Whatever it reads right fits 64 bits;
-/// what it reads wrong comes back right from 128.
+/// what it reads wrong comes back right from 128 (A11).
 #[derive(Debug)]
 pub(super) enum Values {
     Narrow(Vec<i64>),
     Wide(Vec<i128>),
+}
+
+/// Deltas added up, and whether a delta or a sum has more than 64 bits.
+#[derive(Debug, Default)]
+pub(super) struct Sum {
+    value: i128,
+    pub(super) wide: bool,
+}
+
+impl Sum {
+    /// Adds a delta off the stream.
+    #[inline]
+    pub(super) fn next(&mut self, stream: &mut Stream<'_>) -> Result<i128> {
+        let start = stream.offset();
+        let delta = stream.sv("delta")?;
+        let sum = self.value.checked_add(delta);
+        self.value =
+            sum.ok_or_else(|| stream.malformed_at(start, "delta", "leads beyond 128 bits"))?;
+        self.wide |= i64::try_from(delta).is_err() || i64::try_from(self.value).is_err();
+        Ok(self.value)
+    }
 }
 
 impl Values {
@@ -65,20 +86,15 @@ impl Values {
     }
 }
 
-/// Sums deltas to the end of a stream.
-pub(super) fn sums(stream: &mut Stream<'_>) -> Result<Values> {
+/// Sums deltas to the end of a stream; says whether any number is wide.
+pub(super) fn sums(stream: &mut Stream<'_>) -> Result<(Values, bool)> {
     // Every delta takes a byte at least; most take one or two.
     let mut values = Values::with_capacity(stream.left() / 2);
-    let mut sum = 0_i128;
+    let mut sum = Sum::default();
     while !stream.is_empty() {
-        sum = add(sum, stream.sv("delta")?, stream)?;
-        values.push(sum);
+        values.push(sum.next(stream)?);
     }
-    Ok(values)
-}
-
-pub(super) fn add(sum: i128, delta: i128, stream: &Stream<'_>) -> Result<i128> {
-    sum.checked_add(delta).ok_or_else(|| stream.malformed("delta", "leads beyond 128 bits"))
+    Ok((values, sum.wide))
 }
 
 /// How many digits stand behind the point.
@@ -143,19 +159,27 @@ fn put_fixed(text: &[u8], digits: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(fraction);
 }
 
-/// Undoes byte planes: `min` plus a number of `width` bytes each, wrapping (SHUF).
-pub(super) fn unshuffle(min: i64, width: usize, count: usize, planes: &[u8]) -> Result<Values> {
+/// Undoes byte planes: `min` plus a number of `width` bytes each (SHUF).
+///
+/// `None` if a sum has more than 128 bits.
+pub(super) fn unshuffle(min: i128, width: usize, count: usize, planes: &[u8]) -> Option<Values> {
     let mut values = vec![0_u64; count];
     for (plane, bytes) in planes.chunks_exact(count.max(1)).take(width).enumerate() {
         for (value, &byte) in values.iter_mut().zip(bytes) {
             *value |= u64::from(byte) << (8 * plane);
         }
     }
-    if planes.len() != width * count {
-        return Err(Error::malformed("byte planes", "are not as long as they must be"));
+    let most = values.iter().copied().max().unwrap_or_default();
+    match (i64::try_from(min), i64::try_from(min.checked_add(most.into())?)) {
+        (Ok(min), Ok(_)) => {
+            let value = |offset: u64| min.wrapping_add(offset.cast_signed());
+            Some(Values::Narrow(values.into_iter().map(value).collect()))
+        }
+        _ => {
+            let value = |offset: u64| min.saturating_add(offset.into());
+            Some(Values::Wide(values.into_iter().map(value).collect()))
+        }
     }
-    let value = |offset: u64| min.wrapping_add(offset.cast_signed());
-    Ok(Values::Narrow(values.into_iter().map(value).collect()))
 }
 
 #[cfg(test)]

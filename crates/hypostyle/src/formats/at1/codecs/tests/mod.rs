@@ -11,6 +11,7 @@ use crate::formats::at1::Archive;
 use crate::options::ReadOptions;
 
 mod bundle;
+mod columnar;
 mod dicom;
 mod embed;
 mod json;
@@ -18,6 +19,7 @@ mod jsondoc;
 mod log;
 mod osm;
 mod ssh;
+mod streams;
 mod vcf;
 
 /// The streams of an archive that a test makes: names and contents.

@@ -1,0 +1,82 @@
+use super::*;
+
+/// One column and rows of one cell: type, chunk, cells.
+fn column(kind: u8, chunk: &[u8], rows: usize) -> Vec<(&'static str, Vec<u8>)> {
+    let meta = [uv(rows as u128), vec![1, 0, 1, b',', 1]].concat();
+    vec![
+        ("meta", meta),
+        ("row_modes", vec![1; rows]),
+        ("fieldcounts", vec![1; rows]),
+        ("coltypes", vec![kind]),
+        ("col_index", uv(chunk.len() as u128)),
+        ("values", chunk.to_vec()),
+        ("quotemodes", vec![0]),
+    ]
+}
+
+fn borrowed<'a>(set: &'a [(&'static str, Vec<u8>)]) -> Vec<(&'a str, &'a [u8])> {
+    set.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect()
+}
+
+/// The cells of one column, and the deviations that it meets.
+#[track_caller]
+fn cells(kind: u8, chunk: &[u8], rows: usize, codes: &[&str]) -> String {
+    let set = column(kind, chunk, rows);
+    deviates(Codec::Columnar, &borrowed(&set), codes);
+    text(Codec::Columnar, &borrowed(&set))
+}
+
+const INT: u8 = 1;
+const DEC: u8 = 2;
+const NUMEXC: u8 = 3;
+const SHUF: u8 = 6;
+
+#[test]
+fn sums_beyond_64_bits_are_exact_and_recorded() {
+    let values = [1, i128::from(i64::MAX) + 1, -5, 10_i128.pow(20), i128::MAX];
+    let want: String = values.iter().map(|value| format!("{value}\n")).collect();
+    assert_eq!(cells(INT, &deltas(&values), 5, &["A11"]), want);
+    // The sums fit, and yet the delta between them does not.
+    let ends = deltas(&[i64::MIN.into(), i64::MAX.into()]);
+    assert_eq!(cells(INT, &ends, 2, &["A11"]), "-9223372036854775808\n9223372036854775807\n");
+    let dec = [vec![2], deltas(&[10_i128.pow(20), -3])].concat();
+    assert_eq!(cells(DEC, &dec, 2, &["A11"]), "1000000000000000000.00\n-0.03\n");
+    let mixed = [vec![0, 3, 0b101, 1, 2, b'N', b'A'], deltas(&[1 << 70, 7])].concat();
+    assert_eq!(cells(NUMEXC, &mixed, 3, &["A11"]), "1180591620717411303424\nNA\n7\n");
+}
+
+#[test]
+fn planes_add_up_without_wrapping() {
+    let ends = |min: i128| [vec![2], sv(min), vec![8], [[0, 0xFF]; 8].concat()].concat();
+    let top = cells(SHUF, &ends(0), 2, &["A11"]);
+    assert_eq!(top, "0\n18446744073709551615\n");
+    let whole = cells(SHUF, &ends(i64::MIN.into()), 2, &[]);
+    assert_eq!(whole, "-9223372036854775808\n9223372036854775807\n");
+    let far = cells(SHUF, &ends(1 << 100), 2, &["A11"]);
+    assert_eq!(far, format!("{}\n{}\n", 1_i128 << 100, (1_i128 << 100) + i128::from(u64::MAX)));
+    let set = column(SHUF, &ends(i128::MAX), 2);
+    refused(Codec::Columnar, &borrowed(&set), "values", 1);
+}
+
+#[test]
+fn a_bare_point_is_recorded_in_both_types_that_can_have_one() {
+    assert_eq!(cells(DEC, &[0, 10, 23], 2, &["A10"]), "5.\n-7.\n");
+    assert_eq!(cells(NUMEXC, &[1, 0, 2, 1, 1, 1, b'x', 10], 2, &["A10"]), "5.\nx\n");
+}
+
+#[test]
+fn damage_is_an_error_at_worst() {
+    let mixed = [vec![0, 3, 0b101, 1, 2, b'N', b'A'], deltas(&[1 << 70, 7])].concat();
+    for (kind, chunk) in [
+        (0, b"a\nb\nc".to_vec()),
+        (INT, deltas(&[1, 1 << 70, -3])),
+        (DEC, [vec![2], deltas(&[1, 150, -3])].concat()),
+        (NUMEXC, mixed),
+        (5, vec![3, 2, 1, b'a', 1, b'b', 0, 1, 0]),
+        (SHUF, vec![3, 1, 1, 1, 2, 3]),
+    ] {
+        let set = column(kind, &chunk, 3);
+        survives_cuts(Codec::Columnar, &borrowed(&set));
+        survives_changes(Codec::Columnar, &borrowed(&set));
+    }
+}
