@@ -13,7 +13,7 @@
 //! | `verbatim` | list of the other rows |
 //! | `header` | the first line, as it is |
 //!
-//! [`column`] turns chunks into columns, in parallel; [`rows`] puts rows together,
+//! `column` turns chunks into columns, in parallel; `rows` puts rows together,
 //! in ranges, in parallel too.
 
 use bytes::Bytes;
