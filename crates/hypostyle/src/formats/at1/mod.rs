@@ -11,15 +11,17 @@
 //!
 //! Reading goes through these files: `container` finds the frames and the
 //! trailer, `streams` the streams of a frame and expands them, `codecs` holds
-//! one decoder for each codec, and `output` takes what they write, hashes it and
-//! stops it at the limit. [`Archive`] is the door to all of it; `view` and
-//! `reader` show an archive as a table, `describe` what it is made of.
+//! one decoder for each codec, `page` puts their cells together, and `output`
+//! takes what they write, hashes it and stops it at the limit. [`Archive`] is the
+//! door to all of it; `view` and `reader` show an archive as a table, `describe`
+//! what it is made of.
 
 mod archive;
 mod codecs;
 mod container;
 mod describe;
 mod output;
+mod page;
 mod reader;
 mod streams;
 mod view;

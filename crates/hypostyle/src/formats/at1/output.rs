@@ -9,6 +9,8 @@ use crate::limits::Limits;
 
 /// Bytes that are collected before they are handed on.
 const BUFFER: usize = 1 << 20;
+/// A run of so many bytes is handed on as it is, not collected.
+const LONG: usize = 1 << 16;
 
 /// The unpacked bytes on their way out.
 pub(super) struct Output<'a> {
@@ -50,7 +52,7 @@ impl<'a> Output<'a> {
     /// Adds bytes.
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        if bytes.len() >= BUFFER {
+        if bytes.len() >= LONG {
             return self.pass(bytes);
         }
         self.buffer.extend_from_slice(bytes);

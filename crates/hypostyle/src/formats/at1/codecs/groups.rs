@@ -5,6 +5,8 @@
 //! column as a list. The index says how long each block is, and between what
 //! bounds its numbers lie. Groups are expanded and put together in parallel.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use memchr::memchr_iter;
 
@@ -13,6 +15,7 @@ use crate::compress::{xz, zstd};
 use crate::error::{Error, Result};
 use crate::formats::at1::describe::{ColumnInfo, FrameInfo, Zone};
 use crate::formats::at1::output::Output;
+use crate::formats::at1::page::{Entries, Page, Pages};
 use crate::formats::at1::streams::{Lines, Stream, Streams, stray};
 use crate::parallel;
 
@@ -93,16 +96,15 @@ impl<'a> Groups<'a> {
         Ok(Self { meta, modes, verbatim, blocks, ends })
     }
 
-    /// The cells of one column in one group.
-    fn cells(&self, group: usize, column: usize, job: &Job<'_>) -> Result<Cells> {
+    /// The cells of one column in one group, as a list.
+    fn cells(&self, group: usize, column: usize, job: &Job<'_>) -> Result<Vec<u8>> {
         let at = group.saturating_mul(self.meta.columns).saturating_add(column);
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
         let end = self.ends.get(at).copied().unwrap_or_default();
         let block = self.blocks.slice(start.unwrap_or_default()..end);
-        let text = expand(&block, job)
+        expand(&block, job)
             .map_err(|err| err.at(start.unwrap_or_default() as u64).in_stream("blocks"))
-            .map_err(|err| err.in_column(column, ""))?;
-        Cells::new(text)
+            .map_err(|err| err.in_column(column, ""))
     }
 }
 
@@ -204,63 +206,73 @@ fn whole(
     Ok(text)
 }
 
-/// The cells of a block.
+/// What cells stand between: an entry before each, and one after the last.
 #[derive(Debug)]
-struct Cells {
-    text: Vec<u8>,
-    ends: Vec<u32>,
-}
+pub(super) struct Shape(Entries);
 
-impl Cells {
-    fn new(text: Vec<u8>) -> Result<Self> {
-        let too_long = || Error::malformed("block", "expands to more than 4 GiB");
-        let mut ends = Vec::with_capacity(text.len() / 8);
-        for newline in memchr_iter(b'\n', &text) {
-            ends.push(u32::try_from(newline).map_err(|_| too_long())?);
+impl Shape {
+    /// A delimiter between cells.
+    pub(super) fn delimited(delimiter: &[u8], columns: usize) -> Self {
+        let mut entries = Entries::default();
+        entries.push(&[]);
+        if columns > 1 {
+            entries.push(delimiter);
+            (2..columns).for_each(|_| entries.push_again());
         }
-        ends.push(u32::try_from(text.len()).map_err(|_| too_long())?);
-        Ok(Self { text, ends })
+        Self(entries)
     }
 
-    #[inline]
-    fn get(&self, row: usize) -> Option<&[u8]> {
-        let start = match row.checked_sub(1) {
-            None => 0,
-            Some(before) => *self.ends.get(before)? as usize + 1,
-        };
-        self.text.get(start..*self.ends.get(row)? as usize)
-    }
-}
-
-/// How cells become a line.
-#[derive(Debug)]
-pub(super) enum Shape<'a> {
-    /// A delimiter between them.
-    Delimited(&'a [u8]),
     /// Text before, between and after them.
-    Template(&'a [&'a [u8]]),
+    pub(super) fn template(segments: &[&[u8]]) -> Self {
+        Self(segments.iter().copied().collect())
+    }
 }
 
 /// Lines that belong together: those of one group, and what stands before them.
 struct Run<'a> {
     group: usize,
-    lines: std::ops::Range<usize>,
+    lines: Range<usize>,
+    verbatim: Lines<'a>,
+}
+
+/// A run of lines, and how far it has been written.
+struct Writing<'a> {
+    lines: Range<usize>,
+    /// Cells of the first line that have been written already.
+    columns: usize,
+    /// The blocks of the group, and where the next cell of each starts.
+    blocks: Vec<(Vec<u8>, Option<usize>)>,
     verbatim: Lines<'a>,
 }
 
 /// Writes all lines.
 pub(super) fn write(
     table: &Groups<'_>,
-    shape: &Shape<'_>,
+    shape: &Shape,
     job: &Job<'_>,
     out: &mut Output<'_>,
 ) -> Result<()> {
     let runs = runs(table)?;
-    let work = |index: usize| match runs.get(index) {
-        Some(run) => lines(table, run, shape, job),
-        None => Err(Error::invalid_argument("no such group")),
+    let pages = Pages::default();
+    let work = |index: usize| {
+        let Some(run) = runs.get(index) else {
+            return Err(Error::invalid_argument("no such group"));
+        };
+        let mut writing = table.start(run, job)?;
+        let mut page = pages.take();
+        table.fill(&mut writing, shape, &mut page)?;
+        Ok((writing, page))
     };
-    parallel::in_order(runs.len(), job.threads, work, |_, text| out.put(&text))?;
+    parallel::in_order(runs.len(), job.threads, work, |_, (mut writing, mut page)| {
+        out.put(page.text())?;
+        while !writing.lines.is_empty() {
+            page.clear();
+            table.fill(&mut writing, shape, &mut page)?;
+            out.put(page.text())?;
+        }
+        pages.give(page);
+        Ok(())
+    })?;
     if table.meta.trailing {
         out.byte(b'\n')?;
     }
@@ -272,65 +284,93 @@ fn runs<'a>(table: &Groups<'a>) -> Result<Vec<Run<'a>>> {
     let mut runs = Vec::new();
     let mut verbatim = table.verbatim.clone();
     let mut now = Run { group: 0, lines: 0..0, verbatim: verbatim.clone() };
-    let mut structured = 0_usize;
+    let mut rows = 0_usize;
     for (line, &mode) in table.modes.iter().enumerate() {
         if mode == 0 {
             verbatim.line("verbatim line").map_err(|err| err.in_row(line as u64))?;
-        } else {
-            let group = structured / table.meta.group_rows;
-            if group != now.group {
-                now.lines.end = line;
-                let next = Run { group, lines: line..line, verbatim: verbatim.clone() };
-                runs.push(std::mem::replace(&mut now, next));
-            }
-            structured += 1;
+            continue;
         }
+        if rows == table.meta.group_rows {
+            now.lines.end = line;
+            let group = now.group.saturating_add(1);
+            let next = Run { group, lines: line..line, verbatim: verbatim.clone() };
+            runs.push(std::mem::replace(&mut now, next));
+            rows = 0;
+        }
+        rows += 1;
     }
     now.lines.end = table.modes.len();
     runs.push(now);
     Ok(runs)
 }
 
-/// The text of a run of lines, each behind its newline.
-fn lines(table: &Groups<'_>, run: &Run<'_>, shape: &Shape<'_>, job: &Job<'_>) -> Result<Vec<u8>> {
-    let modes = table.modes.get(run.lines.clone()).unwrap_or_default();
-    let needed = modes.iter().any(|&mode| mode != 0);
-    let columns = if needed { table.meta.columns } else { 0 };
-    let cells = (0..columns)
-        .map(|column| table.cells(run.group, column, job))
-        .collect::<Result<Vec<_>>>()?;
-    let mut verbatim = run.verbatim.clone();
-    let mut out = Vec::with_capacity(cells.iter().map(|c| c.text.len()).sum::<usize>() * 5 / 4);
-    let mut row = 0;
-    for (&mode, line) in modes.iter().zip(run.lines.clone()) {
-        if line > 0 {
-            out.push(b'\n');
-        }
-        if mode == 0 {
-            out.extend_from_slice(verbatim.line("verbatim line")?);
-            continue;
-        }
-        for (column, cells) in cells.iter().enumerate() {
-            match shape {
-                Shape::Delimited(delimiter) if column > 0 => out.extend_from_slice(delimiter),
-                Shape::Delimited(_) => {}
-                Shape::Template(segments) => {
-                    out.extend_from_slice(segments.get(column).copied().unwrap_or_default());
-                }
-            }
-            let cell = cells.get(row).ok_or_else(|| {
-                let why = format!("has only {} cells", cells.ends.len());
-                Error::malformed("block", why)
-                    .in_row(line as u64)
-                    .in_column(column, "")
-                    .in_stream("blocks")
-            })?;
-            out.extend_from_slice(cell);
-        }
-        if let Shape::Template(segments) = shape {
-            out.extend_from_slice(segments.last().copied().unwrap_or_default());
-        }
-        row += 1;
+impl<'a> Groups<'a> {
+    /// Expands the blocks that a run of lines needs.
+    fn start(&self, run: &Run<'a>, job: &Job<'_>) -> Result<Writing<'a>> {
+        let modes = self.modes.get(run.lines.clone()).unwrap_or_default();
+        let needed = modes.iter().any(|&mode| mode != 0);
+        let columns = if needed { self.meta.columns } else { 0 };
+        let blocks = (0..columns)
+            .map(|column| Ok((self.cells(run.group, column, job)?, Some(0))))
+            .collect::<Result<_>>()?;
+        let (lines, verbatim) = (run.lines.clone(), run.verbatim.clone());
+        Ok(Writing { lines, columns: 0, blocks, verbatim })
     }
-    Ok(out)
+
+    /// Writes lines, each behind its newline, until they end or the page is full.
+    fn fill(&self, writing: &mut Writing<'_>, shape: &Shape, page: &mut Page) -> Result<()> {
+        let Writing { lines, columns, blocks, verbatim } = writing;
+        let cells: usize = blocks.iter().map(|(block, _)| block.len()).sum();
+        page.reserve(cells.saturating_mul(5) / 4);
+        let mut lists: Vec<Option<&[u8]>> =
+            blocks.iter().map(|(block, at)| at.and_then(|at| block.get(at..))).collect();
+        let modes = self.modes.get(lines.clone()).unwrap_or_default();
+        for &mode in modes {
+            let line = lines.start;
+            if *columns == 0 && line > 0 {
+                page.byte(b'\n');
+            }
+            if mode == 0 {
+                page.put(verbatim.line("verbatim line")?);
+            } else {
+                for (column, list) in lists.iter_mut().enumerate().skip(*columns) {
+                    if let Some(before) = shape.0.get(column) {
+                        page.entry(before);
+                    }
+                    if !page.line(list) {
+                        return Err(too_few(blocks, line, column));
+                    }
+                    if page.is_full() {
+                        *columns = column + 1;
+                        break;
+                    }
+                }
+                if page.is_full() && *columns < self.meta.columns {
+                    break;
+                }
+                if let Some(after) = shape.0.get(self.meta.columns) {
+                    page.entry(after);
+                }
+                *columns = 0;
+            }
+            lines.start += 1;
+            if page.is_full() {
+                break;
+            }
+        }
+        let rests: Vec<Option<usize>> =
+            lists.into_iter().map(|list| list.map(<[u8]>::len)).collect();
+        for ((block, at), rest) in blocks.iter_mut().zip(rests) {
+            *at = rest.and_then(|rest| block.len().checked_sub(rest));
+        }
+        Ok(())
+    }
+}
+
+fn too_few(blocks: &[(Vec<u8>, Option<usize>)], line: usize, column: usize) -> Error {
+    let cells = blocks.get(column).map_or(0, |(block, _)| memchr_iter(b'\n', block).count() + 1);
+    Error::malformed("block", format!("has only {cells} cells"))
+        .in_row(line as u64)
+        .in_column(column, "")
+        .in_stream("blocks")
 }

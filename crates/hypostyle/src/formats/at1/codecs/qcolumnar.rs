@@ -18,7 +18,7 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = job.streams(&groups::STREAMS)?;
     let meta = groups::Meta::read(&streams, "", true, job)?;
     let table = groups::Groups::new(&streams, "", &meta)?;
-    groups::write(&table, &Shape::Delimited(meta.delimiter), job, out)
+    groups::write(&table, &Shape::delimited(meta.delimiter, meta.columns), job, out)
 }
 
 /// How lines are cut into cells.

@@ -30,7 +30,7 @@ pub(super) fn decode_set(
     let name = format!("{prefix}template");
     let segments = segments(streams, &name, meta.columns)?;
     let table = Groups::new(streams, prefix, &meta)?;
-    groups::write(&table, &Shape::Template(&segments), job, out)
+    groups::write(&table, &Shape::template(&segments), job, out)
 }
 
 fn segments<'a>(streams: &'a Streams, name: &'a str, columns: usize) -> Result<Vec<&'a [u8]>> {

@@ -1,0 +1,425 @@
+//! Text under construction, cell by cell.
+//!
+//! Cells are short, and there are many. Copying a run whose length is not known
+//! beforehand costs a call; copying 8 or 16 bytes costs nothing, so that is what
+//! is done where it can be: the bytes too many are overwritten by what follows.
+
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes that a page should not hold more of: rows go on on the next one.
+pub(super) const FULL: usize = 4 << 20;
+
+/// Bytes that a short copy may write beyond the end.
+const SLACK: usize = 64;
+
+const NEWLINES: u64 = 0x0A0A_0A0A_0A0A_0A0A;
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+
+/// Text that is added to at its end.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Page {
+    /// Makes room for so many bytes in all, or for a full page.
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        let bytes = bytes.min(FULL).saturating_add(SLACK);
+        if self.bytes.len() < bytes {
+            self.bytes.resize(bytes, 0);
+        }
+    }
+
+    /// Whether so much is on the page that it should be handed on.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.len >= FULL
+    }
+
+    /// What has been put on the page.
+    pub(super) fn text(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
+    /// Takes everything off the page, and keeps the room.
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize) {
+        let room = self.len.saturating_add(more).saturating_add(SLACK);
+        self.bytes.resize(room.max(self.bytes.len().saturating_mul(2)), 0);
+    }
+
+    /// A place for `N` bytes at the end.
+    #[inline]
+    fn place<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
+        if self.bytes.len().saturating_sub(self.len) < N {
+            self.grow(N);
+        }
+        self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut)
+    }
+
+    /// Adds a byte.
+    #[inline]
+    pub(super) fn byte(&mut self, byte: u8) {
+        self.byte_if(byte, true);
+    }
+
+    /// Adds a byte if `wanted`, without a branch.
+    #[inline]
+    fn byte_if(&mut self, byte: u8, wanted: bool) {
+        if let Some(place) = self.place::<1>() {
+            *place = [byte];
+        }
+        self.len += usize::from(wanted);
+    }
+
+    /// Adds the first `len` bytes of a word, which are at most 8, lowest first.
+    #[inline]
+    fn word(&mut self, word: u64, len: usize) {
+        if let Some(place) = self.place::<8>() {
+            *place = word.to_le_bytes();
+        }
+        self.len += len.min(8);
+    }
+
+    /// Adds bytes.
+    #[inline]
+    pub(super) fn put(&mut self, bytes: &[u8]) {
+        if self.bytes.len().saturating_sub(self.len) < bytes.len() {
+            self.grow(bytes.len());
+        }
+        let end = self.len + bytes.len();
+        if let Some(place) = self.bytes.get_mut(self.len..end) {
+            place.copy_from_slice(bytes);
+        }
+        self.len = end;
+    }
+
+    /// Adds an entry.
+    #[inline]
+    pub(super) fn entry(&mut self, entry: Entry<'_>) {
+        let (pieces, mut left) = (entry.pieces, entry.len);
+        for piece in pieces {
+            if let Some(place) = self.place::<PIECE>() {
+                *place = *piece;
+            }
+            self.len += left.min(PIECE);
+            left = left.saturating_sub(PIECE);
+        }
+    }
+
+    /// Adds bytes in quotes, with every quote among them doubled.
+    pub(super) fn quoted(&mut self, cell: &[u8]) {
+        self.byte(b'"');
+        let mut rest = cell;
+        while let Some(at) = memchr::memchr(b'"', rest) {
+            let (head, tail) = rest.split_at_checked(at.saturating_add(1)).unwrap_or((rest, &[]));
+            self.put(head);
+            self.byte(b'"');
+            rest = tail;
+        }
+        self.put(rest);
+        self.byte(b'"');
+    }
+
+    /// Adds the first line of `list`, without its newline, and takes it off.
+    ///
+    /// `false` if nothing is left: a list that has ended is `None`.
+    #[inline]
+    pub(super) fn line(&mut self, list: &mut Option<&[u8]>) -> bool {
+        let Some(mut rest) = *list else { return false };
+        while let Some((head, tail)) = rest.split_first_chunk::<8>() {
+            let word = u64::from_le_bytes(*head);
+            let other = word ^ NEWLINES;
+            // The lowest bit set is that of the first newline; others may be wrong.
+            let found = other.wrapping_sub(LOW_BITS) & !other & HIGH_BITS;
+            if found != 0 {
+                let len = (found.trailing_zeros() / 8) as usize;
+                self.word(word, len);
+                *list = rest.get(len + 1..);
+                return true;
+            }
+            self.word(word, 8);
+            rest = tail;
+        }
+        match rest.iter().position(|&byte| byte == b'\n') {
+            Some(len) => {
+                self.put(rest.get(..len).unwrap_or_default());
+                *list = rest.get(len + 1..);
+            }
+            None => {
+                self.put(rest);
+                *list = None;
+            }
+        }
+        true
+    }
+
+    /// Adds an integer in decimal.
+    #[inline]
+    pub(super) fn integer(&mut self, value: i64) {
+        let size = value.unsigned_abs();
+        self.byte_if(b'-', value < 0);
+        match u32::try_from(size) {
+            Ok(size) if size < 100_000_000 => {
+                let digits = eight_digits(size);
+                let zeros = leading_zeros(digits).min(7);
+                self.word((digits | ASCII) >> (8 * zeros), 8 - zeros);
+            }
+            _ => self.put(itoa::Buffer::new().format(size).as_bytes()),
+        }
+    }
+
+    /// Adds a decimal with `digits` behind the point, and at least one before it.
+    #[inline]
+    pub(super) fn decimal(&mut self, value: i64, digits: usize) {
+        let size = value.unsigned_abs();
+        self.byte_if(b'-', value < 0);
+        match u32::try_from(size) {
+            Ok(size) if size < 100_000_000 && (1..=7).contains(&digits) => {
+                let text = eight_digits(size);
+                let zeros = leading_zeros(text).min(7 - digits);
+                let text = (text | ASCII) >> (8 * zeros);
+                let whole = 8 - zeros - digits;
+                self.word(text, whole);
+                self.word((text >> (8 * whole) << 8) | u64::from(b'.'), digits + 1);
+            }
+            _ => self.fixed(itoa::Buffer::new().format(size).as_bytes(), digits),
+        }
+    }
+
+    /// Adds a number of up to 128 bits, as [`Page::integer`] or [`Page::decimal`] do.
+    pub(super) fn wide(&mut self, value: i128, digits: Option<usize>) {
+        self.byte_if(b'-', value < 0);
+        let mut text = itoa::Buffer::new();
+        let text = text.format(value.unsigned_abs()).as_bytes();
+        match digits {
+            None => self.put(text),
+            Some(digits) => self.fixed(text, digits),
+        }
+    }
+
+    /// Adds digits with a point before the last `digits`, and at least one before it.
+    fn fixed(&mut self, text: &[u8], digits: usize) {
+        const ZEROS: [u8; 20] = [b'0'; 20];
+        let (whole, fraction) = match text.len().checked_sub(digits) {
+            Some(point @ 1..) => text.split_at_checked(point).unwrap_or((text, &[])),
+            _ => (&b"0"[..], text),
+        };
+        self.put(whole);
+        self.byte(b'.');
+        let missing = digits.saturating_sub(fraction.len());
+        self.put(ZEROS.get(..missing).unwrap_or_default());
+        self.put(fraction);
+    }
+}
+
+/// Pages that have been used, to be used again.
+#[derive(Debug, Default)]
+pub(super) struct Pages(Mutex<Vec<Page>>);
+
+impl Pages {
+    /// An empty page.
+    pub(super) fn take(&self) -> Page {
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.pop().unwrap_or_default()
+    }
+
+    /// Puts a page back.
+    pub(super) fn give(&self, mut page: Page) {
+        page.clear();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(page);
+    }
+}
+
+/// What makes eight digits text.
+const ASCII: u64 = 0x3030_3030_3030_3030;
+
+/// The digits of a number below 10^8, a byte each, the first one lowest.
+#[inline]
+fn eight_digits(value: u32) -> u64 {
+    // Halves of four digits, quarters of two, then single ones; each division is
+    // by a multiplication that is exact for numbers so small, in all lanes at once.
+    let halves = u64::from(value / 10_000) | (u64::from(value % 10_000) << 32);
+    let hundreds = ((halves * 10_486) >> 20) & 0x0000_007F_0000_007F;
+    let quarters = hundreds | ((halves - 100 * hundreds) << 16);
+    let tens = ((quarters * 103) >> 10) & 0x000F_000F_000F_000F;
+    tens | ((quarters - 10 * tens) << 8)
+}
+
+/// How many of eight digits are zeros that come first.
+#[inline]
+fn leading_zeros(digits: u64) -> usize {
+    (digits.trailing_zeros() / 8) as usize
+}
+
+/// Bytes of an entry that are copied in one go.
+const PIECE: usize = 16;
+
+/// Byte strings by number, laid out for quick copies.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    pieces: Vec<[u8; PIECE]>,
+    /// Where each entry starts among the pieces, and its length.
+    places: Vec<(usize, usize)>,
+}
+
+/// A byte string of [`Entries`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry<'a> {
+    pieces: &'a [[u8; PIECE]],
+    len: usize,
+}
+
+impl Entries {
+    /// Adds an entry at the end.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.places.push((self.pieces.len(), bytes.len()));
+        for part in bytes.chunks(PIECE) {
+            let mut piece = [0; PIECE];
+            if let Some(place) = piece.get_mut(..part.len()) {
+                place.copy_from_slice(part);
+            }
+            self.pieces.push(piece);
+        }
+    }
+
+    /// Adds the last entry once more, without a copy.
+    pub(super) fn push_again(&mut self) {
+        if let Some(&place) = self.places.last() {
+            self.places.push(place);
+        }
+    }
+
+    /// The number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// An entry by its number.
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Option<Entry<'_>> {
+        let &(start, len) = self.places.get(index)?;
+        let pieces = self.pieces.get(start..)?.get(..len.div_ceil(PIECE))?;
+        Some(Entry { pieces, len })
+    }
+}
+
+impl<'a> FromIterator<&'a [u8]> for Entries {
+    fn from_iter<T: IntoIterator<Item = &'a [u8]>>(iter: T) -> Self {
+        let mut entries = Self::default();
+        iter.into_iter().for_each(|bytes| entries.push(bytes));
+        entries
+    }
+}
+
+impl Entry<'_> {
+    /// The bytes.
+    pub(super) fn to_vec(self) -> Vec<u8> {
+        let mut bytes = self.pieces.concat();
+        bytes.truncate(self.len);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(work: impl FnOnce(&mut Page)) -> String {
+        let mut page = Page::default();
+        page.put(b"<");
+        work(&mut page);
+        page.put(b">");
+        String::from_utf8(page.text().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn integers_are_as_everybody_prints_them() {
+        let ends = [i64::MIN, i64::MAX, i64::MIN + 1, u32::MAX.into()];
+        let powers = (0..19).map(|digits| 10_i64.pow(digits));
+        let near = powers.flat_map(|power| [power - 1, power, power + 1]);
+        let some = (0..100_000_000).step_by(7919);
+        for value in ends.into_iter().chain(near).chain(some).chain(0..20_000) {
+            for value in [value, value.saturating_neg()] {
+                assert_eq!(put(|page| page.integer(value)), format!("<{value}>"));
+            }
+        }
+    }
+
+    #[test]
+    fn decimals_have_their_point_in_the_right_place() {
+        let plain = |value: i128, digits: usize| {
+            let sign = if value < 0 { "-" } else { "" };
+            let text = format!("{:0>1$}", value.unsigned_abs(), digits + 1);
+            let (whole, fraction) = text.split_at(text.len() - digits);
+            format!("<{sign}{whole}.{fraction}>")
+        };
+        let near = (0..19).flat_map(|digits| [10_i64.pow(digits) - 1, 10_i64.pow(digits)]);
+        for value in near.chain([i64::MIN, i64::MAX, 12_345_678, 5, 150]) {
+            for value in [value, value.saturating_neg()] {
+                for digits in 0..=18 {
+                    let want = plain(value.into(), digits);
+                    assert_eq!(put(|page| page.decimal(value, digits)), want);
+                    assert_eq!(put(|page| page.wide(value.into(), Some(digits))), want);
+                }
+            }
+        }
+        assert_eq!(put(|page| page.wide(i128::MIN, None)), format!("<{}>", i128::MIN));
+        let want = plain(-(1 << 100), 18);
+        assert_eq!(put(|page| page.wide(-(1 << 100), Some(18))), want);
+    }
+
+    #[test]
+    fn lines_of_every_length_come_off_a_list_one_by_one() {
+        let lines: Vec<String> = (0..40).chain([0, 0, 7, 8, 9, 1]).map(|n| "x".repeat(n)).collect();
+        for keep in 0..lines.len() {
+            let text = lines[keep..].join("\n");
+            let mut list = Some(text.as_bytes());
+            for line in &lines[keep..] {
+                assert_eq!(put(|page| assert!(page.line(&mut list))), format!("<{line}>"));
+            }
+            assert_eq!(put(|page| assert!(!page.line(&mut list))), "<>");
+        }
+        // Bytes that a hasty test takes for newlines, after one and without.
+        let odd = b"\x0b\x0a\x0b\x8a\x0b\x0a\x0b\x8a\x0a\x8a\x0b\x0b\x0b\x0b\x0b\x0b\x0b";
+        let mut list = Some(&odd[..]);
+        let mut page = Page::default();
+        while page.line(&mut list) {
+            page.byte(b'\n');
+        }
+        assert_eq!(page.text(), [&odd[..], b"\n"].concat());
+    }
+
+    #[test]
+    fn entries_of_every_length_are_copied_whole() {
+        let all: Vec<Vec<u8>> = (0..70).map(|len| vec![b'a' + len % 26; len.into()]).collect();
+        let entries: Entries = all.iter().map(Vec::as_slice).collect();
+        assert_eq!(entries.len(), all.len());
+        let mut page = Page::default();
+        for (index, bytes) in all.iter().enumerate() {
+            page.entry(entries.get(index).unwrap());
+            assert_eq!(entries.get(index).unwrap().to_vec(), *bytes);
+        }
+        assert_eq!(page.text(), all.concat());
+        assert!(entries.get(all.len()).is_none());
+        let mut entries = entries;
+        let pieces = entries.pieces.len();
+        (0..1000).for_each(|_| entries.push_again());
+        assert_eq!(entries.get(all.len() + 999).unwrap().to_vec(), all[all.len() - 1]);
+        assert_eq!(entries.pieces.len(), pieces);
+    }
+
+    #[test]
+    fn quotes_are_doubled_inside_quotes() {
+        for (cell, want) in [("", "\"\""), ("a", "\"a\""), ("\"a\"b", "\"\"\"a\"\"b\"")] {
+            assert_eq!(put(|page| page.quoted(cell.as_bytes())), format!("<{want}>"));
+        }
+    }
+}
