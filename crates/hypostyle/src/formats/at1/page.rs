@@ -114,18 +114,30 @@ impl Page {
         }
     }
 
-    /// Adds bytes in quotes, with every quote among them doubled.
-    pub(super) fn quoted(&mut self, cell: &[u8]) {
-        self.byte(b'"');
-        let mut rest = cell;
-        while let Some(at) = memchr::memchr(b'"', rest) {
-            let (head, tail) = rest.split_at_checked(at.saturating_add(1)).unwrap_or((rest, &[]));
-            self.put(head);
-            self.byte(b'"');
-            rest = tail;
+    /// The number of bytes.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Doubles the quotes from `start` on, and adds one.
+    #[inline]
+    pub(super) fn end_quotes(&mut self, start: usize) {
+        // Quotes inside are rare: look first, and only then make room.
+        let cell = self.bytes.get(start..self.len).unwrap_or_default();
+        if memchr::memchr(b'"', cell).is_some() {
+            self.double_quotes(start);
         }
-        self.put(rest);
         self.byte(b'"');
+    }
+
+    #[cold]
+    fn double_quotes(&mut self, start: usize) {
+        let cell = self.text().get(start..).unwrap_or_default().to_vec();
+        self.len = start.min(self.len);
+        for part in cell.split_inclusive(|&byte| byte == b'"') {
+            self.put(part);
+            self.byte_if(b'"', part.ends_with(b"\""));
+        }
     }
 
     /// Adds the first line of `list`, without its newline, and takes it off.
@@ -271,7 +283,7 @@ pub(super) struct Entries {
 }
 
 /// A byte string of [`Entries`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entry<'a> {
     pieces: &'a [[u8; PIECE]],
     len: usize,
@@ -418,8 +430,15 @@ mod tests {
 
     #[test]
     fn quotes_are_doubled_inside_quotes() {
-        for (cell, want) in [("", "\"\""), ("a", "\"a\""), ("\"a\"b", "\"\"\"a\"\"b\"")] {
-            assert_eq!(put(|page| page.quoted(cell.as_bytes())), format!("<{want}>"));
+        for (cell, want) in [("", "\"\""), ("a", "\"a\""), ("\"a\"b\"\"", "\"\"\"a\"\"b\"\"\"\"\"")]
+        {
+            let quoted = put(|page| {
+                page.byte(b'"');
+                let start = page.len();
+                page.put(cell.as_bytes());
+                page.end_quotes(start);
+            });
+            assert_eq!(quoted, format!("<{want}>"));
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::ops::Range;
 
 use bytes::Bytes;
 use memchr::memchr_iter;
 
-use super::number::{Scale, Sum, Values, sums, unshuffle};
+use super::number::{Numbers, Scale, Values, short_number, sums, unshuffle};
 use crate::error::{Error, Result};
+use crate::formats::at1::page::{Entries, Page};
 use crate::formats::at1::streams::Stream;
 
 const TEXT: u8 = 0;
@@ -32,48 +34,64 @@ pub(super) fn kind_name(kind: u8) -> &'static str {
     }
 }
 
-/// A column whose cells can be taken in any order.
+/// A column whose cells can be taken from any one on.
 #[derive(Debug)]
 pub(in crate::formats::at1) enum Column {
     /// Cells one after the other, a newline between them.
-    Text { bytes: Bytes, ends: Vec<u32> },
+    Text(Text),
     /// Numbers.
     Numbers { values: Values, scale: Scale },
-    /// Numbers and exceptions: a slot holds a number, or which exception.
-    Mixed { slots: Values, scale: Scale, numbers: Vec<u8>, exceptions: Entries },
+    /// Numbers and exceptions; a bit says for each cell whether it is a number.
+    Mixed { values: Values, scale: Scale, count: usize, bits: Vec<u8>, exceptions: Entries },
     /// Numbers of entries.
     Dict { ids: Vec<u32>, entries: Entries },
 }
 
-/// Byte strings by number.
-#[derive(Debug, Default)]
-pub(in crate::formats::at1) struct Entries {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+/// A list of cells in which one can be found by number.
+#[derive(Debug)]
+pub(in crate::formats::at1) struct Text {
+    bytes: Bytes,
+    cells: usize,
+    /// Newlines before each block of so many bytes.
+    before: Vec<usize>,
 }
 
-impl Entries {
-    fn read(stream: &mut Stream<'_>, count: usize) -> Result<Self> {
-        let mut entries = Self::default();
-        for _ in 0..count {
-            entries.bytes.extend_from_slice(stream.lp("entry")?);
-            entries.ends.push(entries.bytes.len());
+impl Text {
+    const BLOCK: usize = 4096;
+
+    fn new(bytes: Bytes) -> Self {
+        let mut newlines = 0;
+        let mut before = Vec::with_capacity(bytes.len().div_ceil(Self::BLOCK));
+        for block in bytes.chunks(Self::BLOCK) {
+            before.push(newlines);
+            newlines += memchr_iter(b'\n', block).count();
         }
-        Ok(entries)
+        Self { bytes, cells: newlines + 1, before }
     }
 
-    fn len(&self) -> usize {
-        self.ends.len()
+    /// The list from a cell on; `None` behind the last one.
+    fn from(&self, cell: usize) -> Option<&[u8]> {
+        let Some(newline) = cell.checked_sub(1) else { return Some(&self.bytes) };
+        // The newline that the cell follows is in the last block with fewer before it.
+        let block = self.before.partition_point(|&before| before <= newline).checked_sub(1)?;
+        let start = block.saturating_mul(Self::BLOCK);
+        let rest = self.bytes.get(start..)?;
+        let at = memchr_iter(b'\n', rest).nth(newline - self.before.get(block)?)?;
+        rest.get(at + 1..)
     }
 
-    #[inline]
-    fn get(&self, index: usize) -> Option<&[u8]> {
-        let start = match index.checked_sub(1) {
-            None => 0,
-            Some(before) => *self.ends.get(before)?,
-        };
-        self.bytes.get(start..*self.ends.get(index)?)
+    fn cells(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.split(|&byte| byte == b'\n')
     }
+}
+
+/// Reads entries, each behind its length.
+fn entries(stream: &mut Stream<'_>, count: usize) -> Result<Entries> {
+    let mut entries = Entries::default();
+    for _ in 0..count {
+        entries.push(stream.lp("entry")?);
+    }
+    Ok(entries)
 }
 
 /// Decodes a chunk of any type but DERIVED; `note` takes deviations.
@@ -84,14 +102,14 @@ pub(super) fn decode(
 ) -> Result<Column> {
     let mut stream = Stream::new("values", chunk);
     let (column, wide) = match kind {
-        TEXT => (text(chunk)?, false),
+        TEXT => (Column::Text(Text::new(chunk.clone())), false),
         INT => {
-            let (values, wide) = sums(&mut stream)?;
+            let (values, wide) = sums(&mut stream, None)?;
             (Column::Numbers { values, scale: Scale::Whole }, wide)
         }
         DEC => {
             let scale = Scale::read(&mut stream)?;
-            let (values, wide) = sums(&mut stream)?;
+            let (values, wide) = sums(&mut stream, None)?;
             (Column::Numbers { values, scale }, wide)
         }
         NUMEXC => mixed(&mut stream)?,
@@ -110,16 +128,6 @@ pub(super) fn decode(
     Ok(column)
 }
 
-fn text(chunk: &Bytes) -> Result<Column> {
-    let too_long = || Error::malformed("text column", "is longer than 4 GiB");
-    let mut ends = Vec::with_capacity(chunk.len() / 8);
-    for newline in memchr_iter(b'\n', chunk) {
-        ends.push(u32::try_from(newline).map_err(|_| too_long())?);
-    }
-    ends.push(u32::try_from(chunk.len()).map_err(|_| too_long())?);
-    Ok(Column::Text { bytes: chunk.clone(), ends })
-}
-
 fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
     let at = stream.clone();
     let scale = match stream.u8("subtype")? {
@@ -132,44 +140,48 @@ fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
     if count > at.left().saturating_mul(8) {
         return Err(at.malformed("value count", "is more than the bitmap can hold"));
     }
-    let numbers = stream.take(count.div_ceil(8), "bitmap")?.to_vec();
+    let bits = stream.take(count.div_ceil(8), "bitmap")?.to_vec();
     let at = stream.clone();
     let exceptions = stream.count(1, "exception count")?;
     if exceptions > count {
         return Err(at.malformed("exception count", "is more than there are values"));
     }
-    let exceptions = Entries::read(stream, exceptions)?;
-    let mut slots = Values::with_capacity(count);
-    let (mut sum, mut exception) = (Sum::default(), 0_i128);
-    for index in 0..count {
-        if bit(&numbers, index) {
-            slots.push(sum.next(stream)?);
-        } else {
-            slots.push(exception);
-            exception = exception.saturating_add(1);
-        }
-    }
-    if exception > exceptions.len() as i128 {
+    let exceptions = entries(stream, exceptions)?;
+    let numbers = ones(&bits, count);
+    let (values, wide) = sums(stream, Some(numbers))?;
+    if count - numbers > exceptions.len() {
         return Err(stream.malformed("exception", "is missing: the list has ended"));
     }
-    Ok((Column::Mixed { slots, scale, numbers, exceptions }, sum.wide))
+    Ok((Column::Mixed { values, scale, count, bits, exceptions }, wide))
 }
 
 fn dict(stream: &mut Stream<'_>) -> Result<Column> {
     let at = stream.clone();
     let count = stream.size("value count")?;
     let entries = stream.count(1, "entry count")?;
-    let entries = Entries::read(stream, entries)?;
+    let entries = self::entries(stream, entries)?;
     if count > stream.left() {
         return Err(at.malformed("value count", "is more than the bytes that follow can hold"));
     }
     let mut ids = Vec::with_capacity(count);
-    for _ in 0..count {
-        let at = stream.clone();
-        let id = stream.uv("index")?;
+    let most = entries.len();
+    let mut rest = stream.clone().rest();
+    while ids.len() < count {
+        let Some((id, after)) = short_number(rest) else { break };
         match u32::try_from(id) {
-            Ok(id) if (id as usize) < entries.len() => ids.push(id),
-            _ => return Err(at.malformed("index", format!("there is no entry {id}"))),
+            Ok(id) if (id as usize) < most => ids.push(id),
+            _ => break,
+        }
+        rest = after;
+    }
+    if ids.len() < count {
+        // Something is wrong: say what and where.
+        for _ in 0..count {
+            let at = stream.clone();
+            let id = stream.uv("index")?;
+            if usize::try_from(id).map_or(true, |id| id >= most) {
+                return Err(at.malformed("index", format!("there is no entry {id}")));
+            }
         }
     }
     Ok(Column::Dict { ids, entries })
@@ -206,7 +218,7 @@ pub(super) fn derive(chunk: &Bytes, before: &[Column]) -> Result<Column> {
         return Err(at.malformed("source column", why));
     };
     let count = stream.count(1, "map size")?;
-    let entries = Entries::read(&mut stream, count)?;
+    let entries = entries(&mut stream, count)?;
     let ids = source.distinct(entries.len());
     let ids = ids.ok_or_else(|| {
         stream.malformed("map size", "is less than the source has distinct values")
@@ -218,50 +230,33 @@ impl Column {
     /// The number of cells.
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Text { ends, .. } => ends.len(),
+            Self::Text(text) => text.cells,
             Self::Numbers { values, .. } => values.len(),
-            Self::Mixed { slots, .. } => slots.len(),
+            Self::Mixed { count, .. } => *count,
             Self::Dict { ids, .. } => ids.len(),
         }
     }
 
-    /// Appends one cell; `false` if there is none.
-    #[inline]
-    pub(super) fn put(&self, index: usize, out: &mut Vec<u8>) -> bool {
+    /// The cells from one on.
+    pub(super) fn from(&self, start: usize) -> Cells<'_> {
         match self {
-            Self::Numbers { values, scale } => values.put(index, *scale, out),
-            _ => match self.slice(index) {
-                Some(cell) => {
-                    out.extend_from_slice(cell);
-                    true
+            Self::Text(text) => Cells::Text(text.from(start)),
+            Self::Numbers { values, scale } => Cells::Numbers(values.from(start), *scale),
+            Self::Mixed { values, scale, count, bits, exceptions } => {
+                let start = start.min(*count);
+                let numbers = ones(bits, start);
+                Cells::Mixed {
+                    numbers: values.from(numbers),
+                    scale: *scale,
+                    next: start..*count,
+                    bits,
+                    exceptions,
+                    exception: start - numbers,
                 }
-                None => match self {
-                    Self::Mixed { slots, scale, .. } => slots.put(index, *scale, out),
-                    _ => false,
-                },
-            },
-        }
-    }
-
-    /// A cell that is there as text.
-    #[inline]
-    fn slice(&self, index: usize) -> Option<&[u8]> {
-        match self {
-            Self::Text { bytes, ends } => {
-                let start = match index.checked_sub(1) {
-                    None => 0,
-                    Some(before) => *ends.get(before)? as usize + 1,
-                };
-                bytes.get(start..*ends.get(index)? as usize)
             }
-            Self::Dict { ids, entries } => entries.get(*ids.get(index)? as usize),
-            Self::Mixed { slots, numbers, exceptions, .. } => {
-                if index >= slots.len() || bit(numbers, index) {
-                    return None;
-                }
-                exceptions.get(usize::try_from(slots.get(index)?).ok()?)
+            Self::Dict { ids, entries } => {
+                Cells::Dict(ids.get(start..).unwrap_or_default(), entries)
             }
-            Self::Numbers { .. } => None,
         }
     }
 
@@ -276,26 +271,24 @@ impl Column {
             Self::Numbers { values: Values::Wide(values), .. } => number(values.iter(), most),
             Self::Dict { ids, entries } => {
                 // Two entries may be spelled alike.
-                let mut spelled: HashMap<&[u8], u32> = HashMap::new();
+                let mut spelled: HashMap<Vec<u8>, u32> = HashMap::new();
                 let mut same = Vec::with_capacity(entries.len());
                 for id in 0..entries.len() {
                     let next = u32::try_from(id).ok()?;
-                    same.push(*spelled.entry(entries.get(id)?).or_insert(next));
+                    same.push(*spelled.entry(entries.get(id)?.to_vec()).or_insert(next));
                 }
                 let keys: Option<Vec<u32>> =
                     ids.iter().map(|&id| same.get(id as usize).copied()).collect();
                 number(keys?.iter(), most)
             }
-            Self::Text { ends, .. } => {
-                let cells = (0..ends.len()).map(|index| self.slice(index).unwrap_or_default());
-                number(cells, most)
-            }
-            Self::Mixed { slots, .. } => {
-                let mut cell = Vec::new();
-                let cells = (0..slots.len()).map(|index| {
-                    cell.clear();
-                    self.put(index, &mut cell);
-                    cell.clone()
+            Self::Text(text) => number(text.cells(), most),
+            Self::Mixed { count, .. } => {
+                let mut cells = self.from(0);
+                let mut page = Page::default();
+                let cells = (0..*count).map(|_| {
+                    page.clear();
+                    cells.put(&mut page);
+                    page.text().to_vec()
                 });
                 number(cells, most)
             }
@@ -303,9 +296,53 @@ impl Column {
     }
 }
 
-fn number<K: Hash + Eq>(keys: impl ExactSizeIterator<Item = K>, most: usize) -> Option<Vec<u32>> {
+/// Cells that are still to be written.
+#[derive(Clone, Debug)]
+pub(super) enum Cells<'a> {
+    Text(Option<&'a [u8]>),
+    Numbers(Numbers<'a>, Scale),
+    Mixed {
+        numbers: Numbers<'a>,
+        scale: Scale,
+        next: Range<usize>,
+        bits: &'a [u8],
+        exceptions: &'a Entries,
+        exception: usize,
+    },
+    Dict(&'a [u32], &'a Entries),
+}
+
+impl Cells<'_> {
+    /// Writes the next cell; `false` if there is none.
+    #[inline]
+    pub(super) fn put(&mut self, page: &mut Page) -> bool {
+        match self {
+            Self::Numbers(numbers, scale) => numbers.put(*scale, page),
+            Self::Text(list) => page.line(list),
+            Self::Dict(ids, entries) => {
+                let Some((&id, rest)) = ids.split_first() else { return false };
+                *ids = rest;
+                let Some(entry) = entries.get(id as usize) else { return false };
+                page.entry(entry);
+                true
+            }
+            Self::Mixed { numbers, scale, next, bits, exceptions, exception } => {
+                let Some(cell) = next.next() else { return false };
+                if bit(bits, cell) {
+                    return numbers.put(*scale, page);
+                }
+                let Some(entry) = exceptions.get(*exception) else { return false };
+                *exception += 1;
+                page.entry(entry);
+                true
+            }
+        }
+    }
+}
+
+fn number<K: Hash + Eq>(keys: impl Iterator<Item = K>, most: usize) -> Option<Vec<u32>> {
     let mut seen: HashMap<K, u32> = HashMap::new();
-    let mut ids = Vec::with_capacity(keys.len());
+    let mut ids = Vec::with_capacity(keys.size_hint().0);
     for key in keys {
         let next = seen.len();
         let id = *seen.entry(key).or_insert(u32::try_from(next).ok()?);
@@ -321,4 +358,44 @@ fn number<K: Hash + Eq>(keys: impl ExactSizeIterator<Item = K>, most: usize) -> 
 #[inline]
 pub(super) fn bit(bits: &[u8], index: usize) -> bool {
     bits.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
+}
+
+/// How many of the first `end` bits are set.
+fn ones(bits: &[u8], end: usize) -> usize {
+    let (whole, rest) = bits.split_at_checked(end / 8).unwrap_or((bits, &[]));
+    let part = rest.first().map_or(0, |byte| byte & !(0xFF << (end % 8)));
+    let count = |byte: &u8| byte.count_ones() as usize;
+    whole.iter().map(count).sum::<usize>() + count(&part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_of_a_long_list_is_found_by_its_number() {
+        for cell in ["", "x", "some text", &"long ".repeat(1000)] {
+            let mut cells: Vec<String> = (0..3000).map(|i| format!("{cell}{i}")).collect();
+            if cell.is_empty() {
+                cells.iter_mut().for_each(String::clear);
+            }
+            let text = Text::new(Bytes::from(cells.join("\n")));
+            assert_eq!(text.cells, cells.len());
+            for index in (0..cells.len()).step_by(7).chain([1, 2, 2998, 2999]) {
+                let rest = text.from(index).unwrap();
+                let found = rest.split(|&byte| byte == b'\n').next().unwrap();
+                assert_eq!(found, cells[index].as_bytes(), "{index}");
+            }
+            assert_eq!(text.from(cells.len()), None);
+            assert_eq!(text.from(cells.len() + 5000), None);
+        }
+    }
+
+    #[test]
+    fn ones_are_counted_up_to_any_bit() {
+        let bits = [0b1010_0101, 0xFF, 0, 0b1];
+        for end in 0..=32 {
+            assert_eq!(ones(&bits, end), (0..end).filter(|&index| bit(&bits, index)).count());
+        }
+    }
 }

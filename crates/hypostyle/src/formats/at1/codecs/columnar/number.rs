@@ -1,8 +1,8 @@
 //! Columns of numbers: deltas to values, values to text (§5.2, §5.5).
 
 use crate::error::Result;
+use crate::formats::at1::page::Page;
 use crate::formats::at1::streams::Stream;
-use crate::text::number::put_int;
 
 /// Values in the narrowest type that holds them all.
 ///
@@ -14,32 +14,7 @@ pub(super) enum Values {
     Wide(Vec<i128>),
 }
 
-/// Deltas added up, and whether a delta or a sum has more than 64 bits.
-#[derive(Debug, Default)]
-pub(super) struct Sum {
-    value: i128,
-    pub(super) wide: bool,
-}
-
-impl Sum {
-    /// Adds a delta off the stream.
-    #[inline]
-    pub(super) fn next(&mut self, stream: &mut Stream<'_>) -> Result<i128> {
-        let start = stream.offset();
-        let delta = stream.sv("delta")?;
-        let sum = self.value.checked_add(delta);
-        self.value =
-            sum.ok_or_else(|| stream.malformed_at(start, "delta", "leads beyond 128 bits"))?;
-        self.wide |= i64::try_from(delta).is_err() || i64::try_from(self.value).is_err();
-        Ok(self.value)
-    }
-}
-
 impl Values {
-    pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self::Narrow(Vec::with_capacity(capacity))
-    }
-
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Narrow(values) => values.len(),
@@ -47,54 +22,135 @@ impl Values {
         }
     }
 
-    #[inline]
-    pub(super) fn push(&mut self, value: i128) {
+    /// The values from one on.
+    pub(super) fn from(&self, start: usize) -> Numbers<'_> {
         match self {
-            Self::Narrow(values) => match i64::try_from(value) {
-                Ok(value) => values.push(value),
-                Err(_) => {
-                    let mut wide: Vec<i128> = values.iter().map(|&value| value.into()).collect();
-                    wide.push(value);
-                    *self = Self::Wide(wide);
+            Self::Narrow(values) => Numbers::Narrow(values.get(start..).unwrap_or_default()),
+            Self::Wide(values) => Numbers::Wide(values.get(start..).unwrap_or_default()),
+        }
+    }
+}
+
+/// Values that are still to be printed.
+#[derive(Clone, Debug)]
+pub(super) enum Numbers<'a> {
+    Narrow(&'a [i64]),
+    Wide(&'a [i128]),
+}
+
+impl Numbers<'_> {
+    /// Prints the next one; `false` if there is none.
+    #[inline]
+    pub(super) fn put(&mut self, scale: Scale, page: &mut Page) -> bool {
+        match self {
+            Self::Narrow(values) => {
+                let Some((&value, rest)) = values.split_first() else { return false };
+                match scale {
+                    Scale::Whole => page.integer(value),
+                    Scale::Digits(digits) => page.decimal(value, digits),
                 }
-            },
-            Self::Wide(values) => values.push(value),
-        }
-    }
-
-    pub(super) fn get(&self, index: usize) -> Option<i128> {
-        match self {
-            Self::Narrow(values) => values.get(index).map(|&value| value.into()),
-            Self::Wide(values) => values.get(index).copied(),
-        }
-    }
-
-    /// Appends the text of one value; `false` if there is none.
-    #[inline]
-    pub(super) fn put(&self, index: usize, scale: Scale, out: &mut Vec<u8>) -> bool {
-        match self {
-            Self::Narrow(values) => match values.get(index) {
-                Some(&value) => scale.put(value, out),
-                None => return false,
-            },
-            Self::Wide(values) => match values.get(index) {
-                Some(&value) => scale.put_wide(value, out),
-                None => return false,
-            },
+                *values = rest;
+            }
+            Self::Wide(values) => {
+                let Some((&value, rest)) = values.split_first() else { return false };
+                match scale {
+                    Scale::Whole => page.wide(value, None),
+                    Scale::Digits(digits) => page.wide(value, Some(digits)),
+                }
+                *values = rest;
+            }
         }
         true
     }
 }
 
-/// Sums deltas to the end of a stream; says whether any number is wide.
-pub(super) fn sums(stream: &mut Stream<'_>) -> Result<(Values, bool)> {
-    // Every delta takes a byte at least; most take one or two.
-    let mut values = Values::with_capacity(stream.left() / 2);
-    let mut sum = Sum::default();
-    while !stream.is_empty() {
-        values.push(sum.next(stream)?);
+/// Sums `count` deltas, or all up to the end of the stream; says whether a delta
+/// or a sum has more than 64 bits.
+pub(super) fn sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, bool)> {
+    match narrow_sums(stream.clone().rest(), count) {
+        Some(values) => Ok((Values::Narrow(values), false)),
+        None => wide_sums(stream, count),
     }
-    Ok((values, sum.wide))
+}
+
+/// Sums where every delta and every sum has 64 bits; `None` if not, or if
+/// anything else is odd.
+fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<Vec<i64>> {
+    // Each number ends with a byte below 128.
+    let there = bytes.iter().filter(|&&byte| byte < 0x80).count();
+    let to_the_end = count.is_none();
+    let count = count.unwrap_or(there);
+    if count > there {
+        return None;
+    }
+    let mut values = Vec::with_capacity(count);
+    let mut sum = 0_i64;
+    let mut rest = bytes;
+    for _ in 0..count {
+        let (value, after) = short_number(rest)?;
+        rest = after;
+        let half = (value >> 1).cast_signed();
+        let delta = half ^ (value & 1).cast_signed().wrapping_neg();
+        sum = sum.checked_add(delta)?;
+        values.push(sum);
+    }
+    (!to_the_end || rest.is_empty()).then_some(values)
+}
+
+/// A number of at most 56 bits in the shortest possible time, or one of up to 64
+/// bits, and what follows it.
+#[inline]
+pub(super) fn short_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    const MORE: u64 = 0x8080_8080_8080_8080;
+    if let Some((&first, rest)) = bytes.split_first()
+        && first < 0x80
+    {
+        return Some((u64::from(first), rest));
+    }
+    let Some(head) = bytes.first_chunk::<8>() else { return long_number(bytes) };
+    let word = u64::from_le_bytes(*head);
+    let ends = !word & MORE;
+    if ends == 0 {
+        return long_number(bytes);
+    }
+    // Keep what belongs to the number, then close the gaps between groups of 7.
+    let word = word & (ends ^ ends.wrapping_sub(1)) & !MORE;
+    let word = (word & 0x007F_007F_007F_007F) | ((word & 0x7F00_7F00_7F00_7F00) >> 1);
+    let word = (word & 0x0000_3FFF_0000_3FFF) | ((word & 0x3FFF_0000_3FFF_0000) >> 2);
+    let word = (word & 0x0FFF_FFFF) | ((word & 0x0FFF_FFFF_0000_0000) >> 4);
+    let len = (ends.trailing_zeros() / 8) as usize + 1;
+    Some((word, bytes.get(len..).unwrap_or_default()))
+}
+
+#[cold]
+fn long_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0_u64;
+    for (at, &byte) in bytes.iter().enumerate().take(10) {
+        let group = u64::from(byte & 0x7F);
+        if at == 9 && group > 1 {
+            return None;
+        }
+        value |= group << (7 * at);
+        if byte < 0x80 {
+            return Some((value, bytes.get(at + 1..).unwrap_or_default()));
+        }
+    }
+    None
+}
+
+/// Sums of any width; finds what is wrong, where something is.
+fn wide_sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, bool)> {
+    let mut values = Vec::new();
+    let (mut sum, mut is_wide) = (0_i128, false);
+    while count.map_or_else(|| !stream.is_empty(), |count| values.len() < count) {
+        let start = stream.offset();
+        let delta = stream.sv("delta")?;
+        let next = sum.checked_add(delta);
+        sum = next.ok_or_else(|| stream.malformed_at(start, "delta", "leads beyond 128 bits"))?;
+        is_wide |= i64::try_from(delta).is_err() || i64::try_from(sum).is_err();
+        values.push(sum);
+    }
+    Ok((Values::Wide(values), is_wide))
 }
 
 /// How many digits stand behind the point.
@@ -117,46 +173,6 @@ impl Scale {
             scale => Err(at.malformed("scale", format!("{scale} is over {}", Self::MOST))),
         }
     }
-
-    #[inline]
-    fn put(self, value: i64, out: &mut Vec<u8>) {
-        match self {
-            Self::Whole => put_int(value, out),
-            Self::Digits(digits) => {
-                if value < 0 {
-                    out.push(b'-');
-                }
-                let mut text = itoa::Buffer::new();
-                put_fixed(text.format(value.unsigned_abs()).as_bytes(), digits, out);
-            }
-        }
-    }
-
-    fn put_wide(self, value: i128, out: &mut Vec<u8>) {
-        if value < 0 {
-            out.push(b'-');
-        }
-        let mut text = itoa::Buffer::new();
-        let text = text.format(value.unsigned_abs()).as_bytes();
-        match self {
-            Self::Whole => out.extend_from_slice(text),
-            Self::Digits(digits) => put_fixed(text, digits, out),
-        }
-    }
-}
-
-/// Appends digits with a point before the last `digits`, and at least one before it.
-fn put_fixed(text: &[u8], digits: usize, out: &mut Vec<u8>) {
-    const ZEROS: [u8; 20] = [b'0'; 20];
-    let (whole, fraction) = match text.len().checked_sub(digits) {
-        Some(point @ 1..) => text.split_at_checked(point).unwrap_or((text, &[])),
-        _ => (&b"0"[..], text),
-    };
-    out.extend_from_slice(whole);
-    out.push(b'.');
-    let missing = digits.saturating_sub(fraction.len());
-    out.extend_from_slice(ZEROS.get(..missing).unwrap_or_default());
-    out.extend_from_slice(fraction);
 }
 
 /// Undoes byte planes: `min` plus a number of `width` bytes each (SHUF).
@@ -186,30 +202,59 @@ pub(super) fn unshuffle(min: i128, width: usize, count: usize, planes: &[u8]) ->
 mod tests {
     use super::*;
 
-    fn fixed(value: i128, digits: usize) -> String {
+    fn number(mut value: u64, filler: usize) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut values = Values::with_capacity(1);
-        values.push(value);
-        assert!(values.put(0, Scale::Digits(digits), &mut out));
-        String::from_utf8(out).unwrap()
+        while value >= 0x80 {
+            out.push(0x80 | (value & 0x7F) as u8);
+            value >>= 7;
+        }
+        out.push(value as u8);
+        for _ in 0..filler {
+            *out.last_mut().unwrap() |= 0x80;
+            out.push(0);
+        }
+        out
     }
 
     #[test]
-    fn decimals_have_their_point_in_the_right_place() {
-        assert_eq!(fixed(12345, 2), "123.45");
-        assert_eq!(fixed(-5, 2), "-0.05");
-        assert_eq!(fixed(0, 3), "0.000");
-        assert_eq!(fixed(5, 0), "5.");
-        assert_eq!(fixed(i64::MIN.into(), 18), "-9.223372036854775808");
-        assert_eq!(fixed(-(1 << 100), 18), "-1267650600228.229401496703205376");
+    fn short_numbers_are_what_the_plain_reader_says() {
+        let values = (0..64).flat_map(|bit| [1_u64 << bit, (1 << bit) - 1, (1 << bit) + 1]);
+        for value in values.chain([u64::MAX, u64::MAX - 1]) {
+            for (filler, tail) in [(0, 0), (0, 12), (1, 0), (1, 12), (2, 3)] {
+                let mut bytes = number(value, filler);
+                let len = bytes.len();
+                bytes.resize(len + tail, 0xAA);
+                let plain = Stream::new("", &bytes).uv("number");
+                let quick = short_number(&bytes);
+                match plain {
+                    Ok(plain) => assert_eq!(quick, Some((plain, &bytes[len..])), "{bytes:x?}"),
+                    Err(_) => assert_eq!(quick, None, "{bytes:x?}"),
+                }
+            }
+        }
+        assert_eq!(short_number(&[]), None);
+        assert_eq!(short_number(&[0x80; 7]), None);
+        assert_eq!(short_number(&[0x80; 20]), None);
     }
 
     #[test]
-    fn values_widen_once_and_stay_right() {
-        let mut values = Values::with_capacity(0);
-        let given = [1, i128::from(i64::MIN), i128::from(i64::MAX) + 1, -7];
-        given.into_iter().for_each(|value| values.push(value));
-        assert!(given.iter().enumerate().all(|(i, &value)| values.get(i) == Some(value)));
-        assert_eq!(values.get(4), None);
+    fn sums_are_the_same_on_both_ways() {
+        let zigzag = |value: i64| ((value << 1) ^ (value >> 63)).cast_unsigned();
+        let deltas = [0, 1, -1, 63, -64, 64, 1 << 40, -(1 << 40), 1 << 62, -(1 << 62), 5];
+        let bytes: Vec<u8> = deltas.iter().flat_map(|&delta| number(zigzag(delta), 0)).collect();
+        for count in [None, Some(0), Some(4), Some(11), Some(12)] {
+            for cut in 0..=bytes.len() {
+                let bytes = &bytes[..cut];
+                let quick = narrow_sums(bytes, count);
+                let slow = wide_sums(&mut Stream::new("", bytes), count);
+                match (quick, slow) {
+                    (Some(quick), Ok((Values::Wide(slow), false))) => {
+                        assert!(quick.iter().map(|&value| i128::from(value)).eq(slow));
+                    }
+                    (None, Err(_)) => {}
+                    (quick, slow) => panic!("{quick:?} {slow:?}"),
+                }
+            }
+        }
     }
 }

@@ -5,15 +5,18 @@
 //! and field counts finds that out for the start of every range of rows; the
 //! ranges are then put together in parallel.
 
-use super::column::{Column, bit};
+use std::ops::Range;
+
+use super::column::{Cells, Column, bit};
 use super::{Job, Meta, Quotes};
 use crate::error::{Error, Result};
 use crate::formats::at1::output::Output;
+use crate::formats::at1::page::{Entries, Page, Pages};
 use crate::formats::at1::streams::{Lines, Stream, Streams};
 use crate::parallel;
 
 /// Rows that are put together in one go.
-const RANGE: usize = 16 << 10;
+const RANGE: usize = 4 << 10;
 
 /// Everything that rows are made of.
 struct Parts<'a> {
@@ -21,16 +24,61 @@ struct Parts<'a> {
     columns: &'a [Column],
     quotes: &'a [Quotes<'a>],
     modes: &'a [u8],
+    /// One entry: what stands between cells.
+    delimiter: Entries,
     pad: bool,
 }
 
-/// What the rows before a range have used up.
+/// A range of rows, and what the rows before it have used up.
 #[derive(Clone)]
 struct Start<'a> {
-    row: usize,
+    rows: Range<usize>,
+    /// Whether every row has a cell in every column, and none is verbatim.
+    is_full: bool,
     verbatim: Lines<'a>,
     fields: Stream<'a>,
     cursors: Vec<usize>,
+}
+
+/// A range of rows, and how far it has been written.
+struct Writing<'a> {
+    rows: Range<usize>,
+    is_full: bool,
+    verbatim: Lines<'a>,
+    fields: Stream<'a>,
+    columns: Vec<Feed<'a>>,
+    /// Cells of the first row that have been written already, and all that it has.
+    done: usize,
+    width: usize,
+}
+
+/// The cells of a column, in quotes or not.
+struct Feed<'a> {
+    cells: Cells<'a>,
+    quotes: &'a Quotes<'a>,
+    /// The number of the next cell, for its bit in `quotes`.
+    next: usize,
+}
+
+impl Feed<'_> {
+    /// Writes the next cell; `false` if there is none.
+    #[inline]
+    fn put(&mut self, page: &mut Page) -> bool {
+        let quoted = match self.quotes {
+            Quotes::None => return self.cells.put(page),
+            Quotes::All => true,
+            Quotes::Some(bits) => bit(bits, self.next),
+        };
+        self.next += 1;
+        if !quoted {
+            return self.cells.put(page);
+        }
+        page.byte(b'"');
+        let start = page.len();
+        let there = self.cells.put(page);
+        page.end_quotes(start);
+        there
+    }
 }
 
 /// Writes the header and all rows.
@@ -48,22 +96,39 @@ pub(super) fn write(
         let why = format!("has {have} bytes for {} rows", meta.rows);
         return Err(Error::malformed("row modes", why).in_stream("row_modes"));
     };
-    let parts = Parts { meta, columns, quotes, modes, pad: job.pad };
+    let delimiter = [meta.delimiter].into_iter().collect();
+    let parts = Parts { meta, columns, quotes, modes, delimiter, pad: job.pad };
     if meta.has_header {
         out.put(streams.bytes("header"))?;
     }
     let start = Start {
-        row: 0,
+        rows: 0..0,
+        is_full: false,
         verbatim: streams.read("verbatim").lines(),
         fields: streams.read("fieldcounts"),
         cursors: vec![0; columns.len()],
     };
     let starts = parts.starts(start, job)?;
-    let work = |index: usize| match starts.get(index) {
-        Some(start) => parts.range(start.clone()),
-        None => Err(Error::invalid_argument("no such range")),
+    let pages = Pages::default();
+    let work = |index: usize| {
+        let Some(start) = starts.get(index) else {
+            return Err(Error::invalid_argument("no such range"));
+        };
+        let mut writing = parts.start(start);
+        let mut page = pages.take();
+        parts.fill(&mut writing, &mut page)?;
+        Ok((writing, page))
     };
-    parallel::in_order(starts.len(), job.threads, work, |_, text| out.put(&text))?;
+    parallel::in_order(starts.len(), job.threads, work, |_, (mut writing, mut page)| {
+        out.put(page.text())?;
+        while !writing.rows.is_empty() {
+            page.clear();
+            parts.fill(&mut writing, &mut page)?;
+            out.put(page.text())?;
+        }
+        pages.give(page);
+        Ok(())
+    })?;
     if meta.trailing {
         out.byte(b'\n')?;
     }
@@ -78,94 +143,121 @@ impl<'a> Parts<'a> {
 
     /// What each range starts with.
     fn starts(&self, start: Start<'a>, job: &Job<'_>) -> Result<Vec<Start<'a>>> {
-        let mut starts = Vec::new();
+        let mut starts = Vec::with_capacity(self.modes.len() / self.range_rows() + 1);
         let mut now = start;
-        for (row, &mode) in self.modes.iter().enumerate() {
-            if row % self.range_rows() == 0 {
-                now.row = row;
-                starts.push(now.clone());
-            }
-            if mode == 0 {
-                if now.verbatim.next().is_none() {
-                    let message = "lines are missing in `verbatim`; they are read as empty";
-                    job.deviations.report("A20", 0, message)?;
+        for modes in self.modes.chunks(self.range_rows()) {
+            now.rows = now.rows.end..now.rows.end + modes.len();
+            now.is_full = self.is_full(modes, &now.fields);
+            starts.push(now.clone());
+            if now.is_full {
+                now.fields.take(modes.len(), "field counts")?;
+                for cursor in &mut now.cursors {
+                    *cursor += modes.len();
                 }
                 continue;
             }
-            let at = now.fields.clone();
-            let fields = now.fields.size("field count").map_err(|err| err.in_row(row as u64))?;
-            let Some(cursors) = now.cursors.get_mut(..fields) else {
-                let why = format!("{fields} fields where there are {} columns", self.columns.len());
-                return Err(at.malformed("field count", why).in_row(row as u64));
-            };
-            for cursor in cursors {
-                *cursor += 1;
+            for (&mode, row) in modes.iter().zip(now.rows.clone()) {
+                self.step(mode, row, &mut now, job)?;
             }
         }
         Ok(starts)
     }
 
-    /// The text of a range of rows, each behind its newline.
-    fn range(&self, mut now: Start<'a>) -> Result<Vec<u8>> {
-        let end = now.row.saturating_add(self.range_rows()).min(self.modes.len());
-        let modes = self.modes.get(now.row..end).unwrap_or_default();
-        let mut out = Vec::with_capacity(modes.len() * 64);
-        for (&mode, row) in modes.iter().zip(now.row..) {
-            if row > 0 || self.meta.has_header {
-                out.push(b'\n');
+    /// Whether rows of these modes all have a cell in every column.
+    fn is_full(&self, modes: &[u8], fields: &Stream<'_>) -> bool {
+        let Ok(all) = u8::try_from(self.columns.len()) else { return false };
+        let counts = fields.clone().take(modes.len(), "field counts").unwrap_or_default();
+        // A count above 127 takes more than a byte.
+        all < 0x80
+            && counts.len() == modes.len()
+            && modes.iter().all(|&mode| mode != 0)
+            && counts.iter().all(|&count| count == all)
+    }
+
+    /// Goes on by one row.
+    fn step(&self, mode: u8, row: usize, now: &mut Start<'a>, job: &Job<'_>) -> Result<()> {
+        if mode == 0 {
+            if now.verbatim.next().is_none() {
+                let message = "lines are missing in `verbatim`; they are read as empty";
+                job.deviations.report("A20", job.offset_of("verbatim"), message)?;
+            }
+            return Ok(());
+        }
+        let at = now.fields.clone();
+        let fields = now.fields.size("field count").map_err(|err| err.in_row(row as u64))?;
+        let Some(cursors) = now.cursors.get_mut(..fields) else {
+            let why = format!("{fields} fields where there are {} columns", self.columns.len());
+            return Err(at.malformed("field count", why).in_row(row as u64));
+        };
+        for cursor in cursors {
+            *cursor += 1;
+        }
+        Ok(())
+    }
+
+    fn start(&'a self, start: &Start<'a>) -> Writing<'a> {
+        let Start { rows, is_full, verbatim, fields, cursors } = start.clone();
+        let columns = self.columns.iter().zip(self.quotes).zip(cursors);
+        let columns =
+            columns.map(|((column, quotes), next)| Feed { cells: column.from(next), quotes, next });
+        let columns = columns.collect();
+        Writing { rows, is_full, verbatim, fields, columns, done: 0, width: 0 }
+    }
+
+    /// Writes rows, each behind its newline, until they end or the page is full.
+    fn fill(&self, writing: &mut Writing<'_>, page: &mut Page) -> Result<()> {
+        let Writing { rows, is_full, verbatim, fields, columns, done, width } = writing;
+        let modes = self.modes.get(rows.clone()).unwrap_or_default();
+        page.reserve(modes.len().saturating_mul(64));
+        let delimiter = self.delimiter.get(0).unwrap_or_default();
+        for &mode in modes {
+            if *done == 0 && (rows.start > 0 || self.meta.has_header) {
+                page.byte(b'\n');
             }
             if mode == 0 {
-                out.extend_from_slice(now.verbatim.next().unwrap_or_default());
-                continue;
+                page.put(verbatim.next().unwrap_or_default());
+            } else {
+                if *done == 0 {
+                    *width = if *is_full { columns.len() } else { fields.size("field count")? };
+                }
+                let all = if self.pad { columns.len() } else { *width };
+                let cells = columns.get_mut(..*width).unwrap_or_default();
+                for (index, cells) in cells.iter_mut().enumerate().skip(*done) {
+                    if index > 0 {
+                        page.entry(delimiter);
+                    }
+                    if !cells.put(page) {
+                        return Err(self.too_few(index, rows.start));
+                    }
+                    *done = index + 1;
+                    if page.is_full() {
+                        break;
+                    }
+                }
+                while *done < all && !page.is_full() {
+                    if *done > 0 {
+                        page.entry(delimiter);
+                    }
+                    *done += 1;
+                }
+                if *done < all {
+                    break;
+                }
+                *done = 0;
             }
-            let fields = now.fields.size("field count")?;
-            let cells = self.columns.iter().zip(self.quotes).zip(&mut now.cursors).take(fields);
-            for (index, ((column, quotes), cursor)) in cells.enumerate() {
-                if index > 0 {
-                    out.extend_from_slice(self.meta.delimiter);
-                }
-                let quoted = match quotes {
-                    Quotes::None => false,
-                    Quotes::All => true,
-                    Quotes::Some(bits) => bit(bits, *cursor),
-                };
-                let there = match quoted {
-                    false => column.put(*cursor, &mut out),
-                    true => put_quoted(column, *cursor, &mut out),
-                };
-                if !there {
-                    let why = format!("there are only {} cells", column.len());
-                    return Err(Error::malformed("column", why)
-                        .in_row(row as u64)
-                        .in_column(index, "")
-                        .in_stream("values"));
-                }
-                *cursor += 1;
-            }
-            if self.pad {
-                for _ in fields.max(1)..self.columns.len() {
-                    out.extend_from_slice(self.meta.delimiter);
-                }
+            rows.start += 1;
+            if page.is_full() {
+                break;
             }
         }
-        Ok(out)
+        Ok(())
     }
-}
 
-fn put_quoted(column: &Column, index: usize, out: &mut Vec<u8>) -> bool {
-    let start = out.len() + 1;
-    out.push(b'"');
-    let there = column.put(index, out);
-    // Quotes inside are rare: look first, and only then make room.
-    if out.get(start..).unwrap_or_default().contains(&b'"') {
-        let cell = out.split_off(start);
-        for byte in cell {
-            out.push(byte);
-            if byte == b'"' {
-                out.push(b'"');
-            }
-        }
+    fn too_few(&self, index: usize, row: usize) -> Error {
+        let cells = self.columns.get(index).map_or(0, Column::len);
+        Error::malformed("column", format!("there are only {cells} cells"))
+            .in_row(row as u64)
+            .in_column(index, "")
+            .in_stream("values")
     }
-    out.push(b'"');
-    there
 }

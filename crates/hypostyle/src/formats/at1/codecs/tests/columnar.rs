@@ -80,3 +80,64 @@ fn damage_is_an_error_at_worst() {
         survives_changes(Codec::Columnar, &borrowed(&set));
     }
 }
+
+#[test]
+fn rows_that_fill_pages_go_on_where_they_stopped() {
+    let delimiter = b"<>".repeat(700_000);
+    let meta = [vec![7, 1, 1], lp(&delimiter), vec![3]].concat();
+    let values = [&b"a\nb\nc\nd\ne\nf"[..], b"1\n2\n3\n4\n5\n6", b"x\ny"].concat();
+    let set: &Set<'_> = &[
+        ("meta", &meta),
+        ("row_modes", &[1, 1, 0, 1, 1, 1, 1]),
+        ("fieldcounts", &[2, 3, 1, 3, 0, 2]),
+        ("coltypes", &[0, 0, 0]),
+        ("col_index", &[11, 11, 3]),
+        ("values", &values),
+        ("quotemodes", &[0, 1, 0]),
+        ("verbatim", b"as it was"),
+        ("header", b"h"),
+    ];
+    let between = |cells: &[&str]| cells.join(std::str::from_utf8(&delimiter).unwrap());
+    let rows = [
+        "h".to_owned(),
+        between(&["a", "\"1\""]),
+        between(&["b", "\"2\"", "x"]),
+        "as it was".to_owned(),
+        between(&["c"]),
+        between(&["d", "\"3\"", "y"]),
+        String::new(),
+        between(&["e", "\"4\""]),
+    ];
+    let want = rows.join("\n") + "\n";
+    for threads in 1..4 {
+        let options = ReadOptions::default().with_threads(std::num::NonZeroUsize::new(threads));
+        let got = unpack_with(Codec::Columnar, set, &options).unwrap();
+        assert!(got == want.as_bytes(), "{threads}");
+    }
+    // At full width, as the table view wants it: two more, one more and two more delimiters.
+    let file = open(archive(Codec::Columnar, set), &ReadOptions::default()).unwrap();
+    let mut padded = Vec::new();
+    file.unpack_rows(&mut padded, None, true).unwrap();
+    assert_eq!(padded.len(), want.len() + delimiter.len() * (1 + 2 + 2 + 1));
+}
+
+#[test]
+fn many_rows_keep_their_order_on_any_number_of_threads() {
+    let rows = 20_000;
+    let chunk = deltas(&(0..rows).map(|row| row * row % 1009 - 500).collect::<Vec<_>>());
+    let mut set = column(INT, &chunk, rows.try_into().unwrap());
+    let modes = set.iter_mut().find(|(name, _)| *name == "row_modes").unwrap();
+    modes.1[9_999] = 0;
+    modes.1.push(1);
+    let verbatim = b"here".to_vec();
+    set.push(("verbatim", verbatim));
+    let mut want: Vec<String> = (0..rows).map(|row| (row * row % 1009 - 500).to_string()).collect();
+    want.insert(9_999, "here".into());
+    want.truncate(20_000);
+    let want = want.join("\n") + "\n";
+    for threads in 1..4 {
+        let options = ReadOptions::default().with_threads(std::num::NonZeroUsize::new(threads));
+        let got = unpack_with(Codec::Columnar, &borrowed(&set), &options).unwrap();
+        assert!(got == want.as_bytes(), "{threads}");
+    }
+}

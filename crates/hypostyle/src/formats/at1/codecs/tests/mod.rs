@@ -14,6 +14,7 @@ mod bundle;
 mod columnar;
 mod dicom;
 mod embed;
+mod groups;
 mod json;
 mod jsondoc;
 mod log;
