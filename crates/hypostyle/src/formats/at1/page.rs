@@ -119,6 +119,15 @@ impl Page {
         self.len
     }
 
+    /// Adds the text of a slot.
+    #[inline]
+    pub(super) fn slot(&mut self, slot: Slot) {
+        if let Some(place) = self.place::<16>() {
+            *place = slot.0.to_le_bytes();
+        }
+        self.len += slot.len();
+    }
+
     /// Doubles the quotes from `start` on, and adds one.
     #[inline]
     pub(super) fn end_quotes(&mut self, start: usize) {
@@ -253,6 +262,112 @@ impl Pages {
 /// What makes eight digits text.
 const ASCII: u64 = 0x3030_3030_3030_3030;
 
+/// A text of at most 15 bytes, lowest first, and its length in the top byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Slot(u128);
+
+impl Slot {
+    /// Bytes that a slot has room for.
+    const ROOM: usize = 15;
+
+    /// Digits behind the point for which every `i32` fits, behind a lead.
+    pub(super) const DIGITS: usize = 7;
+
+    /// A slot with this text; `None` if it is too long.
+    pub(super) fn new(text: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 16];
+        bytes.get_mut(..text.len()).filter(|_| text.len() <= Self::ROOM)?.copy_from_slice(text);
+        Some(Self::of(u128::from_le_bytes(bytes), text.len()))
+    }
+
+    #[inline]
+    fn of(text: u128, len: usize) -> Self {
+        Self(text | ((len as u128) << 120))
+    }
+
+    #[inline]
+    fn len(self) -> usize {
+        (self.0.to_le_bytes()[15]).into()
+    }
+
+    /// The same text without its first byte.
+    pub(super) fn without_lead(self) -> Self {
+        let text = (self.0 << 8 >> 8) >> 8;
+        Self::of(text, self.len().saturating_sub(1))
+    }
+
+    /// A byte and an integer.
+    #[inline]
+    pub(super) fn integer(lead: u8, value: i32) -> Self {
+        let size = value.unsigned_abs();
+        let sign = usize::from(value < 0);
+        let minus = u64::from(b'-') * sign as u64;
+        if let Some(&digits) = FOUR_DIGITS.get(size as usize) {
+            let text = (((u64::from(digits) << (8 * sign)) | minus) << 8) | u64::from(lead);
+            return Self::of(text.into(), 1 + sign + count_of_four(size));
+        }
+        let (digits, len) = digits(size, 1);
+        let text = (((digits << (8 * sign)) | u128::from(minus)) << 8) | u128::from(lead);
+        Self::of(text, 1 + sign + len)
+    }
+
+    /// A byte and a decimal with 1 to [`Slot::DIGITS`] digits behind the point.
+    #[inline]
+    pub(super) fn decimal(lead: u8, value: i32, scale: usize) -> Self {
+        let sign = usize::from(value < 0);
+        let minus = u128::from(b'-') * sign as u128;
+        let (digits, len) = digits(value.unsigned_abs(), scale + 1);
+        let whole = 8 * (len - scale);
+        let after = digits >> whole;
+        let text = (digits & !(u128::MAX << whole)) | (((after << 8) | u128::from(b'.')) << whole);
+        let text = (((text << (8 * sign)) | minus) << 8) | u128::from(lead);
+        Self::of(text, 2 + sign + len)
+    }
+}
+
+/// How many digits a number below 10^4 has.
+#[inline]
+fn count_of_four(value: u32) -> usize {
+    1 + usize::from(value >= 10) + usize::from(value >= 100) + usize::from(value >= 1000)
+}
+
+/// The text of a number, with zeros before it to make up `least` digits, of which
+/// there are 1 to 8; and its length.
+#[inline]
+fn digits(value: u32, least: usize) -> (u128, usize) {
+    let (high, low) = (value / 100_000_000, value % 100_000_000);
+    let eight = eight_digits(low);
+    if high == 0 {
+        let zeros = leading_zeros(eight).min(8 - least);
+        return (((eight | ASCII) >> (8 * zeros)).into(), 8 - zeros);
+    }
+    let len = count_of_four(high);
+    let first = FOUR_DIGITS.get(high as usize).copied().unwrap_or_default();
+    (u128::from(first) | (u128::from(eight | ASCII) << (8 * len)), 8 + len)
+}
+
+/// The text of every number below 10^4, without leading zeros, the first digit lowest.
+static FOUR_DIGITS: [u32; 10_000] = four_digits();
+
+#[expect(clippy::indexing_slicing, reason = "at compile time, where it would not compile")]
+const fn four_digits() -> [u32; 10_000] {
+    let mut all = [0; 10_000];
+    let mut number = 0;
+    while number < 10_000 {
+        let (mut text, mut rest) = (0, number);
+        loop {
+            text = (text << 8) | (b'0' as u32 + rest % 10);
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        all[number as usize] = text;
+        number += 1;
+    }
+    all
+}
+
 /// The digits of a number below 10^8, a byte each, the first one lowest.
 #[inline]
 fn eight_digits(value: u32) -> u64 {
@@ -386,6 +501,31 @@ mod tests {
         assert_eq!(put(|page| page.wide(i128::MIN, None)), format!("<{}>", i128::MIN));
         let want = plain(-(1 << 100), 18);
         assert_eq!(put(|page| page.wide(-(1 << 100), Some(18))), want);
+    }
+
+    #[test]
+    fn slots_hold_what_pages_print() {
+        let near = (0..10).flat_map(|digits| [10_i32.pow(digits) - 1, 10_i32.pow(digits)]);
+        let some = (0..i32::MAX).step_by(104_729);
+        for value in near.chain(some).chain([i32::MAX, i32::MIN]) {
+            for value in [value, value.saturating_neg()] {
+                let slot = Slot::integer(b',', value);
+                assert_eq!(put(|page| page.slot(slot)), format!("<,{value}>"));
+                assert_eq!(put(|page| page.slot(slot.without_lead())), format!("<{value}>"));
+                for digits in 1..=Slot::DIGITS {
+                    let want = put(|page| page.decimal(value.into(), digits));
+                    let slot = Slot::decimal(b'<', value, digits);
+                    assert_eq!(put(|page| page.slot(slot.without_lead())), want);
+                }
+            }
+        }
+        for len in 0..20 {
+            let text = "x".repeat(len);
+            match Slot::new(text.as_bytes()) {
+                Some(slot) => assert_eq!(put(|page| page.slot(slot)), format!("<{text}>")),
+                None => assert!(len > 15),
+            }
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(in crate::formats::at1) enum Column {
     /// Numbers.
     Numbers { values: Values, scale: Scale },
     /// Numbers and exceptions; a bit says for each cell whether it is a number.
-    Mixed { values: Values, scale: Scale, count: usize, bits: Vec<u8>, exceptions: Entries },
+    Mixed { values: Values, scale: Scale, bits: Bits, exceptions: Entries },
     /// Numbers of entries.
     Dict { ids: Vec<u32>, entries: Entries },
 }
@@ -82,6 +82,48 @@ impl Text {
 
     fn cells(&self) -> impl Iterator<Item = &[u8]> {
         self.bytes.split(|&byte| byte == b'\n')
+    }
+}
+
+/// A bit for each cell, least significant first.
+#[derive(Debug)]
+pub(in crate::formats::at1) struct Bits {
+    bytes: Bytes,
+    cells: usize,
+    /// Bits set before each block of so many bytes.
+    before: Vec<usize>,
+}
+
+impl Bits {
+    const BLOCK: usize = 512;
+
+    fn new(bytes: Bytes, cells: usize) -> Self {
+        let mut set = 0;
+        let mut before = Vec::with_capacity(bytes.len() / Self::BLOCK + 1);
+        for block in bytes.chunks(Self::BLOCK) {
+            before.push(set);
+            set += ones(block, block.len() * 8);
+        }
+        before.push(set);
+        Self { bytes, cells, before }
+    }
+
+    /// The number of cells.
+    pub(super) fn len(&self) -> usize {
+        self.cells
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How many bits are set before a cell.
+    pub(super) fn ones_before(&self, cell: usize) -> usize {
+        let cell = cell.min(self.cells);
+        let block = cell / 8 / Self::BLOCK;
+        let rest = self.bytes.get(block * Self::BLOCK..).unwrap_or_default();
+        let before = self.before.get(block).copied().unwrap_or_default();
+        before + ones(rest, cell - block * Self::BLOCK * 8)
     }
 }
 
@@ -140,19 +182,20 @@ fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
     if count > at.left().saturating_mul(8) {
         return Err(at.malformed("value count", "is more than the bitmap can hold"));
     }
-    let bits = stream.take(count.div_ceil(8), "bitmap")?.to_vec();
+    let bits = Bytes::copy_from_slice(stream.take(count.div_ceil(8), "bitmap")?);
+    let bits = Bits::new(bits, count);
     let at = stream.clone();
     let exceptions = stream.count(1, "exception count")?;
     if exceptions > count {
         return Err(at.malformed("exception count", "is more than there are values"));
     }
     let exceptions = entries(stream, exceptions)?;
-    let numbers = ones(&bits, count);
+    let numbers = bits.ones_before(count);
     let (values, wide) = sums(stream, Some(numbers))?;
     if count - numbers > exceptions.len() {
         return Err(stream.malformed("exception", "is missing: the list has ended"));
     }
-    Ok((Column::Mixed { values, scale, count, bits, exceptions }, wide))
+    Ok((Column::Mixed { values, scale, bits, exceptions }, wide))
 }
 
 fn dict(stream: &mut Stream<'_>) -> Result<Column> {
@@ -232,7 +275,7 @@ impl Column {
         match self {
             Self::Text(text) => text.cells,
             Self::Numbers { values, .. } => values.len(),
-            Self::Mixed { count, .. } => *count,
+            Self::Mixed { bits, .. } => bits.cells,
             Self::Dict { ids, .. } => ids.len(),
         }
     }
@@ -242,14 +285,14 @@ impl Column {
         match self {
             Self::Text(text) => Cells::Text(text.from(start)),
             Self::Numbers { values, scale } => Cells::Numbers(values.from(start), *scale),
-            Self::Mixed { values, scale, count, bits, exceptions } => {
-                let start = start.min(*count);
-                let numbers = ones(bits, start);
+            Self::Mixed { values, scale, bits, exceptions } => {
+                let start = start.min(bits.cells);
+                let numbers = bits.ones_before(start);
                 Cells::Mixed {
                     numbers: values.from(numbers),
                     scale: *scale,
-                    next: start..*count,
-                    bits,
+                    next: start..bits.cells,
+                    bits: &bits.bytes,
                     exceptions,
                     exception: start - numbers,
                 }
@@ -267,6 +310,7 @@ impl Column {
     /// values; and without printing numbers where numbers will do.
     fn distinct(&self, most: usize) -> Option<Vec<u32>> {
         match self {
+            Self::Numbers { values: Values::Small(values), .. } => number(values.iter(), most),
             Self::Numbers { values: Values::Narrow(values), .. } => number(values.iter(), most),
             Self::Numbers { values: Values::Wide(values), .. } => number(values.iter(), most),
             Self::Dict { ids, entries } => {
@@ -282,10 +326,10 @@ impl Column {
                 number(keys?.iter(), most)
             }
             Self::Text(text) => number(text.cells(), most),
-            Self::Mixed { count, .. } => {
+            Self::Mixed { bits, .. } => {
                 let mut cells = self.from(0);
                 let mut page = Page::default();
-                let cells = (0..*count).map(|_| {
+                let cells = (0..bits.cells).map(|_| {
                     page.clear();
                     cells.put(&mut page);
                     page.text().to_vec()
@@ -397,5 +441,13 @@ mod tests {
         for end in 0..=32 {
             assert_eq!(ones(&bits, end), (0..end).filter(|&index| bit(&bits, index)).count());
         }
+        let bytes = bits.repeat(1000);
+        let long = Bits::new(Bytes::from(bytes.clone()), 31_990);
+        let mut set = 0;
+        for index in 0..31_990 {
+            assert_eq!(long.ones_before(index), set);
+            set += usize::from(bit(&bytes, index));
+        }
+        assert_eq!(long.ones_before(40_000), set);
     }
 }

@@ -28,6 +28,7 @@ use crate::parallel;
 mod column;
 mod number;
 mod rows;
+mod slots;
 
 use column::Column;
 

@@ -1,7 +1,7 @@
 //! Columns of numbers: deltas to values, values to text (§5.2, §5.5).
 
 use crate::error::Result;
-use crate::formats::at1::page::Page;
+use crate::formats::at1::page::{Page, Slot};
 use crate::formats::at1::streams::Stream;
 
 /// Values in the narrowest type that holds them all.
@@ -10,6 +10,7 @@ use crate::formats::at1::streams::Stream;
 /// what it reads wrong comes back right from 128 (A11).
 #[derive(Debug)]
 pub(super) enum Values {
+    Small(Vec<i32>),
     Narrow(Vec<i64>),
     Wide(Vec<i128>),
 }
@@ -17,6 +18,7 @@ pub(super) enum Values {
 impl Values {
     pub(super) fn len(&self) -> usize {
         match self {
+            Self::Small(values) => values.len(),
             Self::Narrow(values) => values.len(),
             Self::Wide(values) => values.len(),
         }
@@ -25,6 +27,7 @@ impl Values {
     /// The values from one on.
     pub(super) fn from(&self, start: usize) -> Numbers<'_> {
         match self {
+            Self::Small(values) => Numbers::Small(values.get(start..).unwrap_or_default()),
             Self::Narrow(values) => Numbers::Narrow(values.get(start..).unwrap_or_default()),
             Self::Wide(values) => Numbers::Wide(values.get(start..).unwrap_or_default()),
         }
@@ -34,6 +37,7 @@ impl Values {
 /// Values that are still to be printed.
 #[derive(Clone, Debug)]
 pub(super) enum Numbers<'a> {
+    Small(&'a [i32]),
     Narrow(&'a [i64]),
     Wide(&'a [i128]),
 }
@@ -43,6 +47,14 @@ impl Numbers<'_> {
     #[inline]
     pub(super) fn put(&mut self, scale: Scale, page: &mut Page) -> bool {
         match self {
+            Self::Small(values) => {
+                let Some((&value, rest)) = values.split_first() else { return false };
+                match scale {
+                    Scale::Whole => page.integer(value.into()),
+                    Scale::Digits(digits) => page.decimal(value.into(), digits),
+                }
+                *values = rest;
+            }
             Self::Narrow(values) => {
                 let Some((&value, rest)) = values.split_first() else { return false };
                 match scale {
@@ -67,15 +79,19 @@ impl Numbers<'_> {
 /// Sums `count` deltas, or all up to the end of the stream; says whether a delta
 /// or a sum has more than 64 bits.
 pub(super) fn sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, bool)> {
-    match narrow_sums(stream.clone().rest(), count) {
+    let bytes = stream.clone().rest();
+    if let Some(values) = narrow_sums(bytes, count) {
+        return Ok((Values::Small(values), false));
+    }
+    match narrow_sums(bytes, count) {
         Some(values) => Ok((Values::Narrow(values), false)),
         None => wide_sums(stream, count),
     }
 }
 
-/// Sums where every delta and every sum has 64 bits; `None` if not, or if
-/// anything else is odd.
-fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<Vec<i64>> {
+/// Sums of 64 bits that fit the type, of deltas of 64 bits; `None` if they do
+/// not, or if anything else is odd.
+fn narrow_sums<T: TryFrom<i64>>(bytes: &[u8], count: Option<usize>) -> Option<Vec<T>> {
     // Each number ends with a byte below 128.
     let there = bytes.iter().filter(|&&byte| byte < 0x80).count();
     let to_the_end = count.is_none();
@@ -92,7 +108,7 @@ fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<Vec<i64>> {
         let half = (value >> 1).cast_signed();
         let delta = half ^ (value & 1).cast_signed().wrapping_neg();
         sum = sum.checked_add(delta)?;
-        values.push(sum);
+        values.push(T::try_from(sum).ok()?);
     }
     (!to_the_end || rest.is_empty()).then_some(values)
 }
@@ -175,6 +191,25 @@ impl Scale {
     }
 }
 
+impl Slot {
+    /// Whether all numbers of 32 bits fit, behind a lead.
+    pub(super) fn fits(scale: Scale) -> bool {
+        match scale {
+            Scale::Whole => true,
+            Scale::Digits(digits) => (1..=Self::DIGITS).contains(&digits),
+        }
+    }
+
+    /// A byte and a number, if it [`fits`](Slot::fits).
+    #[inline]
+    pub(super) fn number(lead: u8, value: i32, scale: Scale) -> Self {
+        match scale {
+            Scale::Whole => Self::integer(lead, value),
+            Scale::Digits(digits) => Self::decimal(lead, value, digits),
+        }
+    }
+}
+
 /// Undoes byte planes: `min` plus a number of `width` bytes each (SHUF).
 ///
 /// `None` if a sum has more than 128 bits.
@@ -186,7 +221,13 @@ pub(super) fn unshuffle(min: i128, width: usize, count: usize, planes: &[u8]) ->
         }
     }
     let most = values.iter().copied().max().unwrap_or_default();
-    match (i64::try_from(min), i64::try_from(min.checked_add(most.into())?)) {
+    let most = min.checked_add(most.into())?;
+    if let (Ok(min), Ok(_)) = (i32::try_from(min), i32::try_from(most)) {
+        // No value is over `most`, so none is cut short.
+        let value = |offset: u64| min.wrapping_add_unsigned(u32::try_from(offset).unwrap_or(0));
+        return Some(Values::Small(values.into_iter().map(value).collect()));
+    }
+    match (i64::try_from(min), i64::try_from(most)) {
         (Ok(min), Ok(_)) => {
             let value = |offset: u64| min.wrapping_add(offset.cast_signed());
             Some(Values::Narrow(values.into_iter().map(value).collect()))
@@ -245,7 +286,7 @@ mod tests {
         for count in [None, Some(0), Some(4), Some(11), Some(12)] {
             for cut in 0..=bytes.len() {
                 let bytes = &bytes[..cut];
-                let quick = narrow_sums(bytes, count);
+                let quick: Option<Vec<i64>> = narrow_sums(bytes, count);
                 let slow = wide_sums(&mut Stream::new("", bytes), count);
                 match (quick, slow) {
                     (Some(quick), Ok((Values::Wide(slow), false))) => {

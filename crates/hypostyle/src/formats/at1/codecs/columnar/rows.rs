@@ -8,15 +8,19 @@
 use std::ops::Range;
 
 use super::column::{Cells, Column, bit};
+use super::slots::Short;
 use super::{Job, Meta, Quotes};
 use crate::error::{Error, Result};
 use crate::formats::at1::output::Output;
-use crate::formats::at1::page::{Entries, Page, Pages};
+use crate::formats::at1::page::{Entries, Page, Pages, Slot};
 use crate::formats::at1::streams::{Lines, Stream, Streams};
 use crate::parallel;
 
 /// Rows that are put together in one go.
 const RANGE: usize = 4 << 10;
+
+/// Slots that are filled before rows are made of them.
+const SLOTS: usize = 1200;
 
 /// Everything that rows are made of.
 struct Parts<'a> {
@@ -24,6 +28,8 @@ struct Parts<'a> {
     columns: &'a [Column],
     quotes: &'a [Quotes<'a>],
     modes: &'a [u8],
+    /// Columns of short cells, where cells are one byte apart.
+    short: Vec<Option<Short<'a>>>,
     /// One entry: what stands between cells.
     delimiter: Entries,
     pad: bool,
@@ -56,7 +62,7 @@ struct Writing<'a> {
 struct Feed<'a> {
     cells: Cells<'a>,
     quotes: &'a Quotes<'a>,
-    /// The number of the next cell, for its bit in `quotes`.
+    /// The number of the next cell.
     next: usize,
 }
 
@@ -65,7 +71,7 @@ impl Feed<'_> {
     #[inline]
     fn put(&mut self, page: &mut Page) -> bool {
         let quoted = match self.quotes {
-            Quotes::None => return self.cells.put(page),
+            Quotes::None => false,
             Quotes::All => true,
             Quotes::Some(bits) => bit(bits, self.next),
         };
@@ -97,7 +103,8 @@ pub(super) fn write(
         return Err(Error::malformed("row modes", why).in_stream("row_modes"));
     };
     let delimiter = [meta.delimiter].into_iter().collect();
-    let parts = Parts { meta, columns, quotes, modes, delimiter, pad: job.pad };
+    let short = short(meta, columns, quotes);
+    let parts = Parts { meta, columns, quotes, modes, short, delimiter, pad: job.pad };
     if meta.has_header {
         out.put(streams.bytes("header"))?;
     }
@@ -133,6 +140,18 @@ pub(super) fn write(
         out.byte(b'\n')?;
     }
     Ok(())
+}
+
+/// The columns that have only short cells, each behind what stands before them.
+fn short<'a>(
+    meta: &Meta<'_>,
+    columns: &'a [Column],
+    quotes: &[Quotes<'_>],
+) -> Vec<Option<Short<'a>>> {
+    let &[delimiter] = meta.delimiter else { return Vec::new() };
+    let leads = std::iter::once(b'\n').chain(std::iter::repeat(delimiter));
+    let columns = columns.iter().zip(quotes).zip(leads);
+    columns.map(|((column, quotes), lead)| Short::new(column, quotes, lead)).collect()
 }
 
 impl<'a> Parts<'a> {
@@ -205,12 +224,18 @@ impl<'a> Parts<'a> {
     }
 
     /// Writes rows, each behind its newline, until they end or the page is full.
-    fn fill(&self, writing: &mut Writing<'_>, page: &mut Page) -> Result<()> {
+    fn fill(&'a self, writing: &mut Writing<'a>, page: &mut Page) -> Result<()> {
+        if writing.is_full && writing.done == 0 && !self.short.is_empty() {
+            self.fill_quickly(writing, page)?;
+        }
         let Writing { rows, is_full, verbatim, fields, columns, done, width } = writing;
         let modes = self.modes.get(rows.clone()).unwrap_or_default();
         page.reserve(modes.len().saturating_mul(64));
         let delimiter = self.delimiter.get(0).unwrap_or_default();
         for &mode in modes {
+            if page.is_full() {
+                break;
+            }
             if *done == 0 && (rows.start > 0 || self.meta.has_header) {
                 page.byte(b'\n');
             }
@@ -246,8 +271,60 @@ impl<'a> Parts<'a> {
                 *done = 0;
             }
             rows.start += 1;
-            if page.is_full() {
-                break;
+        }
+        Ok(())
+    }
+
+    /// Writes rows that have a cell in every column, short ones by way of slots.
+    ///
+    /// Stops where a column has too few cells, so that the error is found.
+    fn fill_quickly(&'a self, writing: &mut Writing<'a>, page: &mut Page) -> Result<()> {
+        let Writing { rows, columns, .. } = writing;
+        let width = columns.len();
+        let most = (SLOTS / width).clamp(1, rows.len().max(1));
+        let mut slots = vec![Slot::default(); most * width];
+        page.reserve(rows.len().saturating_mul(64));
+        'batches: while rows.start < rows.end && !page.is_full() {
+            let count = most.min(rows.len());
+            for (index, (short, feed)) in self.short.iter().zip(&*columns).enumerate() {
+                let slots = slots.iter_mut().skip(index).step_by(width);
+                if short.as_ref().is_some_and(|short| !short.lay(feed.next, count, slots)) {
+                    break 'batches;
+                }
+            }
+            if rows.start == 0
+                && !self.meta.has_header
+                && let Some(first) = slots.first_mut()
+            {
+                *first = first.without_lead();
+            }
+            for slots in slots.chunks_exact(width).take(count) {
+                let cells = slots.iter().zip(&self.short).zip(&mut *columns);
+                for (index, ((slot, short), feed)) in cells.enumerate() {
+                    if short.is_some() {
+                        page.slot(*slot);
+                        feed.next += 1;
+                        continue;
+                    }
+                    match (index, self.meta.delimiter) {
+                        (0, _) if rows.start == 0 && !self.meta.has_header => {}
+                        (0, _) => page.byte(b'\n'),
+                        (_, delimiter) => page.put(delimiter),
+                    }
+                    if !feed.put(page) {
+                        return Err(self.too_few(index, rows.start));
+                    }
+                }
+                rows.start += 1;
+                if page.is_full() {
+                    break;
+                }
+            }
+        }
+        // The cells that went by way of slots were not taken off their columns.
+        for ((feed, short), column) in columns.iter_mut().zip(&self.short).zip(self.columns) {
+            if short.is_some() {
+                feed.cells = column.from(feed.next);
             }
         }
         Ok(())
