@@ -7,7 +7,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memchr_iter;
 
-use super::number::{Numbers, Scale, Values, short_number, sums, unshuffle};
+use super::number::{Numbers, Scale, Values, numbers, sums, unshuffle};
 use crate::error::{Error, Result};
 use crate::formats::at1::page::{Entries, Page};
 use crate::formats::at1::streams::Stream;
@@ -208,16 +208,12 @@ fn dict(stream: &mut Stream<'_>) -> Result<Column> {
     }
     let mut ids = Vec::with_capacity(count);
     let most = entries.len();
-    let mut rest = stream.clone().rest();
-    while ids.len() < count {
-        let Some((id, after)) = short_number(rest) else { break };
-        match u32::try_from(id) {
-            Ok(id) if (id as usize) < most => ids.push(id),
-            _ => break,
-        }
-        rest = after;
-    }
-    if ids.len() < count {
+    let mut known = true;
+    let all = numbers(stream.clone().rest(), count, |id| {
+        known &= usize::try_from(id).is_ok_and(|id| id < most);
+        ids.push(u32::try_from(id).unwrap_or(u32::MAX));
+    });
+    if all.is_none() || !known || u32::try_from(most).is_err() {
         // Something is wrong: say what and where.
         for _ in 0..count {
             let at = stream.clone();
@@ -310,6 +306,7 @@ impl Column {
     /// values; and without printing numbers where numbers will do.
     fn distinct(&self, most: usize) -> Option<Vec<u32>> {
         match self {
+            Self::Numbers { values: Values::Tiny(values), .. } => number(values.iter(), most),
             Self::Numbers { values: Values::Small(values), .. } => number(values.iter(), most),
             Self::Numbers { values: Values::Narrow(values), .. } => number(values.iter(), most),
             Self::Numbers { values: Values::Wide(values), .. } => number(values.iter(), most),

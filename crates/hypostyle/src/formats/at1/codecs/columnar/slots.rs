@@ -18,8 +18,9 @@ pub(super) struct Short<'a> {
 
 #[derive(Debug)]
 enum Kind<'a> {
-    Numbers(&'a [i32], Scale),
-    Mixed { values: &'a [i32], scale: Scale, bits: &'a Bits, exceptions: Vec<Slot> },
+    Tiny(&'a [i16], Scale),
+    Small(&'a [i32], Scale),
+    Mixed { values: &'a Values, scale: Scale, bits: &'a Bits, exceptions: Vec<Slot> },
     Dict { ids: &'a [u32], entries: Vec<Slot> },
 }
 
@@ -28,21 +29,22 @@ impl<'a> Short<'a> {
     pub(super) fn new(column: &'a Column, quotes: &Quotes<'_>, lead: u8) -> Option<Self> {
         let plain = matches!(quotes, Quotes::None);
         let kind = match column {
-            Column::Numbers { values: Values::Small(values), scale }
-                if plain && Slot::fits(*scale) =>
-            {
-                Kind::Numbers(values, *scale)
-            }
-            Column::Mixed { values: Values::Small(values), scale, bits, exceptions }
-                if plain && Slot::fits(*scale) =>
-            {
-                Kind::Mixed {
-                    values,
-                    scale: *scale,
-                    bits,
-                    exceptions: slots(exceptions, lead, false)?,
-                }
-            }
+            Column::Numbers { values, scale } if plain && Slot::fits(*scale) => match values {
+                Values::Tiny(values) => Kind::Tiny(values, *scale),
+                Values::Small(values) => Kind::Small(values, *scale),
+                _ => return None,
+            },
+            Column::Mixed {
+                values: values @ (Values::Tiny(_) | Values::Small(_)),
+                scale,
+                bits,
+                exceptions,
+            } if plain && Slot::fits(*scale) => Kind::Mixed {
+                values,
+                scale: *scale,
+                bits,
+                exceptions: slots(exceptions, lead, false)?,
+            },
             Column::Dict { ids, entries } if plain || matches!(quotes, Quotes::All) => {
                 Kind::Dict { ids, entries: slots(entries, lead, !plain)? }
             }
@@ -63,20 +65,13 @@ impl<'a> Short<'a> {
         let end = start.saturating_add(rows);
         let lead = self.lead;
         match &self.kind {
-            Kind::Numbers(values, scale) => {
+            Kind::Tiny(values, scale) => {
                 let Some(values) = values.get(start..end) else { return false };
-                match *scale {
-                    Scale::Whole => {
-                        for (slot, &value) in slots.zip(values) {
-                            *slot = Slot::integer(lead, value);
-                        }
-                    }
-                    Scale::Digits(digits) => {
-                        for (slot, &value) in slots.zip(values) {
-                            *slot = Slot::decimal(lead, value, digits);
-                        }
-                    }
-                }
+                lay(values.iter().copied().map(i32::from), *scale, lead, slots);
+            }
+            Kind::Small(values, scale) => {
+                let Some(values) = values.get(start..end) else { return false };
+                lay(values.iter().copied(), *scale, lead, slots);
             }
             Kind::Dict { ids, entries } => {
                 let Some(ids) = ids.get(start..end) else { return false };
@@ -89,18 +84,56 @@ impl<'a> Short<'a> {
                     return false;
                 }
                 let numbers = bits.ones_before(start);
-                let mut values = values.get(numbers..).unwrap_or_default().iter();
-                let mut exceptions = exceptions.get(start - numbers..).unwrap_or_default().iter();
-                for (slot, cell) in slots.zip(start..end) {
-                    *slot = match bit(bits.bytes(), cell) {
-                        true => values.next().map(|&value| Slot::number(lead, value, *scale)),
-                        false => exceptions.next().copied(),
+                let exceptions = exceptions.get(start - numbers..).unwrap_or_default();
+                let is_number = |cell| bit(bits.bytes(), cell);
+                let cells = (start..end).map(is_number).zip(slots);
+                match values {
+                    Values::Tiny(values) => {
+                        let values = values.get(numbers..).unwrap_or_default();
+                        mix(values.iter().copied().map(i32::from), exceptions, *scale, lead, cells);
                     }
-                    .unwrap_or_default();
+                    Values::Small(values) => {
+                        let values = values.get(numbers..).unwrap_or_default();
+                        mix(values.iter().copied(), exceptions, *scale, lead, cells);
+                    }
+                    _ => return false,
                 }
             }
         }
         true
+    }
+}
+
+fn lay<'s>(
+    values: impl Iterator<Item = i32>,
+    scale: Scale,
+    lead: u8,
+    slots: impl Iterator<Item = &'s mut Slot>,
+) {
+    match scale {
+        Scale::Whole => slots.zip(values).for_each(|(slot, value)| {
+            *slot = Slot::integer(lead, value);
+        }),
+        Scale::Digits(digits) => slots.zip(values).for_each(|(slot, value)| {
+            *slot = Slot::decimal(lead, value, digits);
+        }),
+    }
+}
+
+fn mix<'s>(
+    mut values: impl Iterator<Item = i32>,
+    exceptions: &[Slot],
+    scale: Scale,
+    lead: u8,
+    cells: impl Iterator<Item = (bool, &'s mut Slot)>,
+) {
+    let mut exceptions = exceptions.iter().copied();
+    for (is_number, slot) in cells {
+        let cell = match is_number {
+            true => values.next().map(|value| Slot::number(lead, value, scale)),
+            false => exceptions.next(),
+        };
+        *slot = cell.unwrap_or_default();
     }
 }
 
