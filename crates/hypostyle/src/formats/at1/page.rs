@@ -119,13 +119,44 @@ impl Page {
         self.len
     }
 
-    /// Adds the text of a slot.
+    /// Adds the texts of slots.
     #[inline]
-    pub(super) fn slot(&mut self, slot: Slot) {
-        if let Some(place) = self.place::<16>() {
-            *place = slot.0.to_le_bytes();
+    pub(super) fn slots(&mut self, slots: &[Slot]) {
+        let most = slots.len().saturating_mul(16);
+        if self.bytes.len().saturating_sub(self.len) < most {
+            self.grow(most);
         }
-        self.len += slot.len();
+        let room = self.bytes.get_mut(self.len..).unwrap_or_default();
+        let mut at = 0;
+        for slot in slots {
+            if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+                *place = slot.0.to_le_bytes();
+            }
+            at += slot.len();
+        }
+        self.len += at;
+    }
+
+    /// Adds the first line of each list behind a slot, as [`Page::line`] does.
+    ///
+    /// Gives the number of lists; or that of lists before the first that has ended.
+    #[inline]
+    pub(super) fn lines(&mut self, leads: &[Slot], lists: &mut [Option<&[u8]>]) -> usize {
+        let mut done = 0;
+        while let Some(lists) = lists.get_mut(done..).filter(|lists| !lists.is_empty()) {
+            let leads = leads.get(done..).unwrap_or_default();
+            let room = self.bytes.get_mut(self.len..).unwrap_or_default();
+            let (count, len) = quick_lines(leads, lists, room);
+            (done, self.len) = (done + count, self.len + len);
+            if let Some((list, lead)) = lists.get_mut(count).zip(leads.get(count)) {
+                self.slots(&[*lead]);
+                if !self.line(list) {
+                    break;
+                }
+                done += 1;
+            }
+        }
+        done
     }
 
     /// Doubles the quotes from `start` on, and adds one.
@@ -157,11 +188,8 @@ impl Page {
         let Some(mut rest) = *list else { return false };
         while let Some((head, tail)) = rest.split_first_chunk::<8>() {
             let word = u64::from_le_bytes(*head);
-            let other = word ^ NEWLINES;
-            // The lowest bit set is that of the first newline; others may be wrong.
-            let found = other.wrapping_sub(LOW_BITS) & !other & HIGH_BITS;
-            if found != 0 {
-                let len = (found.trailing_zeros() / 8) as usize;
+            let len = newline(word);
+            if len < 8 {
                 self.word(word, len);
                 *list = rest.get(len + 1..);
                 return true;
@@ -241,6 +269,43 @@ impl Page {
     }
 }
 
+/// Writes lines as long as there is room, and eight bytes can be read; gives their
+/// number and length.
+#[inline]
+fn quick_lines(leads: &[Slot], lists: &mut [Option<&[u8]>], room: &mut [u8]) -> (usize, usize) {
+    let (mut done, mut end) = (0, 0);
+    for (list, lead) in lists.iter_mut().zip(leads) {
+        let Some(mut rest) = *list else { break };
+        let Some(place) = room.get_mut(end..).and_then(<[u8]>::first_chunk_mut) else { break };
+        *place = lead.0.to_le_bytes();
+        let mut at = end + lead.len();
+        loop {
+            let Some((head, tail)) = rest.split_first_chunk::<8>() else { return (done, end) };
+            let place = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<8>);
+            let Some(place) = place else { return (done, end) };
+            *place = *head;
+            let found = newline(u64::from_le_bytes(*head));
+            if found < 8 {
+                *list = rest.get(found + 1..);
+                (done, end) = (done + 1, at + found);
+                break;
+            }
+            at += 8;
+            rest = tail;
+        }
+    }
+    (done, end)
+}
+
+/// Which byte of a word, lowest first, is the first newline; 8 if there is none.
+#[inline]
+fn newline(word: u64) -> usize {
+    let other = word ^ NEWLINES;
+    // The lowest bit set is that of the first newline; others may be wrong.
+    let found = other.wrapping_sub(LOW_BITS) & !other & HIGH_BITS;
+    (found.trailing_zeros() / 8) as usize
+}
+
 /// Pages that have been used, to be used again.
 #[derive(Debug, Default)]
 pub(super) struct Pages(Mutex<Vec<Page>>);
@@ -278,6 +343,15 @@ impl Slot {
         let mut bytes = [0; 16];
         bytes.get_mut(..text.len()).filter(|_| text.len() <= Self::ROOM)?.copy_from_slice(text);
         Some(Self::of(u128::from_le_bytes(bytes), text.len()))
+    }
+
+    /// The text of an entry; `None` if it is too long.
+    pub(super) fn of_entry(entry: Entry<'_>) -> Option<Self> {
+        match (entry.pieces, entry.len) {
+            (_, 0) => Some(Self::default()),
+            ([piece], len @ 1..=Self::ROOM) => Some(Self::of(u128::from_le_bytes(*piece), len)),
+            _ => None,
+        }
     }
 
     #[inline]
@@ -510,19 +584,19 @@ mod tests {
         for value in near.chain(some).chain([i32::MAX, i32::MIN]) {
             for value in [value, value.saturating_neg()] {
                 let slot = Slot::integer(b',', value);
-                assert_eq!(put(|page| page.slot(slot)), format!("<,{value}>"));
-                assert_eq!(put(|page| page.slot(slot.without_lead())), format!("<{value}>"));
+                assert_eq!(put(|page| page.slots(&[slot])), format!("<,{value}>"));
+                assert_eq!(put(|page| page.slots(&[slot.without_lead()])), format!("<{value}>"));
                 for digits in 1..=Slot::DIGITS {
                     let want = put(|page| page.decimal(value.into(), digits));
                     let slot = Slot::decimal(b'<', value, digits);
-                    assert_eq!(put(|page| page.slot(slot.without_lead())), want);
+                    assert_eq!(put(|page| page.slots(&[slot.without_lead()])), want);
                 }
             }
         }
         for len in 0..20 {
             let text = "x".repeat(len);
             match Slot::new(text.as_bytes()) {
-                Some(slot) => assert_eq!(put(|page| page.slot(slot)), format!("<{text}>")),
+                Some(slot) => assert_eq!(put(|page| page.slots(&[slot])), format!("<{text}>")),
                 None => assert!(len > 15),
             }
         }
@@ -539,6 +613,23 @@ mod tests {
             }
             assert_eq!(put(|page| assert!(!page.line(&mut list))), "<>");
         }
+        // Several lists at once.
+        let lists: Vec<String> = (0..30).map(|from| lines[from..].join("\n")).collect();
+        let leads: Vec<Slot> =
+            (0..30).map(|len| Slot::new("-".repeat(len % 16).as_bytes()).unwrap()).collect();
+        let mut rests: Vec<Option<&[u8]>> =
+            lists.iter().map(|list| Some(list.as_bytes())).collect();
+        let mut page = Page::default();
+        let mut want = String::new();
+        for row in 0..lines.len() - 29 {
+            assert_eq!(page.lines(&leads, &mut rests), 30);
+            for column in 0..30 {
+                want += &"-".repeat(column % 16);
+                want += &lines[row + column];
+            }
+            assert_eq!(page.text(), want.as_bytes());
+        }
+        assert_eq!(page.lines(&leads, &mut rests), 29);
         // Bytes that a hasty test takes for newlines, after one and without.
         let odd = b"\x0b\x0a\x0b\x8a\x0b\x0a\x0b\x8a\x0a\x8a\x0b\x0b\x0b\x0b\x0b\x0b\x0b";
         let mut list = Some(&odd[..]);

@@ -15,7 +15,7 @@ use crate::compress::{xz, zstd};
 use crate::error::{Error, Result};
 use crate::formats::at1::describe::{ColumnInfo, FrameInfo, Zone};
 use crate::formats::at1::output::Output;
-use crate::formats::at1::page::{Entries, Page, Pages};
+use crate::formats::at1::page::{Entries, Page, Pages, Slot};
 use crate::formats::at1::streams::{Lines, Stream, Streams, stray};
 use crate::parallel;
 
@@ -208,7 +208,11 @@ fn whole(
 
 /// What cells stand between: an entry before each, and one after the last.
 #[derive(Debug)]
-pub(super) struct Shape(Entries);
+pub(super) struct Shape {
+    entries: Entries,
+    /// The entries before cells as slots, if all of them are short.
+    leads: Option<Vec<Slot>>,
+}
 
 impl Shape {
     /// A delimiter between cells.
@@ -219,12 +223,17 @@ impl Shape {
             entries.push(delimiter);
             (2..columns).for_each(|_| entries.push_again());
         }
-        Self(entries)
+        Self::new(entries, columns)
     }
 
     /// Text before, between and after them.
     pub(super) fn template(segments: &[&[u8]]) -> Self {
-        Self(segments.iter().copied().collect())
+        Self::new(segments.iter().copied().collect(), segments.len().saturating_sub(1))
+    }
+
+    fn new(entries: Entries, columns: usize) -> Self {
+        let leads = (0..columns).map(|column| Slot::of_entry(entries.get(column)?)).collect();
+        Self { entries, leads }
     }
 }
 
@@ -333,8 +342,14 @@ impl<'a> Groups<'a> {
             if mode == 0 {
                 page.put(verbatim.line("verbatim line")?);
             } else {
+                if let Some(leads) = shape.leads.as_ref().filter(|_| *columns == 0) {
+                    *columns = page.lines(leads, &mut lists);
+                    if *columns < self.meta.columns {
+                        return Err(too_few(blocks, line, *columns));
+                    }
+                }
                 for (column, list) in lists.iter_mut().enumerate().skip(*columns) {
-                    if let Some(before) = shape.0.get(column) {
+                    if let Some(before) = shape.entries.get(column) {
                         page.entry(before);
                     }
                     if !page.line(list) {
@@ -348,7 +363,7 @@ impl<'a> Groups<'a> {
                 if page.is_full() && *columns < self.meta.columns {
                     break;
                 }
-                if let Some(after) = shape.0.get(self.meta.columns) {
+                if let Some(after) = shape.entries.get(self.meta.columns) {
                     page.entry(after);
                 }
                 *columns = 0;

@@ -113,8 +113,15 @@ impl Bits {
         self.cells
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// The bits of 64 cells from one on, the first one lowest.
+    pub(super) fn next_64(&self, cell: usize) -> u64 {
+        let mut bytes = [0; 16];
+        let rest = self.bytes.get(cell / 8..).unwrap_or_default();
+        for (byte, &there) in bytes.iter_mut().zip(rest).take(9) {
+            *byte = there;
+        }
+        let bits = u128::from_le_bytes(bytes) >> (cell % 8);
+        u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default()
     }
 
     /// How many bits are set before a cell.
@@ -443,6 +450,8 @@ mod tests {
         let mut set = 0;
         for index in 0..31_990 {
             assert_eq!(long.ones_before(index), set);
+            let next = long.next_64(index);
+            assert!((0..64).all(|more| (next >> more & 1 == 1) == bit(&bytes, index + more)));
             set += usize::from(bit(&bytes, index));
         }
         assert_eq!(long.ones_before(40_000), set);

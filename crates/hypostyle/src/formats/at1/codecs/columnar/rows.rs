@@ -30,6 +30,8 @@ struct Parts<'a> {
     modes: &'a [u8],
     /// Columns of short cells, where cells are one byte apart.
     short: Vec<Option<Short<'a>>>,
+    /// Neighbours that are all short, or all not.
+    runs: Vec<Range<usize>>,
     /// One entry: what stands between cells.
     delimiter: Entries,
     pad: bool,
@@ -104,7 +106,8 @@ pub(super) fn write(
     };
     let delimiter = [meta.delimiter].into_iter().collect();
     let short = short(meta, columns, quotes);
-    let parts = Parts { meta, columns, quotes, modes, short, delimiter, pad: job.pad };
+    let runs = runs(&short);
+    let parts = Parts { meta, columns, quotes, modes, short, runs, delimiter, pad: job.pad };
     if meta.has_header {
         out.put(streams.bytes("header"))?;
     }
@@ -152,6 +155,16 @@ fn short<'a>(
     let leads = std::iter::once(b'\n').chain(std::iter::repeat(delimiter));
     let columns = columns.iter().zip(quotes).zip(leads);
     columns.map(|((column, quotes), lead)| Short::new(column, quotes, lead)).collect()
+}
+
+fn runs(short: &[Option<Short<'_>>]) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let same = short.chunk_by(|one, next| one.is_some() == next.is_some());
+    let run = |run: &[_]| {
+        let end = start + run.len();
+        std::mem::replace(&mut start, end)..end
+    };
+    same.map(run).collect()
 }
 
 impl<'a> Parts<'a> {
@@ -281,7 +294,7 @@ impl<'a> Parts<'a> {
     fn fill_quickly(&'a self, writing: &mut Writing<'a>, page: &mut Page) -> Result<()> {
         let Writing { rows, columns, .. } = writing;
         let width = columns.len();
-        let most = (SLOTS / width).clamp(1, rows.len().max(1));
+        let most = (SLOTS / width).clamp(1, Short::ROWS).min(rows.len().max(1));
         let mut slots = vec![Slot::default(); most * width];
         page.reserve(rows.len().saturating_mul(64));
         'batches: while rows.start < rows.end && !page.is_full() {
@@ -298,33 +311,51 @@ impl<'a> Parts<'a> {
             {
                 *first = first.without_lead();
             }
+            let before = rows.start;
             for slots in slots.chunks_exact(width).take(count) {
-                let cells = slots.iter().zip(&self.short).zip(&mut *columns);
-                for (index, ((slot, short), feed)) in cells.enumerate() {
-                    if short.is_some() {
-                        page.slot(*slot);
-                        feed.next += 1;
-                        continue;
-                    }
-                    match (index, self.meta.delimiter) {
-                        (0, _) if rows.start == 0 && !self.meta.has_header => {}
-                        (0, _) => page.byte(b'\n'),
-                        (_, delimiter) => page.put(delimiter),
-                    }
-                    if !feed.put(page) {
-                        return Err(self.too_few(index, rows.start));
-                    }
-                }
+                self.put_row(slots, columns, rows.start, page)?;
                 rows.start += 1;
                 if page.is_full() {
                     break;
                 }
+            }
+            for (feed, _) in columns.iter_mut().zip(&self.short).filter(|it| it.1.is_some()) {
+                feed.next += rows.start - before;
             }
         }
         // The cells that went by way of slots were not taken off their columns.
         for ((feed, short), column) in columns.iter_mut().zip(&self.short).zip(self.columns) {
             if short.is_some() {
                 feed.cells = column.from(feed.next);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a row whose short cells are in slots.
+    #[inline]
+    fn put_row(
+        &self,
+        slots: &[Slot],
+        columns: &mut [Feed<'_>],
+        row: usize,
+        page: &mut Page,
+    ) -> Result<()> {
+        for run in &self.runs {
+            if self.short.get(run.start).is_some_and(Option::is_some) {
+                page.slots(slots.get(run.clone()).unwrap_or_default());
+                continue;
+            }
+            let feeds = columns.get_mut(run.clone()).unwrap_or_default();
+            for (index, feed) in run.clone().zip(feeds) {
+                match (index, self.meta.delimiter) {
+                    (0, _) if row == 0 && !self.meta.has_header => {}
+                    (0, _) => page.byte(b'\n'),
+                    (_, delimiter) => page.put(delimiter),
+                }
+                if !feed.put(page) {
+                    return Err(self.too_few(index, row));
+                }
             }
         }
         Ok(())

@@ -5,7 +5,7 @@
 //! quick because the same is done again and again, and rows then copy slots.
 
 use super::Quotes;
-use super::column::{Bits, Column, bit};
+use super::column::{Bits, Column};
 use super::number::{Scale, Values};
 use crate::formats::at1::page::{Entries, Slot};
 
@@ -25,6 +25,9 @@ enum Kind<'a> {
 }
 
 impl<'a> Short<'a> {
+    /// Rows that can be laid out in one go.
+    pub(super) const ROWS: usize = 64;
+
     /// Looks whether all cells are short; `lead` stands before each.
     pub(super) fn new(column: &'a Column, quotes: &Quotes<'_>, lead: u8) -> Option<Self> {
         let plain = matches!(quotes, Quotes::None);
@@ -55,7 +58,7 @@ impl<'a> Short<'a> {
 
     /// Fills the first slot of each row with cells from `start` on.
     ///
-    /// `false` if there are fewer cells than rows.
+    /// `false` if there are fewer cells than rows. Rows are at most [`Short::ROWS`].
     pub(super) fn lay<'s>(
         &self,
         start: usize,
@@ -85,8 +88,8 @@ impl<'a> Short<'a> {
                 }
                 let numbers = bits.ones_before(start);
                 let exceptions = exceptions.get(start - numbers..).unwrap_or_default();
-                let is_number = |cell| bit(bits.bytes(), cell);
-                let cells = (start..end).map(is_number).zip(slots);
+                let bits = bits.next_64(start);
+                let cells = (0..rows).map(|row| bits >> row & 1 == 1).zip(slots);
                 match values {
                     Values::Tiny(values) => {
                         let values = values.get(numbers..).unwrap_or_default();
