@@ -322,7 +322,7 @@ mod tests {
             out.push(0x80 | (value & 0x7F) as u8);
             value >>= 7;
         }
-        out.push(value as u8);
+        out.push(u8::try_from(value).unwrap());
         for _ in 0..filler {
             *out.last_mut().unwrap() |= 0x80;
             out.push(0);
