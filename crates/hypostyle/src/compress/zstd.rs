@@ -82,6 +82,16 @@ fn expand_slowly(frame: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     }
 }
 
+/// Compresses into one frame that declares its size, with no checksum.
+///
+/// # Errors
+///
+/// When memory runs out.
+pub fn compress(raw: &[u8], level: i32) -> Result<Vec<u8>> {
+    zstd::bulk::compress(raw, level)
+        .map_err(|err| Error::invalid_argument(format!("zstd cannot compress: {err}")))
+}
+
 /// The content size that a frame declares.
 pub fn content_size(frame: &[u8]) -> Option<u64> {
     zstd_safe::get_frame_content_size(frame).ok().flatten()

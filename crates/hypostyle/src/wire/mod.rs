@@ -7,5 +7,6 @@ pub mod bitmap;
 mod cursor;
 pub mod numbers;
 pub mod prefixed;
+pub mod put;
 
 pub use cursor::Cursor;

@@ -10,7 +10,9 @@ use super::earned;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::parallel;
-use crate::wire::Cursor;
+use crate::wire::{Cursor, put};
+
+pub mod encode;
 
 const WHAT: &str = "xz stream";
 const MAGIC: [u8; 6] = [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00];
@@ -159,13 +161,8 @@ fn check_limit(asked: u64, limits: &Limits) -> Result<()> {
 /// The index and the footer of a stream of one block.
 fn tail_for(unpadded: u64, raw: u64, head: &[u8]) -> Vec<u8> {
     let mut tail = vec![0, 1];
-    for mut number in [unpadded, raw] {
-        while number >= 0x80 {
-            tail.push(0x80 | u8::try_from(number & 0x7F).unwrap_or_default());
-            number >>= 7;
-        }
-        tail.push(u8::try_from(number).unwrap_or_default());
-    }
+    put::uv(&mut tail, unpadded);
+    put::uv(&mut tail, raw);
     tail.resize(tail.len().next_multiple_of(4), 0);
     tail.extend_from_slice(&libdeflater::crc32(&tail).to_le_bytes());
     let backward = u32::try_from(tail.len() / 4).unwrap_or_default().saturating_sub(1);

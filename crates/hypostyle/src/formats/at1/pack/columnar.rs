@@ -1,0 +1,174 @@
+//! Delimited text as columnar (§5).
+
+use std::ops::Range;
+
+use super::cells::Cells;
+use super::column::DERIVED;
+use super::container::{Body, Stream};
+use super::dialect;
+use super::effort::Search;
+use super::plan::{How, Plan, Planner};
+use super::split::Rows;
+use crate::compress::xz::encode::{self as xz, Block, Tuning};
+use crate::compress::zstd;
+use crate::error::Result;
+use crate::parallel;
+use crate::wire::put;
+
+/// Columns whose blocks are smaller share one with their neighbours.
+const SMALL: usize = 1 << 10;
+
+/// A column as it is written.
+struct Made {
+    kind: u8,
+    quoted: bool,
+    chunk: Vec<u8>,
+    /// The compressed chunk, unless all chunks are compressed as one.
+    block: Option<Block>,
+    tuning: Tuning,
+}
+
+impl Made {
+    fn cost(&self) -> usize {
+        self.block.as_ref().map_or(0, Block::cost)
+    }
+}
+
+/// The streams of a frame; `None` if the text is not a table.
+pub(super) fn streams(text: &[u8], search: &Search, threads: usize) -> Result<Option<Vec<Stream>>> {
+    let Some(dialect) = dialect::find(text)? else { return Ok(None) };
+    let (lines, trailing) = match text.strip_suffix(b"\n") {
+        Some(lines) => (lines, true),
+        None => (text, false),
+    };
+    let header = dialect::has_header(text, &dialect);
+    let (head, body) = match memchr::memchr(b'\n', lines).filter(|_| header) {
+        Some(end) => (lines.get(..end), lines.get(end + 1..).unwrap_or_default()),
+        None => (None, lines),
+    };
+    let Some(rows) = Rows::new(body, &dialect) else { return Ok(None) };
+    let plan = Planner::new(&rows, search, threads).plan()?;
+    let made = make(&plan, search, threads)?;
+    let fields: Vec<Range<usize>> =
+        plan.columns.iter().map(|(column, _)| column.column.cells.fields.clone()).collect();
+
+    let mut meta = Vec::new();
+    put::uv(&mut meta, rows.modes.len() as u64);
+    meta.push(trailing.into());
+    meta.push(head.is_some().into());
+    put::lp(&mut meta, &dialect.delimiter);
+    put::uv(&mut meta, made.len() as u64);
+    let mut index = Vec::new();
+    for column in &made {
+        put::uv(&mut index, column.chunk.len() as u64);
+    }
+    let verbatim: Vec<&[u8]> =
+        rows.verbatim.iter().map(|line| body.get(line.clone()).unwrap_or_default()).collect();
+    let types: Vec<u8> = made.iter().map(|column| column.kind).collect();
+    let quotes: Vec<u8> = made.iter().map(|column| column.quoted.into()).collect();
+    let small = |name, content: &[u8]| {
+        Ok::<_, crate::Error>(Stream { name, body: Body::smallest(content, search.layout)? })
+    };
+    Ok(Some(vec![
+        small("meta", &meta)?,
+        small("row_modes", &rows.modes)?,
+        small("fieldcounts", &counts(&rows, &fields))?,
+        small("coltypes", &types)?,
+        small("col_index", &index)?,
+        Stream { name: "values", body: values(&made, search)? },
+        small("quotemodes", &quotes)?,
+        small("quotebits", &[])?,
+        small("verbatim", &verbatim.join(&b'\n'))?,
+        small("header", head.unwrap_or_default())?,
+    ]))
+}
+
+/// The cells that each row has.
+fn counts(rows: &Rows<'_>, columns: &[Range<usize>]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(rows.len());
+    for row in 0..rows.len() {
+        let count = match rows.missing {
+            0 => columns.len(),
+            _ => {
+                let fields = rows.fields(row);
+                columns.iter().take_while(|column| column.start < fields).count()
+            }
+        };
+        put::uv(&mut out, count as u64);
+    }
+    out
+}
+
+/// Makes every column in its most promising forms and keeps the smallest.
+fn make(plan: &Plan<'_>, search: &Search, threads: usize) -> Result<Vec<Made>> {
+    // The largest first, so that no thread is left with one at the end.
+    let mut order: Vec<usize> = (0..plan.columns.len()).collect();
+    let size = |&index: &usize| {
+        let cells = |cells: &Cells| cells.distinct() + cells.len() / 64;
+        plan.columns.get(index).map_or(0, |(column, _)| cells(&column.column.cells))
+    };
+    order.sort_by_key(|index| std::cmp::Reverse(size(index)));
+    let work = |at: usize| {
+        let Some((candidate, ways)) = order.get(at).and_then(|&index| plan.columns.get(index))
+        else {
+            return Ok(None);
+        };
+        let mut best: Option<Made> = None;
+        for how in ways {
+            let column = &candidate.column;
+            let (kind, chunk, tuning) = match how {
+                How::Alone(kind, tuning) => (kind.id(), column.chunk(*kind), *tuning),
+                How::From { source, map, tuning } => {
+                    (DERIVED, column.derived(*source, map), *tuning)
+                }
+            };
+            if search.is_quick() {
+                let quoted = column.quoted;
+                return Ok(Some(Made { kind, quoted, chunk, block: None, tuning }));
+            }
+            let block = Block::new(&chunk, tuning)?;
+            if best.as_ref().is_none_or(|best| block.cost() < best.cost()) {
+                let (quoted, block) = (column.quoted, Some(block));
+                best = Some(Made { kind, quoted, chunk, block, tuning });
+            }
+        }
+        Ok(best)
+    };
+    let mut made: Vec<(usize, Made)> = Vec::new();
+    parallel::in_order(order.len(), threads, work, |at, column| {
+        made.extend(order.get(at).copied().zip(column));
+        Ok(())
+    })?;
+    made.sort_by_key(|&(index, _)| index);
+    Ok(made.into_iter().map(|(_, column)| column).collect())
+}
+
+/// The chunks of all columns.
+fn values(made: &[Made], search: &Search) -> Result<Body> {
+    if search.is_quick() {
+        let chunks: Vec<&[u8]> = made.iter().map(|column| &column.chunk[..]).collect();
+        return Ok(Body::zstd(zstd::compress(&chunks.concat(), search.zstd)?));
+    }
+    Ok(Body::xz(xz::stream(&blocks(made)?)))
+}
+
+/// The blocks of `values`: one for each column, but small neighbours share one.
+fn blocks(made: &[Made]) -> Result<Vec<Block>> {
+    let is_small = |column: &Made| column.cost() < SMALL;
+    let mut blocks = Vec::new();
+    for run in made.chunk_by(|one, other| is_small(one) && is_small(other)) {
+        let alone: usize = run.iter().map(|column| column.cost()).sum();
+        if run.len() > 1 {
+            let chunks: Vec<&[u8]> = run.iter().map(|column| &column.chunk[..]).collect();
+            let largest = run.iter().max_by_key(|column| column.cost());
+            let tuning = largest.map_or(Tuning::flat(1), |column| column.tuning);
+            let together = Block::new(&chunks.concat(), tuning)?;
+            if together.cost() < alone {
+                blocks.push(together);
+                continue;
+            }
+        }
+        blocks.extend(run.iter().filter_map(|column| column.block.clone()));
+    }
+    Ok(blocks)
+}

@@ -1,0 +1,89 @@
+//! Bodies, streams, stream sets and trailers (§2).
+
+use sha2::Sha256;
+use sha2::digest::Output;
+
+use super::options::Layout;
+use crate::compress::xz::encode::{self as xz, Tuning};
+use crate::compress::zstd;
+use crate::error::Result;
+use crate::wire::put;
+
+const XZ: u8 = 0;
+const ZSTD: u8 = 1;
+const STORED: u8 = 2;
+
+/// What ends an archive, after the hash.
+const TRAILER_MAGIC: [u8; 4] = [0xA1, 0x53, 0x36, 0x01];
+
+/// Bytes behind their backend.
+#[derive(Debug)]
+pub(super) struct Body {
+    backend: u8,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Body {
+    pub(super) fn xz(bytes: Vec<u8>) -> Self {
+        Self { backend: XZ, bytes }
+    }
+
+    pub(super) fn zstd(bytes: Vec<u8>) -> Self {
+        Self { backend: ZSTD, bytes }
+    }
+
+    pub(super) fn stored(bytes: &[u8]) -> Self {
+        Self { backend: STORED, bytes: bytes.to_vec() }
+    }
+
+    /// The shorter one.
+    pub(super) fn min(self, other: Self) -> Self {
+        if other.bytes.len() < self.bytes.len() { other } else { self }
+    }
+
+    /// Content that is not much, in whichever way is smallest.
+    pub(super) fn smallest(content: &[u8], layout: Layout) -> Result<Self> {
+        let xz = || Ok::<_, crate::Error>(Self::xz(xz::compress(content, Tuning::flat(3))?));
+        if layout == Layout::Published {
+            return xz();
+        }
+        let best = Self::stored(content).min(Self::zstd(zstd::compress(content, 19)?));
+        // An empty xz stream has 32 bytes.
+        if best.bytes.len() > 48 { Ok(best.min(xz()?)) } else { Ok(best) }
+    }
+
+    /// As the body of RAW, or of a raw frame.
+    pub(super) fn put(&self, layout: Layout, out: &mut Vec<u8>) {
+        if layout == Layout::Reference {
+            out.push(self.backend);
+        }
+        out.extend_from_slice(&self.bytes);
+    }
+}
+
+/// A named body.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) name: &'static str,
+    pub(super) body: Body,
+}
+
+/// Appends a stream set.
+pub(super) fn put_set(streams: &[Stream], layout: Layout, out: &mut Vec<u8>) {
+    put::uv(out, streams.len() as u64);
+    for Stream { name, body } in streams {
+        put::lp(out, name.as_bytes());
+        if layout == Layout::Reference {
+            out.push(body.backend);
+        }
+        put::lp(out, &body.bytes);
+    }
+}
+
+/// Appends the hash of the original, if the layout has one.
+pub(super) fn put_trailer(hash: &Output<Sha256>, layout: Layout, out: &mut Vec<u8>) {
+    if layout == Layout::Reference {
+        out.extend_from_slice(hash);
+        out.extend_from_slice(&TRAILER_MAGIC);
+    }
+}

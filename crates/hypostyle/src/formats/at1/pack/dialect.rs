@@ -1,0 +1,198 @@
+//! How a text is cut into fields, and whether its first line holds names.
+//!
+//! Nothing is known of the text. Each delimiter that is used anywhere is tried on
+//! some lines; those that cut them most alike are tried for size.
+
+use super::cells::Cells;
+use super::column::Number;
+use super::split::{Dialect, Rows, quoted_len};
+use crate::compress::zstd;
+use crate::error::Result;
+
+/// Delimiters that tables use. A longer one comes before a part of it.
+const DELIMITERS: [&[u8]; 12] =
+    [b"\t|\t", b", ", b"; ", b" | ", b"::", b",", b";", b"\t", b"|", b" ", b":", b"\x01"];
+
+/// Bytes that dialects are judged by.
+const SAMPLE: usize = 256 << 10;
+
+/// Finds the dialect in which a text is smallest; `None` if it is no table in any.
+pub(super) fn find(text: &[u8]) -> Result<Option<Dialect>> {
+    let sample = sample(text);
+    let mut likely: Vec<(usize, Dialect)> = Vec::new();
+    for delimiter in DELIMITERS {
+        for quotes in [true, false] {
+            let dialect = Dialect { delimiter: delimiter.to_vec(), quotes };
+            if !quotes && memchr::memchr(b'"', sample).is_none() {
+                continue;
+            }
+            if let Some(odd) = odd_lines(sample, &dialect) {
+                likely.push((odd, dialect));
+            }
+        }
+    }
+    likely.sort_by_key(|&(odd, _)| odd);
+    let mut best: Option<(usize, Dialect)> = None;
+    for (_, dialect) in likely.into_iter().take(4) {
+        if let Some(size) = size(sample, &dialect)?
+            // One that cuts lines less alike must be clearly better.
+            && best.as_ref().is_none_or(|&(least, _)| size < least - least / 20)
+        {
+            best = Some((size, dialect));
+        }
+    }
+    Ok(best.map(|(_, dialect)| dialect))
+}
+
+/// Whole lines from the middle of a text, where it is long.
+fn sample(text: &[u8]) -> &[u8] {
+    if text.len() <= SAMPLE {
+        return text.strip_suffix(b"\n").unwrap_or(text);
+    }
+    let start = (text.len() - SAMPLE) / 2;
+    let part = text.get(start..start + SAMPLE).unwrap_or_default();
+    let first = memchr::memchr(b'\n', part).map_or(0, |at| at + 1);
+    let last = memchr::memrchr(b'\n', part).unwrap_or(part.len());
+    part.get(first..last).unwrap_or(part)
+}
+
+/// Lines that have another number of fields than most; `None` if most have one.
+fn odd_lines(sample: &[u8], dialect: &Dialect) -> Option<usize> {
+    let mut usual: Vec<usize> = Vec::new();
+    let mut lines = 0_usize;
+    for line in sample.split(|&byte| byte == b'\n') {
+        let mut fields = 0_usize;
+        dialect.cut(line, |_| fields += 1);
+        let fields = fields.min(1000);
+        if usual.len() <= fields {
+            usual.resize(fields + 1, 0);
+        }
+        if let Some(count) = usual.get_mut(fields) {
+            *count += 1;
+        }
+        lines += 1;
+    }
+    let single = usual.get(1).copied().unwrap_or_default();
+    let most = usual.iter().copied().max().unwrap_or_default();
+    (single * 2 < lines).then_some(lines - most)
+}
+
+/// What a sample takes, column by column, roughly.
+fn size(sample: &[u8], dialect: &Dialect) -> Result<Option<usize>> {
+    let Some(rows) = Rows::new(sample, dialect) else { return Ok(None) };
+    let mut total = 0;
+    for field in 0..rows.width {
+        let cells = Cells::of_field(&rows, field);
+        let texts = cells.texts(&rows).join(&b'\n');
+        let mut all = Vec::new();
+        for row in 0..rows.len() {
+            all.extend_from_slice(rows.cell(row, &cells.fields).unwrap_or_default());
+            all.push(b'\n');
+        }
+        let plain = zstd::compress(&all, 3)?.len();
+        let counts = cells.counts();
+        let bits: f64 = counts.iter().map(|&count| bits(count, cells.len())).sum();
+        let entries = zstd::compress(&texts, 3)?.len();
+        #[expect(clippy::cast_possible_truncation, reason = "bits of a sample")]
+        #[expect(clippy::cast_sign_loss, reason = "never negative")]
+        let entropy = (bits / 8.0) as usize;
+        total += plain.min(entropy + entries);
+    }
+    let verbatim: Vec<&[u8]> =
+        rows.verbatim.iter().map(|line| sample.get(line.clone()).unwrap_or_default()).collect();
+    total += zstd::compress(&verbatim.join(&b'\n'), 3)?.len();
+    Ok(Some(total))
+}
+
+/// What cells that are alike take if each is said by its share.
+fn bits(count: u32, cells: usize) -> f64 {
+    f64::from(count) * (cells as f64 / f64::from(count.max(1))).log2()
+}
+
+/// Whether the first line names the columns below it.
+///
+/// It does if its fields are all different, none is empty or a number, and none
+/// appears in its column again.
+pub(super) fn has_header(text: &[u8], dialect: &Dialect) -> bool {
+    let end = text.len().min(SAMPLE);
+    let part = text.get(..end).unwrap_or_default();
+    let part = part.get(..memchr::memrchr(b'\n', part).unwrap_or(end)).unwrap_or(part);
+    let mut lines = part.split(|&byte| byte == b'\n');
+    let Some(first) = lines.next() else { return false };
+    let names = fields(first, dialect);
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    if sorted.len() < names.len().max(2) {
+        return false;
+    }
+    let is_name = |name: &&[u8]| {
+        let bare = match quoted_len(name) {
+            Some(len) if len == name.len() => name.get(1..len - 1).unwrap_or_default(),
+            _ => name,
+        };
+        !bare.trim_ascii().is_empty() && Number::parse(bare.trim_ascii()).is_none()
+    };
+    if !names.iter().all(is_name) {
+        return false;
+    }
+    let mut alike = 0;
+    for line in lines.take(2000) {
+        let cells = fields(line, dialect);
+        alike += usize::from(cells.len() == names.len());
+        if cells.iter().zip(&names).any(|(cell, name)| cell == name) {
+            return false;
+        }
+    }
+    alike > 0
+}
+
+fn fields<'a>(line: &'a [u8], dialect: &Dialect) -> Vec<&'a [u8]> {
+    let (mut fields, mut start) = (Vec::new(), 0);
+    dialect.cut(line, |end| {
+        fields.push(line.get(start..end).unwrap_or_default());
+        start = end + dialect.delimiter.len();
+    });
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Option<String> {
+        let dialect = find(text.as_bytes()).unwrap()?;
+        Some(String::from_utf8(dialect.delimiter).unwrap())
+    }
+
+    #[test]
+    fn the_delimiter_is_the_one_that_cuts_lines_alike() {
+        let table = |delimiter: &str| -> String {
+            let row = |i: usize| {
+                let name = ["John, Smith", "Ann; Lee", "a b c"][i * i * 31 % 101 % 3];
+                [i.to_string(), format!("\"{name}\""), (i * 7 % 13).to_string()].join(delimiter)
+            };
+            (0..500).map(row).collect::<Vec<_>>().join("\n")
+        };
+        for delimiter in [",", ";", "\t", "|", "\t|\t"] {
+            assert_eq!(found(&table(delimiter)).as_deref(), Some(delimiter));
+        }
+        assert_eq!(found("one\ntwo\nthree\n"), None);
+    }
+
+    #[test]
+    fn a_header_is_unlike_what_stands_below_it() {
+        let dialect = Dialect { delimiter: b",".to_vec(), quotes: true };
+        for (text, want) in [
+            ("id,name\n1,a\n2,b\n", true),
+            ("\"id\",\"name\"\n1,a\n", true),
+            ("1,a\n2,b\n", false),
+            ("id,id\n1,a\n", false),
+            ("id,\n1,a\n", false),
+            ("x,y\na,y\n", false),
+            ("id,name\n", false),
+        ] {
+            assert_eq!(has_header(text.as_bytes(), &dialect), want, "{text}");
+        }
+    }
+}

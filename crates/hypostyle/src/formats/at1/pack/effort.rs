@@ -1,0 +1,177 @@
+//! What each level spends its time on.
+
+use std::ops::Range;
+
+use super::column::Kind;
+use super::options::{Layout, PackOptions};
+use crate::compress::xz::encode::{Block, Effort, Tuning};
+use crate::compress::zstd;
+use crate::error::Result;
+
+/// How hard the best form of a table is searched for.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    /// Which column types there are.
+    pub(super) layout: Layout,
+    /// The level of zstd, for what is done with it; 0 if that is nothing.
+    pub(super) zstd: i32,
+    /// Bytes of text that candidates are judged by.
+    bytes: usize,
+    /// Whether neighbouring fields may share a column.
+    pub(super) merges: bool,
+    /// How much more two columns in one may take by entropy to be judged by trial.
+    pub(super) hope: f64,
+    /// Most fields that share a column.
+    pub(super) union: usize,
+    /// Most columns for which that is tried.
+    pub(super) widest: usize,
+    /// Whether types are tried that seldom win.
+    pub(super) all_kinds: bool,
+    /// Types of a column that are tuned, and how much worse than the best they may look.
+    pub(super) kinds: usize,
+    pub(super) close: f64,
+    pub(super) tunings: &'static [Tuning],
+    /// Forms of a column that are made in full, and how much worse than the best they may look.
+    pub(super) finals: usize,
+    pub(super) doubt: f64,
+    pub(super) effort: Effort,
+}
+
+/// Rows that stand together in a sample.
+const RUN: usize = 6 << 10;
+
+const ONE: &[Tuning] = &[Tuning::flat(3)];
+const FEW: &[Tuning] = &[Tuning::flat(0), Tuning::flat(1), Tuning::flat(3), Tuning::pairs(0)];
+const SOME: &[Tuning] = &[
+    Tuning::flat(0),
+    Tuning::flat(1),
+    Tuning::flat(3),
+    Tuning::flat(4),
+    Tuning::pairs(0),
+    Tuning::pairs(2),
+];
+const MANY: &[Tuning] = &[
+    Tuning::flat(0),
+    Tuning::flat(1),
+    Tuning::flat(2),
+    Tuning::flat(3),
+    Tuning::flat(4),
+    Tuning::pairs(0),
+    Tuning::pairs(1),
+    Tuning::pairs(2),
+    Tuning::pairs(3),
+    Tuning { lc: 0, lp: 0, pb: 2, delta: 0, effort: Effort::Full },
+    Tuning { lc: 0, lp: 2, pb: 2, delta: 0, effort: Effort::Full },
+    Tuning { lc: 1, lp: 0, pb: 1, delta: 0, effort: Effort::Full },
+    Tuning { lc: 3, lp: 0, pb: 2, delta: 0, effort: Effort::Full },
+];
+
+impl Search {
+    /// The search that the options ask for.
+    pub(super) fn new(options: &PackOptions) -> Self {
+        let six = Self {
+            layout: options.layout,
+            zstd: 0,
+            bytes: 1 << 20,
+            hope: 1.15,
+            merges: true,
+            union: 4,
+            widest: 100,
+            all_kinds: false,
+            kinds: 2,
+            close: 1.06,
+            tunings: SOME,
+            finals: 1,
+            doubt: 1.01,
+            effort: Effort::Full,
+        };
+        match options.level {
+            1 if options.layout == Layout::Reference => Self {
+                zstd: 9,
+                bytes: 256 << 10,
+                merges: true,
+                hope: 1.0,
+                kinds: 1,
+                tunings: ONE,
+                ..six
+            },
+            0..=3 => Self { bytes: 512 << 10, merges: false, kinds: 1, tunings: FEW, ..six },
+            4 | 5 => Self { bytes: 768 << 10, kinds: 1, tunings: FEW, ..six },
+            6 | 7 => six,
+            _ => Self {
+                bytes: 1 << 20,
+                hope: 1.25,
+                union: 8,
+                widest: 300,
+                all_kinds: true,
+                kinds: 4,
+                close: 1.15,
+                tunings: MANY,
+                finals: 4,
+                doubt: 1.03,
+                effort: Effort::Extreme,
+                ..six
+            },
+        }
+    }
+
+    /// Rows to judge by: some runs of neighbours from all over the table.
+    pub(super) fn sample(&self, rows: usize, bytes: usize) -> Vec<Range<usize>> {
+        let row = bytes / rows.max(1) + 1;
+        let wanted = (self.bytes / row).max(100);
+        if rows <= wanted * 5 / 4 {
+            return std::iter::once(0..rows).collect();
+        }
+        let run = RUN.min(wanted.div_ceil(2));
+        let runs = wanted.div_ceil(run);
+        let step = (rows - run) / runs.saturating_sub(1).max(1);
+        (0..runs).map(|at| at * step..at * step + run).collect()
+    }
+
+    /// Whether everything is done with zstd.
+    pub(super) fn is_quick(&self) -> bool {
+        self.zstd > 0
+    }
+
+    /// Whether columns of this type may be written.
+    pub(super) fn allows(&self, kind: Kind) -> bool {
+        self.layout == Layout::Reference || !matches!(kind, Kind::Dict(_) | Kind::Shuf)
+    }
+
+    /// What bytes take, by a quick trial.
+    pub(super) fn trial(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
+        let size = match self.is_quick() {
+            true => zstd::compress(bytes, 1)?.len(),
+            false => Block::new(bytes, tuning.with_effort(Effort::Quick))?.cost(),
+        };
+        Ok(size as f64)
+    }
+
+    /// Whether a tuning cannot suit a column.
+    pub(super) fn is_hopeless(&self, tuning: Tuning, distinct: usize, kind: Kind) -> bool {
+        let single = match kind {
+            Kind::Dict(_) => distinct <= 128,
+            _ => false,
+        };
+        !self.all_kinds && single && tuning.lp > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_lie_inside_and_apart() {
+        for rows in [0, 1, 1000, 20_000, 60_000, 61_000, 5_000_000] {
+            for bytes in [1, 2, 20, 500, 100_000] {
+                for level in 1..=9 {
+                    let sample = Search::new(&PackOptions::default().with_level(level))
+                        .sample(rows, rows * bytes);
+                    assert!(sample.iter().all(|run| run.end <= rows));
+                    assert!(sample.windows(2).all(|pair| pair[0].end <= pair[1].start));
+                }
+            }
+        }
+    }
+}

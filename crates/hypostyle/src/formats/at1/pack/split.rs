@@ -1,0 +1,236 @@
+//! Text into rows of fields.
+//!
+//! A row is put together again from its cells and the delimiter between them,
+//! whatever the cells hold. So any way of cutting a line at delimiters restores
+//! it; what matters is that like comes to stand below like. Quotes only say which
+//! delimiters do not separate fields.
+
+use std::ops::Range;
+
+use memchr::{memchr, memchr_iter, memmem};
+
+/// The end of a field that a row does not have.
+const MISSING: u32 = u32::MAX;
+
+/// A number of fields is usual if one row in so many has it.
+const USUAL: usize = 50;
+
+/// Most fields that a row may have; longer ones are cut off, not lost.
+const WIDEST: usize = 1 << 14;
+
+/// How lines are cut into fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Dialect {
+    pub(super) delimiter: Vec<u8>,
+    /// Whether a field in quotes may hold delimiters.
+    pub(super) quotes: bool,
+}
+
+impl Dialect {
+    /// Calls `each` with the end of every field of a line.
+    pub(super) fn cut(&self, line: &[u8], mut each: impl FnMut(usize)) {
+        let quoted = self.quotes && memchr(b'"', line).is_some();
+        match *self.delimiter {
+            [byte] if !quoted => memchr_iter(byte, line).for_each(&mut each),
+            _ if !quoted => memmem::find_iter(line, &self.delimiter).for_each(&mut each),
+            _ => {
+                let mut at = 0;
+                while let Some(end) = self.next(line, at) {
+                    each(end);
+                    at = end + self.delimiter.len();
+                }
+            }
+        }
+        each(line.len());
+    }
+
+    /// The delimiter after the field that starts at `at`.
+    fn next(&self, line: &[u8], at: usize) -> Option<usize> {
+        let rest = line.get(at..)?;
+        if let Some(len) = quoted_len(rest) {
+            let after = rest.get(len..)?;
+            if matches!(after, b"" | b"\r") {
+                return None;
+            }
+            if after.starts_with(&self.delimiter) {
+                return Some(at + len);
+            }
+        }
+        memmem::find(rest, &self.delimiter).map(|found| at + found)
+    }
+}
+
+/// The length of a field in quotes, quotes included; doubled ones belong to it.
+pub(super) fn quoted_len(text: &[u8]) -> Option<usize> {
+    let mut rest = text.strip_prefix(b"\"")?;
+    loop {
+        let end = memchr(b'"', rest)?;
+        rest = rest.get(end + 1..)?;
+        match rest.strip_prefix(b"\"") {
+            Some(after) => rest = after,
+            None => return Some(text.len() - rest.len()),
+        }
+    }
+}
+
+/// Lines of a text, and the fields of those that are rows.
+#[derive(Debug)]
+pub(super) struct Rows<'a> {
+    text: &'a [u8],
+    delimiter: usize,
+    /// Fields of the widest row.
+    pub(super) width: usize,
+    /// For each line whether it is a row.
+    pub(super) modes: Vec<u8>,
+    /// The lines that are none.
+    pub(super) verbatim: Vec<Range<usize>>,
+    /// Where each row starts.
+    starts: Vec<u32>,
+    /// Where the fields of each row end, `width` for each.
+    ends: Vec<u32>,
+    /// Fields that rows lack, all told.
+    pub(super) missing: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// Cuts lines; `None` if they are not rows of two fields or more.
+    ///
+    /// Numbers of fields that few rows have are left out: those lines stay as they
+    /// are. The text is shorter than 4 GiB.
+    pub(super) fn new(text: &'a [u8], dialect: &Dialect) -> Option<Self> {
+        let mut usual: Vec<usize> = Vec::new();
+        let mut lines = 0_usize;
+        for line in text.split(|&byte| byte == b'\n') {
+            let mut fields = 0;
+            dialect.cut(line, |_| fields += 1);
+            let fields = fields.min(WIDEST);
+            if usual.len() <= fields {
+                usual.resize(fields + 1, 0);
+            }
+            if let Some(count) = usual.get_mut(fields) {
+                *count += 1;
+            }
+            lines += 1;
+        }
+        let least = lines.div_ceil(USUAL);
+        let usual: Vec<bool> = usual.iter().map(|&count| count >= least).collect();
+        let width = usual.iter().rposition(|&usual| usual)?;
+        if width < 2 || width.checked_mul(lines)? > (u32::MAX as usize) {
+            return None;
+        }
+        Some(Self::collect(text, dialect, width, &usual))
+    }
+
+    fn collect(text: &'a [u8], dialect: &Dialect, width: usize, usual: &[bool]) -> Self {
+        let mut rows = Self {
+            text,
+            delimiter: dialect.delimiter.len(),
+            width,
+            modes: Vec::new(),
+            verbatim: Vec::new(),
+            starts: Vec::new(),
+            ends: Vec::new(),
+            missing: 0,
+        };
+        let mut start = 0;
+        for line in text.split(|&byte| byte == b'\n') {
+            let before = rows.ends.len();
+            dialect.cut(line, |end| rows.ends.push(offset(start + end)));
+            let fields = rows.ends.len() - before;
+            if usual.get(fields).copied().unwrap_or_default() {
+                rows.modes.push(1);
+                rows.starts.push(offset(start));
+                rows.ends.resize(before + width, MISSING);
+                rows.missing += width - fields;
+            } else {
+                rows.modes.push(0);
+                rows.verbatim.push(start..start + line.len());
+                rows.ends.truncate(before);
+            }
+            start += line.len() + 1;
+        }
+        rows
+    }
+
+    /// The number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Bytes of the text.
+    pub(super) fn text_len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The text of some neighbouring fields of a row; `None` if it has not even the first.
+    #[inline]
+    pub(super) fn cell(&self, row: usize, fields: &Range<usize>) -> Option<&'a [u8]> {
+        let ends = self.ends.get(row * self.width..)?.get(..fields.end)?;
+        let start = match fields.start.checked_sub(1) {
+            None => *self.starts.get(row)? as usize,
+            Some(before) => match *ends.get(before)? {
+                MISSING => return None,
+                end => end as usize + self.delimiter,
+            },
+        };
+        let last = ends.get(fields.start..)?.iter().rfind(|&&end| end != MISSING)?;
+        self.text.get(start..*last as usize)
+    }
+
+    /// The fields that a row has.
+    pub(super) fn fields(&self, row: usize) -> usize {
+        let ends = self.ends.get(row * self.width..).and_then(|ends| ends.get(..self.width));
+        ends.unwrap_or_default().iter().take_while(|&&end| end != MISSING).count()
+    }
+}
+
+/// An offset in a text below 4 GiB.
+#[inline]
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(MISSING)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(line: &str, delimiter: &str, quotes: bool) -> Vec<String> {
+        let dialect = Dialect { delimiter: delimiter.as_bytes().to_vec(), quotes };
+        let (mut fields, mut start) = (Vec::new(), 0);
+        dialect.cut(line.as_bytes(), |end| {
+            fields.push(line[start..end].to_owned());
+            start = end + delimiter.len();
+        });
+        assert_eq!(fields.join(delimiter), line);
+        fields
+    }
+
+    #[test]
+    fn quotes_keep_delimiters_together_where_they_are_well_formed() {
+        assert_eq!(cut("a,\"b,\"\"c\",d", ",", true), ["a", "\"b,\"\"c\"", "d"]);
+        assert_eq!(cut("a,\"b,c", ",", true), ["a", "\"b", "c"]);
+        assert_eq!(cut("\"a\"b,c", ",", true), ["\"a\"b", "c"]);
+        assert_eq!(cut("\"a,b\"", ",", true), ["\"a,b\""]);
+        assert_eq!(cut("\"a,b\"", ",", false), ["\"a", "b\""]);
+        assert_eq!(cut("a\t|\tb|c", "\t|\t", true), ["a", "b|c"]);
+        assert_eq!(cut("a,\"b,c\"\r", ",", true), ["a", "\"b,c\"\r"]);
+        assert_eq!(cut("", ",", true), [""]);
+        assert_eq!(cut("\"\",\"\"", ",", true), ["\"\"", "\"\""]);
+    }
+
+    #[test]
+    fn odd_lines_stay_out_and_ragged_ones_come_in() {
+        let mut text = "1,2,3\n4,5\n".repeat(100);
+        text += "6\n7,8,9";
+        let dialect = Dialect { delimiter: b",".to_vec(), quotes: true };
+        let rows = Rows::new(text.as_bytes(), &dialect).unwrap();
+        assert_eq!((rows.width, rows.len(), rows.missing), (3, 201, 100));
+        assert_eq!(rows.modes.iter().filter(|&&mode| mode == 0).count(), 1);
+        assert_eq!(rows.verbatim.first(), Some(&(1000..1001)));
+        assert_eq!(rows.cell(0, &(0..1)), Some(&b"1"[..]));
+        assert_eq!(rows.cell(0, &(1..3)), Some(&b"2,3"[..]));
+        assert_eq!(rows.cell(1, &(1..3)), Some(&b"5"[..]));
+        assert_eq!(rows.cell(1, &(2..3)), None);
+        assert_eq!((rows.fields(0), rows.fields(1)), (3, 2));
+    }
+}
