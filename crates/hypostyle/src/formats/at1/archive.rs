@@ -108,7 +108,7 @@ impl Archive {
         let mut frames = Vec::new();
         self.for_each_frame(|extent, body| {
             let streams = match extent.method {
-                Method::Raw => vec![Packed::raw(body, extent.offset, &self.deviations)?],
+                Method::Raw => vec![self.raw(extent, body)?],
                 Method::Structured => {
                     PackedSet::parse(body, extent.offset, &self.deviations)?.streams
                 }
@@ -157,7 +157,7 @@ impl Archive {
             let limits = &self.options.limits;
             match extent.method {
                 Method::Raw => {
-                    let packed = Packed::raw(body, extent.offset, &self.deviations)?;
+                    let packed = self.raw(extent, body)?;
                     output.put(&packed.expand(limits, threads, &self.deviations)?)
                 }
                 Method::Structured => {
@@ -219,6 +219,12 @@ impl Archive {
         })
     }
 
+    /// A frame that is stored without a codec.
+    fn raw(&self, extent: Extent, body: &Bytes) -> Result<Packed> {
+        let legacy_code = if self.container.chunk_lines.is_some() { "A3" } else { "A2" };
+        Packed::raw(body, extent.offset, legacy_code, &self.deviations)
+    }
+
     fn job<'a>(&'a self, set: &'a PackedSet) -> Job<'a> {
         Job {
             set,
@@ -239,12 +245,20 @@ impl Archive {
         Ok(found)
     }
 
+    /// Notes row groups whose columns have no names.
+    pub(super) fn check_paths(&self) -> Result<()> {
+        self.for_each_job(|job| {
+            codecs::check_paths(self.codec(), job)?;
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
     /// Writes the lines of a log as objects: template, line and variables.
     pub(super) fn log_rows(&self, out: &mut dyn Write) -> Result<()> {
         let mut output = Output::new(out, false, &self.options.limits);
         self.for_each_frame(|extent, body| match extent.method {
             Method::Raw => {
-                let packed = Packed::raw(body, extent.offset, &self.deviations)?;
+                let packed = self.raw(extent, body)?;
                 let text = packed.expand(&self.options.limits, 1, &self.deviations)?;
                 codecs::log_lines(&text, &mut output)
             }

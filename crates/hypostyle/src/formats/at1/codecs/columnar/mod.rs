@@ -18,7 +18,7 @@
 
 use bytes::Bytes;
 
-use super::{Cells, Job, trailing};
+use super::{Cells, Job, check_modes, flag, trailing};
 use crate::error::{Error, Result};
 use crate::formats::at1::describe::{ColumnInfo, FrameInfo};
 use crate::formats::at1::output::Output;
@@ -105,7 +105,7 @@ fn meta<'a>(streams: &'a Streams, job: &Job<'_>) -> Result<Meta<'a>> {
     let mut stream = streams.read("meta");
     let rows = stream.uv("row count")?;
     let trailing = trailing(stream.u8("trailing")?, false, job)?;
-    let has_header = stream.u8("has header")? != 0;
+    let has_header = flag(stream.u8("has header")?, "the flag for a header", "meta", job)?;
     let delimiter = stream.lp("delimiter")?;
     let at = stream.clone();
     let columns = stream.size("column count")?;
@@ -188,7 +188,7 @@ fn quotes<'a>(streams: &'a Streams, columns: &[Column], job: &Job<'_>) -> Result
                 if mode > 2 {
                     let message =
                         format!("quote mode {mode} of column {}", index.saturating_add(1));
-                    job.deviations.report("A12", index as u64, message)?;
+                    job.deviations.report("A12", job.offset_of("quotemodes"), message)?;
                 }
                 let len = column.len().div_ceil(8);
                 Quotes::Some(bits.take(len, "quote bits").map_err(|err| err.in_column(index, ""))?)
