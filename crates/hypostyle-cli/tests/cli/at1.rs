@@ -214,9 +214,10 @@ fn limits_on_a_stream_hold() {
     // A zstd frame of 5,000 bytes that are all the same.
     let packed = b"AT1\x02\xFF\x01\x28\xB5\x2F\xFD\x60\x88\x12\x43\x9C\x00x";
     let folder = Folder::new().with("a.txt.at1", packed);
+    folder.hyp("unpack a.txt.at1 --max-block 4999").fails(4, &["5000", "limit of 4999"]);
     folder.hyp("unpack a.txt.at1 --max-decoded 4999").fails(4, &["5000", "limit of 4999"]);
     assert_eq!(folder.names(), ["a.txt.at1"]);
-    folder.hyp("unpack a.txt.at1 -q --max-decoded 5000").ok();
+    folder.hyp("unpack a.txt.at1 -q --max-decoded 5000 --max-block 5000").ok();
     assert_eq!(folder.read("a.txt"), "x".repeat(5000));
 }
 
