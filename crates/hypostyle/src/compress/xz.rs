@@ -4,7 +4,7 @@
 //! and how long each becomes. So blocks are expanded in parallel, and a reader
 //! can expand the ones that it wants and leave the others alone ([`Blocks`]).
 
-use liblzma::stream::{Action, Status, Stream};
+use liblzma::stream::{Action, Error as Fault, Status, Stream, TELL_UNSUPPORTED_CHECK};
 
 use super::earned;
 use crate::error::{Error, ErrorKind, Result};
@@ -187,7 +187,8 @@ struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     fn new(limits: &'a Limits, raw: u64, stored: usize) -> Result<Self> {
-        let stream = Stream::new_stream_decoder(DICTIONARY, 0)
+        // Without being told, the library takes a check that it does not know for none.
+        let stream = Stream::new_stream_decoder(DICTIONARY, TELL_UNSUPPORTED_CHECK)
             .map_err(|_| Error::malformed(WHAT, "cannot be expanded: out of memory"))?;
         let claimed = usize::try_from(raw.min(limits.block_bytes)).unwrap_or(usize::MAX);
         Ok(Self { stream, out: Vec::with_capacity(earned(stored, claimed)), limits, ended: false })
@@ -206,6 +207,9 @@ impl<'a> Decoder<'a> {
                     return Err(Error::malformed(WHAT, "is damaged: it stands still"));
                 }
                 Ok(_) => {}
+                Err(Fault::UnsupportedCheck) => {
+                    return Err(Error::unsupported("an xz stream with an unknown kind of check"));
+                }
                 Err(err) => {
                     let why = format!("is damaged after {} bytes of data: {err}", self.out.len());
                     return Err(Error::malformed(WHAT, why));
