@@ -66,7 +66,11 @@ impl<'a> Blocks<'a> {
             blocks.push(Block { start: start.checked_add(EDGE)?, unpadded, raw });
             start = start.checked_add(padded)?;
         }
-        (start == index_at).then_some(Self { stream, blocks })
+        // Written anew, index and footer must be what is there, sums and all: a
+        // block that is expanded by itself never gets to see them.
+        let tail = tail_for(&blocks, head);
+        (start == index_at && rest.get(index_at..) == Some(&tail[..]))
+            .then_some(Self { stream, blocks })
     }
 
     /// The number of blocks.
@@ -105,7 +109,7 @@ impl<'a> Blocks<'a> {
             .and_then(|end| self.stream.get(start..end))
             .ok_or_else(|| Error::malformed(WHAT, "has a block that runs past its end"))?;
         let head = self.stream.get(..EDGE).unwrap_or_default();
-        let tail = tail_for(unpadded, raw, head);
+        let tail = tail_for(&[Block { start, unpadded, raw }], head);
         let mut decoder = Decoder::new(limits, raw, body.len())?;
         decoder.feed(head)?;
         decoder.feed(body)?;
@@ -156,10 +160,11 @@ fn check_limit(asked: u64, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// The index and the footer of a stream of one block.
-fn tail_for(unpadded: u64, raw: u64, head: &[u8]) -> Vec<u8> {
-    let mut tail = vec![0, 1];
-    for mut number in [unpadded, raw] {
+/// The index and the footer of a stream of these blocks.
+fn tail_for(blocks: &[Block], head: &[u8]) -> Vec<u8> {
+    let mut tail = vec![0];
+    let records = blocks.iter().flat_map(|block| [block.unpadded, block.raw]);
+    for mut number in std::iter::once(blocks.len() as u64).chain(records) {
         while number >= 0x80 {
             tail.push(0x80 | u8::try_from(number & 0x7F).unwrap_or_default());
             number >>= 7;
@@ -324,6 +329,22 @@ mod tests {
                 bad[at] ^= 0x10;
                 let got = expand(&bad, &Limits::default(), 2);
                 assert!(got.is_err() || got.unwrap().0 == raw, "byte {at} of {}", file.len());
+            }
+        }
+    }
+
+    /// Index and footer belong to no block, so threads that have a block each see neither.
+    #[test]
+    fn damage_behind_the_blocks_is_found_on_any_number_of_threads() {
+        let file = packed(&sample(3000), 1000);
+        let index = file.len() - EDGE - 16;
+        for at in index..file.len() {
+            for flip in [0x01, 0x80] {
+                let mut bad = file.clone();
+                bad[at] ^= flip;
+                for threads in [1, 3] {
+                    assert!(expand(&bad, &Limits::default(), threads).is_err(), "{at} {threads}");
+                }
             }
         }
     }
