@@ -192,6 +192,7 @@ fn check_original(vector: &Vector) {
         check_strict(laws::decode(*format, bytes, &strict), &met, &place);
     }
     laws::any_archive_returns_or_fails(bytes);
+    laws::any_archive_shows_itself_or_fails(bytes);
 }
 
 #[test]
@@ -202,6 +203,7 @@ fn invalid_files_are_refused_for_their_own_reason() {
         assert_eq!(format!("{err}\n"), expected, "{}", vector.place());
         formats::tables().for_each(|format| laws::any_bytes_return_or_fail(format, &vector.bytes));
         laws::any_archive_returns_or_fails(&vector.bytes);
+        laws::any_archive_shows_itself_or_fails(&vector.bytes);
     }
 }
 

@@ -86,6 +86,16 @@ pub fn write(root: &Path) -> io::Result<()> {
 }
 
 impl Case {
+    /// The name of the format.
+    pub fn format(&self) -> &'static str {
+        self.format
+    }
+
+    /// The file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     fn path(&self, root: &Path) -> PathBuf {
         let verdict = match self.expected {
             Expected::Values { .. } | Expected::Archive(_) => "valid",

@@ -1,12 +1,14 @@
 //! What is refused, and why.
 
+use liblzma::stream::Check;
+
 use super::Cases;
 use super::columnar::{DEC, DERIVED, DICT, INT, NUMEXC, SHUF, TEXT, one};
 use super::containers::log;
 use super::groups::{SEGMENTS, people, trades};
 use crate::build::at1::{
-    Columnar, File, Groups, Stream, deltas, frame, lp, set, stored, sv, texts, uv, xz, zoned, zstd,
-    zstd_block, zstd_run,
+    Columnar, File, Groups, Stream, deltas, frame, lp, set, stored, sv, texts, uv, xz, xz_checked,
+    zoned, zstd, zstd_block, zstd_run,
 };
 
 pub(super) fn add(cases: &mut Cases) {
@@ -103,6 +105,16 @@ fn backends(cases: &mut Cases) {
     let unknown = b"\xFD\x37\x7A\x58\x5A\x00\x00\x02\xD3\x73\xD7\xAF\x00\x00\x00\x00\
         \x1C\xDF\x44\x21\x2A\x13\x90\x94\x01\x00\x00\x00\x00\x02\x59\x5A";
     cases.bad("backends/xz-with-an-unknown-check", &File::raw(0, unknown));
+    // No block is damaged, only what is said of them behind the last.
+    let blocks = xz_checked(text, 5, Check::Crc64);
+    for (name, back) in
+        [("backends/xz-index-of-a-wrong-sum", 13), ("backends/xz-footer-of-a-wrong-sum", 12)]
+    {
+        let mut wrong = blocks.clone();
+        let at = wrong.len() - back;
+        *wrong.get_mut(at).unwrap() ^= 0x10;
+        cases.bad(name, &File::raw(0, &wrong));
+    }
     let whole = zstd(text);
     cases.bad("backends/zstd-cut", &File::raw(1, whole.get(..whole.len() - 1).unwrap()));
     cases.bad("backends/zstd-that-is-none", &File::raw(1, text));
