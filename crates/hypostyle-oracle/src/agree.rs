@@ -239,10 +239,11 @@ fn has_broken_stream(file: &[u8]) -> bool {
 ///
 /// Each is a row of section 10 of the spec.
 fn refused(text: &str) -> Option<&'static str> {
-    const REASONS: [(&str, &str); 20] = [
+    const REASONS: [(&str, &str); 22] = [
         ("byte 4: codec ", "unknown codec, though all frames are raw"),
         ("a bundle cannot be a streaming archive", "streaming bundle of raw frames"),
         ("zstd frame: does not start like one", "zstd frame to skip before an empty one"),
+        ("zstd frame: Data corruption detected", "zstd block larger than its window"),
         ("unknown kind of check", "xz with an unknown kind of check"),
         ("stream `meta`: byte 0: form needs 1 bytes", "jsondoc without `meta`"),
         ("a number of more than 64 bits", "varint over 64 bits"),
@@ -257,6 +258,7 @@ fn refused(text: &str) -> Option<&'static str> {
         ("column type: ", "column type 7 and above"),
         ("over the limit", "limits"),
         ("source count: ", "json rules with more or fewer literals than sources need (H6)"),
+        ("the number of columns", "json rules with a source that no value uses (H6)"),
         ("flag: ", "ssh flag above 2"),
         ("elements have one byte", "dicom planes of one byte"),
         ("is outside the years", "osm year of more than four digits, or before 0"),

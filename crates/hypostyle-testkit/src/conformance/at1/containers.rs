@@ -4,7 +4,7 @@ use liblzma::stream::Check;
 
 use super::Cases;
 use crate::build::at1::{
-    Columnar, File, Groups, Stream, XZ_OF_NOTHING, deltas, frame, lp, set, stored, uv, xz,
+    Columnar, File, Groups, Stream, TRAILER, XZ_OF_NOTHING, deltas, frame, lp, set, stored, uv, xz,
     xz_checked, zstd, zstd_block, zstd_run,
 };
 
@@ -37,6 +37,9 @@ fn raw(cases: &mut Cases) {
     cases.good("raw/any-bytes", &File::raw(2, b"\0\xFF\n\r\xA1S6").hashed(b"\0\xFF\n\r\xA1S6"), {
         b"\0\xFF\n\r\xA1S6"
     });
+    // 35 bytes are too few for a trailer, so these four belong to the original.
+    let short = [&[0; 25][..], &TRAILER].concat();
+    cases.good("raw/too-short-for-a-trailer", &File::raw(2, &short), &short);
     // The 74 bytes of section 4.
     cases.good("raw/empty-original", &File::raw(0, &XZ_OF_NOTHING).hashed(b""), b"");
 }

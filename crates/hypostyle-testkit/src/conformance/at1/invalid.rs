@@ -7,8 +7,8 @@ use super::columnar::{DEC, DERIVED, DICT, INT, NUMEXC, SHUF, TEXT, one};
 use super::containers::log;
 use super::groups::{SEGMENTS, people, trades};
 use crate::build::at1::{
-    Columnar, File, Groups, Stream, deltas, frame, lp, set, stored, sv, texts, uv, xz, xz_checked,
-    zoned, zstd, zstd_block, zstd_run,
+    Columnar, File, Groups, Stream, TRAILER, deltas, frame, lp, set, stored, sv, texts, uv, xz,
+    xz_checked, zoned, zstd, zstd_block, zstd_run,
 };
 
 pub(super) fn add(cases: &mut Cases) {
@@ -41,8 +41,8 @@ fn containers(cases: &mut Cases) {
     let cut = |len: usize| bytes.get(..len).unwrap().to_vec();
     cases.bad_bytes("container/cut-within-a-name", cut(18));
     cases.bad_bytes("container/cut-within-a-stream", cut(bytes.len() - 37));
-    // Too short for a trailer, so what looks like one belongs to the body.
-    let tiny = [&b"AT1\x02\xFF"[..], &[0; 31], &crate::build::at1::TRAILER].concat();
+    // 40 bytes that end like a trailer, which would start within the header.
+    let tiny = [&b"AT1\x02\xFF\x02"[..], &[0; 30], &TRAILER].concat();
     cases.bad_bytes("container/trailer-that-overlaps-the-header", tiny);
     cases.bad("container/raw-without-a-backend", &File { body: Vec::new(), ..File::raw(2, b"") });
 

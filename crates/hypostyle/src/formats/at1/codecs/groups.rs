@@ -176,8 +176,9 @@ fn index_entry(stream: &mut Stream<'_>, kind: u8) -> Result<(usize, Option<Zone>
     let len = stream.size("block length")?;
     let zone = match kind {
         1 => {
-            let mut bound = |what| match stream.clone().sv(what) {
-                Ok(_) => stream.sv(what).map(Some),
+            // A number that cannot be read was not taken either.
+            let mut bound = |what| match stream.sv(what) {
+                Ok(bound) => Ok(Some(bound)),
                 Err(_) => stream.skip_number(what).map(|()| None),
             };
             let bounds = (bound("least")?, bound("most")?);
