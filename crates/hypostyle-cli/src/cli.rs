@@ -68,6 +68,10 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "8G")]
     pub(crate) max_decoded: u64,
 
+    /// Most bytes that one column or stream may become
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "4G")]
+    pub(crate) max_block: u64,
+
     /// Most bytes that an archive may unpack to
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64G")]
     pub(crate) max_output: u64,
@@ -85,7 +89,7 @@ impl ReadArgs {
         let limits = Limits::default()
             .with_read_bytes(self.max_decoded)
             .with_output_bytes(self.max_output)
-            .with_block_bytes(self.max_decoded.min(Limits::default().block_bytes));
+            .with_block_bytes(self.max_block.min(self.max_decoded));
         ReadOptions::default()
             .with_limits(limits)
             .with_strict(self.strict)

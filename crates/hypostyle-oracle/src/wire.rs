@@ -40,7 +40,10 @@ pub(crate) fn put_lp(out: &mut Vec<u8>, bytes: &[u8]) {
 /// A varint at the front of `bytes`, and how long it is.
 pub(crate) fn get_uv(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0;
-    for (at, &byte) in bytes.iter().enumerate().take(9) {
+    for (at, &byte) in bytes.iter().enumerate().take(10) {
+        if at == 9 && byte > 1 {
+            return None;
+        }
         value |= u64::from(byte & 0x7F) << (7 * at);
         if byte < 0x80 {
             return Some((value, at + 1));

@@ -3,12 +3,14 @@
 //! 1. [`decode_undoes_encode`]: what goes in comes out.
 //! 2. [`a_canonical_file_encodes_to_itself`], and strict reading accepts it.
 //! 3. [`any_bytes_return_or_fail`], within limits, and strict reading refuses
-//!    exactly those files in which liberal reading finds deviations.
+//!    exactly those files in which liberal reading finds deviations. Of archives
+//!    [`any_archive_returns_or_fails`] says the same.
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
+use hypostyle::formats::at1::{Archive, Codec};
 use hypostyle::formats::{self, Format, Reader, Sniff};
 use hypostyle::{Deviation, Limits, ReadOptions, Result, Table, TextPolicy, WriteOptions};
 
@@ -129,6 +131,78 @@ fn check_reader(reader: &dyn Reader, size: u64) {
         end = end.max(section.offset + section.stored);
     }
     assert_eq!(end, size, "the byte map reaches to the end");
+}
+
+/// What an archive unpacks to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Original {
+    /// A file.
+    File(Vec<u8>),
+    /// Names and files.
+    Folder(Vec<(String, Vec<u8>)>),
+}
+
+/// Unpacks an archive or the archives in a bundle, with the deviations that were met.
+pub fn unpack(file: &[u8], options: &ReadOptions) -> Result<(Original, Vec<Deviation>)> {
+    let archive = Archive::open(Arc::new(Bytes::copy_from_slice(file)), options)?;
+    if archive.codec() != Codec::Bundle {
+        let mut out = Vec::new();
+        let unpacked = archive.unpack(&mut out)?;
+        assert_eq!(unpacked.bytes, out.len() as u64);
+        assert_eq!(unpacked.hash_agreed, archive.hash().is_some());
+        return Ok((Original::File(out), archive.deviations()));
+    }
+    let mut met = Vec::new();
+    let mut files = Vec::new();
+    for entry in archive.bundle()? {
+        let mut out = Vec::new();
+        entry.archive.unpack(&mut out)?;
+        files.push((entry.name, out));
+        met.extend(entry.archive.deviations());
+    }
+    met.extend(archive.deviations());
+    Ok((Original::Folder(files), met))
+}
+
+/// Whatever the bytes: an original or an error, the same on any number of threads.
+pub fn any_archive_returns_or_fails(file: &[u8]) {
+    let options = ReadOptions::default().with_limits(small_limits().with_output_bytes(4 << 20));
+    let on = |threads: usize| {
+        let options = options.clone().with_threads(std::num::NonZeroUsize::new(threads));
+        unpack(file, &options)
+    };
+    let liberal = on(1);
+    match (&liberal, &on(3)) {
+        (Ok(one), Ok(three)) => assert_eq!(one, three),
+        // How far the first of several threads came is said in other words.
+        (Err(_), Err(_)) => {}
+        (one, three) => unreachable!("{one:?} on one thread, {three:?} on three"),
+    }
+    match (&liberal, &unpack(file, &options.clone().with_strict(true))) {
+        (Ok((a, met)), Ok((b, _))) => {
+            assert_eq!(a, b);
+            assert_eq!(met, &[], "strict reading lets nothing pass");
+        }
+        (Ok((_, met)), Err(err)) => {
+            assert!(!met.is_empty(), "refused for no deviation: {err}");
+            let size = file.len() as u64;
+            assert!(met.iter().all(|found| found.offset <= size), "{met:?}");
+        }
+        (Err(err), Ok(_)) => unreachable!("only strict reading takes it: {err}"),
+        (Err(err), Err(_)) => assert!(err.to_string().starts_with("at1: "), "{err}"),
+    }
+}
+
+/// Whatever the bytes: a description and a table, or errors.
+pub fn any_archive_shows_itself_or_fails(file: &[u8]) {
+    let options = ReadOptions::default().with_limits(small_limits().with_output_bytes(4 << 20));
+    if let Ok(archive) = Archive::open(Arc::new(Bytes::copy_from_slice(file)), &options) {
+        let _ = (archive.frames(), archive.describe());
+    }
+    let at1 = formats::by_name("at1").unwrap();
+    if let Ok(reader) = open(at1, file, &options) {
+        let _ = (read_everything(reader.as_ref()), reader.sections());
+    }
 }
 
 /// At most one format claims a file; gives that format.

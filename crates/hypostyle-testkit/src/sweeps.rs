@@ -2,7 +2,7 @@
 
 use hypostyle::formats::Format;
 
-use crate::laws::{any_bytes_return_or_fail, decode, small_limits};
+use crate::laws::{any_archive_returns_or_fails, any_bytes_return_or_fail, decode, small_limits};
 
 /// Every proper prefix of a canonical file is refused.
 ///
@@ -25,6 +25,22 @@ pub fn ten_mutations_of_every_byte(format: &dyn Format, file: &[u8]) {
         for now in [0, 0xFF].into_iter().chain(flips) {
             *file.get_mut(at).unwrap() = now;
             any_bytes_return_or_fail(format, &file);
+        }
+        *file.get_mut(at).unwrap() = was;
+    }
+}
+
+/// Every proper prefix of an archive, and two mutations of every byte.
+pub fn an_archive_cut_and_changed(file: &[u8]) {
+    for cut in 0..file.len() {
+        any_archive_returns_or_fails(file.get(..cut).unwrap());
+    }
+    let mut file = file.to_vec();
+    for at in 0..file.len() {
+        let was = *file.get(at).unwrap();
+        for now in [0xFF, was ^ 0x01] {
+            *file.get_mut(at).unwrap() = now;
+            any_archive_returns_or_fails(&file);
         }
         *file.get_mut(at).unwrap() = was;
     }

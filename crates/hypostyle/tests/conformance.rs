@@ -1,19 +1,28 @@
 //! The files under `conformance/`: the folder is the list.
 //!
-//! A file that is not understood, or that comes without an expectation, fails.
+//! One walk finds every file of every format, with what is expected of it. Column
+//! files are expected to hold values, archives to unpack to originals. A file that
+//! is not understood, or that comes without an expectation, fails.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, outside `#[test]`")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, outside `#[test]`"
+)]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hypostyle::formats::at1::Archive;
 use hypostyle::formats::{self, Format};
-use hypostyle::{ErrorKind, ReadOptions, WriteOptions};
-use hypostyle_testkit::conformance::{type_name, value};
+use hypostyle::{Deviation, Error, ErrorKind, ReadOptions, Result, WriteOptions};
+use hypostyle_testkit::conformance::{entries, type_name, value};
 use hypostyle_testkit::content::Content;
-use hypostyle_testkit::laws;
+use hypostyle_testkit::laws::{self, Original};
 use serde_json::{Value, json};
 
 fn root() -> PathBuf {
@@ -31,28 +40,65 @@ fn name(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
-/// Calls `check` with every file of one verdict; its expectation has `extension`.
-fn walk(verdict: &str, extension: &str, check: impl Fn(&dyn Format, &Path, &[u8], &str)) {
+/// A file to be read or refused.
+struct Vector {
+    format: &'static dyn Format,
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Vector {
+    /// What is expected of it, from the file beside it.
+    fn expected(&self, extension: &str) -> Vec<u8> {
+        let path = self.path.with_extension(extension);
+        fs::read(&path).unwrap_or_else(|err| panic!("expected {}: {err}", path.display()))
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.expected("json")).unwrap()
+    }
+
+    /// What it is called, in failures.
+    fn place(&self) -> String {
+        self.path.strip_prefix(root()).unwrap().display().to_string()
+    }
+}
+
+/// Every file of one verdict; `beside` are the extensions of what is expected.
+fn vectors(verdict: &str, beside: &[&str]) -> Vec<Vector> {
+    let mut all = Vec::new();
     for folder in list(&root()).into_iter().filter(|path| path.is_dir()) {
         let format = formats::by_name(name(&folder));
         let format = format.unwrap_or_else(|| panic!("no format is called {}", name(&folder)));
-        let mut files = 0;
-        for topic in list(&folder.join(verdict)) {
-            for path in list(&topic) {
-                let kind = path.extension().unwrap_or_default().to_str().unwrap();
-                if kind == extension {
-                    let file = path.with_extension(format.id().name());
-                    assert!(file.is_file(), "{} expects something of nothing", path.display());
-                    continue;
-                }
-                assert_eq!(kind, format.id().name(), "what is {}?", path.display());
-                let expected = fs::read_to_string(path.with_extension(extension))
-                    .unwrap_or_else(|err| panic!("no expectation of {}: {err}", path.display()));
-                check(format, &path, &fs::read(&path).unwrap(), &expected);
-                files += 1;
+        let before = all.len();
+        for path in list(&folder.join(verdict)).iter().flat_map(|topic| list(topic)) {
+            let kind = path.extension().unwrap_or_default().to_str().unwrap();
+            if beside.contains(&kind) {
+                let file = path.with_extension(format.id().name());
+                assert!(file.is_file(), "{} expects something of nothing", path.display());
+                continue;
             }
+            assert_eq!(kind, format.id().name(), "what is {}?", path.display());
+            all.push(Vector { format, bytes: fs::read(&path).unwrap(), path });
         }
+        let files = all.len() - before;
         assert!(files > 10, "{format:?} has only {files} {verdict} files");
+    }
+    all
+}
+
+fn codes(met: &[Deviation]) -> Vec<&str> {
+    met.iter().map(|found| found.code).collect()
+}
+
+/// Strict reading refuses a file for one of its deviations, or takes it if it has none.
+fn check_strict<T>(strict: Result<T>, met: &[Deviation], place: &str) {
+    match strict {
+        Ok(_) => assert!(met.is_empty(), "strict reading takes {place}"),
+        Err(err) => assert!(
+            matches!(err.kind(), ErrorKind::Strict(first) if codes(met).contains(&first.code)),
+            "{place}: {err}"
+        ),
     }
 }
 
@@ -67,65 +113,175 @@ fn every_folder_is_known() {
             assert!([".gitattributes", "README.md"].contains(&name(&path)), "{}", path.display());
         }
     }
-    for format in formats::tables() {
+    for format in formats::ALL {
         assert!(root().join(format.id().name()).is_dir(), "{format:?} has no files");
     }
 }
 
 #[test]
 fn valid_files_hold_what_they_should() {
-    walk("valid", "json", |format, path, file, expected| {
-        let expected: Value = serde_json::from_str(expected).unwrap();
-        let (batches, met) = laws::decode(format, file, &ReadOptions::default())
-            .unwrap_or_else(|err| panic!("{}: {err}", path.display()));
-        let content = Content::of(&batches);
-        let columns: Vec<Value> = content
-            .columns
-            .iter()
-            .map(|column| {
-                let values: Vec<Value> = column.cells.iter().map(value).collect();
-                json!({ "name": column.name, "type": type_name(column.kind), "values": values })
-            })
-            .collect();
-        let codes: Vec<&str> = met.iter().map(|found| found.code).collect();
-        let (mut again, options) = (Vec::new(), WriteOptions::default());
-        let written = batches.first().map(|batch| format.encode(batch, &mut again, &options));
-        let canonical = written.is_some_and(|written| written.is_ok()) && again == file;
-        let found = json!({
-            "format": format.id().name(),
-            "rows": content.rows,
-            "columns": columns,
-            "deviations": codes,
-            "canonical": canonical,
-        });
-        assert_eq!(found, expected, "{}", path.display());
-
-        let detected = laws::at_most_one_format_claims(file);
-        assert_eq!(detected.map(Format::id), Some(format.id()), "{}", path.display());
-        let strict = laws::decode(format, file, &ReadOptions::default().with_strict(true));
-        match strict {
-            Ok(_) => assert!(codes.is_empty(), "strict reading takes {}", path.display()),
-            Err(err) => {
-                assert!(
-                    matches!(err.kind(), ErrorKind::Strict(first) if codes.contains(&first.code))
-                );
-            }
+    for vector in vectors("valid", &["json", "original"]) {
+        match vector.format.holds_tables() {
+            true => check_values(&vector),
+            false => check_original(&vector),
         }
+        let detected = laws::at_most_one_format_claims(&vector.bytes);
+        assert_eq!(detected.map(Format::id), Some(vector.format.id()), "{}", vector.place());
+    }
+}
+
+/// A column file holds the values that are expected.
+fn check_values(vector: &Vector) {
+    let Vector { format, bytes, .. } = vector;
+    let place = vector.place();
+    let (batches, met) = laws::decode(*format, bytes, &ReadOptions::default())
+        .unwrap_or_else(|err| panic!("{place}: {err}"));
+    let content = Content::of(&batches);
+    let columns: Vec<Value> = content
+        .columns
+        .iter()
+        .map(|column| {
+            let values: Vec<Value> = column.cells.iter().map(value).collect();
+            json!({ "name": column.name, "type": type_name(column.kind), "values": values })
+        })
+        .collect();
+    let (mut again, options) = (Vec::new(), WriteOptions::default());
+    let written = batches.first().map(|batch| format.encode(batch, &mut again, &options));
+    let canonical = written.is_some_and(|written| written.is_ok()) && again == *bytes;
+    let found = json!({
+        "format": format.id().name(),
+        "rows": content.rows,
+        "columns": columns,
+        "deviations": codes(&met),
+        "canonical": canonical,
     });
+    assert_eq!(found, vector.json(), "{place}");
+    let strict = laws::decode(*format, bytes, &ReadOptions::default().with_strict(true));
+    check_strict(strict, &met, &place);
+}
+
+/// An archive unpacks to the bytes that are expected.
+fn check_original(vector: &Vector) {
+    let Vector { format, bytes, .. } = vector;
+    let place = vector.place();
+    let (liberal, strict) = (ReadOptions::default(), ReadOptions::default().with_strict(true));
+    let (original, met) =
+        laws::unpack(bytes, &liberal).unwrap_or_else(|err| panic!("{place}: {err}"));
+    let archive = Archive::open(Arc::new(Bytes::copy_from_slice(bytes)), &liberal).unwrap();
+    let mut found = json!({
+        "format": format.id().name(),
+        "codec": archive.codec().name(),
+        "streaming": archive.chunk_lines().is_some(),
+        "hash": archive.hash().is_some(),
+        "deviations": codes(&met),
+    });
+    match &original {
+        Original::File(original) => {
+            assert!(*original == vector.expected("original"), "{place} unpacks to other bytes");
+            found["bytes"] = json!(original.len());
+        }
+        Original::Folder(files) => found["entries"] = entries(files),
+    }
+    let mut expected = vector.json();
+    let in_table = expected.as_object_mut().unwrap().remove("table_deviations");
+    assert_eq!(found, expected, "{place}");
+    check_strict(laws::unpack(bytes, &strict), &met, &place);
+    if let Some(in_table) = in_table {
+        let (_, met) = laws::decode(*format, bytes, &liberal).unwrap();
+        assert_eq!(json!(codes(&met)), in_table, "{place} as a table");
+        check_strict(laws::decode(*format, bytes, &strict), &met, &place);
+    }
+    laws::any_archive_returns_or_fails(bytes);
+    laws::any_archive_shows_itself_or_fails(bytes);
 }
 
 #[test]
 fn invalid_files_are_refused_for_their_own_reason() {
-    walk("invalid", "txt", |format, path, file, expected| {
+    for vector in vectors("invalid", &["txt"]) {
+        let err = refusal(&vector);
+        let expected = String::from_utf8(vector.expected("txt")).unwrap();
+        assert_eq!(format!("{err}\n"), expected, "{}", vector.place());
+        formats::tables().for_each(|format| laws::any_bytes_return_or_fail(format, &vector.bytes));
+        laws::any_archive_returns_or_fails(&vector.bytes);
+        laws::any_archive_shows_itself_or_fails(&vector.bytes);
+    }
+}
+
+/// Why a file is refused, in every way that it can be read.
+fn refusal(vector: &Vector) -> Error {
+    let Vector { format, bytes, .. } = vector;
+    let read = if format.holds_tables() {
         let thorough = ReadOptions::default().with_thorough(true);
-        let Err(err) = laws::decode(format, file, &thorough) else {
-            panic!("{} was accepted", path.display());
-        };
-        assert_eq!(format!("{err}\n"), expected, "{}", path.display());
-        let source = Arc::new(Bytes::copy_from_slice(file));
-        let detected = formats::open(source, &thorough)
+        let detected = formats::open(Arc::new(Bytes::copy_from_slice(bytes)), &thorough)
             .and_then(|reader| laws::read_everything(reader.as_ref()));
-        assert!(detected.is_err(), "{} was accepted once detected", path.display());
-        formats::ALL.iter().for_each(|&format| laws::any_bytes_return_or_fail(format, file));
-    });
+        assert!(detected.is_err(), "{} was accepted once detected", vector.place());
+        laws::decode(*format, bytes, &thorough).map(drop)
+    } else {
+        laws::unpack(bytes, &ReadOptions::default()).map(drop)
+    };
+    read.map_or_else(|err| err, |()| panic!("{} was accepted", vector.place()))
+}
+
+/// What section 8 of AT-1's spec says of a number: `yes`, `no` or `error`.
+type Judgement<'a> = (&'a str, &'a str);
+
+/// Every number and judgement in the tables of section 8.
+fn judgements(spec: &str) -> BTreeSet<Judgement<'_>> {
+    let section = spec.split("\n## 8 ").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut number = "";
+    let mut all = BTreeSet::new();
+    for line in section.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, first, .., judgement, _, _] = cells[..] else { panic!("what is {line}?") };
+        match first.strip_prefix('A').map(str::parse::<u8>) {
+            Some(Ok(_)) => number = first,
+            // The next part of the same number.
+            None if first.is_empty() => {}
+            _ => continue,
+        }
+        let word = judgement.split(',').next().unwrap();
+        assert!(["yes", "no", "error"].contains(&word), "{number}: what is {judgement}?");
+        all.insert((number, word));
+    }
+    all
+}
+
+#[test]
+fn every_deviation_of_at1_has_files_that_show_it() {
+    let spec = fs::read_to_string(root().join("../docs/specs/at1.md")).unwrap();
+    let judgements = judgements(&spec);
+    let numbers: BTreeSet<u8> =
+        judgements.iter().map(|(number, _)| number[1..].parse().unwrap()).collect();
+    assert!(numbers.iter().copied().eq(1..=24), "the numbers of section 8: {numbers:?}");
+
+    // What files in the folders `deviations` show; their names start with a number.
+    let mut shown: BTreeSet<Judgement<'_>> = BTreeSet::new();
+    let folders = [("valid", &["json", "original"][..]), ("invalid", &["txt"])];
+    for (verdict, beside) in folders {
+        for vector in vectors(verdict, beside) {
+            let topic = vector.path.parent().unwrap();
+            if vector.format.holds_tables() || name(topic) != "deviations" {
+                continue;
+            }
+            let file = name(&vector.path);
+            let digits = file.strip_prefix('a').and_then(|rest| rest.get(..2));
+            let number: u8 = digits.and_then(|digits| digits.parse().ok()).unwrap();
+            let number = judgements.iter().find(|(known, _)| known[1..] == number.to_string());
+            let (number, _) = *number.unwrap_or_else(|| panic!("{file}: no such number"));
+            let word = match verdict {
+                "invalid" => "error",
+                _ if is_recorded(&vector.json(), number) => "yes",
+                _ => "no",
+            };
+            shown.insert((number, word));
+        }
+    }
+    let missing: Vec<_> = judgements.difference(&shown).collect();
+    assert!(missing.is_empty(), "no file shows {missing:?}");
+}
+
+fn is_recorded(expected: &Value, number: &str) -> bool {
+    let lists = ["deviations", "table_deviations"].map(|key| expected.get(key));
+    let mut all = lists.into_iter().flatten().flat_map(|list| list.as_array().unwrap());
+    all.any(|code| code == number)
 }

@@ -110,9 +110,19 @@ fn unpack_file(archive: &Archive, target: &Path, args: &Args, out: &mut dyn Out)
     Ok(())
 }
 
+/// Bytes in the path of an entry at most, the folder included.
+const LONGEST: usize = 1023;
+
 /// Unpacks every entry below `folder`; names have been checked to stay there.
 fn unpack_bundle(archive: &Archive, folder: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
-    for entry in archive.bundle()? {
+    let entries = archive.bundle()?;
+    let long = |path: &Path| path.as_os_str().len() > LONGEST;
+    if let Some(entry) = entries.iter().find(|entry| long(&folder.join(&entry.name))) {
+        let why =
+            format!("its path would be longer than {LONGEST} bytes: unpack to another folder");
+        return Err(Failure::input(why).in_file(&entry.name));
+    }
+    for entry in entries {
         let target = folder.join(&entry.name);
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent).in_file(parent.display())?;

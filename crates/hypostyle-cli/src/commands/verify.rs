@@ -112,14 +112,16 @@ fn unpack(archive: &Archive, report: &mut Report) -> Result<()> {
             report.hashed = unpacked.hash_agreed;
         })
     };
-    report.deviations = archive.deviations();
+    report.deviations.extend(archive.deviations());
     Ok(done?)
 }
 
 fn verify_bundle(archive: &Archive, report: &mut Report) -> hypostyle::Result<()> {
     report.hashed = true;
     for entry in archive.bundle()? {
-        let unpacked = entry.archive.unpack(&mut io::sink())?;
+        let unpacked = entry.archive.unpack(&mut io::sink());
+        report.deviations.extend(entry.archive.deviations());
+        let unpacked = unpacked?;
         report.bytes = Some(report.bytes.unwrap_or(0) + unpacked.bytes);
         report.hashed &= unpacked.hash_agreed;
     }

@@ -197,3 +197,50 @@ fn limits_on_the_output_hold() {
     assert_eq!(folder.names(), ["a.txt.at1"]);
     folder.hyp("unpack a.txt.at1 -q --max-output 5000").ok();
 }
+
+#[test]
+fn limits_on_the_output_hold_for_all_of_a_bundle() {
+    let inner = raw(&[b'x'; 3000]);
+    let entries =
+        [("manifest", &br#"[{"name":"a"},{"name":"b"}]"#[..]), ("e0", &inner), ("e1", &inner)];
+    let folder = Folder::new().with("b.at1", archive(12, &entries));
+    folder.hyp("unpack b.at1 --max-output 5999").fails(4, &["3000", "limit of 2999"]);
+    folder.hyp("unpack b.at1 -f -q --max-output 6000").ok();
+    folder.hyp("verify b.at1 --max-output 5999").fails(4, &[]);
+}
+
+#[test]
+fn limits_on_a_stream_hold() {
+    // A zstd frame of 5,000 bytes that are all the same.
+    let packed = b"AT1\x02\xFF\x01\x28\xB5\x2F\xFD\x60\x88\x12\x43\x9C\x00x";
+    let folder = Folder::new().with("a.txt.at1", packed);
+    folder.hyp("unpack a.txt.at1 --max-block 4999").fails(4, &["5000", "limit of 4999"]);
+    folder.hyp("unpack a.txt.at1 --max-decoded 4999").fails(4, &["5000", "limit of 4999"]);
+    assert_eq!(folder.names(), ["a.txt.at1"]);
+    folder.hyp("unpack a.txt.at1 -q --max-decoded 5000 --max-block 5000").ok();
+    assert_eq!(folder.read("a.txt"), "x".repeat(5000));
+}
+
+#[test]
+fn paths_of_a_bundle_are_shorter_than_1024_bytes_before_anything_is_written() {
+    let inner = raw(b"one\n");
+    let name = ["n".repeat(250), "m".repeat(250)].join("/");
+    let manifest = format!(r#"[{{"name":"a"}},{{"name":"{name}"}}]"#);
+    let entries = [("manifest", manifest.as_bytes()), ("e0", &inner), ("e1", &inner)];
+    let folder = Folder::new().with("b.at1", archive(12, &entries));
+    let long = ["o".repeat(180), "p".repeat(180), "q".repeat(180)].join("/");
+    folder.hyp(&format!("unpack b.at1 -o {long}")).fails(4, &["1023 bytes", "nnn"]);
+    assert_eq!(folder.names(), ["b.at1"]);
+    folder.hyp("unpack b.at1 -q -o c").ok();
+    assert_eq!(folder.read(&format!("c/{name}")), "one\n");
+}
+
+#[test]
+fn what_is_odd_in_an_entry_is_odd_in_its_bundle() {
+    // A log whose flag for the last newline is 7.
+    let odd = archive(3, &[("meta", b"\x00\x07")]);
+    let entries = [("manifest", &br#"[{"name":"a"}]"#[..]), ("e0", &odd)];
+    let folder = Folder::new().with("b.at1", archive(12, &entries));
+    assert!(folder.hyp("verify b.at1").ok().contains("A14"));
+    folder.hyp("verify b.at1 --strict").fails(1, &[]);
+}

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use hypostyle::compress::zlib;
 
+pub mod at1;
 pub mod clmn;
 pub mod colf;
 pub mod colm;

@@ -1,7 +1,8 @@
 //! The files under `conformance/`, and what is expected of each.
 //!
 //! Nothing here is made by an encoder, and no expected value by a reader: bytes
-//! come from [`build`](crate::build), values are written down beside them. Only
+//! come from [`build`](crate::build), values and originals are written down beside
+//! them. Only
 //! the messages of refused files are what the reader says; whoever adds a case
 //! reads them before they are committed.
 
@@ -14,8 +15,9 @@ use serde_json::{Value, json};
 
 use crate::build::Made;
 use crate::content::Cell;
-use crate::laws;
+use crate::laws::{self, Original};
 
+mod at1;
 mod clmn;
 mod colf;
 mod colm;
@@ -38,12 +40,25 @@ enum Expected {
         deviations: Vec<&'static str>,
         canonical: bool,
     },
+    Archive(Archive),
     Refusal,
+}
+
+/// What is expected of an archive.
+#[derive(Debug)]
+struct Archive {
+    codec: &'static str,
+    streaming: bool,
+    hash: bool,
+    original: Original,
+    deviations: Vec<&'static str>,
+    /// Those that only the table view meets, where there are any.
+    table_deviations: Vec<&'static str>,
 }
 
 /// Every case of every format.
 pub fn cases() -> Vec<Case> {
-    [colm::cases(), colf::cases(), clmn::cases()].into_iter().flatten().collect()
+    [colm::cases(), colf::cases(), clmn::cases(), at1::cases()].into_iter().flatten().collect()
 }
 
 /// Writes every case into the folder `root`, each with its expectation.
@@ -56,6 +71,12 @@ pub fn write(root: &Path) -> io::Result<()> {
         fs::write(&path, &case.bytes)?;
         match &case.expected {
             Expected::Values { .. } => fs::write(path.with_extension("json"), case.json())?,
+            Expected::Archive(archive) => {
+                fs::write(path.with_extension("json"), archive.json())?;
+                if let Original::File(original) = &archive.original {
+                    fs::write(path.with_extension("original"), original)?;
+                }
+            }
             Expected::Refusal => {
                 fs::write(path.with_extension("txt"), format!("{}\n", case.refusal()))?;
             }
@@ -65,9 +86,19 @@ pub fn write(root: &Path) -> io::Result<()> {
 }
 
 impl Case {
+    /// The name of the format.
+    pub fn format(&self) -> &'static str {
+        self.format
+    }
+
+    /// The file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     fn path(&self, root: &Path) -> PathBuf {
         let verdict = match self.expected {
-            Expected::Values { .. } => "valid",
+            Expected::Values { .. } | Expected::Archive(_) => "valid",
             Expected::Refusal => "invalid",
         };
         let name = format!("{}.{}", self.name, self.format);
@@ -76,7 +107,13 @@ impl Case {
 
     fn refusal(&self) -> Error {
         let format = formats::by_name(self.format).unwrap();
-        laws::decode(format, &self.bytes, &ReadOptions::default()).unwrap_err()
+        // Some damage shows only on a closer look.
+        let options = ReadOptions::default().with_thorough(true);
+        let read = match format.holds_tables() {
+            true => laws::decode(format, &self.bytes, &options).map(drop),
+            false => laws::unpack(&self.bytes, &options).map(drop),
+        };
+        read.expect_err(self.name)
     }
 
     /// The expectation, one column to a line.
@@ -104,6 +141,33 @@ impl Case {
             json!(deviations)
         )
     }
+}
+
+impl Archive {
+    fn json(&self) -> String {
+        let mut expected = json!({
+            "format": "at1",
+            "codec": self.codec,
+            "streaming": self.streaming,
+            "hash": self.hash,
+        });
+        let object = expected.as_object_mut().unwrap();
+        match &self.original {
+            Original::File(original) => drop(object.insert("bytes".into(), json!(original.len()))),
+            Original::Folder(files) => drop(object.insert("entries".into(), entries(files))),
+        }
+        object.insert("deviations".into(), json!(self.deviations));
+        if !self.table_deviations.is_empty() {
+            object.insert("table_deviations".into(), json!(self.table_deviations));
+        }
+        serde_json::to_string_pretty(&expected).unwrap() + "\n"
+    }
+}
+
+/// The files of a bundle in expectations: all of them hold text.
+pub fn entries(files: &[(String, Vec<u8>)]) -> Value {
+    let entry = |(name, bytes): &(String, Vec<u8>)| json!({ "name": name, "text": std::str::from_utf8(bytes).unwrap() });
+    files.iter().map(entry).collect()
 }
 
 /// The name of a type in expectations.

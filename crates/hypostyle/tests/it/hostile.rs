@@ -1,4 +1,4 @@
-//! Files that try to make the reader lie or panic; `tests/memory.rs` has the
+//! Files that try to make the reader lie or panic; `tests/memory` has the
 //! ones that are after its memory and its time.
 
 use std::sync::Arc;

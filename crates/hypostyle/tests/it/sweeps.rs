@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use hypostyle::WriteOptions;
 use hypostyle::formats::{self, Format};
-use hypostyle_testkit::{laws, sweeps};
+use hypostyle_testkit::{conformance, laws, sweeps};
 
 /// Small files with every type, with nulls where they exist, and without rows.
 fn files(format: &dyn Format) -> Vec<Vec<u8>> {
@@ -46,4 +46,13 @@ fn ten_mutations_of_every_byte_return_or_fail() {
             sweeps::ten_mutations_of_every_byte(format, &file);
         }
     }
+}
+
+/// The archives under `conformance/`, which have every codec and container.
+#[test]
+fn archives_cut_and_changed_return_or_fail() {
+    let cases = conformance::cases();
+    let archives = cases.iter().filter(|case| case.format() == "at1");
+    let small = archives.map(conformance::Case::bytes).filter(|file| file.len() < 150);
+    small.for_each(sweeps::an_archive_cut_and_changed);
 }

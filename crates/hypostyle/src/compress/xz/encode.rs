@@ -1,12 +1,12 @@
 //! `.xz` streams of blocks that are each compressed in their own way.
 //!
 //! A block is LZMA2 data behind a header that names its filters. Blocks are made
-//! one by one, in any order and on any thread, and [`Writer`] puts them into one
+//! one by one, in any order and on any thread, and [`stream`] puts them into one
 //! stream. No checks are written: who uses these streams has a hash of his own.
 
 use liblzma::stream::{Action, Filters, LzmaOptions, MatchFinder, Mode, Status, Stream};
 
-use super::{FOOT_MAGIC, MAGIC};
+use super::{MAGIC, tail_for};
 use crate::error::{Error, Result};
 use crate::wire::put;
 
@@ -134,13 +134,15 @@ impl Block {
     /// Bytes that it adds to a stream, all told.
     pub fn cost(&self) -> usize {
         let mut record = Vec::new();
-        self.put_record(&mut record);
+        let (unpadded, raw) = self.sizes();
+        put::uv(&mut record, unpadded);
+        put::uv(&mut record, raw);
         (self.header().len() + self.data.len()).next_multiple_of(4) + record.len()
     }
 
-    /// Bytes before compression.
-    pub fn raw(&self) -> u64 {
-        self.raw
+    /// As the index has them: without padding, and before compression.
+    fn sizes(&self) -> (u64, u64) {
+        ((self.header().len() + self.data.len()) as u64, self.raw)
     }
 
     fn header(&self) -> Vec<u8> {
@@ -159,11 +161,6 @@ impl Block {
         header.extend_from_slice(&crc.to_le_bytes());
         header
     }
-
-    fn put_record(&self, index: &mut Vec<u8>) {
-        put::uv(index, (self.header().len() + self.data.len()) as u64);
-        put::uv(index, self.raw);
-    }
 }
 
 /// Puts blocks into one stream, in the order in which they come.
@@ -172,26 +169,14 @@ pub fn stream<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend_from_slice(&flags);
     out.extend_from_slice(&libdeflater::crc32(&flags).to_le_bytes());
-    let (mut records, mut count) = (Vec::new(), 0);
+    let mut sizes = Vec::new();
     for block in blocks {
         out.extend_from_slice(&block.header());
         out.extend_from_slice(&block.data);
         out.resize(out.len().next_multiple_of(4), 0);
-        block.put_record(&mut records);
-        count += 1;
+        sizes.push(block.sizes());
     }
-    let mut index = vec![0];
-    put::uv(&mut index, count);
-    index.extend_from_slice(&records);
-    index.resize(index.len().next_multiple_of(4), 0);
-    index.extend_from_slice(&libdeflater::crc32(&index).to_le_bytes());
-    out.extend_from_slice(&index);
-    let backward = u32::try_from(index.len() / 4).unwrap_or_default().saturating_sub(1);
-    let mut foot = backward.to_le_bytes().to_vec();
-    foot.extend_from_slice(&flags);
-    out.extend_from_slice(&libdeflater::crc32(&foot).to_le_bytes());
-    out.extend_from_slice(&foot);
-    out.extend_from_slice(&FOOT_MAGIC);
+    out.extend_from_slice(&tail_for(&sizes, &flags));
     out
 }
 

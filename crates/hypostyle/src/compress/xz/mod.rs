@@ -4,7 +4,7 @@
 //! and how long each becomes. So blocks are expanded in parallel, and a reader
 //! can expand the ones that it wants and leave the others alone ([`Blocks`]).
 
-use liblzma::stream::{Action, Status, Stream};
+use liblzma::stream::{Action, Error as Fault, Status, Stream, TELL_UNSUPPORTED_CHECK};
 
 use super::earned;
 use crate::error::{Error, ErrorKind, Result};
@@ -68,7 +68,12 @@ impl<'a> Blocks<'a> {
             blocks.push(Block { start: start.checked_add(EDGE)?, unpadded, raw });
             start = start.checked_add(padded)?;
         }
-        (start == index_at).then_some(Self { stream, blocks })
+        // Written anew, index and footer must be what is there, sums and all: a
+        // block that is expanded by itself never gets to see them.
+        let sizes: Vec<(u64, u64)> = blocks.iter().map(|it| (it.unpadded, it.raw)).collect();
+        let tail = tail_for(&sizes, head_flags);
+        (start == index_at && rest.get(index_at..) == Some(&tail[..]))
+            .then_some(Self { stream, blocks })
     }
 
     /// The number of blocks.
@@ -107,7 +112,7 @@ impl<'a> Blocks<'a> {
             .and_then(|end| self.stream.get(start..end))
             .ok_or_else(|| Error::malformed(WHAT, "has a block that runs past its end"))?;
         let head = self.stream.get(..EDGE).unwrap_or_default();
-        let tail = tail_for(unpadded, raw, head);
+        let tail = tail_for(&[(unpadded, raw)], head.get(6..8).unwrap_or_default());
         let mut decoder = Decoder::new(limits, raw, body.len())?;
         decoder.feed(head)?;
         decoder.feed(body)?;
@@ -158,16 +163,19 @@ fn check_limit(asked: u64, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// The index and the footer of a stream of one block.
-fn tail_for(unpadded: u64, raw: u64, head: &[u8]) -> Vec<u8> {
-    let mut tail = vec![0, 1];
-    put::uv(&mut tail, unpadded);
-    put::uv(&mut tail, raw);
+/// The index and the footer of a stream of blocks with these sizes: unpadded, raw.
+fn tail_for(sizes: &[(u64, u64)], flags: &[u8]) -> Vec<u8> {
+    let mut tail = vec![0];
+    put::uv(&mut tail, sizes.len() as u64);
+    for &(unpadded, raw) in sizes {
+        put::uv(&mut tail, unpadded);
+        put::uv(&mut tail, raw);
+    }
     tail.resize(tail.len().next_multiple_of(4), 0);
     tail.extend_from_slice(&libdeflater::crc32(&tail).to_le_bytes());
     let backward = u32::try_from(tail.len() / 4).unwrap_or_default().saturating_sub(1);
     let mut foot = backward.to_le_bytes().to_vec();
-    foot.extend_from_slice(head.get(6..8).unwrap_or_default());
+    foot.extend_from_slice(flags);
     tail.extend_from_slice(&libdeflater::crc32(&foot).to_le_bytes());
     tail.extend_from_slice(&foot);
     tail.extend_from_slice(&FOOT_MAGIC);
@@ -184,7 +192,8 @@ struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     fn new(limits: &'a Limits, raw: u64, stored: usize) -> Result<Self> {
-        let stream = Stream::new_stream_decoder(DICTIONARY, 0)
+        // Without being told, the library takes a check that it does not know for none.
+        let stream = Stream::new_stream_decoder(DICTIONARY, TELL_UNSUPPORTED_CHECK)
             .map_err(|_| Error::malformed(WHAT, "cannot be expanded: out of memory"))?;
         let claimed = usize::try_from(raw.min(limits.block_bytes)).unwrap_or(usize::MAX);
         Ok(Self { stream, out: Vec::with_capacity(earned(stored, claimed)), limits, ended: false })
@@ -203,6 +212,9 @@ impl<'a> Decoder<'a> {
                     return Err(Error::malformed(WHAT, "is damaged: it stands still"));
                 }
                 Ok(_) => {}
+                Err(Fault::UnsupportedCheck) => {
+                    return Err(Error::unsupported("an xz stream with an unknown kind of check"));
+                }
                 Err(err) => {
                     let why = format!("is damaged after {} bytes of data: {err}", self.out.len());
                     return Err(Error::malformed(WHAT, why));
@@ -317,6 +329,22 @@ mod tests {
                 bad[at] ^= 0x10;
                 let got = expand(&bad, &Limits::default(), 2);
                 assert!(got.is_err() || got.unwrap().0 == raw, "byte {at} of {}", file.len());
+            }
+        }
+    }
+
+    /// Index and footer belong to no block, so threads that have a block each see neither.
+    #[test]
+    fn damage_behind_the_blocks_is_found_on_any_number_of_threads() {
+        let file = packed(&sample(3000), 1000);
+        let index = file.len() - EDGE - 16;
+        for at in index..file.len() {
+            for flip in [0x01, 0x80] {
+                let mut bad = file.clone();
+                bad[at] ^= flip;
+                for threads in [1, 3] {
+                    assert!(expand(&bad, &Limits::default(), threads).is_err(), "{at} {threads}");
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
@@ -24,6 +25,30 @@ pub struct Archive {
     options: ReadOptions,
     container: Container,
     deviations: Deviations,
+    share: Option<Share>,
+}
+
+/// An entry's part of what a bundle may unpack to.
+#[derive(Clone, Debug)]
+struct Share {
+    /// Bytes that each entry of the bundle has unpacked to.
+    spent: Arc<[AtomicU64]>,
+    index: usize,
+}
+
+impl Share {
+    /// What is left for this entry, after the others.
+    fn left(&self, limit: u64) -> u64 {
+        let others = self.spent.iter().enumerate().filter(|(index, _)| *index != self.index);
+        others.fold(limit, |left, (_, spent)| left.saturating_sub(spent.load(Ordering::Relaxed)))
+    }
+
+    /// Notes what this entry unpacked to; once more is not more.
+    fn spend(&self, bytes: u64) {
+        if let Some(spent) = self.spent.get(self.index) {
+            spent.fetch_max(bytes, Ordering::Relaxed);
+        }
+    }
 }
 
 /// What came of unpacking.
@@ -80,7 +105,7 @@ impl Archive {
     pub fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Self> {
         let container = Container::parse(source.as_ref()).map_err(located)?;
         let deviations = Deviations::new(options.strict);
-        Ok(Self { source, options: options.clone(), container, deviations })
+        Ok(Self { source, options: options.clone(), container, deviations, share: None })
     }
 
     /// The codec.
@@ -108,7 +133,7 @@ impl Archive {
         let mut frames = Vec::new();
         self.for_each_frame(|extent, body| {
             let streams = match extent.method {
-                Method::Raw => vec![Packed::raw(body, extent.offset, &self.deviations)?],
+                Method::Raw => vec![self.raw(extent, body)?],
                 Method::Structured => {
                     PackedSet::parse(body, extent.offset, &self.deviations)?.streams
                 }
@@ -151,13 +176,17 @@ impl Archive {
         hash: Option<[u8; 32]>,
         pad: bool,
     ) -> Result<Unpacked> {
-        let mut output = Output::new(out, hash.is_some(), &self.options.limits);
+        let mut limits = self.options.limits.clone();
+        if let Some(share) = &self.share {
+            limits.output_bytes = share.left(limits.output_bytes);
+        }
+        let mut output = Output::new(out, hash.is_some(), &limits);
         let threads = resolve_threads(self.options.threads);
         self.for_each_frame(|extent, body| {
             let limits = &self.options.limits;
             match extent.method {
                 Method::Raw => {
-                    let packed = Packed::raw(body, extent.offset, &self.deviations)?;
+                    let packed = self.raw(extent, body)?;
                     output.put(&packed.expand(limits, threads, &self.deviations)?)
                 }
                 Method::Structured => {
@@ -168,12 +197,15 @@ impl Archive {
             }
         })?;
         let bytes = output.finish(hash.as_ref()).map_err(located)?;
+        if let Some(share) = &self.share {
+            share.spend(bytes);
+        }
         Ok(Unpacked { bytes, hash_agreed: hash.is_some() })
     }
 
     /// The archives in a bundle, opened with the same options.
     ///
-    /// Each has a hash of its own, and may use up the limits by itself.
+    /// Each has a hash of its own. They share one limit on what they unpack to.
     ///
     /// # Errors
     ///
@@ -189,17 +221,19 @@ impl Archive {
             entries = codecs::bundle::entries(job)?;
             Ok(ControlFlow::Break(()))
         })?;
-        let open = |entry: Entry| {
+        let spent: Arc<[AtomicU64]> = entries.iter().map(|_| AtomicU64::new(0)).collect();
+        let open = |(index, entry): (usize, Entry)| {
             let Entry { name, stream, bytes } = entry;
             let archive = Self::open(Arc::new(bytes), &self.options);
-            let archive = archive.map_err(|err| err.in_stream(&stream))?;
+            let mut archive = archive.map_err(|err| err.in_stream(&stream))?;
+            archive.share = Some(Share { spent: spent.clone(), index });
             if archive.codec() == Codec::Bundle {
                 let err = Error::malformed("entry", "is a bundle in a bundle");
                 return Err(located(err.at(0).in_stream(&stream)));
             }
             Ok(BundleEntry { name, archive })
         };
-        entries.into_iter().map(open).collect()
+        entries.into_iter().enumerate().map(open).collect()
     }
 
     /// Calls `each` with every structured frame, as a job for its codec, until
@@ -217,6 +251,12 @@ impl Archive {
             enough = each(&self.job(&set))?.is_break();
             Ok(())
         })
+    }
+
+    /// A frame that is stored without a codec.
+    fn raw(&self, extent: Extent, body: &Bytes) -> Result<Packed> {
+        let legacy_code = if self.container.chunk_lines.is_some() { "A3" } else { "A2" };
+        Packed::raw(body, extent.offset, legacy_code, &self.deviations)
     }
 
     fn job<'a>(&'a self, set: &'a PackedSet) -> Job<'a> {
@@ -239,12 +279,20 @@ impl Archive {
         Ok(found)
     }
 
+    /// Notes row groups whose columns have no names.
+    pub(super) fn check_paths(&self) -> Result<()> {
+        self.for_each_job(|job| {
+            codecs::check_paths(self.codec(), job)?;
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
     /// Writes the lines of a log as objects: template, line and variables.
     pub(super) fn log_rows(&self, out: &mut dyn Write) -> Result<()> {
         let mut output = Output::new(out, false, &self.options.limits);
         self.for_each_frame(|extent, body| match extent.method {
             Method::Raw => {
-                let packed = Packed::raw(body, extent.offset, &self.deviations)?;
+                let packed = self.raw(extent, body)?;
                 let text = packed.expand(&self.options.limits, 1, &self.deviations)?;
                 codecs::log_lines(&text, &mut output)
             }

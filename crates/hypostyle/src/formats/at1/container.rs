@@ -153,11 +153,12 @@ impl Container {
 /// The trailer, if there is one, and where the body ends (§2.4).
 fn trailer(source: &dyn ByteSource) -> Result<(u64, Option<[u8; 32]>)> {
     let size = source.size();
-    let Some(start) = size.checked_sub(TRAILER).filter(|&start| start >= HEADER) else {
-        return Ok((size, None));
-    };
+    let Some(start) = size.checked_sub(TRAILER) else { return Ok((size, None)) };
     let bytes = source::range(source, start, TRAILER, "trailer")?;
     match bytes.split_first_chunk::<32>() {
+        Some((_, magic)) if magic == TRAILER_MAGIC && start < HEADER => {
+            Err(Error::malformed("trailer", "leaves no room for the header").at(start))
+        }
         Some((hash, magic)) if magic == TRAILER_MAGIC => Ok((start, Some(*hash))),
         _ => Ok((size, None)),
     }

@@ -47,7 +47,10 @@ impl Format for At1 {
     /// Text has no types before it has been read, so unlike a column file an
     /// archive is unpacked for this.
     fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        let archive = Archive::open(source, options)?;
+        // The table is held in memory, so what counts is how much one read may take.
+        let limits = &options.limits;
+        let limits = limits.clone().with_output_bytes(limits.output_bytes.min(limits.read_bytes));
+        let archive = Archive::open(source, &options.clone().with_limits(limits))?;
         let mut import = ImportOptions::new(Abilities::EVERYTHING);
         import.threads = options.threads;
         let table = TableOptions { header: options.header, ..TableOptions::default() };

@@ -15,6 +15,8 @@ use crate::wire::Cursor;
 
 /// Streams that a set may have; the vendor's decoder stops here too.
 const STREAMS: usize = 256;
+/// Bytes that the name of a stream may have.
+const NAME: usize = 1024;
 
 /// How the bytes of a stream are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +47,17 @@ pub(super) struct Packed {
 
 impl Packed {
     /// A backend byte and what follows it: the body of a RAW frame.
-    pub(super) fn raw(body: &Bytes, offset: u64, deviations: &Deviations) -> Result<Self> {
+    ///
+    /// `legacy_code` is how the archive departs if there is no backend byte.
+    pub(super) fn raw(
+        body: &Bytes,
+        offset: u64,
+        legacy_code: &'static str,
+        deviations: &Deviations,
+    ) -> Result<Self> {
         let name = String::new();
         if xz::is_xz(body) {
-            legacy(deviations, "A2", offset, "a raw body")?;
+            legacy(deviations, legacy_code, offset, "a raw body")?;
             return Ok(Self { name, backend: Backend::Xz, offset, bytes: body.clone() });
         }
         let mut cursor = Cursor::new(body, offset);
@@ -149,10 +158,11 @@ impl PackedSet {
         }
         let mut streams: Vec<Packed> = Vec::with_capacity(count);
         for _ in 0..count {
+            let at = cursor.offset();
             let stream = Self::stream(&mut cursor, body, offset, deviations)?;
             if streams.iter().any(|known| known.name == stream.name) {
                 let message = format!("a second stream `{}` is ignored", stream.name);
-                deviations.report("A13", stream.offset, message)?;
+                deviations.report("A13", at, message)?;
             } else {
                 streams.push(stream);
             }
@@ -170,7 +180,12 @@ impl PackedSet {
         base: u64,
         deviations: &Deviations,
     ) -> Result<Packed> {
+        let at = cursor.offset();
         let name_len = cursor.size("stream name length")?;
+        if name_len > NAME {
+            let (what, asked, limit) = ("stream name", name_len as u64, NAME as u64);
+            return Err(Error::new(ErrorKind::LimitExceeded { what, asked, limit }).at(at));
+        }
         let name = cursor.text(name_len, "stream name")?.to_owned();
         let at = cursor.offset();
         let mut peek = cursor.clone();
@@ -322,6 +337,12 @@ impl<'a> Stream<'a> {
     pub(super) fn count(&mut self, min_item: usize, what: &'static str) -> Result<usize> {
         let value = self.cursor.count(min_item, what);
         self.named(value)
+    }
+
+    /// Steps over a number of any length.
+    pub(super) fn skip_number(&mut self, what: &'static str) -> Result<()> {
+        while self.u8(what)? >= 0x80 {}
+        Ok(())
     }
 
     pub(super) fn rest(&mut self) -> &'a [u8] {

@@ -88,7 +88,11 @@ impl Archive {
                     _ => View::Split { delimiter, header, columns },
                 }
             }
-            Codec::Json | Codec::QJson | Codec::QJson2 => View::Jsonl,
+            Codec::Json => View::Jsonl,
+            Codec::QJson | Codec::QJson2 => {
+                self.check_paths()?;
+                View::Jsonl
+            }
             Codec::Vcf => View::Vcf,
             Codec::Log => View::Log,
             other => {

@@ -10,13 +10,13 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memchr_iter;
 
-use super::{Job, trailing};
+use super::{Job, check_modes, trailing};
 use crate::compress::{xz, zstd};
 use crate::error::{Error, Result};
 use crate::formats::at1::describe::{ColumnInfo, FrameInfo, Zone};
 use crate::formats::at1::output::Output;
 use crate::formats::at1::page::{Entries, Page, Pages, Slot};
-use crate::formats::at1::streams::{Lines, Stream, Streams, stray};
+use crate::formats::at1::streams::{Backend, Lines, Stream, Streams, stray};
 use crate::parallel;
 
 /// The streams of both codecs that lines are made of; `paths` is for queries.
@@ -37,6 +37,8 @@ pub(super) struct Meta<'a> {
     pub(super) group_rows: usize,
     /// A type per column: 1 integer, 2 decimal, else text.
     pub(super) types: &'a [u8],
+    /// Structured rows and groups, as they are stated; both are counted instead.
+    stated: (u64, u64),
 }
 
 impl<'a> Meta<'a> {
@@ -59,12 +61,9 @@ impl<'a> Meta<'a> {
         }
         let structured = stream.uv("structured rows")?;
         let groups = stream.uv("groups")?;
-        if structured.div_ceil(group_rows as u64) != groups {
-            let message = format!("{groups} groups are stated for {structured} rows");
-            job.deviations.report("A17", 0, message)?;
-        }
         let types = stream.take(columns, "column types")?;
-        Ok(Self { lines, trailing, delimiter, columns, group_rows, types })
+        let stated = (structured, groups);
+        Ok(Self { lines, trailing, delimiter, columns, group_rows, types, stated })
     }
 }
 
@@ -75,48 +74,90 @@ pub(super) struct Groups<'a> {
     modes: &'a [u8],
     verbatim: Lines<'a>,
     blocks: Bytes,
+    /// Where the blocks start in the file, and whether they lie there as they are.
+    place: (u64, bool),
     /// Where each block ends in `blocks`, by group and column.
     ends: Vec<usize>,
 }
 
 impl<'a> Groups<'a> {
-    pub(super) fn new(streams: &'a Streams, prefix: &str, meta: &'a Meta<'a>) -> Result<Self> {
+    pub(super) fn new(
+        streams: &'a Streams,
+        prefix: &str,
+        meta: &'a Meta<'a>,
+        job: &Job<'_>,
+    ) -> Result<Self> {
         let lines = usize::try_from(meta.lines).unwrap_or(usize::MAX);
-        let modes = streams.bytes(&format!("{prefix}row_modes"));
+        let name = format!("{prefix}row_modes");
+        let modes = streams.bytes(&name);
         let Some(modes) = modes.get(..lines) else {
             let why = format!("has {} bytes for {} lines", modes.len(), meta.lines);
             return Err(Error::malformed("row modes", why).in_stream("row_modes"));
         };
+        check_modes(modes, &name, job)?;
         let structured = modes.iter().filter(|&&mode| mode != 0).count();
         let verbatim = Stream::new("verbatim", streams.bytes(&format!("{prefix}verbatim"))).lines();
-        let blocks = streams.shared(&format!("{prefix}blocks"));
-        let index = streams.bytes(&format!("{prefix}index"));
         let groups = structured.div_ceil(meta.group_rows);
-        let ends = ends(index, groups, meta, blocks.len())?;
-        Ok(Self { meta, modes, verbatim, blocks, ends })
+        if meta.stated != (structured as u64, groups as u64) {
+            let (rows, stated) = meta.stated;
+            let message = format!(
+                "{rows} structured rows in {stated} groups are stated, but there are \
+                 {structured} in {groups}"
+            );
+            job.deviations.report("A17", job.offset_of(&format!("{prefix}meta")), message)?;
+        }
+        let name = format!("{prefix}blocks");
+        let blocks = streams.shared(&name);
+        let place = place(&name, job)?;
+        let name = format!("{prefix}index");
+        let (ends, odd) = ends(streams.bytes(&name), groups, meta, blocks.len())?;
+        if odd {
+            let message = "a zone map has a bound of more than 128 bits, and is ignored";
+            job.deviations.report("A11", job.offset_of(&name), message)?;
+        }
+        Ok(Self { meta, modes, verbatim, blocks, place, ends })
     }
 
     /// The cells of one column in one group, as a list.
     fn cells(&self, group: usize, column: usize, job: &Job<'_>) -> Result<Vec<u8>> {
         let at = group.saturating_mul(self.meta.columns).saturating_add(column);
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        let start = start.unwrap_or_default();
         let end = self.ends.get(at).copied().unwrap_or_default();
-        let block = self.blocks.slice(start.unwrap_or_default()..end);
-        expand(&block, job)
-            .map_err(|err| err.at(start.unwrap_or_default() as u64).in_stream("blocks"))
+        let block = self.blocks.slice(start..end);
+        let place = match self.place {
+            (offset, true) => (offset.saturating_add(start as u64), true),
+            compressed => compressed,
+        };
+        expand(&block, place, job)
+            .map_err(|err| err.at(start as u64).in_stream("blocks"))
             .map_err(|err| err.in_column(column, ""))
     }
 }
 
-/// Where each block ends; blocks that lines need must all be there.
-fn ends(index: &[u8], groups: usize, meta: &Meta<'_>, blocks: usize) -> Result<Vec<usize>> {
-    let mut ends = Vec::new();
+/// Where blocks start in the file, and whether they are stored as they are (A15).
+fn place(name: &str, job: &Job<'_>) -> Result<(u64, bool)> {
+    let Some(packed) = job.packed(name) else { return Ok((0, true)) };
+    let stored = packed.backend == Backend::Stored;
+    if !stored {
+        let message = format!("`{name}` is compressed by {}, not stored", packed.backend.name());
+        job.deviations.report("A15", packed.offset, message)?;
+    }
+    Ok((packed.offset, stored))
+}
+
+/// Where each block ends, and whether a zone map was odd (A11).
+///
+/// Blocks that lines need must all be there.
+fn ends(index: &[u8], groups: usize, meta: &Meta<'_>, blocks: usize) -> Result<(Vec<usize>, bool)> {
+    let (mut ends, mut odd) = (Vec::new(), false);
     let mut end = 0_usize;
     let mut stream = Stream::new("index", index);
     for _ in 0..groups {
         for &kind in meta.types {
             let at = stream.clone();
-            let (len, _) = index_entry(&mut stream, kind)?;
+            let (len, zone) = index_entry(&mut stream, kind)?;
+            odd |= kind == 1 && zone.is_none();
             end =
                 end.checked_add(len).filter(|&end| len > 0 && end <= blocks).ok_or_else(|| {
                     at.malformed("block length", format!("{len} is 0 or runs past the blocks"))
@@ -124,14 +165,25 @@ fn ends(index: &[u8], groups: usize, meta: &Meta<'_>, blocks: usize) -> Result<V
             ends.push(end);
         }
     }
-    Ok(ends)
+    Ok((ends, odd))
 }
 
 /// The length of a block and its zone map.
+///
+/// Integers of more than 128 bits are no zone map, but no damage either: cells do
+/// not depend on it.
 fn index_entry(stream: &mut Stream<'_>, kind: u8) -> Result<(usize, Option<Zone>)> {
     let len = stream.size("block length")?;
     let zone = match kind {
-        1 => Some(Zone::Int(stream.sv("least")?, stream.sv("most")?)),
+        1 => {
+            // A number that cannot be read was not taken either.
+            let mut bound = |what| match stream.sv(what) {
+                Ok(bound) => Ok(Some(bound)),
+                Err(_) => stream.skip_number(what).map(|()| None),
+            };
+            let bounds = (bound("least")?, bound("most")?);
+            bounds.0.zip(bounds.1).map(|(least, most)| Zone::Int(least, most))
+        }
         2 => {
             let mut float = || -> Result<f64> {
                 let bytes = stream.take(8, "bound")?;
@@ -146,15 +198,14 @@ fn index_entry(stream: &mut Stream<'_>, kind: u8) -> Result<(usize, Option<Zone>
 }
 
 /// The columns and zone maps of a frame; no block is expanded for it.
-pub(super) fn describe(streams: &Streams, prefix: &str, meta: &Meta<'_>) -> Result<FrameInfo> {
-    let name = format!("{prefix}paths");
-    let mut paths = streams.read(&name);
-    let mut names = Vec::new();
-    if !paths.is_empty() {
-        for _ in 0..paths.count(1, "path count")? {
-            names.push(String::from_utf8_lossy(paths.lp("path")?).into_owned());
-        }
-    }
+pub(super) fn describe(
+    streams: &Streams,
+    prefix: &str,
+    meta: &Meta<'_>,
+    named: bool,
+    job: &Job<'_>,
+) -> Result<FrameInfo> {
+    let names = if named { paths(streams, prefix, meta, job)? } else { Vec::new() };
     let mut names = names.into_iter();
     let mut columns: Vec<ColumnInfo> = meta
         .types
@@ -182,27 +233,45 @@ pub(super) fn describe(streams: &Streams, prefix: &str, meta: &Meta<'_>) -> Resu
     Ok(FrameInfo { rows: meta.lines, columns, group_rows, zones })
 }
 
-fn expand(block: &Bytes, job: &Job<'_>) -> Result<Vec<u8>> {
-    match block.split_first() {
-        Some((&ZSTD, frame)) => whole(zstd::expand(frame, job.limits)?, frame, "zstd", job),
-        Some((&tag, stream)) => {
-            if tag != 0 {
-                job.deviations.report("A9", 0, format!("block tag {tag} is read as xz"))?;
-            }
-            whole(xz::expand(stream, job.limits, 1)?, stream, "xz", job)
+/// The names of the columns; none if there is not just one for each (A23).
+pub(super) fn paths(
+    streams: &Streams,
+    prefix: &str,
+    meta: &Meta<'_>,
+    job: &Job<'_>,
+) -> Result<Vec<String>> {
+    let name = format!("{prefix}paths");
+    let mut stream = streams.read(&name);
+    let mut read = || -> Result<Vec<String>> {
+        let text = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+        (0..stream.count(1, "path count")?).map(|_| stream.lp("path").map(text)).collect()
+    };
+    match read() {
+        Ok(names) if names.len() == meta.columns => Ok(names),
+        _ => {
+            let message = format!("`{name}` does not hold a name for each of {}", meta.columns);
+            job.deviations.report("A23", job.offset_of(&name), message)?;
+            Ok(Vec::new())
         }
-        None => Err(Error::malformed("block", "is empty")),
     }
 }
 
-/// What a block expanded to; bytes after it are noted.
-fn whole(
-    (text, used): (Vec<u8>, usize),
-    packed: &[u8],
-    backend: &str,
-    job: &Job<'_>,
-) -> Result<Vec<u8>> {
-    stray(packed.len(), used, job.offset_of("blocks"), backend, job.deviations)?;
+/// Expands a block; `place` says where it is, or where the stream is that it is in.
+fn expand(block: &Bytes, place: (u64, bool), job: &Job<'_>) -> Result<Vec<u8>> {
+    let Some((&tag, packed)) = block.split_first() else {
+        return Err(Error::malformed("block", "is empty"));
+    };
+    let ((text, used), backend) = match tag {
+        ZSTD => (zstd::expand(packed, job.limits)?, "zstd"),
+        _ => (xz::expand(packed, job.limits, 1)?, "xz"),
+    };
+    let (at, exact) = place;
+    if tag > ZSTD {
+        job.deviations.report("A9", at, format!("block tag {tag} is read as xz"))?;
+    }
+    // The tag and what was expanded lie before stray bytes.
+    let after = if exact { (used as u64).saturating_add(1) } else { 0 };
+    stray(packed.len(), used, at.saturating_add(after), backend, job.deviations)?;
     Ok(text)
 }
 
@@ -299,7 +368,8 @@ fn runs<'a>(table: &Groups<'a>) -> Result<Vec<Run<'a>>> {
             verbatim.line("verbatim line").map_err(|err| err.in_row(line as u64))?;
             continue;
         }
-        if rows == table.meta.group_rows {
+        // Lines without a column have no blocks, so nothing tells groups apart.
+        if rows == table.meta.group_rows && table.meta.columns > 0 {
             now.lines.end = line;
             let group = now.group.saturating_add(1);
             let next = Run { group, lines: line..line, verbatim: verbatim.clone() };

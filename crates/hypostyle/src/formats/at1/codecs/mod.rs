@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::describe::FrameInfo;
 use super::output::Output;
-use super::streams::{PackedSet, Stream, Streams};
+use super::streams::{Packed, PackedSet, Stream, Streams};
 use crate::deviation::Deviations;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -157,10 +157,14 @@ impl Job<'_> {
         self.set.expand(wanted, self.limits, self.threads, self.deviations)
     }
 
+    /// A stream as it is in the file, if it is there.
+    fn packed(&self, name: &str) -> Option<&Packed> {
+        self.set.streams.iter().find(|stream| stream.name == name)
+    }
+
     /// Where the bytes of a stream start in the file; deviations cite it.
     fn offset_of(&self, name: &str) -> u64 {
-        let found = self.set.streams.iter().find(|stream| stream.name == name);
-        found.map_or(0, |stream| stream.offset)
+        self.packed(name).map_or(0, |stream| stream.offset)
     }
 }
 
@@ -212,17 +216,32 @@ pub(super) fn describe_groups(
     job: &Job<'_>,
     frames: &mut Vec<FrameInfo>,
 ) -> Result<()> {
-    let prefixes: Vec<String> = match codec {
-        Codec::QJson2 => (0..qjson2::templates(job)?).map(|number| format!("t{number}:")).collect(),
-        _ => vec![String::new()],
-    };
+    let prefixes = prefixes(codec, job)?;
     // The blocks themselves are not looked at.
     let streams = job.expand(|name| !name.ends_with("blocks"))?;
     for prefix in prefixes {
         let meta = groups::Meta::read(&streams, &prefix, codec == Codec::QColumnar, job)?;
-        frames.push(groups::describe(&streams, &prefix, &meta)?);
+        frames.push(groups::describe(&streams, &prefix, &meta, codec != Codec::QColumnar, job)?);
     }
     Ok(())
+}
+
+/// Notes row groups whose columns have no names (A23).
+pub(super) fn check_paths(codec: Codec, job: &Job<'_>) -> Result<()> {
+    let streams = job.expand(|name| name.ends_with("meta") || name.ends_with("paths"))?;
+    for prefix in prefixes(codec, job)? {
+        let meta = groups::Meta::read(&streams, &prefix, false, job)?;
+        groups::paths(&streams, &prefix, &meta, job)?;
+    }
+    Ok(())
+}
+
+/// What the names of streams start with: nothing, or each template's number.
+fn prefixes(codec: Codec, job: &Job<'_>) -> Result<Vec<String>> {
+    Ok(match codec {
+        Codec::QJson2 => (0..qjson2::templates(job)?).map(|number| format!("t{number}:")).collect(),
+        _ => vec![String::new()],
+    })
 }
 
 /// Writes the lines of a log frame as objects.
@@ -267,6 +286,16 @@ fn flag(byte: u8, what: &str, stream: &str, job: &Job<'_>) -> Result<bool> {
         job.deviations.report("A14", job.offset_of(stream), message)?;
     }
     Ok(byte != 0)
+}
+
+/// Notes the first byte that is no mode, in a stream of modes (A14).
+fn check_modes(modes: &[u8], name: &str, job: &Job<'_>) -> Result<()> {
+    let odd = modes.iter().enumerate().find(|&(_, &mode)| mode > 1);
+    if let Some((line, &mode)) = odd {
+        let what = format!("`{name}`: the flag of line {}", line.saturating_add(1));
+        flag(mode, &what, name, job)?;
+    }
+    Ok(())
 }
 
 /// A byte for each line: whether it is structured or verbatim (§3).

@@ -17,7 +17,7 @@ use crate::formats::at1::output::Output;
 pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = job.streams(&groups::STREAMS)?;
     let meta = groups::Meta::read(&streams, "", true, job)?;
-    let table = groups::Groups::new(&streams, "", &meta)?;
+    let table = groups::Groups::new(&streams, "", &meta, job)?;
     groups::write(&table, &Shape::delimited(meta.delimiter, meta.columns), job, out)
 }
 

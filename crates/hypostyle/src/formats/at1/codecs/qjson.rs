@@ -29,7 +29,7 @@ pub(super) fn decode_set(
     let meta = Meta::read(streams, prefix, false, job)?;
     let name = format!("{prefix}template");
     let segments = segments(streams, &name, meta.columns)?;
-    let table = Groups::new(streams, prefix, &meta)?;
+    let table = Groups::new(streams, prefix, &meta, job)?;
     groups::write(&table, &Shape::template(&segments), job, out)
 }
 

@@ -49,12 +49,15 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     let trailing = trailing(meta.u8("trailing")?, false, job)?;
     let templates = count(&mut meta)?;
     // The lines of each template are put together by themselves, then dealt out.
+    // They are in memory meanwhile, and templates multiply, so they have one limit.
+    let mut left = job.limits.output_bytes.min(job.limits.read_bytes);
     let mut texts = Vec::with_capacity(templates);
     for template in 0..templates {
         let mut text = Vec::new();
-        let mut part = Output::new(&mut text, false, job.limits);
+        let limits = job.limits.clone().with_output_bytes(left);
+        let mut part = Output::new(&mut text, false, &limits);
         qjson::decode_set(&streams, &format!("t{template}:"), job, &mut part)?;
-        part.finish(None)?;
+        left = left.saturating_sub(part.finish(None)?);
         texts.push(text);
     }
     let names: Vec<String> = (0..templates).map(|template| format!("t{template}:lines")).collect();

@@ -7,6 +7,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memchr_iter;
 
+use super::Budget;
 use super::number::{Numbers, Scale, Values, numbers, sums, unshuffle};
 use crate::error::{Error, Result};
 use crate::formats::at1::page::{Entries, Page};
@@ -255,7 +256,7 @@ fn shuffled(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
 }
 
 /// Decodes a DERIVED chunk, given the columns before it.
-pub(super) fn derive(chunk: &Bytes, before: &[Column]) -> Result<Column> {
+pub(super) fn derive(chunk: &Bytes, before: &[Column], budget: &mut Budget) -> Result<Column> {
     let mut stream = Stream::new("values", chunk);
     let at = stream.clone();
     let source = stream.size("source column")?;
@@ -265,6 +266,7 @@ pub(super) fn derive(chunk: &Bytes, before: &[Column]) -> Result<Column> {
     };
     let count = stream.count(1, "map size")?;
     let entries = entries(&mut stream, count)?;
+    budget.spend((source.len() as u64).saturating_mul(size_of::<u32>() as u64))?;
     let ids = source.distinct(entries.len());
     let ids = ids.ok_or_else(|| {
         stream.malformed("map size", "is less than the source has distinct values")

@@ -18,8 +18,8 @@
 
 use bytes::Bytes;
 
-use super::{Cells, Job, trailing};
-use crate::error::{Error, Result};
+use super::{Cells, Job, check_modes, flag, trailing};
+use crate::error::{Error, ErrorKind, Result};
 use crate::formats::at1::describe::{ColumnInfo, FrameInfo};
 use crate::formats::at1::output::Output;
 use crate::formats::at1::streams::Streams;
@@ -105,7 +105,7 @@ fn meta<'a>(streams: &'a Streams, job: &Job<'_>) -> Result<Meta<'a>> {
     let mut stream = streams.read("meta");
     let rows = stream.uv("row count")?;
     let trailing = trailing(stream.u8("trailing")?, false, job)?;
-    let has_header = stream.u8("has header")? != 0;
+    let has_header = flag(stream.u8("has header")?, "the flag for a header", "meta", job)?;
     let delimiter = stream.lp("delimiter")?;
     let at = stream.clone();
     let columns = stream.size("column count")?;
@@ -139,17 +139,40 @@ fn columns(streams: &Streams, meta: &Meta<'_>, job: &Job<'_>) -> Result<Vec<Colu
     })?;
     // A derived column may be derived from a derived one, but only from one before it.
     let mut done: Vec<Column> = Vec::with_capacity(columns.len());
+    let mut budget = Budget { spent: 0, limit: job.limits.read_bytes };
     for (index, column) in columns.into_iter().enumerate() {
         let column = match (column, chunks.get(index)) {
             (Some(column), _) => column,
             (None, Some(chunk)) => {
-                column::derive(chunk, &done).map_err(|err| placed(err, index))?
+                column::derive(chunk, &done, &mut budget).map_err(|err| placed(err, index))?
             }
             (None, None) => continue,
         };
         done.push(column);
     }
     Ok(done)
+}
+
+/// What derived columns may take together.
+///
+/// A few bytes of the file make a column as long as its source, so the file does
+/// not bound their number times their length.
+#[derive(Debug)]
+struct Budget {
+    spent: u64,
+    limit: u64,
+}
+
+impl Budget {
+    /// Fails if so many more bytes are too many.
+    fn spend(&mut self, bytes: u64) -> Result<()> {
+        self.spent = self.spent.saturating_add(bytes);
+        let (what, asked, limit) = ("size of derived columns", self.spent, self.limit);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
+    }
 }
 
 /// Where an error is: people know columns by number here, names come later.
@@ -188,7 +211,7 @@ fn quotes<'a>(streams: &'a Streams, columns: &[Column], job: &Job<'_>) -> Result
                 if mode > 2 {
                     let message =
                         format!("quote mode {mode} of column {}", index.saturating_add(1));
-                    job.deviations.report("A12", index as u64, message)?;
+                    job.deviations.report("A12", job.offset_of("quotemodes"), message)?;
                 }
                 let len = column.len().div_ceil(8);
                 Quotes::Some(bits.take(len, "quote bits").map_err(|err| err.in_column(index, ""))?)

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::column::{Cells, Column, bit};
 use super::slots::Short;
-use super::{Job, Meta, Quotes};
+use super::{Job, Meta, Quotes, check_modes};
 use crate::error::{Error, Result};
 use crate::formats::at1::output::Output;
 use crate::formats::at1::page::{Entries, Page, Pages, Slot};
@@ -104,6 +104,7 @@ pub(super) fn write(
         let why = format!("has {have} bytes for {} rows", meta.rows);
         return Err(Error::malformed("row modes", why).in_stream("row_modes"));
     };
+    check_modes(modes, "row_modes", job)?;
     let delimiter = [meta.delimiter].into_iter().collect();
     let short = short(meta, columns, quotes);
     let runs = runs(&short);

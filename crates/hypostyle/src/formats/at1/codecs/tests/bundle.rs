@@ -193,3 +193,21 @@ fn entries_are_read_with_the_options_of_the_bundle() {
     let err = entries[0].archive.unpack(&mut Vec::new()).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::Strict(_)), "{err}");
 }
+
+#[test]
+fn entries_share_one_limit_on_what_they_unpack_to() {
+    let (one, two) = (inner(&[b'x'; 600]), inner(&[b'y'; 500]));
+    let set: &Set<'_> =
+        &[("manifest", br#"[{"name":"a"},{"name":"b"}]"#), ("e0", &one), ("e1", &two)];
+    let unpack = |limit: u64| -> Vec<bool> {
+        let limits = Limits::default().with_output_bytes(limit);
+        let options = ReadOptions::default().with_limits(limits);
+        let entries = open(archive(Codec::Bundle, set), &options).unwrap().bundle().unwrap();
+        // Unpacking an entry twice does not count twice.
+        let again = entries.iter().chain(&entries);
+        again.map(|entry| entry.archive.unpack(&mut std::io::sink()).is_ok()).collect()
+    };
+    assert_eq!(unpack(1100), [true, true, true, true]);
+    assert_eq!(unpack(1099), [true, false, true, false]);
+    assert_eq!(unpack(599), [false, true, false, true]);
+}

@@ -141,3 +141,27 @@ fn many_rows_keep_their_order_on_any_number_of_threads() {
         assert!(got == want.as_bytes(), "{threads}");
     }
 }
+
+#[test]
+fn derived_columns_share_one_limit_on_their_length() {
+    // A few bytes of chunk for a column of 1,000 cells each: 4,000 bytes in memory.
+    let columns = 50;
+    let set: &Set<'_> = &[
+        ("meta", &[0, 0, 0, 0, columns + 1]),
+        ("coltypes", &[vec![0], vec![4; columns.into()]].concat()),
+        ("quotemodes", &vec![0; usize::from(columns) + 1]),
+        ("col_index", &[uv(999), vec![3; columns.into()]].concat()),
+        ("values", &[vec![b'\n'; 999], [0, 1, 0].repeat(columns.into())].concat()),
+    ];
+    let read = |limit: u64| {
+        let limits = Limits::default().with_read_bytes(limit);
+        unpack_with(Codec::Columnar, set, &ReadOptions::default().with_limits(limits))
+    };
+    assert_eq!(read(200_000).unwrap(), b"");
+    let err = read(199_999).unwrap_err();
+    assert_eq!(
+        err.to_string(),
+        "at1: stream `values`: column 51: size of derived columns is 200000, over the limit of \
+         199999"
+    );
+}

@@ -64,3 +64,27 @@ fn a_block_has_a_cell_for_every_row() {
     survives_cuts(Codec::QColumnar, set);
     survives_changes(Codec::QColumnar, set);
 }
+
+#[test]
+fn the_lines_of_all_templates_have_one_limit() {
+    // Two templates of a long segment and no cells; no line asks for either.
+    let template = [vec![1], lp(&[b'x'; 1000])].concat();
+    let set: &Set<'_> = &[
+        ("meta", &[0, 0, 2]),
+        ("t0:meta", &[10, 0, 0, 1, 10, 10]),
+        ("t0:template", &template),
+        ("t0:row_modes", &[1; 10]),
+        ("t1:meta", &[10, 0, 0, 1, 10, 10]),
+        ("t1:template", &template),
+        ("t1:row_modes", &[1; 10]),
+    ];
+    assert_eq!(text(Codec::QJson2, set), "");
+    // A newline stands between lines: 10,009 bytes for each.
+    let with = |limits: Limits| {
+        unpack_with(Codec::QJson2, set, &ReadOptions::default().with_limits(limits)).is_ok()
+    };
+    assert!(with(Limits::default().with_output_bytes(20_018)));
+    assert!(!with(Limits::default().with_output_bytes(20_017)));
+    assert!(with(Limits::default().with_read_bytes(20_018)));
+    assert!(!with(Limits::default().with_read_bytes(20_017)));
+}

@@ -1,13 +1,14 @@
 //! What a hostile file costs: little memory, little time, and never a panic.
 //!
 //! Every file here is small and lies. Each is detected, opened and read in all
-//! ways, with a counting allocator, and must stay below the same two bounds.
+//! ways, with a counting allocator, and must stay below the same two bounds. This
+//! file has the column files, [`at1`] the archives.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, outside `#[test]`")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -16,6 +17,8 @@ use hypostyle::formats::{self, Format};
 use hypostyle::{Limits, ReadOptions, TextPolicy};
 use hypostyle_testkit::build::{self, Block, Made, clmn, colf, colm};
 use hypostyle_testkit::laws;
+
+mod at1;
 
 const MOST_BYTES: usize = 64 << 20;
 const MOST_TIME: Duration = Duration::from_secs(30);
@@ -68,6 +71,12 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// Keeps other tests of this program from counting in this one.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs something, and gives the most memory that it held and the time it took.
 fn cost(work: impl FnOnce()) -> (usize, Duration) {
@@ -130,6 +139,7 @@ impl Case {
 
 #[test]
 fn a_hostile_file_costs_little() {
+    let _alone = alone();
     let mut dear = Vec::new();
     for case in colm_cases().into_iter().chain(colf_cases()).chain(clmn_cases()) {
         let format = formats::by_name(case.format).unwrap();

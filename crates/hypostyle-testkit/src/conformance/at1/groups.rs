@@ -1,0 +1,141 @@
+//! Row groups: qcolumnar, qjson, qjson2 (§6).
+
+use super::Cases;
+use crate::build::at1::{File, Groups, Stream, deltas, stored, sv, xz_block, zoned, zstd_block};
+
+/// The bounds of a block of integers.
+pub(super) fn int_zone(min: i128, max: i128) -> Vec<u8> {
+    [sv(min), sv(max)].concat()
+}
+
+fn float_zone(min: f64, max: f64) -> Vec<u8> {
+    [min.to_le_bytes(), max.to_le_bytes()].concat()
+}
+
+/// Three columns of each type and two groups.
+pub(super) fn trades<'a>() -> Groups<'a> {
+    Groups {
+        types: &[1, 2, 0],
+        group_rows: 2,
+        stated: (3, 2),
+        blocks: vec![
+            zoned(&int_zone(1, 2), zstd_block("1\n2")),
+            zoned(&float_zone(-0.25, 1.5), xz_block("1.50\n-0.25")),
+            xz_block("Ada\n\"Grace, H.\""),
+            zoned(&int_zone(3, 3), zstd_block("3")),
+            zoned(&float_zone(9.1, 9.1), zstd_block("9.10")),
+            zstd_block(""),
+        ],
+        ..Groups::delimited(1, b",", &[1, 1, 1])
+    }
+}
+
+pub(super) const TRADES: &[u8] = b"1,1.50,Ada\n2,-0.25,\"Grace, H.\"\n3,9.10,\n";
+
+/// Lines of one template, in one group.
+pub(super) fn people<'a>() -> Groups<'a> {
+    Groups {
+        types: &[1, 0],
+        blocks: vec![zoned(&int_zone(1, 2), zstd_block("1\n2")), zstd_block("bob\neve")],
+        ..Groups::template(1, &[1, 1])
+    }
+}
+
+pub(super) const SEGMENTS: [&str; 3] = [r#"{"id":"#, r#","n":""#, r#""}"#];
+pub(super) const PEOPLE: &[u8] = b"{\"id\":1,\"n\":\"bob\"}\n{\"id\":2,\"n\":\"eve\"}\n";
+
+pub(super) fn add(cases: &mut Cases) {
+    let file = |groups: &Groups<'_>| File::whole(7, &groups.streams(""));
+    let trades_file = file(&trades()).hashed(TRADES);
+    cases.good("qcolumnar/integers-decimals-text", &trades_file, TRADES);
+    let modes = &[0, 1, 1, 0, 1, 0];
+    let mixed = Groups {
+        head: Groups::delimited(1, b",", modes).head,
+        modes,
+        verbatim: b"id,price,name\n\nend",
+        ..trades()
+    };
+    cases.good("qcolumnar/verbatim-lines-between-groups", &file(&mixed), {
+        b"id,price,name\n1,1.50,Ada\n2,-0.25,\"Grace, H.\"\n\n3,9.10,\nend\n"
+    });
+    let verbatim = Groups { verbatim: b"a\nb", ..Groups::delimited(0, b",", &[0, 0]) };
+    cases.good("qcolumnar/verbatim-lines-alone", &file(&verbatim), b"a\nb");
+    let crlf = Groups {
+        types: &[0, 0],
+        blocks: vec![zstd_block("a\n1"), zstd_block("b\r\n2\r")],
+        ..Groups::delimited(1, b"; ", &[1, 1])
+    };
+    cases.good("qcolumnar/crlf-and-a-delimiter-of-two-bytes", &file(&crlf), b"a; b\r\n1; 2\r\n");
+    let empty =
+        Groups { types: &[0], blocks: vec![zstd_block("")], ..Groups::delimited(0, b",", &[1]) };
+    cases.good("qcolumnar/empty-original", &file(&empty), b"");
+    let bare = Groups::delimited(1, b",", &[1, 1]);
+    cases.good("qcolumnar/rows-without-columns", &file(&bare), b"\n\n");
+    // Zones are claims that decoding does not look at.
+    let lies = Groups {
+        types: &[1, 2],
+        blocks: vec![
+            zoned(&int_zone(9, -9), zstd_block("1")),
+            zoned(&float_zone(f64::NAN, f64::INFINITY), zstd_block("x")),
+        ],
+        ..Groups::delimited(1, b",", &[1])
+    };
+    cases.good("qcolumnar/zones-that-say-nothing", &file(&lies), b"1,x\n");
+    // Types above 2 are text, without a zone.
+    let odd = Groups {
+        types: &[3, 255],
+        blocks: vec![zstd_block("1"), zstd_block("x")],
+        ..Groups::delimited(1, b",", &[1])
+    };
+    cases.good("qcolumnar/unknown-types-are-text", &file(&odd), b"1,x\n");
+
+    let streams = people().template_streams("", &SEGMENTS, &["id", "n"]);
+    cases.good("qjson/two-columns", &File::whole(8, &streams).hashed(PEOPLE), PEOPLE);
+    let no_columns = Groups::template(0, &[1, 1]).template_streams("", &["{}"], &[]);
+    cases.good("qjson/no-columns", &File::whole(8, &no_columns), b"{}\n{}");
+    add_qjson2(cases);
+    // Sums of deltas are no part of these codecs: a block is text, whatever its type.
+    let padded = Groups {
+        types: &[1],
+        blocks: vec![zoned(&deltas(&[7, 7]), zstd_block("007"))],
+        ..Groups::delimited(1, b",", &[1])
+    };
+    cases.good("qcolumnar/integers-are-text", &file(&padded), b"007\n");
+}
+
+fn add_qjson2(cases: &mut Cases) {
+    let head = |lines: u8, trailing, templates, map: &[u8], verbatim: &[u8]| {
+        stored(&[
+            ("meta", &[lines, trailing, templates]),
+            ("line_map", map),
+            ("verbatim", verbatim),
+        ])
+    };
+    let ids = Groups {
+        types: &[1],
+        blocks: vec![zoned(&int_zone(5, 6), zstd_block("5\n6"))],
+        ..Groups::template(0, &[1, 1])
+    };
+    let t0 = people().template_streams("t0:", &SEGMENTS, &["id", "n"]);
+    let t1 = ids.template_streams("t1:", &[r#"{"x":"#, "}"], &["x"]);
+    let streams = [head(6, 1, 2, &[1, 2, 0, 2, 1, 0], b"# remark\n"), t0, t1].concat();
+    let original = b"{\"id\":1,\"n\":\"bob\"}\n{\"x\":5}\n# remark\n{\"x\":6}\n\
+        {\"id\":2,\"n\":\"eve\"}\n\n";
+    cases.good("qjson2/two-templates", &File::whole(11, &streams).hashed(original), original);
+    let none = head(0, 1, 0, b"", b"");
+    cases.good("qjson2/no-lines-and-no-newline", &File::whole(11, &none), b"");
+    let verbatim = head(2, 0, 0, &[0, 0], b"a\nb");
+    cases.good("qjson2/no-templates", &File::whole(11, &verbatim), b"a\nb");
+    // Lines that nothing asks for, in a set with verbatim lines of its own.
+    let own = Groups { verbatim: b"v", ..Groups::template(1, &[1, 0, 1]) };
+    let own = own.template_streams("t0:", &["{}"], &[]);
+    let streams = [head(2, 1, 1, &[1, 1], b""), own].concat();
+    cases.good("qjson2/verbatim-lines-of-a-template", &File::whole(11, &streams), b"{}\nv\n");
+    let surplus = [
+        head(1, 1, 1, &[1], b""),
+        people().template_streams("t0:", &SEGMENTS, &["id", "n"]),
+        vec![Stream::new("t1:meta", b"not looked at")],
+    ];
+    let file = File::whole(11, &surplus.concat());
+    cases.good("qjson2/lines-that-nothing-asks-for", &file, b"{\"id\":1,\"n\":\"bob\"}\n");
+}
