@@ -11,8 +11,8 @@ use crate::commands;
 /// Column files from the command line.
 ///
 /// Reads and writes COLM, COLF and CLMN, checks them, shows what is inside, and
-/// converts them to and from CSV, TSV, JSON Lines, Parquet and Arrow. Unpacks
-/// AT-1 archives and shows the tables in them. The format of an input is found
+/// converts them to and from CSV, TSV, JSON Lines, Parquet and Arrow. Packs files
+/// into AT-1 archives, unpacks these, and shows the tables in them. The format of an input is found
 /// by its content.
 #[derive(Debug, Parser)]
 #[command(name = "hyp", version, propagate_version = true, max_term_width = 100)]
@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Inspect(commands::inspect::Args),
     /// Decode everything in column files and list what is wrong or unusual
     Verify(commands::verify::Args),
+    /// Make small AT-1 archives of files, to be restored byte for byte
+    Pack(commands::pack::Args),
     /// Restore the files in AT-1 archives, byte for byte
     Unpack(commands::unpack::Args),
     /// A guided tour on a bundled sample

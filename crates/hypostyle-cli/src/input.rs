@@ -127,6 +127,22 @@ impl Input {
         }
     }
 
+    /// Bytes of the input, if that is known.
+    pub(crate) fn size(&self) -> Result<Option<u64>> {
+        match &self.body {
+            Body::File(file) => Ok(Some(file.metadata()?.len())),
+            Body::Stream(_) => Ok(None),
+        }
+    }
+
+    /// The input from front to back.
+    pub(crate) fn into_read(self) -> Box<dyn Read> {
+        match self.body {
+            Body::File(file) => Box::new(file),
+            Body::Stream(stream) => Box::new(io::Cursor::new(self.head).chain(stream)),
+        }
+    }
+
     /// The input as a file, spooled to a temporary one if it is a stream.
     pub(crate) fn into_file(self) -> Result<File> {
         let name = self.name();
@@ -169,16 +185,10 @@ impl Input {
         memory: u64,
     ) -> Result<Imported> {
         let name = self.name();
-        let size = match &self.body {
-            Body::File(file) => file.metadata().in_file(&name)?.len(),
-            Body::Stream(_) => 0,
-        };
+        let size = self.size().map_err(|failure| failure.in_file(&name))?.unwrap_or_default();
         let progress = Progress::bytes(&format!("reading {name}"), size);
         let mut told = |read| progress.set(read);
-        let mut text: Box<dyn Read> = match self.body {
-            Body::File(file) => Box::new(file),
-            Body::Stream(stream) => Box::new(io::Cursor::new(self.head).chain(stream)),
-        };
+        let mut text = self.into_read();
         let stage = scratch(memory)?;
         let options = import_options(args, abilities);
         let imported = match kind {

@@ -15,6 +15,7 @@ pub(crate) mod demo;
 pub(crate) mod head;
 pub(crate) mod inspect;
 pub(crate) mod man;
+pub(crate) mod pack;
 pub(crate) mod schema;
 pub(crate) mod unpack;
 pub(crate) mod verify;
@@ -49,6 +50,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Schema(args) => schema::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Verify(args) => verify::run(args, out),
+        Command::Pack(args) => pack::run(args, out),
         Command::Unpack(args) => unpack::run(args, out),
         Command::Demo(args) => demo::run(args, out),
         Command::Completions(args) => completions::run(args, out),

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use zstd::zstd_safe;
-use zstd::zstd_safe::DCtx;
+use zstd::zstd_safe::{CParameter, DCtx};
 
 use super::earned;
 use crate::error::{Error, ErrorKind, Result};
@@ -90,6 +90,25 @@ fn expand_slowly(frame: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
 pub fn compress(raw: &[u8], level: i32) -> Result<Vec<u8>> {
     zstd::bulk::compress(raw, level)
         .map_err(|err| Error::invalid_argument(format!("zstd cannot compress: {err}")))
+}
+
+/// As [`compress`], with matches from as far away as there are bytes.
+///
+/// # Errors
+///
+/// When memory runs out.
+pub fn compress_far(raw: &[u8], level: i32) -> Result<Vec<u8>> {
+    let failed = |code| {
+        let why = zstd_safe::get_error_name(code);
+        Error::invalid_argument(format!("zstd cannot compress: {why}"))
+    };
+    let mut context = zstd_safe::CCtx::create();
+    context.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
+    context.set_parameter(CParameter::EnableLongDistanceMatching(true)).map_err(failed)?;
+    context.set_parameter(CParameter::WindowLog(27)).map_err(failed)?;
+    let mut out = Vec::with_capacity(zstd_safe::compress_bound(raw.len()));
+    context.compress2(&mut out, raw).map_err(failed)?;
+    Ok(out)
 }
 
 /// The content size that a frame declares.

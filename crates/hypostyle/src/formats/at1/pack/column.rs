@@ -33,7 +33,15 @@ pub(super) enum Order {
     First,
     Frequency,
     Value,
+    /// By value, with numbers of two bytes of which the first says roughly where.
+    Coarse,
 }
+
+/// Values that are alike in their first byte in [`Order::Coarse`].
+const ALIKE: u32 = 120;
+
+/// The most entries that two such bytes tell apart.
+const COARSE: usize = 128 * ALIKE as usize;
 
 impl Kind {
     /// The number of the type.
@@ -115,6 +123,8 @@ pub(super) struct Column<'a> {
 pub(super) struct Dictionary {
     /// The entries, each behind its length.
     pub(super) bytes: Vec<u8>,
+    /// Entries, those that nobody asks for included.
+    len: u64,
     ranks: Vec<u32>,
 }
 
@@ -195,6 +205,9 @@ impl<'a> Column<'a> {
         if distinct <= 256 || distinct <= cells * 3 / 4 {
             kinds.push(Kind::Dict(Order::Value));
             kinds.push(Kind::Dict(Order::Frequency));
+            if (256..=COARSE).contains(&distinct) && distinct * 16 < cells {
+                kinds.push(Kind::Dict(Order::Coarse));
+            }
             if all {
                 kinds.push(Kind::Dict(Order::First));
             }
@@ -204,6 +217,12 @@ impl<'a> Column<'a> {
             kinds.push(Kind::Text);
         }
         kinds
+    }
+
+    /// Bytes of all cells.
+    pub(super) fn text_len(&self) -> usize {
+        let sizes = self.texts.iter().zip(&self.counts);
+        sizes.map(|(text, &count)| (text.len() + 1) * count as usize).sum()
     }
 
     /// The text of a cell by its number, without quotes that were taken off.
@@ -220,7 +239,7 @@ impl<'a> Column<'a> {
         match order {
             Order::First => {}
             Order::Frequency => entries.sort_by_key(|&id| (u32::MAX - count(id), id)),
-            Order::Value => entries.sort_by(|&one, &other| {
+            Order::Value | Order::Coarse => entries.sort_by(|&one, &other| {
                 let ties = || natural(self.text(one), self.text(other));
                 match (number(one), number(other)) {
                     (Some(one), Some(other)) => one.compare(other).then_with(ties),
@@ -230,15 +249,27 @@ impl<'a> Column<'a> {
                 }
             }),
         }
+        let mut places: Vec<(u32, u32)> = (0_u32..).zip(entries).collect();
+        if order == Order::Coarse {
+            // The first seven bits of a number are written first, and tell the run;
+            // from 128 on it has a second byte.
+            for (rank, _) in &mut places {
+                *rank = (*rank % ALIKE + 1) * 128 + *rank / ALIKE;
+            }
+            places.sort_unstable();
+        }
         let mut bytes = Vec::new();
-        let mut ranks = vec![0; entries.len()];
-        for (rank, &id) in (0_u32..).zip(&entries) {
+        let mut ranks = vec![0; places.len()];
+        let mut len = 0;
+        for (rank, id) in places {
+            bytes.resize(bytes.len() + (rank - len) as usize, 0);
+            len = rank + 1;
             put::lp(&mut bytes, self.text(id));
             if let Some(place) = ranks.get_mut(id as usize) {
                 *place = rank;
             }
         }
-        Dictionary { bytes, ranks }
+        Dictionary { bytes, len: len.into(), ranks }
     }
 
     /// The chunk of the whole column.
@@ -249,7 +280,7 @@ impl<'a> Column<'a> {
                 let dictionary = self.dictionary(order);
                 let mut out = Vec::with_capacity(dictionary.bytes.len() + self.cells.len() + 16);
                 put::uv(&mut out, self.cells.len() as u64);
-                put::uv(&mut out, self.cells.distinct() as u64);
+                put::uv(&mut out, dictionary.len);
                 out.extend_from_slice(&dictionary.bytes);
                 self.put_ranks(&dictionary, rows, &mut out);
                 out

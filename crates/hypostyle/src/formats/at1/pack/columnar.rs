@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::cells::Cells;
-use super::column::DERIVED;
+use super::column::{DERIVED, Kind};
 use super::container::{Body, Stream};
 use super::dialect;
 use super::effort::Search;
@@ -104,8 +103,10 @@ fn make(plan: &Plan<'_>, search: &Search, threads: usize) -> Result<Vec<Made>> {
     // The largest first, so that no thread is left with one at the end.
     let mut order: Vec<usize> = (0..plan.columns.len()).collect();
     let size = |&index: &usize| {
-        let cells = |cells: &Cells| cells.distinct() + cells.len() / 64;
-        plan.columns.get(index).map_or(0, |(column, _)| cells(&column.column.cells))
+        plan.columns.get(index).map_or(0, |(column, ways)| match ways.first() {
+            Some(How::Alone(Kind::Text, _)) => column.column.text_len(),
+            _ => column.column.cells.distinct() * 8 + column.column.cells.len(),
+        })
     };
     order.sort_by_key(|index| std::cmp::Reverse(size(index)));
     let work = |at: usize| {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::column::Kind;
+use super::column::{Kind, Order};
 use super::options::{Layout, PackOptions};
 use crate::compress::xz::encode::{Block, Effort, Tuning};
 use crate::compress::zstd;
@@ -17,6 +17,8 @@ pub(super) struct Search {
     pub(super) zstd: i32,
     /// Bytes of text that candidates are judged by.
     bytes: usize,
+    /// How much larger the pieces are by which long columns are judged.
+    pub(super) pieces: usize,
     /// Whether neighbouring fields may share a column.
     pub(super) merges: bool,
     /// How much more two columns in one may take by entropy to be judged by trial.
@@ -30,7 +32,6 @@ pub(super) struct Search {
     /// Types of a column that are tuned, and how much worse than the best they may look.
     pub(super) kinds: usize,
     pub(super) close: f64,
-    pub(super) tunings: &'static [Tuning],
     /// Forms of a column that are made in full, and how much worse than the best they may look.
     pub(super) finals: usize,
     pub(super) doubt: f64,
@@ -41,15 +42,13 @@ pub(super) struct Search {
 const RUN: usize = 6 << 10;
 
 const ONE: &[Tuning] = &[Tuning::flat(3)];
-const FEW: &[Tuning] = &[Tuning::flat(0), Tuning::flat(1), Tuning::flat(3), Tuning::pairs(0)];
-const SOME: &[Tuning] = &[
-    Tuning::flat(0),
-    Tuning::flat(1),
-    Tuning::flat(3),
-    Tuning::flat(4),
-    Tuning::pairs(0),
-    Tuning::pairs(2),
-];
+/// For text, for bytes that are numbers, for numbers of one byte and of more.
+const TEXT: &[Tuning] = &[Tuning::flat(3), Tuning::flat(4), Tuning::flat(0), Tuning::pairs(0)];
+const VALUES: &[Tuning] = &[Tuning::flat(1), Tuning::flat(0), Tuning::flat(4)];
+const SINGLE: &[Tuning] = &[Tuning::flat(1), Tuning::flat(0), Tuning::flat(3)];
+const DOUBLE: &[Tuning] = &[Tuning::flat(3), Tuning::flat(1), Tuning::flat(4), Tuning::pairs(0)];
+const COARSE: &[Tuning] = &[Tuning::pairs(0), Tuning::pairs(3), HALF];
+const HALF: Tuning = Tuning { lc: 3, lp: 0, pb: 1, delta: 0, effort: Effort::Full };
 const MANY: &[Tuning] = &[
     Tuning::flat(0),
     Tuning::flat(1),
@@ -62,6 +61,7 @@ const MANY: &[Tuning] = &[
     Tuning::pairs(3),
     Tuning { lc: 0, lp: 0, pb: 2, delta: 0, effort: Effort::Full },
     Tuning { lc: 0, lp: 2, pb: 2, delta: 0, effort: Effort::Full },
+    HALF,
     Tuning { lc: 1, lp: 0, pb: 1, delta: 0, effort: Effort::Full },
     Tuning { lc: 3, lp: 0, pb: 2, delta: 0, effort: Effort::Full },
 ];
@@ -73,6 +73,7 @@ impl Search {
             layout: options.layout,
             zstd: 0,
             bytes: 1 << 20,
+            pieces: 1,
             hope: 1.15,
             merges: true,
             union: 4,
@@ -80,35 +81,39 @@ impl Search {
             all_kinds: false,
             kinds: 2,
             close: 1.06,
-            tunings: SOME,
             finals: 1,
             doubt: 1.01,
             effort: Effort::Full,
         };
         match options.level {
-            1 if options.layout == Layout::Reference => Self {
-                zstd: 9,
-                bytes: 256 << 10,
-                merges: true,
-                hope: 1.0,
-                kinds: 1,
-                tunings: ONE,
+            1 if options.layout == Layout::Reference => {
+                Self { zstd: 9, bytes: 256 << 10, merges: true, hope: 1.0, kinds: 1, ..six }
+            }
+            0..=3 => Self { bytes: 512 << 10, union: 2, kinds: 1, ..six },
+            4 | 5 => Self { bytes: 768 << 10, kinds: 1, ..six },
+            6 => six,
+            7 => Self { bytes: 2 << 20, pieces: 2, kinds: 3, close: 1.1, finals: 2, ..six },
+            8 => Self {
+                bytes: 2 << 20,
+                pieces: 4,
+                union: 6,
+                all_kinds: true,
+                kinds: 3,
+                close: 1.1,
+                finals: 4,
+                doubt: 1.04,
                 ..six
             },
-            0..=3 => Self { bytes: 512 << 10, merges: false, kinds: 1, tunings: FEW, ..six },
-            4 | 5 => Self { bytes: 768 << 10, kinds: 1, tunings: FEW, ..six },
-            6 | 7 => six,
             _ => Self {
-                bytes: 1 << 20,
-                hope: 1.25,
+                bytes: 6 << 20,
+                pieces: 8,
                 union: 8,
                 widest: 300,
                 all_kinds: true,
                 kinds: 4,
                 close: 1.15,
-                tunings: MANY,
-                finals: 4,
-                doubt: 1.03,
+                finals: 8,
+                doubt: 1.06,
                 effort: Effort::Extreme,
                 ..six
             },
@@ -147,13 +152,17 @@ impl Search {
         Ok(size as f64)
     }
 
-    /// Whether a tuning cannot suit a column.
-    pub(super) fn is_hopeless(&self, tuning: Tuning, distinct: usize, kind: Kind) -> bool {
-        let single = match kind {
-            Kind::Dict(_) => distinct <= 128,
-            _ => false,
-        };
-        !self.all_kinds && single && tuning.lp > 0
+    /// The tunings that are tried for a column; the first one is the likeliest.
+    pub(super) fn tunings(&self, kind: Kind, distinct: usize) -> &'static [Tuning] {
+        match kind {
+            _ if self.is_quick() => ONE,
+            _ if self.all_kinds => MANY,
+            Kind::Text => TEXT,
+            Kind::Dict(Order::Coarse) => COARSE,
+            Kind::Dict(_) if distinct > 128 => DOUBLE,
+            Kind::Dict(_) => SINGLE,
+            _ => VALUES,
+        }
     }
 }
 

@@ -73,21 +73,44 @@ impl Part {
     fn new(original: &[u8], options: &PackOptions) -> Result<Self> {
         let search = Search::new(options);
         let threads = resolve_threads(options.threads);
-        let raw = || raw::body(original, &search, threads);
+        let raw = |rival| raw::body(original, rival, &search, threads);
         let structured = match options.codec {
             Choice::Raw => None,
             Choice::Auto | Choice::Columnar if original.len() > LARGEST => None,
-            Choice::Auto | Choice::Columnar => columnar::streams(original, &search, threads)?,
+            Choice::Auto | Choice::Columnar => Self::table(original, options, threads)?,
         };
-        let Some(streams) = structured else { return raw().map(Self::Raw) };
+        let Some(streams) = structured else { return raw(None).map(Self::Raw) };
         let size: usize = streams.iter().map(|stream| stream.body.bytes.len()).sum();
         if options.codec == Choice::Columnar || raw::is_beaten(original, size, &search)? {
             return Ok(Self::Structured(streams));
         }
-        let raw = raw()?;
         let mut set = Vec::new();
         put_set(&streams, options.layout, &mut set);
+        let raw = raw(Some(set.len()))?;
         Ok(if set.len() < raw.bytes.len() { Self::Structured(streams) } else { Self::Raw(raw) })
+    }
+
+    /// The columns of a text; at high levels the better of two searches, since one
+    /// that looks farther may end up in a worse place.
+    fn table(
+        original: &[u8],
+        options: &PackOptions,
+        threads: usize,
+    ) -> Result<Option<Vec<Stream>>> {
+        let streams = |level| {
+            let search = Search::new(&options.clone().with_level(level));
+            columnar::streams(original, &search, threads)
+        };
+        let size = |streams: &Option<Vec<Stream>>| {
+            let bytes = |stream: &Stream| stream.body.bytes.len();
+            streams.as_ref().map_or(usize::MAX, |streams| streams.iter().map(bytes).sum::<usize>())
+        };
+        let found = streams(options.level)?;
+        if options.level <= PackOptions::DEFAULT_LEVEL || found.is_none() {
+            return Ok(found);
+        }
+        let other = streams(PackOptions::DEFAULT_LEVEL)?;
+        Ok(if size(&other) < size(&found) { other } else { found })
     }
 
     fn put(&self, layout: Layout, out: &mut Vec<u8>) {

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::cells::Cells;
-use super::column::{Column, Kind};
+use super::column::{Column, Kind, Order};
 use super::effort::Search;
 use super::split::Rows;
 use crate::compress::xz::encode::Tuning;
@@ -21,6 +21,9 @@ use crate::parallel;
 
 /// Bytes of a dictionary or a map that are compressed to judge all of it.
 const PIECE: usize = 24 << 10;
+
+/// The same for the cells of a sample.
+const SLICE: usize = 1 << 20;
 
 /// Bytes that a column costs beyond its content: its block, and its place in tables.
 const COLUMN: f64 = 28.0;
@@ -127,7 +130,7 @@ impl<'r, 'a> Planner<'r, 'a> {
 
     /// What a column costs in one type, by its sample.
     fn cost(&self, column: &Column<'_>, kind: Kind, tuning: Tuning) -> Result<f64> {
-        let size = |bytes: &[u8]| self.search.trial(bytes, tuning);
+        let size = |bytes: &[u8]| self.piece_cost(bytes, SLICE, tuning);
         let Kind::Dict(order) = kind else {
             return Ok(size(&column.part(kind, &self.sample))? * self.scale + COLUMN);
         };
@@ -139,17 +142,18 @@ impl<'r, 'a> Planner<'r, 'a> {
         for rows in &self.sample {
             column.put_ranks(&dictionary, rows.clone(), &mut ranks);
         }
-        Ok(size(&ranks)? * self.scale + self.piece_cost(&dictionary.bytes, tuning)? + COLUMN)
+        Ok(size(&ranks)? * self.scale + self.piece_cost(&dictionary.bytes, PIECE, tuning)? + COLUMN)
     }
 
     /// What bytes cost, judged by a piece from their middle if they are many.
-    fn piece_cost(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
-        if bytes.len() <= PIECE * 3 / 2 {
+    fn piece_cost(&self, bytes: &[u8], piece: usize, tuning: Tuning) -> Result<f64> {
+        let piece = piece.saturating_mul(self.search.pieces);
+        if bytes.len() <= piece.saturating_mul(3) / 2 {
             return self.search.trial(bytes, tuning);
         }
-        let start = (bytes.len() - PIECE) / 2;
-        let piece = bytes.get(start..start + PIECE).unwrap_or_default();
-        Ok(self.search.trial(piece, tuning)? * bytes.len() as f64 / PIECE as f64)
+        let start = (bytes.len() - piece) / 2;
+        let middle = bytes.get(start..start + piece).unwrap_or_default();
+        Ok(self.search.trial(middle, tuning)? * bytes.len() as f64 / piece as f64)
     }
 
     /// What a column costs if it follows from `source`, by a piece of its map.
@@ -163,7 +167,7 @@ impl<'r, 'a> Planner<'r, 'a> {
             None => Ok(None),
             Some(map) => {
                 let bytes = column.column.map_bytes(&map);
-                Ok(Some(self.piece_cost(&bytes, Tuning::flat(3))? + COLUMN))
+                Ok(Some(self.piece_cost(&bytes, PIECE, Tuning::flat(3))? + COLUMN))
             }
         }
     }
@@ -319,10 +323,7 @@ impl<'r, 'a> Planner<'r, 'a> {
                 ways.push((first, How::Alone(kind, Tuning::flat(0))));
                 continue;
             }
-            for &tuning in self.search.tunings {
-                if self.search.is_hopeless(tuning, column.cells.distinct(), kind) {
-                    continue;
-                }
+            for &tuning in self.search.tunings(kind, column.cells.distinct()) {
                 let cost = match tuning == first_tuning(column, kind) {
                     true => first,
                     false => self.cost(column, kind, tuning)?,
@@ -349,6 +350,7 @@ impl<'r, 'a> Planner<'r, 'a> {
 fn first_tuning(column: &Column<'_>, kind: Kind) -> Tuning {
     match kind {
         Kind::Text => Tuning::flat(3),
+        Kind::Dict(Order::Coarse) => Tuning::pairs(0),
         Kind::Dict(_) if column.cells.distinct() > 128 => Tuning::flat(3),
         _ => Tuning::flat(1),
     }

@@ -1,0 +1,266 @@
+//! `hyp pack`: files into AT-1 archives that restore them byte for byte.
+
+use std::fs;
+use std::io::{self, Cursor, Read, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use hypostyle::formats::at1::{self, Choice, Layout, PackOptions, Packed};
+
+use super::Status;
+use crate::failure::{Failure, InFile, Result};
+use crate::input::{Input, is_dash, name_of};
+use crate::output::{Out, Progress, Target};
+
+/// A file that is larger is packed frame by frame, so that it need not fit memory.
+const WHOLE: u64 = 1 << 30;
+
+/// Standard input that ends within so many bytes is packed as a file would be.
+const SMALL: u64 = 64 << 20;
+
+/// Arguments of `hyp pack`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hyp pack data.csv                       writes data.csv.at1
+  hyp pack -9 *.csv -o packed             writes every archive into the folder packed
+  hyp pack data.csv --compare             says what xz -9e would make of it
+  mysqldump ... | hyp pack - -o dump.at1
+  hyp unpack data.csv.at1 -c | cmp - data.csv
+
+Tables are taken apart into columns; what is no table is compressed as it is. An archive is unpacked
+and compared with the original before it gets its name. The original is kept.")]
+pub(crate) struct Args {
+    /// The files; - for standard input
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+
+    /// The archive to write, or the folder for several files
+    #[arg(long, short, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Write to standard output
+    #[arg(long, short = 'c', conflicts_with = "output")]
+    stdout: bool,
+
+    /// Overwrite archives that exist
+    #[arg(long, short)]
+    force: bool,
+
+    /// Say nothing when all is well
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// How the content is taken apart
+    #[arg(long, value_enum, default_value_t = Codec::Auto, value_name = "CODEC")]
+    codec: Codec,
+
+    #[command(flatten)]
+    level: Level,
+
+    /// Threads to work with; the archive is the same for any number [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
+    /// Pack frame by frame, with memory for a few frames; so are files above 1 GiB
+    #[arg(long)]
+    stream: bool,
+
+    /// Lines in a frame
+    #[arg(long, value_name = "N", default_value_t = PackOptions::CHUNK_LINES)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    chunk_lines: u64,
+
+    /// What the archive follows: what decoders really read, or the published text to
+    /// the letter (xz only, no hash)
+    #[arg(long, value_enum, default_value_t = Dialect::Reference, value_name = "WHICH")]
+    dialect: Dialect,
+
+    /// Say what `xz -9e` would take; as slow as that is
+    #[arg(long)]
+    compare: bool,
+}
+
+/// How the content is taken apart.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Codec {
+    /// Whatever makes the smallest archive
+    Auto,
+    /// Compressed as it is
+    Raw,
+    /// Delimited text, by columns
+    Columnar,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Dialect {
+    /// A compression for each stream, and a hash at the end
+    Reference,
+    /// As the format was first published
+    Published,
+}
+
+/// The level, as compressors have it.
+#[derive(clap::Args, Debug)]
+#[group(multiple = false)]
+#[command(next_help_heading = "Level")]
+struct Level {
+    /// Quickest: zstd, and a quick choice of types
+    #[arg(short = '1')]
+    one: bool,
+    #[arg(short = '2', hide = true)]
+    two: bool,
+    #[arg(short = '3', hide = true)]
+    three: bool,
+    #[arg(short = '4', hide = true)]
+    four: bool,
+    #[arg(short = '5', hide = true)]
+    five: bool,
+    /// The default; -2 to -8 are in between
+    #[arg(short = '6')]
+    six: bool,
+    #[arg(short = '7', hide = true)]
+    seven: bool,
+    #[arg(short = '8', hide = true)]
+    eight: bool,
+    /// Smallest: searches several times as long
+    #[arg(short = '9')]
+    nine: bool,
+}
+
+impl Level {
+    fn number(&self) -> u8 {
+        let flags = [
+            self.one, self.two, self.three, self.four, self.five, self.six, self.seven, self.eight,
+            self.nine,
+        ];
+        let chosen = (1..).zip(flags).find(|&(_, chosen)| chosen);
+        chosen.map_or(PackOptions::DEFAULT_LEVEL, |(level, _)| level)
+    }
+}
+
+impl Args {
+    fn options(&self) -> PackOptions {
+        PackOptions::default()
+            .with_level(self.level.number())
+            .with_threads(self.threads)
+            .with_chunk_lines(self.chunk_lines)
+            .with_codec(match self.codec {
+                Codec::Auto => Choice::Auto,
+                Codec::Raw => Choice::Raw,
+                Codec::Columnar => Choice::Columnar,
+            })
+            .with_layout(match self.dialect {
+                Dialect::Reference => Layout::Reference,
+                Dialect::Published => Layout::Published,
+            })
+    }
+
+    /// Where the archive of a file goes.
+    fn target(&self, path: &Path) -> Result<PathBuf> {
+        if self.stdout {
+            return Ok("-".into());
+        }
+        let named = || match is_dash(path) {
+            true => Err(Failure::usage("has no name: give one with -o, or write with -c")),
+            false => {
+                let mut name = path.as_os_str().to_owned();
+                name.push(".at1");
+                Ok(PathBuf::from(name))
+            }
+        };
+        let Some(output) = &self.output else { return named() };
+        if self.files.len() == 1 && !output.is_dir() {
+            return Ok(output.clone());
+        }
+        let named = named()?;
+        fs::create_dir_all(output).in_file(output.display())?;
+        Ok(output.join(named.file_name().unwrap_or_default()))
+    }
+}
+
+/// Packs every file; the first failure ends it.
+pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
+    if args.stdout && args.files.len() > 1 {
+        return Err(Failure::usage("-c writes one archive: give one file"));
+    }
+    for path in &args.files {
+        one(path, args, out).map_err(|failure| failure.in_file(name_of(path)))?;
+    }
+    Ok(Status::Fine)
+}
+
+fn one(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
+    let place = args.target(path)?;
+    let target = Target::create(&place, true, args.force, out)?;
+    let input = Input::open(path)?;
+    let size = input.size()?;
+    let mut text = input.into_read();
+    let mut start = Vec::new();
+    let whole = !args.stream
+        && match size {
+            Some(size) => size <= WHOLE,
+            None => text.by_ref().take(SMALL).read_to_end(&mut start)? < as_size(SMALL),
+        };
+    let options = args.options();
+    let mut packed = None;
+    let mut rival = None;
+    target.stream(out, |sink| {
+        let shown = format!("packing {}", name_of(path));
+        if whole {
+            text.read_to_end(&mut start)?;
+            let progress = Progress::bytes(&shown, 0);
+            progress.set(start.len() as u64);
+            let (archive, done) = at1::pack(&start, &options)?;
+            sink.write_all(&archive)?;
+            packed = Some(done);
+            if args.compare {
+                rival = Some(at1::xz_size(&start)?);
+            }
+            return Ok(());
+        }
+        let progress = Progress::bytes(&shown, size.unwrap_or_default());
+        let all = Cursor::new(std::mem::take(&mut start)).chain(text);
+        packed = Some(at1::pack_stream(all, sink, &options, |read, _| progress.set(read))?);
+        Ok(())
+    })?;
+    if let Some(packed) = packed
+        && !args.quiet
+    {
+        // Standard output may be where the archive goes.
+        let line = summary(&place, packed, rival, args.compare);
+        if is_dash(&place) {
+            io::stderr().write_all(line.as_bytes())?
+        } else {
+            out.write_all(line.as_bytes())?
+        }
+    }
+    Ok(())
+}
+
+fn summary(place: &Path, packed: Packed, rival: Option<u64>, compare: bool) -> String {
+    let Packed { codec, original, stored, frames } = packed;
+    let share = |part: u64, whole: u64| 100.0 * part as f64 / (whole.max(1)) as f64;
+    let mut line = String::new();
+    if !is_dash(place) {
+        line += &format!("{}: ", place.display());
+    }
+    line += &format!("{original} bytes to {stored}, {:.1} %, {codec}", share(stored, original));
+    if frames.0 != 1 {
+        line += &format!(", {} frames", frames.0);
+    }
+    match rival {
+        Some(rival) => {
+            let times = share(stored, rival) / 100.0;
+            line += &format!("; xz -9e takes {rival}, of which this is {times:.3}");
+        }
+        None if compare => line += "; too large to compare with xz",
+        None => {}
+    }
+    line + "\n"
+}
+
+fn as_size(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
