@@ -212,6 +212,18 @@ pub(crate) struct ColumnArgs {
     pub(crate) column: Vec<String>,
 }
 
+impl ColumnArgs {
+    /// The names, if columns were chosen and all of them by name.
+    pub(crate) fn names(&self) -> Option<Vec<String>> {
+        let listed = self.columns.iter().flatten().filter(|name| !name.is_empty());
+        let mut names: Vec<String> = listed.chain(&self.column).cloned().collect();
+        names.sort_unstable();
+        names.dedup();
+        let by_name = names.iter().all(|name| !name.starts_with('#'));
+        (!names.is_empty() && by_name).then_some(names)
+    }
+}
+
 /// A file to read, or `-`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FileArg {

@@ -7,6 +7,7 @@ mod agree;
 mod child;
 mod mutate;
 mod pack;
+mod packed;
 mod samples;
 mod speed;
 mod wire;
@@ -18,6 +19,8 @@ usage: hypostyle-oracle COMMAND
         packs a text file in the plainest way; KIND is columnar, qcolumnar or qjson
   agree [--count N] [--seed N] [--keep DIR] FILES_OR_FOLDERS...
         decodes N mutants of archives with both decoders and compares
+  packed [--count N] [--seed N] [--levels 1,6] [FILES...]
+        packs files and N random tables with our encoder; the vendor must give them back
   look FILES...
         prints the parts of archives, and what each decoder makes of them
   speed [--runs N] [--rounds N] FILES...
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["pack", rest @ ..] => pack::run(rest),
+        ["packed", rest @ ..] => packed::run(rest),
         ["agree", rest @ ..] => agree::run(rest),
         ["look", rest @ ..] => agree::look(rest),
         ["speed", rest @ ..] => speed::run(rest),

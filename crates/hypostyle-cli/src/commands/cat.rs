@@ -41,7 +41,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let name = input.name();
-    let source = Source::open(input, &args.read, Abilities::EVERYTHING, MEMORY)?;
+    let source =
+        Source::open(input, Some(&args.columns), &args.read, Abilities::EVERYTHING, MEMORY)?;
     print(source, args, out).map_err(|failure| failure.in_file(name))?;
     Ok(Status::Fine)
 }

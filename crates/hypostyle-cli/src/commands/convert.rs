@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.input)?;
     let name = input.name();
     let abilities = to.format().map_or(Abilities::EVERYTHING, |format| format.abilities());
-    let source = Source::open(input, &args.read, abilities, args.memory)?;
+    let source = Source::open(input, None, &args.read, abilities, args.memory)?;
     let about = |failure: Failure| failure.in_file(&name);
     let written = match to.format() {
         Some(format) => to_columns(source, format, target, args, out).map_err(about)?,

@@ -30,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let kind = input.kind(args.read.from)?;
-    let source = Source::open(input, &args.read, Abilities::EVERYTHING, MEMORY)?;
+    let source = Source::open(input, None, &args.read, Abilities::EVERYTHING, MEMORY)?;
     let schema = source.schema();
     if args.json {
         let columns = schema.fields().iter().map(|field| {

@@ -9,7 +9,7 @@ use hypostyle::formats::at1::TableOptions;
 use hypostyle::formats::{Abilities, Reader};
 use hypostyle::text::{Imported, Skipped};
 
-use crate::cli::{Kind, ReadArgs};
+use crate::cli::{ColumnArgs, Kind, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
 use crate::input::{Input, hint, import_options};
 use crate::output::scratch;
@@ -41,8 +41,11 @@ pub(crate) struct Batches {
 
 impl Source {
     /// Opens an input of any kind; text gets types that `abilities` allow.
+    ///
+    /// Columns besides those that are `wanted` may be missing, where that saves work.
     pub(crate) fn open(
         input: Input,
+        wanted: Option<&ColumnArgs>,
         args: &ReadArgs,
         abilities: Abilities,
         memory: u64,
@@ -57,6 +60,7 @@ impl Source {
                 let how = TableOptions {
                     header: !args.csv.no_header,
                     encoding: args.csv.encoding.into(),
+                    columns: wanted.and_then(ColumnArgs::names),
                 };
                 let table = archive.import(&how, &options, stage);
                 let table = table.map_err(|err| hint(err.into())).in_file(&name)?;

@@ -5,6 +5,7 @@
 
 mod at1;
 mod convert;
+mod pack;
 mod show;
 mod verify;
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use super::codecs::bundle::Entry;
-use super::codecs::{self, Cells, Codec, Job};
+use super::codecs::{self, Cells, Codec, Job, Projection};
 use super::container::{Container, Extent, Method};
 use super::output::Output;
 use super::streams::{Packed, PackedSet};
@@ -277,6 +277,28 @@ impl Archive {
             Ok(ControlFlow::Break(()))
         })?;
         Ok(found)
+    }
+
+    /// The columns of a table that hold these names, if they can be had by themselves.
+    pub(super) fn projection(&self, names: &[String]) -> Result<Option<Projection>> {
+        let mut found = None;
+        if self.codec() == Codec::Columnar && self.container.chunk_lines.is_none() {
+            self.for_each_job(|job| {
+                found = codecs::project::find(job, names)?;
+                Ok(ControlFlow::Break(()))
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Writes the text of a table with some of its columns only.
+    pub(super) fn unpack_columns(&self, out: &mut dyn Write, only: &Projection) -> Result<()> {
+        let mut output = Output::new(out, false, &self.options.limits);
+        self.for_each_job(|job| {
+            codecs::project::decode(only, job, &mut output)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        output.finish(None).map(|_| ()).map_err(located)
     }
 
     /// Notes row groups whose columns have no names.

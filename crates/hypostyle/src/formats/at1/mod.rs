@@ -20,6 +20,7 @@ mod archive;
 mod codecs;
 mod container;
 mod describe;
+mod fields;
 mod output;
 mod pack;
 mod page;

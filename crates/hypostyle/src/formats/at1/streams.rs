@@ -268,6 +268,12 @@ pub(super) struct Streams {
 }
 
 impl Streams {
+    /// Streams that are there already.
+    pub(super) fn of<const N: usize>(streams: [(&str, Bytes); N]) -> Self {
+        let streams = streams.map(|(name, bytes)| (name.to_owned(), bytes)).into();
+        Self { streams }
+    }
+
     /// The content of a stream; one that is absent reads as empty (A13).
     pub(super) fn bytes(&self, name: &str) -> &[u8] {
         self.streams.iter().find(|(known, _)| known == name).map_or(&[], |(_, bytes)| bytes)

@@ -13,24 +13,27 @@ use memchr::memchr;
 use memchr::memmem;
 
 use super::Archive;
-use super::codecs::{Cells, Codec};
+use super::codecs::{Cells, Codec, Projection};
 use crate::error::{Error, Result};
 use crate::stage::Stage;
 use crate::text::csv::{self, CsvOptions, Encoding};
 use crate::text::{ImportOptions, Imported, jsonl};
 
 /// What the text of an archive does not say about its table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TableOptions {
     /// Whether the first line of delimited text holds names.
     pub header: bool,
     /// How bytes become characters.
     pub encoding: Encoding,
+    /// Names of the only columns that will be asked for, if they are known; others
+    /// may then be missing from the table, and need not be expanded.
+    pub columns: Option<Vec<String>>,
 }
 
 impl Default for TableOptions {
     fn default() -> Self {
-        Self { header: true, encoding: Encoding::Utf8 }
+        Self { header: true, encoding: Encoding::Utf8, columns: None }
     }
 }
 
@@ -38,7 +41,7 @@ impl Default for TableOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum View {
     /// Cells between delimiters of one byte, with quotes.
-    Csv { delimiter: u8, header: bool, columns: usize },
+    Csv { delimiter: u8, header: bool, columns: usize, only: Option<Projection> },
     /// Cells between any other delimiter, without quotes.
     Split { delimiter: Vec<u8>, header: bool, columns: usize },
     /// Cells between tabs, behind lines that start with `##`.
@@ -83,7 +86,10 @@ impl Archive {
                 let header = options.header && split_off.unwrap_or(true);
                 match *delimiter.as_slice() {
                     [delimiter] if csv::is_delimiter(delimiter) => {
-                        View::Csv { delimiter, header, columns }
+                        let names = options.columns.as_deref().filter(|_| header);
+                        let only = names.map(|names| self.projection(names)).transpose()?.flatten();
+                        let columns = if only.is_some() { 0 } else { columns };
+                        View::Csv { delimiter, header, columns, only }
                     }
                     _ => View::Split { delimiter, header, columns },
                 }
@@ -107,6 +113,7 @@ impl Archive {
         let mut pipe = Feeder { sender };
         match view {
             View::Jsonl => self.unpack(&mut pipe).map(|_| ()),
+            View::Csv { only: Some(only), .. } => self.unpack_columns(&mut pipe, only),
             View::Csv { .. } => self.unpack_rows(&mut pipe, None, true).map(|_| ()),
             View::Split { delimiter, .. } => {
                 let mut cells = Resplit::new(pipe, delimiter, false);

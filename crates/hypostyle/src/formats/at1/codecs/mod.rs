@@ -9,6 +9,9 @@ use crate::deviation::Deviations;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
+pub(super) use columnar::project;
+pub(super) use columnar::project::Projection;
+
 pub(super) mod bundle;
 mod columnar;
 mod columns;

@@ -145,8 +145,8 @@ fn push(firsts: &mut Vec<u32>, row: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::split::Dialect;
     use super::*;
+    use crate::formats::at1::fields::Dialect;
 
     #[test]
     fn cells_are_numbered_by_first_appearance_and_merge() {

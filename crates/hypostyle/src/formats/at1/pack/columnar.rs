@@ -6,6 +6,7 @@ use super::column::{DERIVED, Kind};
 use super::container::{Body, Stream};
 use super::dialect;
 use super::effort::Search;
+use super::options::Layout;
 use super::plan::{How, Plan, Planner};
 use super::split::Rows;
 use crate::compress::xz::encode::{self as xz, Block, Tuning};
@@ -68,7 +69,7 @@ pub(super) fn streams(text: &[u8], search: &Search, threads: usize) -> Result<Op
     let small = |name, content: &[u8]| {
         Ok::<_, crate::Error>(Stream { name, body: Body::smallest(content, search.layout)? })
     };
-    Ok(Some(vec![
+    let mut streams = vec![
         small("meta", &meta)?,
         small("row_modes", &rows.modes)?,
         small("fieldcounts", &counts(&rows, &fields))?,
@@ -79,7 +80,14 @@ pub(super) fn streams(text: &[u8], search: &Search, threads: usize) -> Result<Op
         small("quotebits", &[])?,
         small("verbatim", &verbatim.join(&b'\n'))?,
         small("header", head.unwrap_or_default())?,
-    ]))
+    ];
+    // Decoders pass over what they do not know.
+    if search.layout == Layout::Reference && fields.len() < rows.width {
+        let mut widths = Vec::new();
+        fields.iter().for_each(|fields| put::uv(&mut widths, fields.len() as u64));
+        streams.push(small("hyp.fields", &widths)?);
+    }
+    Ok(Some(streams))
 }
 
 /// The cells that each row has.

@@ -3,11 +3,14 @@
 //! Nothing is known of the text. Each delimiter that is used anywhere is tried on
 //! some lines; those that cut them most alike are tried for size.
 
+use std::borrow::Cow;
+
 use super::cells::Cells;
 use super::column::Number;
-use super::split::{Dialect, Rows, quoted_len};
+use super::split::Rows;
 use crate::compress::zstd;
 use crate::error::Result;
+use crate::formats::at1::fields::{Dialect, unquoted};
 
 /// Delimiters that tables use. A longer one comes before a part of it.
 const DELIMITERS: [&[u8]; 12] =
@@ -119,7 +122,7 @@ pub(super) fn has_header(text: &[u8], dialect: &Dialect) -> bool {
     let part = part.get(..memchr::memrchr(b'\n', part).unwrap_or(end)).unwrap_or(part);
     let mut lines = part.split(|&byte| byte == b'\n');
     let Some(first) = lines.next() else { return false };
-    let names = fields(first, dialect);
+    let names = dialect.fields(first);
     let mut sorted = names.clone();
     sorted.sort_unstable();
     sorted.dedup();
@@ -127,10 +130,7 @@ pub(super) fn has_header(text: &[u8], dialect: &Dialect) -> bool {
         return false;
     }
     let is_name = |name: &&[u8]| {
-        let bare = match quoted_len(name) {
-            Some(len) if len == name.len() => name.get(1..len - 1).unwrap_or_default(),
-            _ => name,
-        };
+        let bare = unquoted(name).unwrap_or(Cow::Borrowed(name));
         !bare.trim_ascii().is_empty() && Number::parse(bare.trim_ascii()).is_none()
     };
     if !names.iter().all(is_name) {
@@ -138,22 +138,13 @@ pub(super) fn has_header(text: &[u8], dialect: &Dialect) -> bool {
     }
     let mut alike = 0;
     for line in lines.take(2000) {
-        let cells = fields(line, dialect);
+        let cells = dialect.fields(line);
         alike += usize::from(cells.len() == names.len());
         if cells.iter().zip(&names).any(|(cell, name)| cell == name) {
             return false;
         }
     }
     alike > 0
-}
-
-fn fields<'a>(line: &'a [u8], dialect: &Dialect) -> Vec<&'a [u8]> {
-    let (mut fields, mut start) = (Vec::new(), 0);
-    dialect.cut(line, |end| {
-        fields.push(line.get(start..end).unwrap_or_default());
-        start = end + dialect.delimiter.len();
-    });
-    fields
 }
 
 #[cfg(test)]

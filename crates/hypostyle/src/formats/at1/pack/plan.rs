@@ -19,11 +19,17 @@ use crate::compress::xz::encode::Tuning;
 use crate::error::Result;
 use crate::parallel;
 
-/// Bytes of a dictionary or a map that are compressed to judge all of it.
-const PIECE: usize = 24 << 10;
+/// Pieces of a dictionary or a map that are compressed to judge all of it, and the
+/// bytes of each.
+const PIECES: usize = 3;
+const PIECE: usize = 20 << 10;
 
 /// The same for the cells of a sample.
-const SLICE: usize = 1 << 20;
+const SLICE: usize = 400 << 10;
+
+/// Distinct cells of a source times rows. There are decoders that go through all
+/// distinct cells for each row, at half a second for so much.
+const SLOW: usize = 400_000_000;
 
 /// Bytes that a column costs beyond its content: its block, and its place in tables.
 const COLUMN: f64 = 28.0;
@@ -145,22 +151,23 @@ impl<'r, 'a> Planner<'r, 'a> {
         Ok(size(&ranks)? * self.scale + self.piece_cost(&dictionary.bytes, PIECE, tuning)? + COLUMN)
     }
 
-    /// What bytes cost, judged by a piece from their middle if they are many.
+    /// What bytes cost, judged by pieces from all over them if they are many.
     fn piece_cost(&self, bytes: &[u8], piece: usize, tuning: Tuning) -> Result<f64> {
         let piece = piece.saturating_mul(self.search.pieces);
-        if bytes.len() <= piece.saturating_mul(3) / 2 {
+        if bytes.len() <= piece.saturating_mul(PIECES + 1) {
             return self.search.trial(bytes, tuning);
         }
-        let start = (bytes.len() - piece) / 2;
-        let middle = bytes.get(start..start + piece).unwrap_or_default();
-        Ok(self.search.trial(middle, tuning)? * bytes.len() as f64 / piece as f64)
+        let step = (bytes.len() - piece) / (PIECES - 1);
+        let parts = (0..PIECES).map(|at| bytes.get(at * step..at * step + piece));
+        let parts: Vec<&[u8]> = parts.map(Option::unwrap_or_default).collect();
+        let share = bytes.len() as f64 / (piece * PIECES) as f64;
+        Ok(self.search.trial(&parts.concat(), tuning)? * share)
     }
 
     /// What a column costs if it follows from `source`, by a piece of its map.
     fn map_cost(&self, source: &Candidate<'a>, column: &Candidate<'a>) -> Result<Option<f64>> {
-        // As many answers as cells are no gain.
-        let cells = source.column.cells.distinct();
-        if cells * 4 > self.rows.len() * 3 {
+        let distinct = source.column.cells.distinct();
+        if distinct.saturating_mul(self.rows.len()) > SLOW {
             return Ok(None);
         }
         match source.column.cells.decides(&column.column.cells) {

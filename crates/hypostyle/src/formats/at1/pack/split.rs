@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter, memmem};
+use crate::formats::at1::fields::Dialect;
 
 /// The end of a field that a row does not have.
 const MISSING: u32 = u32::MAX;
@@ -17,61 +17,6 @@ const USUAL: usize = 50;
 
 /// Most fields that a row may have; longer ones are cut off, not lost.
 const WIDEST: usize = 1 << 14;
-
-/// How lines are cut into fields.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Dialect {
-    pub(super) delimiter: Vec<u8>,
-    /// Whether a field in quotes may hold delimiters.
-    pub(super) quotes: bool,
-}
-
-impl Dialect {
-    /// Calls `each` with the end of every field of a line.
-    pub(super) fn cut(&self, line: &[u8], mut each: impl FnMut(usize)) {
-        let quoted = self.quotes && memchr(b'"', line).is_some();
-        match *self.delimiter {
-            [byte] if !quoted => memchr_iter(byte, line).for_each(&mut each),
-            _ if !quoted => memmem::find_iter(line, &self.delimiter).for_each(&mut each),
-            _ => {
-                let mut at = 0;
-                while let Some(end) = self.next(line, at) {
-                    each(end);
-                    at = end + self.delimiter.len();
-                }
-            }
-        }
-        each(line.len());
-    }
-
-    /// The delimiter after the field that starts at `at`.
-    fn next(&self, line: &[u8], at: usize) -> Option<usize> {
-        let rest = line.get(at..)?;
-        if let Some(len) = quoted_len(rest) {
-            let after = rest.get(len..)?;
-            if matches!(after, b"" | b"\r") {
-                return None;
-            }
-            if after.starts_with(&self.delimiter) {
-                return Some(at + len);
-            }
-        }
-        memmem::find(rest, &self.delimiter).map(|found| at + found)
-    }
-}
-
-/// The length of a field in quotes, quotes included; doubled ones belong to it.
-pub(super) fn quoted_len(text: &[u8]) -> Option<usize> {
-    let mut rest = text.strip_prefix(b"\"")?;
-    loop {
-        let end = memchr(b'"', rest)?;
-        rest = rest.get(end + 1..)?;
-        match rest.strip_prefix(b"\"") {
-            Some(after) => rest = after,
-            None => return Some(text.len() - rest.len()),
-        }
-    }
-}
 
 /// Lines of a text, and the fields of those that are rows.
 #[derive(Debug)]
@@ -193,30 +138,6 @@ fn offset(at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn cut(line: &str, delimiter: &str, quotes: bool) -> Vec<String> {
-        let dialect = Dialect { delimiter: delimiter.as_bytes().to_vec(), quotes };
-        let (mut fields, mut start) = (Vec::new(), 0);
-        dialect.cut(line.as_bytes(), |end| {
-            fields.push(line[start..end].to_owned());
-            start = end + delimiter.len();
-        });
-        assert_eq!(fields.join(delimiter), line);
-        fields
-    }
-
-    #[test]
-    fn quotes_keep_delimiters_together_where_they_are_well_formed() {
-        assert_eq!(cut("a,\"b,\"\"c\",d", ",", true), ["a", "\"b,\"\"c\"", "d"]);
-        assert_eq!(cut("a,\"b,c", ",", true), ["a", "\"b", "c"]);
-        assert_eq!(cut("\"a\"b,c", ",", true), ["\"a\"b", "c"]);
-        assert_eq!(cut("\"a,b\"", ",", true), ["\"a,b\""]);
-        assert_eq!(cut("\"a,b\"", ",", false), ["\"a", "b\""]);
-        assert_eq!(cut("a\t|\tb|c", "\t|\t", true), ["a", "b|c"]);
-        assert_eq!(cut("a,\"b,c\"\r", ",", true), ["a", "\"b,c\"\r"]);
-        assert_eq!(cut("", ",", true), [""]);
-        assert_eq!(cut("\"\",\"\"", ",", true), ["\"\"", "\"\""]);
-    }
 
     #[test]
     fn odd_lines_stay_out_and_ragged_ones_come_in() {

@@ -12,6 +12,7 @@
 //! | `quotebits` | a bitmap of the cells of each mixed column |
 //! | `verbatim` | list of the other rows |
 //! | `header` | the first line, as it is |
+//! | `hyp.fields` | fields uv that each column holds; ours, and absent if all hold one (§5.6) |
 //!
 //! `column` turns chunks into columns, in parallel; `rows` puts rows together,
 //! in ranges, in parallel too.
@@ -21,12 +22,14 @@ use bytes::Bytes;
 use super::{Cells, Job, check_modes, flag, trailing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::at1::describe::{ColumnInfo, FrameInfo};
+use crate::formats::at1::fields::{self, Dialect};
 use crate::formats::at1::output::Output;
 use crate::formats::at1::streams::Streams;
 use crate::parallel;
 
 mod column;
 mod number;
+pub(in crate::formats::at1) mod project;
 mod rows;
 mod slots;
 
@@ -74,19 +77,22 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
 
 /// The columns of a frame and how they are coded; nothing is decoded for it.
 pub(super) fn describe(job: &Job<'_>) -> Result<FrameInfo> {
-    let streams = job.streams(&["meta", "coltypes", "quotemodes", "col_index", "header"])?;
+    let wanted = ["meta", "coltypes", "quotemodes", "col_index", "header", project::FIELDS];
+    let streams = job.streams(&wanted)?;
     let meta = meta(&streams, job)?;
     let mut lengths = streams.read("col_index");
-    let header: Vec<&[u8]> = match (meta.has_header, meta.delimiter) {
-        (true, [delimiter]) => streams.bytes("header").split(|byte| byte == delimiter).collect(),
-        _ => Vec::new(),
+    let dialect = Dialect { delimiter: meta.delimiter.to_vec(), quotes: true };
+    let header: Vec<&[u8]> = match meta.has_header && !meta.delimiter.is_empty() {
+        true => dialect.fields(streams.bytes("header")),
+        false => Vec::new(),
     };
+    let mut header = header.into_iter().map(fields::name);
+    let widths = project::widths(&streams, meta.columns)?;
     let mut columns = Vec::with_capacity(meta.columns);
-    for (index, &kind) in streams.bytes("coltypes").iter().take(meta.columns).enumerate() {
-        // Good enough for people: quotes around a name are just taken off.
-        let name = header
-            .get(index)
-            .map(|name| String::from_utf8_lossy(name).trim_matches(['"', '\r']).to_owned());
+    for (&kind, width) in streams.bytes("coltypes").iter().zip(widths) {
+        // Fields that share a column are named together.
+        let names: Vec<String> = header.by_ref().take(width).collect();
+        let name = (!names.is_empty()).then(|| names.join(", "));
         let bytes = lengths.uv("chunk length")?;
         columns.push(ColumnInfo { name, kind: column::kind_name(kind), bytes });
     }

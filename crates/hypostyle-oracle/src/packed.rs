@@ -1,0 +1,102 @@
+//! Does the vendor's decoder read what our encoder writes?
+//!
+//! In the layout of the published text it does not, whoever wrote it, so that is
+//! left out.
+
+use std::fs;
+
+use hypostyle::formats::at1::{self, Choice, PackOptions};
+
+use crate::mutate::Dice;
+use crate::{Args, Result};
+
+/// Packs files, and tables made by dice, in every way; the vendor must give them back.
+pub(crate) fn run(words: &[&str]) -> Result<bool> {
+    let mut args = Args::new(words);
+    let count = args.number("--count", 2000)?;
+    let mut dice = Dice::new(args.number("--seed", 1)?);
+    let levels = args.value("--levels")?.unwrap_or("1,6");
+    let levels: Vec<u8> =
+        levels.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
+    let mut wrong = 0;
+    for file in args.rest()? {
+        let original = fs::read(file)?;
+        for &level in &levels {
+            let options = PackOptions::default().with_level(level);
+            let size = check(&original, &options, file, &mut wrong)?;
+            println!("{file}: level {level}: {} to {size}", original.len());
+        }
+    }
+    for number in 0..count {
+        let original = table(&mut dice);
+        let level = u8::try_from(1 + dice.below(9))?;
+        let options = PackOptions::default().with_level(level).with_codec(Choice::Columnar);
+        check(&original, &options, &format!("table {number}"), &mut wrong)?;
+    }
+    println!("{count} tables of dice; {wrong} archives that the vendor reads otherwise");
+    Ok(wrong == 0)
+}
+
+fn check(original: &[u8], options: &PackOptions, name: &str, wrong: &mut u64) -> Result<usize> {
+    let (whole, _) = at1::pack(original, options)?;
+    let mut stream = Vec::new();
+    let lines = original.iter().filter(|&&byte| byte == b'\n').count() as u64 / 3 + 1;
+    let options = options.clone().with_chunk_lines(lines);
+    at1::pack_stream(original, &mut stream, &options, |_, _| {})?;
+    for (kind, archive) in [("whole", &whole), ("streaming", &stream)] {
+        let why = match ::at1::decode(archive) {
+            Ok(text) if text == original => continue,
+            Ok(text) => format!("{} bytes that differ", text.len()),
+            Err(err) => format!("{err:?}"),
+        };
+        *wrong += 1;
+        println!("{name}, {kind}, {options:?}: {why}");
+    }
+    Ok(whole.len())
+}
+
+/// A small table of odd and of ordinary cells.
+fn table(dice: &mut Dice) -> Vec<u8> {
+    const ODD: [&str; 16] = [
+        "",
+        "NA",
+        "-0",
+        "007",
+        "+5",
+        "5.",
+        ".5",
+        "1e5",
+        "\"\"",
+        "\"a,b\"",
+        "\"a\"\"b\"",
+        "\"",
+        "x\r",
+        "4611686018427387904",
+        "-9223372036854775808",
+        "0.000000000000000001",
+    ];
+    let delimiter = [",", ";", "\t", "|", " ", "\t|\t"][dice.below(6)];
+    let (rows, width) = (dice.below(200), 2 + dice.below(6));
+    let kinds: Vec<usize> = (0..width).map(|_| dice.below(7)).collect();
+    let mut text = String::new();
+    for row in 0..rows {
+        let width = if dice.below(30) == 0 { 1 + dice.below(width + 2) } else { width };
+        for column in 0..width {
+            if column > 0 {
+                text += delimiter;
+            }
+            let kind = kinds.get(column).copied().unwrap_or(0);
+            text += &match kind {
+                0 => row.to_string(),
+                1 => (dice.below(1 << 40)).to_string(),
+                2 => format!("{}.{:02}", dice.below(1000), dice.below(100)),
+                3 => ["red", "green", "blue"][dice.below(3)].to_owned(),
+                4 => format!("\"{}\"", dice.below(20)),
+                5 => (row / 9).to_string(),
+                _ => ODD[dice.below(16)].to_owned(),
+            };
+        }
+        text += if row + 1 < rows || dice.below(2) == 0 { "\n" } else { "" };
+    }
+    text.into_bytes()
+}

@@ -1,0 +1,147 @@
+//! Lines cut into fields.
+//!
+//! A row is put together again from its cells and the delimiter between them,
+//! whatever the cells hold. So any way of cutting a line at delimiters restores
+//! it; what matters is that like comes to stand below like. Quotes only say which
+//! delimiters do not separate fields.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr_iter, memmem};
+
+/// How lines are cut into fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Dialect {
+    pub(super) delimiter: Vec<u8>,
+    /// Whether a field in quotes may hold delimiters.
+    pub(super) quotes: bool,
+}
+
+impl Dialect {
+    /// Calls `each` with the end of every field of a line.
+    pub(super) fn cut(&self, line: &[u8], mut each: impl FnMut(usize)) {
+        let quoted = self.quotes && memchr(b'"', line).is_some();
+        match *self.delimiter {
+            [byte] if !quoted => memchr_iter(byte, line).for_each(&mut each),
+            _ if !quoted => memmem::find_iter(line, &self.delimiter).for_each(&mut each),
+            _ => {
+                let mut at = 0;
+                while let Some(end) = self.next(line, at) {
+                    each(end);
+                    at = end + self.delimiter.len();
+                }
+            }
+        }
+        each(line.len());
+    }
+
+    /// The fields of a line.
+    pub(super) fn fields<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
+        let (mut fields, mut start) = (Vec::new(), 0);
+        self.cut(line, |end| {
+            fields.push(line.get(start..end).unwrap_or_default());
+            start = end + self.delimiter.len();
+        });
+        fields
+    }
+
+    /// The delimiter after the field that starts at `at`.
+    fn next(&self, line: &[u8], at: usize) -> Option<usize> {
+        let rest = line.get(at..)?;
+        if let Some(len) = quoted_len(rest) {
+            let after = rest.get(len..)?;
+            if matches!(after, b"" | b"\r") {
+                return None;
+            }
+            if after.starts_with(&self.delimiter) {
+                return Some(at + len);
+            }
+        }
+        memmem::find(rest, &self.delimiter).map(|found| at + found)
+    }
+}
+
+/// The length of a field in quotes, quotes included; doubled ones belong to it.
+pub(super) fn quoted_len(text: &[u8]) -> Option<usize> {
+    let mut rest = text.strip_prefix(b"\"")?;
+    loop {
+        let end = memchr(b'"', rest)?;
+        rest = rest.get(end + 1..)?;
+        match rest.strip_prefix(b"\"") {
+            Some(after) => rest = after,
+            None => return Some(text.len() - rest.len()),
+        }
+    }
+}
+
+/// A field without the quotes around it, if putting them on again gives the field.
+pub(super) fn unquoted(text: &[u8]) -> Option<Cow<'_, [u8]>> {
+    if quoted_len(text)? != text.len() {
+        return None;
+    }
+    let inner = text.get(1..text.len() - 1)?;
+    if !inner.contains(&b'"') {
+        return Some(Cow::Borrowed(inner));
+    }
+    // Quotes inside are in pairs: that is how `quoted_len` reads them.
+    let mut plain = Vec::with_capacity(inner.len());
+    let mut skip = false;
+    for &byte in inner {
+        if byte == b'"' && !skip {
+            skip = true;
+            continue;
+        }
+        skip = false;
+        plain.push(byte);
+    }
+    Some(Cow::Owned(plain))
+}
+
+/// A field of a header as a name.
+pub(super) fn name(field: &[u8]) -> String {
+    let field = field.strip_suffix(b"\r").unwrap_or(field);
+    String::from_utf8_lossy(&unquoted(field).unwrap_or(Cow::Borrowed(field))).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(line: &str, delimiter: &str, quotes: bool) -> Vec<String> {
+        let dialect = Dialect { delimiter: delimiter.as_bytes().to_vec(), quotes };
+        let (mut fields, mut start) = (Vec::new(), 0);
+        dialect.cut(line.as_bytes(), |end| {
+            fields.push(line[start..end].to_owned());
+            start = end + delimiter.len();
+        });
+        assert_eq!(fields.join(delimiter), line);
+        fields
+    }
+
+    #[test]
+    fn quotes_keep_delimiters_together_where_they_are_well_formed() {
+        assert_eq!(cut("a,\"b,\"\"c\",d", ",", true), ["a", "\"b,\"\"c\"", "d"]);
+        assert_eq!(cut("a,\"b,c", ",", true), ["a", "\"b", "c"]);
+        assert_eq!(cut("\"a\"b,c", ",", true), ["\"a\"b", "c"]);
+        assert_eq!(cut("\"a,b\"", ",", true), ["\"a,b\""]);
+        assert_eq!(cut("\"a,b\"", ",", false), ["\"a", "b\""]);
+        assert_eq!(cut("a\t|\tb|c", "\t|\t", true), ["a", "b|c"]);
+        assert_eq!(cut("a,\"b,c\"\r", ",", true), ["a", "\"b,c\"\r"]);
+        assert_eq!(cut("", ",", true), [""]);
+        assert_eq!(cut("\"\",\"\"", ",", true), ["\"\"", "\"\""]);
+    }
+
+    #[test]
+    fn quotes_come_off_only_where_they_go_on_again() {
+        let plain = |text: &str| {
+            unquoted(text.as_bytes()).map(|text| String::from_utf8(text.into_owned()).unwrap())
+        };
+        assert_eq!(plain("\"a\"").as_deref(), Some("a"));
+        assert_eq!(plain("\"\"").as_deref(), Some(""));
+        assert_eq!(plain("\"a\"\"b\"\"\"").as_deref(), Some("a\"b\""));
+        assert_eq!(plain("\"\"\"\"\"\"").as_deref(), Some("\"\""));
+        for text in ["a", "", "\"", "\"a", "\"a\"b", "\"a\"b\"", "\"\"\""] {
+            assert_eq!(plain(text), None, "{text}");
+        }
+    }
+}
