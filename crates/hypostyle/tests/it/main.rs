@@ -6,6 +6,7 @@
     reason = "helpers of tests, outside `#[test]`"
 )]
 
+mod at1_columns;
 mod cross;
 mod determinism;
 mod deviations;

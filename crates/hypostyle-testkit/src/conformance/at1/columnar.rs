@@ -1,7 +1,9 @@
 //! Delimited text in typed columns (§5).
 
+use liblzma::stream::Check;
+
 use super::Cases;
-use crate::build::at1::{Column, Columnar, File, deltas, lp, sv, texts, uv};
+use crate::build::at1::{Column, Columnar, File, Stream, deltas, lp, sv, texts, uv, xz_checked};
 
 pub(super) const TEXT: u8 = 0;
 pub(super) const INT: u8 = 1;
@@ -26,6 +28,7 @@ pub(super) fn add(cases: &mut Cases) {
     derived(cases);
     quotes(cases);
     rows(cases);
+    fields(cases);
     // The complete archive of section 12, byte by byte.
     let body = b"\x0A\x04meta\x02\x06\x02\x01\x01\x01\x2C\x02\x09row_modes\x02\x02\x01\x01\
         \x0Bfieldcounts\x02\x02\x02\x02\x08coltypes\x02\x02\x01\x02\x09col_index\x02\x02\x02\x04\
@@ -138,6 +141,32 @@ fn quotes(cases: &mut Cases) {
     cases.good("columnar/quotes-by-bitmaps-of-two-bytes", &file.file(), {
         b"\"1\",1\n2,2\n3,3\n4,4\n5,5\n6,6\n7,7\n8,\"8\"\n\"9\",9\n"
     });
+}
+
+/// Cells of several fields, and what our encoder says of them (§5.6).
+fn fields(cases: &mut Cases) {
+    let pairs = (DICT, 0, [vec![3], texts(&["1,\"a,b\"", "2,c"]), vec![0, 1, 0]].concat());
+    let answer = (DERIVED, 0, [vec![0], texts(&["x", "y"])].concat());
+    let table = Columnar { header: Some("n,t,u"), ..Columnar::new(3, vec![pairs, answer]) };
+    let original = b"n,t,u\n1,\"a,b\",x\n2,c,y\n1,\"a,b\",x\n";
+    cases.good("columnar/fields-that-share-a-column", &table.file(), original);
+    for (name, widths) in [
+        ("columnar/fields-said", &[2, 1][..]),
+        ("columnar/fields-said-wrongly", &[9, 9]),
+        ("columnar/fields-said-too-short", &[2]),
+    ] {
+        let streams = [table.streams(), vec![Stream::new("hyp.fields", widths)]].concat();
+        cases.good(name, &File::whole(4, &streams), original);
+    }
+    // Entries that no index names.
+    let gaps = [uv(2), texts(&["", "", "b", "", "a"]), vec![4, 2]].concat();
+    cases.good("columnar/dict-with-gaps", &one(DICT, 2, &gaps), b"a\nb\n");
+    // A block for each column, and no checks.
+    let mut streams = Columnar::new(2, vec![text("a\nb"), text("c\nd")]).streams();
+    let blocks = xz_checked(b"a\nbc\nd", 3, Check::None);
+    streams.retain(|stream| stream.name != "values");
+    streams.push(Stream::packed("values", 0, &blocks));
+    cases.good("columnar/block-per-column", &File::whole(4, &streams), b"a,c\nb,d\n");
 }
 
 fn rows(cases: &mut Cases) {

@@ -87,7 +87,7 @@ pub(super) fn describe(job: &Job<'_>) -> Result<FrameInfo> {
         false => Vec::new(),
     };
     let mut header = header.into_iter().map(fields::name);
-    let widths = project::widths(&streams, meta.columns)?;
+    let widths = project::widths(&streams, meta.columns);
     let mut columns = Vec::with_capacity(meta.columns);
     for (&kind, width) in streams.bytes("coltypes").iter().zip(widths) {
         // Fields that share a column are named together.

@@ -29,13 +29,13 @@ pub(in crate::formats::at1) struct Projection {
     header: Vec<u8>,
 }
 
-/// How many fields each column holds: one, unless the archive says more.
-pub(super) fn widths(streams: &Streams, columns: usize) -> Result<Vec<usize>> {
+/// How many fields each column holds: one, unless the archive says otherwise.
+///
+/// What it says decides nothing, so if it says too little it is as if it said nothing.
+pub(super) fn widths(streams: &Streams, columns: usize) -> Vec<usize> {
     let mut stream = streams.read(FIELDS);
-    if stream.is_empty() {
-        return Ok(vec![1; columns]);
-    }
-    (0..columns).map(|_| stream.size("field count")).collect()
+    let widths: Result<Vec<usize>> = (0..columns).map(|_| stream.size("field count")).collect();
+    widths.unwrap_or_else(|_| vec![1; columns])
 }
 
 /// Finds the columns that hold fields of these names; `None` if the whole table
@@ -54,10 +54,11 @@ pub(in crate::formats::at1) fn find(job: &Job<'_>, names: &[String]) -> Result<O
     for _ in 0..rows {
         simple = simple && counts.size("field count")? == meta.columns;
     }
-    let widths = widths(&streams, meta.columns)?;
+    let widths = widths(&streams, meta.columns);
     let dialect = Dialect { delimiter: meta.delimiter.to_vec(), quotes: true };
     let header = dialect.fields(streams.bytes("header"));
-    if !simple || widths.iter().sum::<usize>() != header.len() {
+    let fields = widths.iter().fold(0_usize, |sum, &width| sum.saturating_add(width));
+    if !simple || fields != header.len() {
         return Ok(None);
     }
     let mut columns = Vec::new();
