@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hypostyle::formats::Abilities;
-use hypostyle::formats::at1::{self, Archive, PackOptions, TableOptions};
+use hypostyle::formats::at1::{self, Archive, Choice, PackOptions, TableOptions};
 use hypostyle::stage::Stage;
 use hypostyle::text::{ImportOptions, Imported};
 use hypostyle::{ReadOptions, Result, Table};
@@ -64,4 +64,22 @@ fn names_that_are_not_there_and_tables_with_odd_lines_are_read_whole() {
     let whole = import(&archive, Some(&["land"])).unwrap();
     assert_eq!((names(&whole).len(), whole.rows()), (4, 500));
     assert_eq!(whole.skipped().count, 1);
+}
+
+#[test]
+fn damage_anywhere_is_an_error_at_worst() {
+    let options = PackOptions::default().with_codec(Choice::Columnar);
+    for level in [1, 6] {
+        let options = options.clone().with_level(level);
+        let (archive, _) = at1::pack(table(40).as_bytes(), &options).unwrap();
+        assert!(import(&archive, Some(&["land"])).is_ok());
+        for at in 0..archive.len() {
+            for flip in [0x01, 0x80, 0xFF] {
+                let mut bad = archive.clone();
+                bad[at] ^= flip;
+                let _ = import(&bad, Some(&["land"]));
+                let _ = import(&bad[..at], Some(&["land", "code"]));
+            }
+        }
+    }
 }
