@@ -73,10 +73,11 @@ impl Part {
     fn new(original: &[u8], options: &PackOptions) -> Result<Self> {
         let search = Search::new(options);
         let threads = resolve_threads(options.threads);
-        let raw = |rival| raw::body(original, rival, &search, threads);
+        let raw = |rival| raw::body(original, rival, &search);
         let structured = match options.codec {
             Choice::Raw => None,
             Choice::Auto | Choice::Columnar if original.len() > LARGEST => None,
+            Choice::Auto if raw::is_noise(original)? => None,
             Choice::Auto | Choice::Columnar => Self::table(original, options, threads)?,
         };
         let Some(streams) = structured else { return raw(None).map(Self::Raw) };

@@ -3,10 +3,9 @@
 use super::container::Body;
 use super::effort::Search;
 use super::options::Layout;
-use crate::compress::xz::encode::{self as xz, Effort, Tuning};
+use crate::compress::xz::encode::{self as xz, Block, Effort, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
-use crate::parallel;
 
 /// Shares of what zstd takes, with matches from anywhere, at a level of it: what is
 /// below them is below what xz takes as well.
@@ -17,48 +16,52 @@ const SURE: [(i32, f64); 2] = [(3, 0.5), (9, 0.685)];
 /// The same for what zstd takes at the level that is used when time is short.
 const SURE_QUICK: f64 = 0.75;
 
+/// What suits text without columns.
+const TEXT: Tuning = Tuning::flat(4).with_effort(Effort::Extreme);
+
+/// Bytes of a piece that tunings are judged by.
+const PIECE: usize = 128 << 10;
+
 /// The smallest body for these bytes; never larger than what `xz -9e` makes.
 ///
 /// With a `rival` of so many bytes it may be a little larger than it could be if
 /// the rival is smaller anyway.
-pub(super) fn body(
-    original: &[u8],
-    rival: Option<usize>,
-    search: &Search,
-    threads: usize,
-) -> Result<Body> {
+pub(super) fn body(original: &[u8], rival: Option<usize>, search: &Search) -> Result<Body> {
     if search.is_quick() {
         let zstd = zstd::compress(original, search.zstd)?;
         return Ok(Body::zstd(zstd).min(Body::stored(original)));
     }
-    let tunings = [Tuning::XZ_9E, Tuning::flat(4).with_effort(Effort::Extreme)];
-    let tunings = tunings.get(..if rival.is_some() { 1 } else { 2 }).unwrap_or_default();
-    let published = search.layout == Layout::Published;
-    let mut best = None;
-    let work = |index: usize| {
-        let tuning = tunings.get(index).copied().unwrap_or(Tuning::XZ_9E);
-        xz::compress(original, tuning)
-    };
-    parallel::in_order(tunings.len(), threads, work, |_, bytes| {
-        let fresh = Body::xz(bytes);
-        best = Some(match best.take() {
-            Some(best) => Body::min(best, fresh),
-            None => fresh,
-        });
-        Ok(())
-    })?;
-    let mut best = best.unwrap_or_else(|| Body::stored(original));
-    if rival.is_some_and(|rival| rival >= best.bytes.len()) {
-        return body(original, None, search, threads);
+    let mut best = Body::xz(xz::compress(original, Tuning::XZ_9E)?);
+    let loses = rival.is_some_and(|rival| rival < best.bytes.len());
+    if !loses && suits_better(original, TEXT)? {
+        best = best.min(Body::xz(xz::compress(original, TEXT)?));
     }
-    if !published {
+    if search.layout == Layout::Reference {
         best = best.min(Body::stored(original));
-        // A run of one byte, and little else, is what zstd is best at.
-        if best.bytes.len() < 256 {
+        // Long runs of one byte are what zstd is best at.
+        if best.bytes.len() < 256 || best.bytes.len() < original.len() / 500 {
             best = best.min(Body::zstd(zstd::compress(original, 19)?));
         }
     }
     Ok(best)
+}
+
+/// Whether a tuning makes pieces of these bytes smaller than that of `xz -9e`.
+fn suits_better(original: &[u8], tuning: Tuning) -> Result<bool> {
+    let step = original.len().saturating_sub(PIECE) / 2;
+    let (mut with, mut without) = (0.0, 0.0);
+    for part in 0..if step > 0 { 3 } else { 1 } {
+        let end = (part * step).saturating_add(PIECE).min(original.len());
+        let piece = original.get(part * step..end).unwrap_or_default();
+        with += Block::new(piece, tuning.with_effort(Effort::Quick))?.cost() as f64;
+        without += Block::new(piece, Tuning::XZ_9E.with_effort(Effort::Quick))?.cost() as f64;
+    }
+    Ok(with < without)
+}
+
+/// Whether the bytes are all alike to any compressor: nothing is to be had.
+pub(super) fn is_noise(original: &[u8]) -> Result<bool> {
+    Ok(original.len() > 1024 && zstd::compress(original, 1)?.len() >= original.len())
 }
 
 /// Whether a structured form of so many bytes is smaller than any body, for sure.

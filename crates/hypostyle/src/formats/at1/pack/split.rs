@@ -15,7 +15,7 @@ const MISSING: u32 = u32::MAX;
 /// A number of fields is usual if one row in so many has it.
 const USUAL: usize = 50;
 
-/// Most fields that a row may have; longer ones are cut off, not lost.
+/// Most fields that a row may have; a line of more is none.
 const WIDEST: usize = 1 << 14;
 
 /// Lines of a text, and the fields of those that are rows.
@@ -48,19 +48,23 @@ impl<'a> Rows<'a> {
         for line in text.split(|&byte| byte == b'\n') {
             let mut fields = 0;
             dialect.cut(line, |_| fields += 1);
-            let fields = fields.min(WIDEST);
+            lines += 1;
+            if fields > WIDEST {
+                continue;
+            }
             if usual.len() <= fields {
                 usual.resize(fields + 1, 0);
             }
             if let Some(count) = usual.get_mut(fields) {
                 *count += 1;
             }
-            lines += 1;
         }
         let least = lines.div_ceil(USUAL);
-        let usual: Vec<bool> = usual.iter().map(|&count| count >= least).collect();
+        let counts = usual;
+        let usual: Vec<bool> = counts.iter().map(|&count| count >= least).collect();
         let width = usual.iter().rposition(|&usual| usual)?;
-        if width < 2 || width.checked_mul(lines)? > (u32::MAX as usize) {
+        let rows: usize = usual.iter().zip(&counts).filter(|it| *it.0).map(|it| it.1).sum();
+        if width < 2 || rows < 2 || width.checked_mul(lines)? > (u32::MAX as usize) {
             return None;
         }
         Some(Self::collect(text, dialect, width, &usual))
