@@ -62,6 +62,8 @@ const MANY: &[Tuning] = &[
     Tuning { lc: 0, lp: 0, pb: 2, delta: 0, effort: Effort::Full },
     Tuning { lc: 0, lp: 2, pb: 2, delta: 0, effort: Effort::Full },
     HALF,
+    Tuning { lc: 0, lp: 0, pb: 0, delta: 1, effort: Effort::Full },
+    Tuning { lc: 3, lp: 0, pb: 0, delta: 1, effort: Effort::Full },
     Tuning { lc: 1, lp: 0, pb: 1, delta: 0, effort: Effort::Full },
     Tuning { lc: 3, lp: 0, pb: 2, delta: 0, effort: Effort::Full },
 ];
@@ -108,7 +110,7 @@ impl Search {
                 bytes: 6 << 20,
                 pieces: 8,
                 union: 8,
-                widest: 300,
+                widest: 150,
                 all_kinds: true,
                 kinds: 4,
                 close: 1.15,
