@@ -128,15 +128,15 @@ impl<'r, 'a> Planner<'r, 'a> {
         }
         let mut kinds = Vec::new();
         for kind in likely {
-            kinds.push((kind, self.cost(&column, kind, first_tuning(&column, kind))?));
+            kinds.push((kind, self.cost(&column, kind, first_tuning(&column, kind), SLICE)?));
         }
         kinds.sort_by(|one, other| one.1.total_cmp(&other.1));
         Ok(Candidate { column, kinds, pattern, entropy })
     }
 
-    /// What a column costs in one type, by its sample.
-    fn cost(&self, column: &Column<'_>, kind: Kind, tuning: Tuning) -> Result<f64> {
-        let size = |bytes: &[u8]| self.piece_cost(bytes, SLICE, tuning);
+    /// What a column costs in one type, by pieces of its sample of so many bytes.
+    fn cost(&self, column: &Column<'_>, kind: Kind, tuning: Tuning, piece: usize) -> Result<f64> {
+        let size = |bytes: &[u8]| self.piece_cost(bytes, piece, tuning);
         let Kind::Dict(order) = kind else {
             return Ok(size(&column.part(kind, &self.sample))? * self.scale + COLUMN);
         };
@@ -330,10 +330,13 @@ impl<'r, 'a> Planner<'r, 'a> {
                 ways.push((first, How::Alone(kind, Tuning::flat(0))));
                 continue;
             }
+            // A tuning is judged by little, and by how it compares with the first one.
+            let little = |tuning| self.cost(column, kind, tuning, PIECE);
+            let before = little(first_tuning(column, kind))?;
             for &tuning in self.search.tunings(kind, column.cells.distinct()) {
                 let cost = match tuning == first_tuning(column, kind) {
                     true => first,
-                    false => self.cost(column, kind, tuning)?,
+                    false => first * little(tuning)? / before,
                 };
                 ways.push((cost, How::Alone(kind, tuning.with_effort(self.search.effort))));
             }
