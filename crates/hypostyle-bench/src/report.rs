@@ -42,6 +42,13 @@ impl Display for Table {
     }
 }
 
+/// Bytes in MB.
+pub(crate) fn megabytes(bytes: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "files are far below 2^53 bytes")]
+    let bytes = bytes as f64;
+    bytes / 1e6
+}
+
 /// What was asked for, and whether it is so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
