@@ -2,9 +2,11 @@
 
 use std::fmt::Display;
 use std::process::Command;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
-use std::{fs, io};
+use std::{fs, io, thread};
 
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Result;
@@ -70,6 +72,49 @@ impl Usage {
         let cost = Cost { wall: word()??, cpu: word()?? };
         Ok(Self { cost, memory: word()?? })
     }
+}
+
+/// Runs a command of one thread that tells nothing, and looks at it from outside.
+///
+/// Its CPU seconds are there to be read when it has ended and nobody has asked for its
+/// status; its memory is gone by then, so that is read over and over while it runs.
+pub(crate) fn stranger(command: &mut Command) -> Result<Usage> {
+    let start = Instant::now();
+    let mut child = command.spawn()?;
+    let (id, pid) = (child.id(), Pid::from_child(&child));
+    let (end, ended) = mpsc::channel::<()>();
+    let (wall, memory) = thread::scope(|scope| {
+        let watch = scope.spawn(move || {
+            let mut most = f64::NAN;
+            loop {
+                most = peak_memory(id).unwrap_or(f64::NAN).max(most);
+                if ended.recv_timeout(WATCH) != Err(RecvTimeoutError::Timeout) {
+                    return most;
+                }
+            }
+        });
+        // If this fails, the wait below does not, and only the time is off.
+        let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        let wall = start.elapsed().as_secs_f64();
+        drop(end);
+        (wall, watch.join().unwrap_or(f64::NAN))
+    });
+    let cpu = scheduled(id).unwrap_or(f64::NAN);
+    let status = child.wait()?;
+    if !status.success() {
+        return Err(format!("{command:?}: {status}").into());
+    }
+    Ok(Usage { cost: Cost { wall, cpu }, memory })
+}
+
+/// How often the memory of a stranger is read.
+const WATCH: Duration = Duration::from_millis(1);
+
+/// Seconds that the first thread of a process has spent on processors.
+fn scheduled(process: impl Display) -> Option<f64> {
+    let text = fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?;
+    let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds).as_secs_f64())
 }
 
 /// Runs `work` once; what it returns is dropped after the clock has stopped.

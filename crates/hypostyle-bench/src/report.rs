@@ -10,11 +10,20 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new<const N: usize>(head: [&str; N]) -> Self {
-        Self { rows: vec![head.map(str::to_owned).to_vec()] }
+        Self::of(head.map(str::to_owned).to_vec())
+    }
+
+    /// A table of as many columns as the head has.
+    pub(crate) fn of(head: Vec<String>) -> Self {
+        Self { rows: vec![head] }
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.to_vec());
+        self.row_of(cells.to_vec());
+    }
+
+    pub(crate) fn row_of(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
     }
 }
 
