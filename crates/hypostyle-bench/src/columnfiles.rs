@@ -7,11 +7,12 @@ use hypostyle::WriteOptions;
 use hypostyle::formats::{self, FormatId};
 
 use crate::Result;
-use crate::convert::{self, Conversion};
+use crate::convert;
 use crate::data::{self, Shape};
+use crate::measure::Usage;
 use crate::python::{self, Yardsticks};
 use crate::read::Subject;
-use crate::report::{Report, Table, Target};
+use crate::report::{Report, Table, Target, megabytes};
 use crate::{machine, measure};
 
 /// Arguments of `columnfiles`.
@@ -101,7 +102,7 @@ struct Converted<'a> {
     sample: &'a Sample,
     format: FormatId,
     level: u8,
-    best: Conversion,
+    best: Usage,
     bytes: u64,
 }
 
@@ -158,7 +159,7 @@ impl Run {
             WriteOptions::DEFAULT_LEVEL => self.file(sample, format),
             _ => self.folder.path().join("other"),
         };
-        let mut best: Option<Conversion> = None;
+        let mut best: Option<Usage> = None;
         for _ in 0..self.rounds(sample.rounds) {
             let made = convert::in_child(&self.csv(sample), &to, format.name(), level)?;
             best = Some(best.map_or(made, |best| best.or_less(made)));
@@ -348,10 +349,4 @@ impl Run {
         }
         Ok(())
     }
-}
-
-fn megabytes(bytes: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "files are far below 2^53 bytes")]
-    let bytes = bytes as f64;
-    bytes / 1e6
 }

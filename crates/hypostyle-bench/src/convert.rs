@@ -1,16 +1,16 @@
 //! One conversion in a process of its own, so that its memory can be told.
 
+use std::env;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, io};
 
 use hypostyle::stage::{FileScratch, Stage};
 use hypostyle::text::{ImportOptions, csv};
 use hypostyle::{SeekSink, WriteOptions, formats};
 
 use crate::Result;
-use crate::measure::{self, Cost};
+use crate::measure::{self, Usage};
 
 /// Converts a CSV file and prints what that took.
 #[derive(clap::Args, Debug)]
@@ -33,27 +33,11 @@ pub(crate) struct Args {
 /// Rows in memory before a temporary file is used, in MB.
 pub(crate) const BUDGET_MB: u64 = 256;
 
-/// What a conversion took.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Conversion {
-    pub(crate) cost: Cost,
-    /// The most memory, in MB.
-    pub(crate) memory: f64,
-}
-
-impl Conversion {
-    /// The lesser costs, and the greater memory.
-    pub(crate) fn or_less(self, other: Self) -> Self {
-        Self { cost: self.cost.or_less(other.cost), memory: self.memory.max(other.memory) }
-    }
-}
-
 /// Converts in this process, and prints one line for [`in_child`] to read.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let (cost, done) = measure::once(|| convert(args));
     done?;
-    let memory = measure::peak_memory().unwrap_or(f64::NAN);
-    println!("{} {} {memory}", cost.wall, cost.cpu);
+    Usage::of_this_process(cost).tell();
     Ok(())
 }
 
@@ -71,18 +55,8 @@ fn convert(args: &Args) -> Result<()> {
 }
 
 /// Converts in a process of its own.
-pub(crate) fn in_child(from: &Path, to: &Path, format: &str, level: u8) -> Result<Conversion> {
-    let output = Command::new(env::current_exe()?)
-        .arg("convert")
-        .args([from, to])
-        .args(["--format", format, "--level", &level.to_string()])
-        .output()?;
-    if !output.status.success() {
-        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)).into());
-    }
-    let line = String::from_utf8(output.stdout)?;
-    let mut words = line.split_whitespace().map(str::parse);
-    let mut word = || words.next().ok_or("a figure is missing");
-    let cost = Cost { wall: word()??, cpu: word()?? };
-    Ok(Conversion { cost, memory: word()?? })
+pub(crate) fn in_child(from: &Path, to: &Path, format: &str, level: u8) -> Result<Usage> {
+    let mut command = Command::new(env::current_exe()?);
+    command.arg("convert").args([from, to]);
+    Usage::told_by(command.args(["--format", format, "--level", &level.to_string()]))
 }

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod archives;
 mod columnfiles;
 mod convert;
 mod data;
@@ -37,20 +38,29 @@ enum Cli {
         #[arg(long)]
         out: PathBuf,
     },
+    /// Measures packing and unpacking of AT-1 archives, beside xz.
+    Archives(archives::Args),
     /// Measures COLM, COLF and CLMN, reading and converting.
     Columnfiles(columnfiles::Args),
     /// Converts one CSV file and prints seconds, CPU seconds and MB of memory.
     Convert(convert::Args),
+    /// Packs one file and prints seconds, CPU seconds and MB of memory.
+    Pack(archives::PackArgs),
     /// Reads one file, and inflates it, over and over: for profilers.
     Read(read::Args),
+    /// Unpacks one archive and prints seconds, CPU seconds and MB of memory.
+    Unpack(archives::UnpackArgs),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse() {
         Cli::Gen { rows, columns, out } => generate(data::Shape { rows, columns }, &out),
+        Cli::Archives(args) => archives::run(&args),
         Cli::Columnfiles(args) => columnfiles::run(&args),
         Cli::Convert(args) => convert::run(&args),
+        Cli::Pack(args) => archives::pack(&args),
         Cli::Read(args) => read::run(&args),
+        Cli::Unpack(args) => archives::unpack(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,9 +1,15 @@
 //! Time and memory, as the system counts them.
 
-use std::fs;
+use std::fmt::Display;
+use std::process::Command;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use rustix::time::{ClockId, clock_gettime};
+
+use crate::Result;
 
 /// What something took.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +34,87 @@ impl Cost {
     pub(crate) fn over(self, other: Self) -> Self {
         Self { wall: self.wall / other.wall, cpu: self.cpu / other.cpu }
     }
+}
+
+/// What a process took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    pub(crate) cost: Cost,
+    /// The most memory, in MB; NaN where the system does not tell.
+    pub(crate) memory: f64,
+}
+
+impl Usage {
+    /// The lesser costs, and the greater memory.
+    pub(crate) fn or_less(self, other: Self) -> Self {
+        Self { cost: self.cost.or_less(other.cost), memory: self.memory.max(other.memory) }
+    }
+
+    /// A cost, and the memory of this process so far.
+    pub(crate) fn of_this_process(cost: Cost) -> Self {
+        Self { cost, memory: peak_memory("self").unwrap_or(f64::NAN) }
+    }
+
+    /// Prints the line that [`Usage::told_by`] reads.
+    pub(crate) fn tell(self) {
+        println!("{} {} {}", self.cost.wall, self.cost.cpu, self.memory);
+    }
+
+    /// Runs a command of this program that tells.
+    pub(crate) fn told_by(command: &mut Command) -> Result<Self> {
+        let output = command.output()?;
+        if !output.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)).into());
+        }
+        let line = String::from_utf8(output.stdout)?;
+        let mut words = line.split_whitespace().map(str::parse);
+        let mut word = || words.next().ok_or("a figure is missing");
+        let cost = Cost { wall: word()??, cpu: word()?? };
+        Ok(Self { cost, memory: word()?? })
+    }
+}
+
+/// Runs a command of one thread that tells nothing, and looks at it from outside.
+///
+/// Its CPU seconds are there to be read when it has ended and nobody has asked for its
+/// status; its memory is gone by then, so that is read over and over while it runs.
+pub(crate) fn stranger(command: &mut Command) -> Result<Usage> {
+    let start = Instant::now();
+    let mut child = command.spawn()?;
+    let (id, pid) = (child.id(), Pid::from_child(&child));
+    let (end, ended) = mpsc::channel::<()>();
+    let (wall, memory) = thread::scope(|scope| {
+        let watch = scope.spawn(move || {
+            let mut most = f64::NAN;
+            loop {
+                most = peak_memory(id).unwrap_or(f64::NAN).max(most);
+                if ended.recv_timeout(WATCH) != Err(RecvTimeoutError::Timeout) {
+                    return most;
+                }
+            }
+        });
+        // If this fails, the wait below does not, and only the time is off.
+        let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        let wall = start.elapsed().as_secs_f64();
+        drop(end);
+        (wall, watch.join().unwrap_or(f64::NAN))
+    });
+    let cpu = scheduled(id).unwrap_or(f64::NAN);
+    let status = child.wait()?;
+    if !status.success() {
+        return Err(format!("{command:?}: {status}").into());
+    }
+    Ok(Usage { cost: Cost { wall, cpu }, memory })
+}
+
+/// How often the memory of a stranger is read.
+const WATCH: Duration = Duration::from_millis(1);
+
+/// Seconds that the first thread of a process has spent on processors.
+fn scheduled(process: impl Display) -> Option<f64> {
+    let text = fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?;
+    let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds).as_secs_f64())
 }
 
 /// Runs `work` once; what it returns is dropped after the clock has stopped.
@@ -62,9 +149,9 @@ fn cpu_time() -> f64 {
     since.as_secs_f64()
 }
 
-/// The most memory that this process has had, in MB; where the system tells.
-pub(crate) fn peak_memory() -> Option<f64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
+/// The most memory that a process has had, in MB; where the system tells.
+fn peak_memory(process: impl Display) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024.0 / 1e6)

@@ -10,11 +10,20 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new<const N: usize>(head: [&str; N]) -> Self {
-        Self { rows: vec![head.map(str::to_owned).to_vec()] }
+        Self::of(head.map(str::to_owned).to_vec())
+    }
+
+    /// A table of as many columns as the head has.
+    pub(crate) fn of(head: Vec<String>) -> Self {
+        Self { rows: vec![head] }
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.to_vec());
+        self.row_of(cells.to_vec());
+    }
+
+    pub(crate) fn row_of(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
     }
 }
 
@@ -40,6 +49,13 @@ impl Display for Table {
         }
         Ok(())
     }
+}
+
+/// Bytes in MB.
+pub(crate) fn megabytes(bytes: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "files are far below 2^53 bytes")]
+    let bytes = bytes as f64;
+    bytes / 1e6
 }
 
 /// What was asked for, and whether it is so.

@@ -1,0 +1,136 @@
+//! AT-1 archives: their size, and packing and unpacking them, beside xz.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hypostyle::ReadOptions;
+use hypostyle::formats::at1::{Archive, PackOptions};
+
+use crate::Result;
+use crate::measure::Usage;
+
+mod contest;
+mod corpus;
+mod tables;
+
+pub(crate) use contest::{PackArgs, UnpackArgs, pack, unpack};
+
+use contest::{Packer, Unpacker};
+use corpus::{Corpus, Sample};
+
+/// Arguments of `archives`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The files to measure, plain or `.xz` or `.tar.xz`; else those of the corpus.
+    files: Vec<PathBuf>,
+    /// The folder of real files, compressed [default: ../shared/corpus; if it is not there,
+    /// files are made].
+    #[arg(long, value_name = "FOLDER")]
+    corpus: Option<PathBuf>,
+    /// Two small files and two levels, to see that everything runs.
+    #[arg(long)]
+    quick: bool,
+    /// Put the figures into docs/benchmarks/archives.md.
+    #[arg(long)]
+    write: bool,
+}
+
+/// The quick level, the one unless the caller chooses, and the long one.
+const QUICK: Packer = Packer::Level(1);
+const DEFAULT: Packer = Packer::Level(PackOptions::DEFAULT_LEVEL);
+const LONG: Packer = Packer::Level(PackOptions::MAX_LEVEL);
+
+/// The rivals: as it comes, and at its best.
+const XZ: Packer = Packer::Xz("-6");
+const XZ_BEST: Packer = Packer::Xz("-9e");
+
+const PACKERS: [Packer; 5] = [XZ, XZ_BEST, QUICK, DEFAULT, LONG];
+const UNPACKERS: [Unpacker; 5] = [
+    Unpacker { of: XZ_BEST, threads: 1 },
+    Unpacker { of: QUICK, threads: 1 },
+    Unpacker { of: QUICK, threads: 2 },
+    Unpacker { of: DEFAULT, threads: 1 },
+    Unpacker { of: DEFAULT, threads: 2 },
+];
+
+/// How often a file is packed, unless that takes so many seconds.
+const PACK_ROUNDS: usize = 5;
+const PACK_SECONDS: f64 = 5.0;
+/// How often a file is unpacked.
+const UNPACK_ROUNDS: usize = 5;
+
+/// What was found about a file.
+#[derive(Debug)]
+struct Found {
+    sample: Sample,
+    /// The codec of the archive at the default level.
+    codec: &'static str,
+    packed: Vec<(Packer, Usage)>,
+    /// Bytes of what was packed.
+    sizes: Vec<(Packer, u64)>,
+    unpacked: Vec<(Unpacker, Usage)>,
+}
+
+impl Found {
+    fn packed(&self, by: Packer) -> Option<Usage> {
+        self.packed.iter().find(|(packer, _)| *packer == by).map(|(_, usage)| *usage)
+    }
+
+    fn size(&self, by: Packer) -> Option<u64> {
+        self.sizes.iter().find(|(packer, _)| *packer == by).map(|(_, bytes)| *bytes)
+    }
+
+    fn unpacked(&self, by: Unpacker) -> Option<Usage> {
+        self.unpacked.iter().find(|(unpacker, _)| *unpacker == by).map(|(_, usage)| *usage)
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut corpus = Corpus::collect(&args.files, args.corpus.as_deref(), folder.path())?;
+    if args.quick {
+        corpus.keep_few();
+    }
+    let xz = contest::xz_version();
+    let takes_part = |packer: Packer| match packer {
+        Packer::Xz(_) => xz.is_some(),
+        Packer::Level(_) => !args.quick || packer != LONG,
+    };
+    let packers: Vec<Packer> = PACKERS.into_iter().filter(|&who| takes_part(who)).collect();
+    let unpackers: Vec<Unpacker> = UNPACKERS.into_iter().filter(|who| takes_part(who.of)).collect();
+    let mut all = Vec::new();
+    for sample in corpus.samples {
+        eprintln!("{}: {} bytes", sample.name, sample.bytes);
+        all.push(measure(sample, &packers, &unpackers, folder.path())?);
+    }
+    let report = tables::report(&all, &packers, &unpackers, corpus.origin, xz.as_deref());
+    if args.write {
+        let target = Path::new("docs/benchmarks/archives.md");
+        fs::create_dir_all(target.parent().unwrap_or(target))?;
+        fs::write(target, report.text())?;
+    }
+    Ok(())
+}
+
+fn measure(
+    sample: Sample,
+    packers: &[Packer],
+    unpackers: &[Unpacker],
+    folder: &Path,
+) -> Result<Found> {
+    let archive = |by: Packer| folder.join(format!("{by}"));
+    let from = &sample.path;
+    let packed = contest::in_turns(packers, PACK_ROUNDS, PACK_SECONDS, |who: Packer| {
+        who.pack(from, &archive(who))
+    })?;
+    let sizes: Result<Vec<_>> =
+        packers.iter().map(|&who| Ok((who, fs::metadata(archive(who))?.len()))).collect();
+    let unpacked = contest::in_turns(unpackers, UNPACK_ROUNDS, f64::INFINITY, |who: Unpacker| {
+        who.unpack(&archive(who.of))
+    })?;
+    let opened = Bytes::from(fs::read(archive(DEFAULT))?);
+    let codec = Archive::open(Arc::new(opened), &ReadOptions::default())?.codec().name();
+    Ok(Found { sample, codec, packed, sizes: sizes?, unpacked })
+}
