@@ -32,9 +32,7 @@ pub struct Tuning {
 /// How hard matches are searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effort {
-    /// Hash chains and no second thoughts.
-    Fast,
-    /// A tree, and matches up to 64 bytes looked at closely; for trials.
+    /// A tree, and matches up to 32 bytes looked at closely; for trials.
     Quick,
     /// A tree, and matches of any length.
     Full,
@@ -68,24 +66,13 @@ impl Tuning {
         lzma.dict_size(dictionary)
             .literal_context_bits(self.lc.into())
             .literal_position_bits(self.lp.into())
-            .position_bits(self.pb.into());
+            .position_bits(self.pb.into())
+            .mode(Mode::Normal)
+            .match_finder(MatchFinder::BinaryTree4);
         match self.effort {
-            Effort::Fast => {
-                lzma.mode(Mode::Fast).match_finder(MatchFinder::HashChain4).nice_len(128).depth(8)
-            }
-            Effort::Quick => {
-                lzma.mode(Mode::Normal).match_finder(MatchFinder::BinaryTree4).nice_len(32).depth(0)
-            }
-            Effort::Full => lzma
-                .mode(Mode::Normal)
-                .match_finder(MatchFinder::BinaryTree4)
-                .nice_len(273)
-                .depth(0),
-            Effort::Extreme => lzma
-                .mode(Mode::Normal)
-                .match_finder(MatchFinder::BinaryTree4)
-                .nice_len(273)
-                .depth(512),
+            Effort::Quick => lzma.nice_len(32).depth(0),
+            Effort::Full => lzma.nice_len(273).depth(0),
+            Effort::Extreme => lzma.nice_len(273).depth(512),
         };
         let mut filters = Filters::new();
         if let Some(distance) = self.delta.checked_sub(1) {
@@ -215,8 +202,8 @@ mod tests {
             .map(|&len| (0..len).map(|i| u8::try_from(i / 3 * i % 251).unwrap()).collect())
             .collect();
         let delta = Tuning { delta: 4, ..Tuning::flat(1) };
-        let fast = Tuning::flat(3).with_effort(Effort::Fast);
-        let tunings = [Tuning::XZ_9E, Tuning::flat(4), Tuning::pairs(2), delta, fast];
+        let quick = Tuning::flat(3).with_effort(Effort::Quick);
+        let tunings = [Tuning::XZ_9E, Tuning::flat(4), Tuning::pairs(2), delta, quick];
         let blocks: Vec<Block> = parts
             .iter()
             .zip(tunings)

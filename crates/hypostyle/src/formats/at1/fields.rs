@@ -45,6 +45,30 @@ impl Dialect {
         fields
     }
 
+    /// How many lines of a text have how many fields, and how many lines there are.
+    ///
+    /// `class` says which number of fields a line is counted under, if any.
+    pub(super) fn widths(
+        &self,
+        text: &[u8],
+        class: impl Fn(usize) -> Option<usize>,
+    ) -> (Vec<usize>, usize) {
+        let (mut counts, mut lines) = (Vec::new(), 0);
+        for line in text.split(|&byte| byte == b'\n') {
+            lines += 1;
+            let mut fields = 0;
+            self.cut(line, |_| fields += 1);
+            let Some(fields) = class(fields) else { continue };
+            if counts.len() <= fields {
+                counts.resize(fields + 1, 0);
+            }
+            if let Some(count) = counts.get_mut(fields) {
+                *count += 1;
+            }
+        }
+        (counts, lines)
+    }
+
     /// The delimiter after the field that starts at `at`.
     fn next(&self, line: &[u8], at: usize) -> Option<usize> {
         let rest = line.get(at..)?;

@@ -136,6 +136,12 @@ impl Cells {
     }
 }
 
+/// Bits that so many things of each kind take if each is said by its share.
+pub(super) fn bits(counts: &[u32], total: usize) -> f64 {
+    let share = |&count: &u32| f64::from(count) * (total as f64 / f64::from(count)).log2();
+    counts.iter().filter(|&&count| count > 0).map(share).sum()
+}
+
 /// Adds a first row and gives its number.
 fn push(firsts: &mut Vec<u32>, row: usize) -> u32 {
     let id = u32::try_from(firsts.len()).unwrap_or(MISSING);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::cells::{Cells, MISSING};
+use super::cells::{Cells, MISSING, bits};
 use super::split::Rows;
 use crate::formats::at1::fields::unquoted;
 use crate::wire::put;
@@ -149,10 +149,6 @@ impl<'a> Column<'a> {
     /// Bytes that the column takes if its cells are told apart by how frequent they
     /// are, or by how often they change, and each text is written once.
     pub(super) fn entropy(&self) -> f64 {
-        let bits = |counts: &[u32], total: usize| -> f64 {
-            let share = |&count: &u32| f64::from(count) * (total as f64 / f64::from(count)).log2();
-            counts.iter().filter(|&&count| count > 0).map(share).sum()
-        };
         let ids = &self.cells.ids;
         let mut changed = vec![0_u32; self.counts.len()];
         let (mut before, mut changes) = (MISSING, 0_u32);
@@ -213,7 +209,6 @@ impl<'a> Column<'a> {
                 kinds.push(Kind::Dict(Order::First));
             }
         }
-        // Every cell can be text, so this is also what is left if nothing else is.
         if distinct * 4 > cells || (distinct >= 128 && self.cells.fields.len() == 1) || all {
             kinds.push(Kind::Text);
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::column::{DERIVED, Kind};
-use super::container::{Body, Stream};
+use super::container::{Body, Stream, size};
 use super::dialect;
 use super::effort::Search;
 use super::options::Layout;
@@ -12,6 +12,7 @@ use super::split::Rows;
 use crate::compress::xz::encode::{self as xz, Block, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
+use crate::formats::at1::codecs::project::FIELDS;
 use crate::parallel;
 use crate::wire::put;
 
@@ -34,60 +35,87 @@ impl Made {
     }
 }
 
-/// The streams of a frame; `None` if the text is not a table.
-pub(super) fn streams(text: &[u8], search: &Search, threads: usize) -> Result<Option<Vec<Stream>>> {
+/// A table before its columns are chosen.
+struct Table<'a> {
+    rows: Rows<'a>,
+    delimiter: &'a [u8],
+    header: Option<&'a [u8]>,
+    trailing: bool,
+}
+
+/// The smallest streams of a frame that these searches find; `None` if the text is
+/// not a table.
+pub(super) fn streams(
+    text: &[u8],
+    searches: &[Search],
+    threads: usize,
+) -> Result<Option<Vec<Stream>>> {
     let Some(dialect) = dialect::find(text)? else { return Ok(None) };
     let (lines, trailing) = match text.strip_suffix(b"\n") {
         Some(lines) => (lines, true),
         None => (text, false),
     };
-    let header = dialect::has_header(text, &dialect);
-    let (head, body) = match memchr::memchr(b'\n', lines).filter(|_| header) {
+    let named = dialect::has_header(text, &dialect);
+    let (header, body) = match memchr::memchr(b'\n', lines).filter(|_| named) {
         Some(end) => (lines.get(..end), lines.get(end + 1..).unwrap_or_default()),
         None => (None, lines),
     };
     let Some(rows) = Rows::new(body, &dialect) else { return Ok(None) };
-    let plan = Planner::new(&rows, search, threads).plan()?;
-    let made = make(&plan, search, threads)?;
-    let fields: Vec<Range<usize>> =
-        plan.columns.iter().map(|(column, _)| column.column.cells.fields.clone()).collect();
+    let table = Table { rows, delimiter: &dialect.delimiter, header, trailing };
+    let mut best: Option<Vec<Stream>> = None;
+    for search in searches {
+        let found = table.streams(search, threads)?;
+        if best.as_ref().is_none_or(|best| size(&found) < size(best)) {
+            best = Some(found);
+        }
+    }
+    Ok(best)
+}
 
-    let mut meta = Vec::new();
-    put::uv(&mut meta, rows.modes.len() as u64);
-    meta.push(trailing.into());
-    meta.push(head.is_some().into());
-    put::lp(&mut meta, &dialect.delimiter);
-    put::uv(&mut meta, made.len() as u64);
-    let mut index = Vec::new();
-    for column in &made {
-        put::uv(&mut index, column.chunk.len() as u64);
+impl Table<'_> {
+    /// The streams of the columns that a search finds.
+    fn streams(&self, search: &Search, threads: usize) -> Result<Vec<Stream>> {
+        let rows = &self.rows;
+        let plan = Planner::new(rows, search, threads).plan()?;
+        let made = make(&plan, search, threads)?;
+        let fields: Vec<Range<usize>> =
+            plan.columns.iter().map(|(column, _)| column.column.cells.fields.clone()).collect();
+
+        let mut meta = Vec::new();
+        put::uv(&mut meta, rows.modes.len() as u64);
+        meta.push(self.trailing.into());
+        meta.push(self.header.is_some().into());
+        put::lp(&mut meta, self.delimiter);
+        put::uv(&mut meta, made.len() as u64);
+        let mut index = Vec::new();
+        for column in &made {
+            put::uv(&mut index, column.chunk.len() as u64);
+        }
+        let types: Vec<u8> = made.iter().map(|column| column.kind).collect();
+        let quotes: Vec<u8> = made.iter().map(|column| column.quoted.into()).collect();
+        let small = |name, content: &[u8]| {
+            Ok::<_, crate::Error>(Stream { name, body: Body::smallest(content, search.layout)? })
+        };
+        let mut streams = vec![
+            small("meta", &meta)?,
+            small("row_modes", &rows.modes)?,
+            small("fieldcounts", &counts(rows, &fields))?,
+            small("coltypes", &types)?,
+            small("col_index", &index)?,
+            Stream { name: "values", body: values(&made, search)? },
+            small("quotemodes", &quotes)?,
+            small("quotebits", &[])?,
+            small("verbatim", &rows.verbatim())?,
+            small("header", self.header.unwrap_or_default())?,
+        ];
+        // Decoders pass over what they do not know.
+        if search.layout == Layout::Reference && fields.len() < rows.width {
+            let mut widths = Vec::new();
+            fields.iter().for_each(|fields| put::uv(&mut widths, fields.len() as u64));
+            streams.push(small(FIELDS, &widths)?);
+        }
+        Ok(streams)
     }
-    let verbatim: Vec<&[u8]> =
-        rows.verbatim.iter().map(|line| body.get(line.clone()).unwrap_or_default()).collect();
-    let types: Vec<u8> = made.iter().map(|column| column.kind).collect();
-    let quotes: Vec<u8> = made.iter().map(|column| column.quoted.into()).collect();
-    let small = |name, content: &[u8]| {
-        Ok::<_, crate::Error>(Stream { name, body: Body::smallest(content, search.layout)? })
-    };
-    let mut streams = vec![
-        small("meta", &meta)?,
-        small("row_modes", &rows.modes)?,
-        small("fieldcounts", &counts(&rows, &fields))?,
-        small("coltypes", &types)?,
-        small("col_index", &index)?,
-        Stream { name: "values", body: values(&made, search)? },
-        small("quotemodes", &quotes)?,
-        small("quotebits", &[])?,
-        small("verbatim", &verbatim.join(&b'\n'))?,
-        small("header", head.unwrap_or_default())?,
-    ];
-    // Decoders pass over what they do not know.
-    if search.layout == Layout::Reference && fields.len() < rows.width {
-        let mut widths = Vec::new();
-        fields.iter().for_each(|fields| put::uv(&mut widths, fields.len() as u64));
-        streams.push(small("hyp.fields", &widths)?);
-    }
-    Ok(Some(streams))
 }
 
 /// The cells that each row has.

@@ -68,6 +68,11 @@ pub(super) struct Stream {
     pub(super) body: Body,
 }
 
+/// Bytes of all streams.
+pub(super) fn size(streams: &[Stream]) -> usize {
+    streams.iter().map(|stream| stream.body.bytes.len()).sum()
+}
+
 /// Appends a stream set.
 pub(super) fn put_set(streams: &[Stream], layout: Layout, out: &mut Vec<u8>) {
     put::uv(out, streams.len() as u64);

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::cells::Cells;
+use super::cells::{Cells, bits};
 use super::column::Number;
 use super::split::Rows;
 use crate::compress::zstd;
@@ -61,20 +61,7 @@ fn sample(text: &[u8]) -> &[u8] {
 
 /// Lines that have another number of fields than most; `None` if most have one.
 fn odd_lines(sample: &[u8], dialect: &Dialect) -> Option<usize> {
-    let mut usual: Vec<usize> = Vec::new();
-    let mut lines = 0_usize;
-    for line in sample.split(|&byte| byte == b'\n') {
-        let mut fields = 0_usize;
-        dialect.cut(line, |_| fields += 1);
-        let fields = fields.min(1000);
-        if usual.len() <= fields {
-            usual.resize(fields + 1, 0);
-        }
-        if let Some(count) = usual.get_mut(fields) {
-            *count += 1;
-        }
-        lines += 1;
-    }
+    let (usual, lines) = dialect.widths(sample, |fields| Some(fields.min(1000)));
     let single = usual.get(1).copied().unwrap_or_default();
     let most = usual.iter().copied().max().unwrap_or_default();
     (single * 2 < lines).then_some(lines - most)
@@ -93,23 +80,15 @@ fn size(sample: &[u8], dialect: &Dialect) -> Result<Option<usize>> {
             all.push(b'\n');
         }
         let plain = zstd::compress(&all, 3)?.len();
-        let counts = cells.counts();
-        let bits: f64 = counts.iter().map(|&count| bits(count, cells.len())).sum();
+        let bits = bits(&cells.counts(), cells.len());
         let entries = zstd::compress(&texts, 3)?.len();
         #[expect(clippy::cast_possible_truncation, reason = "bits of a sample")]
         #[expect(clippy::cast_sign_loss, reason = "never negative")]
         let entropy = (bits / 8.0) as usize;
         total += plain.min(entropy + entries);
     }
-    let verbatim: Vec<&[u8]> =
-        rows.verbatim.iter().map(|line| sample.get(line.clone()).unwrap_or_default()).collect();
-    total += zstd::compress(&verbatim.join(&b'\n'), 3)?.len();
+    total += zstd::compress(&rows.verbatim(), 3)?.len();
     Ok(Some(total))
-}
-
-/// What cells that are alike take if each is said by its share.
-fn bits(count: u32, cells: usize) -> f64 {
-    f64::from(count) * (cells as f64 / f64::from(count.max(1))).log2()
 }
 
 /// Whether the first line names the columns below it.

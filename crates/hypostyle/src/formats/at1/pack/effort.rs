@@ -19,13 +19,11 @@ pub(super) struct Search {
     bytes: usize,
     /// How much larger the pieces are by which long columns are judged.
     pub(super) pieces: usize,
-    /// Whether neighbouring fields may share a column.
-    pub(super) merges: bool,
     /// How much more two columns in one may take by entropy to be judged by trial.
     pub(super) hope: f64,
     /// Most fields that share a column.
     pub(super) union: usize,
-    /// Most columns for which that is tried.
+    /// Most columns for which sharing is tried.
     pub(super) widest: usize,
     /// Whether types are tried that seldom win.
     pub(super) all_kinds: bool,
@@ -77,7 +75,6 @@ impl Search {
             bytes: 1 << 20,
             pieces: 1,
             hope: 1.15,
-            merges: true,
             union: 4,
             widest: 100,
             all_kinds: false,
@@ -89,7 +86,7 @@ impl Search {
         };
         match options.level {
             1 if options.layout == Layout::Reference => {
-                Self { zstd: 9, bytes: 256 << 10, merges: true, hope: 1.0, kinds: 1, ..six }
+                Self { zstd: 9, bytes: 256 << 10, hope: 1.0, kinds: 1, ..six }
             }
             0..=3 => Self { bytes: 512 << 10, union: 2, kinds: 1, ..six },
             4 | 5 => Self { bytes: 768 << 10, kinds: 1, ..six },

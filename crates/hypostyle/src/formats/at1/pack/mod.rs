@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use super::archive::Archive;
 use super::codecs::Codec;
 use crate::compress::xz::encode::{self as xz, Tuning};
+use crate::compress::zstd;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::options::{ReadOptions, resolve_threads};
@@ -72,18 +73,21 @@ impl Part {
     /// The structured form of a text if it has one and it is smaller, else the raw one.
     fn new(original: &[u8], options: &PackOptions) -> Result<Self> {
         let search = Search::new(options);
-        let threads = resolve_threads(options.threads);
         let raw = |rival| raw::body(original, rival, &search);
-        let structured = match options.codec {
-            Choice::Raw => None,
-            Choice::Auto | Choice::Columnar if original.len() > LARGEST => None,
-            Choice::Auto if raw::is_noise(original)? => None,
-            Choice::Auto | Choice::Columnar => Self::table(original, options, threads)?,
+        // What a quick compressor makes of it tells what is worth trying.
+        let quick = match options.codec {
+            Choice::Auto => Some(zstd::compress(original, 1)?.len()),
+            Choice::Raw | Choice::Columnar => None,
         };
+        let hopeless = options.codec == Choice::Raw
+            || original.len() > LARGEST
+            || quick.is_some_and(|quick| raw::is_noise(original, quick));
+        let structured = if hopeless { None } else { Self::table(original, &search, options)? };
         let Some(streams) = structured else { return raw(None).map(Self::Raw) };
-        let size: usize = streams.iter().map(|stream| stream.body.bytes.len()).sum();
-        if options.codec == Choice::Columnar || raw::is_beaten(original, size, &search)? {
-            return Ok(Self::Structured(streams));
+        let size = container::size(&streams);
+        match quick {
+            Some(quick) if !raw::is_beaten(original, size, quick, &search)? => {}
+            _ => return Ok(Self::Structured(streams)),
         }
         let mut set = Vec::new();
         put_set(&streams, options.layout, &mut set);
@@ -95,23 +99,14 @@ impl Part {
     /// that looks farther may end up in a worse place.
     fn table(
         original: &[u8],
+        search: &Search,
         options: &PackOptions,
-        threads: usize,
     ) -> Result<Option<Vec<Stream>>> {
-        let streams = |level| {
-            let search = Search::new(&options.clone().with_level(level));
-            columnar::streams(original, &search, threads)
-        };
-        let size = |streams: &Option<Vec<Stream>>| {
-            let bytes = |stream: &Stream| stream.body.bytes.len();
-            streams.as_ref().map_or(usize::MAX, |streams| streams.iter().map(bytes).sum::<usize>())
-        };
-        let found = streams(options.level)?;
-        if options.level <= PackOptions::DEFAULT_LEVEL || found.is_none() {
-            return Ok(found);
+        let mut searches = vec![search.clone()];
+        if options.level > PackOptions::DEFAULT_LEVEL {
+            searches.push(Search::new(&options.clone().with_level(PackOptions::DEFAULT_LEVEL)));
         }
-        let other = streams(PackOptions::DEFAULT_LEVEL)?;
-        Ok(if size(&other) < size(&found) { other } else { found })
+        columnar::streams(original, &searches, resolve_threads(options.threads))
     }
 
     fn put(&self, layout: Layout, out: &mut Vec<u8>) {
@@ -252,7 +247,7 @@ fn compare(archive: Vec<u8>, original: &[u8], options: &PackOptions) -> Result<V
     if !left.original.is_empty() {
         return Err(Error::invalid_argument("the archive would not unpack to the original"));
     }
-    Ok(bytes.try_into_mut().map_or_else(|bytes| bytes.to_vec(), |bytes| bytes.to_vec()))
+    Ok(bytes.into())
 }
 
 /// Takes bytes that must be those of the original.

@@ -102,7 +102,11 @@ impl<'r, 'a> Planner<'r, 'a> {
     /// Finds the columns.
     pub(super) fn plan(mut self) -> Result<Plan<'a>> {
         let mut columns = Vec::with_capacity(self.rows.width);
-        let work = |field| self.judge(Cells::of_field(self.rows, field));
+        let work = |field| {
+            let column = Column::new(Cells::of_field(self.rows, field), self.rows);
+            let entropy = column.entropy();
+            self.judge(column, entropy)
+        };
         parallel::in_order(self.rows.width, self.threads, work, |_, candidate| {
             columns.push(Arc::new(candidate));
             Ok(())
@@ -110,17 +114,15 @@ impl<'r, 'a> Planner<'r, 'a> {
         for column in &columns {
             self.known.insert(column.fields(), Some(Arc::clone(column)));
         }
-        if self.search.merges && columns.len() <= self.search.widest {
+        if columns.len() <= self.search.widest {
             self.merge(&mut columns)?;
         }
         self.refine(&columns)
     }
 
     /// What a column would cost in each of its types.
-    fn judge(&self, cells: Cells) -> Result<Candidate<'a>> {
-        let pattern = pattern(&cells.ids);
-        let column = Column::new(cells, self.rows);
-        let entropy = column.entropy();
+    fn judge(&self, column: Column<'a>, entropy: f64) -> Result<Candidate<'a>> {
+        let pattern = pattern(&column.cells.ids);
         let mut likely = column.kinds(self.search.all_kinds);
         likely.retain(|&kind| self.search.allows(kind));
         if likely.is_empty() {
@@ -281,11 +283,12 @@ impl<'r, 'a> Planner<'r, 'a> {
         right: &Candidate<'a>,
     ) -> Result<Option<Candidate<'a>>> {
         let cells = Cells::merge(&left.column.cells, &right.column.cells);
-        let apart = left.entropy + right.entropy;
-        if Column::new(cells.clone(), self.rows).entropy() > apart * self.search.hope {
+        let column = Column::new(cells, self.rows);
+        let (entropy, apart) = (column.entropy(), left.entropy + right.entropy);
+        if entropy > apart * self.search.hope {
             return Ok(None);
         }
-        self.judge(cells).map(Some)
+        self.judge(column, entropy).map(Some)
     }
 
     /// The columns with those at `at` and after it made one.

@@ -13,7 +13,7 @@ use crate::error::Result;
 /// Of 17 files, tables and logs, xz took 0.58 of level 3 and 0.70 of level 9 or more.
 const SURE: [(i32, f64); 2] = [(3, 0.5), (9, 0.685)];
 
-/// The same for what zstd takes at the level that is used when time is short.
+/// The same for what zstd takes at level 1, when time is short.
 const SURE_QUICK: f64 = 0.75;
 
 /// What suits text without columns.
@@ -60,17 +60,24 @@ fn suits_better(original: &[u8], tuning: Tuning) -> Result<bool> {
 }
 
 /// Whether the bytes are all alike to any compressor: nothing is to be had.
-pub(super) fn is_noise(original: &[u8]) -> Result<bool> {
-    Ok(original.len() > 1024 && zstd::compress(original, 1)?.len() >= original.len())
+///
+/// `quick` bytes are what zstd makes of them at level 1.
+pub(super) fn is_noise(original: &[u8], quick: usize) -> bool {
+    original.len() > 1024 && quick >= original.len()
 }
 
 /// Whether a structured form of so many bytes is smaller than any body, for sure.
 ///
-/// If it is not sure, the body must be made and compared.
-pub(super) fn is_beaten(original: &[u8], structured: usize, search: &Search) -> Result<bool> {
+/// If it is not sure, the body must be made and compared. `quick` bytes are what
+/// zstd makes of it at level 1.
+pub(super) fn is_beaten(
+    original: &[u8],
+    structured: usize,
+    quick: usize,
+    search: &Search,
+) -> Result<bool> {
     if search.is_quick() {
-        let size = zstd::compress(original, 1)?.len();
-        return Ok((structured as f64) < size as f64 * SURE_QUICK);
+        return Ok((structured as f64) < quick as f64 * SURE_QUICK);
     }
     for (level, share) in SURE {
         let size = zstd::compress_far(original, level)?.len();

@@ -28,7 +28,7 @@ pub(super) struct Rows<'a> {
     /// For each line whether it is a row.
     pub(super) modes: Vec<u8>,
     /// The lines that are none.
-    pub(super) verbatim: Vec<Range<usize>>,
+    verbatim: Vec<Range<usize>>,
     /// Where each row starts.
     starts: Vec<u32>,
     /// Where the fields of each row end, `width` for each.
@@ -43,24 +43,8 @@ impl<'a> Rows<'a> {
     /// Numbers of fields that few rows have are left out: those lines stay as they
     /// are. The text is shorter than 4 GiB.
     pub(super) fn new(text: &'a [u8], dialect: &Dialect) -> Option<Self> {
-        let mut usual: Vec<usize> = Vec::new();
-        let mut lines = 0_usize;
-        for line in text.split(|&byte| byte == b'\n') {
-            let mut fields = 0;
-            dialect.cut(line, |_| fields += 1);
-            lines += 1;
-            if fields > WIDEST {
-                continue;
-            }
-            if usual.len() <= fields {
-                usual.resize(fields + 1, 0);
-            }
-            if let Some(count) = usual.get_mut(fields) {
-                *count += 1;
-            }
-        }
+        let (counts, lines) = dialect.widths(text, |fields| (fields <= WIDEST).then_some(fields));
         let least = lines.div_ceil(USUAL);
-        let counts = usual;
         let usual: Vec<bool> = counts.iter().map(|&count| count >= least).collect();
         let width = usual.iter().rposition(|&usual| usual)?;
         let rows: usize = usual.iter().zip(&counts).filter(|it| *it.0).map(|it| it.1).sum();
@@ -104,6 +88,12 @@ impl<'a> Rows<'a> {
     /// The number of rows.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
+    }
+
+    /// The lines that are no rows, as a list.
+    pub(super) fn verbatim(&self) -> Vec<u8> {
+        let line = |line: &Range<usize>| self.text.get(line.clone()).unwrap_or_default();
+        self.verbatim.iter().map(line).collect::<Vec<_>>().join(&b'\n')
     }
 
     /// Bytes of the text.

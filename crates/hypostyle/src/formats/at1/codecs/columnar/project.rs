@@ -20,7 +20,7 @@ use crate::formats::at1::streams::{Backend, Packed, Stream, Streams};
 use crate::wire::put;
 
 /// The stream that says how many fields each column holds.
-pub(super) const FIELDS: &str = "hyp.fields";
+pub(in crate::formats::at1) const FIELDS: &str = "hyp.fields";
 
 /// The columns to keep, and the header above them.
 #[derive(Clone, Debug, PartialEq, Eq)]
