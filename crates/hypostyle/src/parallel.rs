@@ -91,6 +91,23 @@ pub(crate) fn stream<J: Send, T: Send>(
     })
 }
 
+/// Does two things: on one thread one after the other, else side by side.
+pub(crate) fn both<A, B: Send>(
+    threads: usize,
+    one: impl FnOnce() -> A,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if threads <= 1 {
+        let one = one();
+        return (one, other());
+    }
+    thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
 struct Queue<J, T> {
     state: Mutex<State<J, T>>,
     changed: Condvar,

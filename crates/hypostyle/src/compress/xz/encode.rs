@@ -14,6 +14,9 @@ use crate::wire::put;
 const DELTA: u8 = 0x03;
 const LZMA2: u8 = 0x21;
 
+/// Bytes that are compressed between two looks at whether to go on.
+const STEP: usize = 256 << 10;
+
 /// How a block is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
@@ -95,27 +98,40 @@ pub struct Block {
 impl Block {
     /// Compresses `raw`.
     pub fn new(raw: &[u8], tuning: Tuning) -> Result<Self> {
+        Self::new_while(raw, tuning, || true)?.ok_or_else(refused)
+    }
+
+    /// Compresses `raw`; `None` if `go_on` said no before the end.
+    pub fn new_while(raw: &[u8], tuning: Tuning, go_on: impl Fn() -> bool) -> Result<Option<Self>> {
         let dictionary = dictionary_for(raw.len());
-        let filters = tuning.filters(dictionary_size(dictionary))?;
+        // What is declared is rounded up; memory is taken for what there is.
+        let size = dictionary_size(dictionary).min(u32::try_from(raw.len()).unwrap_or(u32::MAX));
+        let filters = tuning.filters(size.max(dictionary_size(0)))?;
         let mut stream = Stream::new_raw_encoder(&filters).map_err(|_| refused())?;
         // What does not compress takes three bytes more for each 64 KiB.
         let mut data = Vec::with_capacity(raw.len() / 4 + 64);
-        let mut rest = raw;
+        let (mut pieces, mut piece) = (raw.chunks(STEP), &[][..]);
         loop {
+            if piece.is_empty() {
+                if !go_on() {
+                    return Ok(None);
+                }
+                piece = pieces.next().unwrap_or_default();
+            }
             if data.capacity() == data.len() {
                 data.reserve(data.len().max(1 << 12));
             }
+            let action = if pieces.len() == 0 { Action::Finish } else { Action::Run };
             let before = stream.total_in();
-            let status =
-                stream.process_vec(rest, &mut data, Action::Finish).map_err(|_| refused())?;
-            let used = usize::try_from(stream.total_in() - before).unwrap_or(rest.len());
-            rest = rest.get(used..).unwrap_or_default();
+            let status = stream.process_vec(piece, &mut data, action).map_err(|_| refused())?;
+            let used = usize::try_from(stream.total_in() - before).unwrap_or(piece.len());
+            piece = piece.get(used..).unwrap_or_default();
             if status == Status::StreamEnd {
                 break;
             }
         }
         data.shrink_to_fit();
-        Ok(Self { delta: tuning.delta, dictionary, data, raw: raw.len() as u64 })
+        Ok(Some(Self { delta: tuning.delta, dictionary, data, raw: raw.len() as u64 }))
     }
 
     /// Bytes that it adds to a stream, all told.
@@ -169,9 +185,18 @@ pub fn stream<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> Vec<u8> {
 
 /// Compresses `raw` as a stream of one block.
 pub fn compress(raw: &[u8], tuning: Tuning) -> Result<Vec<u8>> {
+    compress_while(raw, tuning, || true)?.ok_or_else(refused)
+}
+
+/// Compresses `raw` as a stream of one block; `None` if `go_on` said no before the end.
+pub fn compress_while(
+    raw: &[u8],
+    tuning: Tuning,
+    go_on: impl Fn() -> bool,
+) -> Result<Option<Vec<u8>>> {
     match raw {
-        [] => Ok(stream([])),
-        _ => Ok(stream([&Block::new(raw, tuning)?])),
+        [] => Ok(Some(stream([]))),
+        _ => Ok(Block::new_while(raw, tuning, go_on)?.map(|block| stream([&block]))),
     }
 }
 

@@ -44,11 +44,12 @@ struct Table<'a> {
 }
 
 /// The smallest streams of a frame that these searches find; `None` if the text is
-/// not a table.
+/// not a table. `guess` hears what they will take, roughly, before they are made.
 pub(super) fn streams(
     text: &[u8],
     searches: &[Search],
     threads: usize,
+    mut guess: impl FnMut(usize),
 ) -> Result<Option<Vec<Stream>>> {
     let Some(dialect) = dialect::find(text)? else { return Ok(None) };
     let (lines, trailing) = match text.strip_suffix(b"\n") {
@@ -64,7 +65,7 @@ pub(super) fn streams(
     let table = Table { rows, delimiter: &dialect.delimiter, header, trailing };
     let mut best: Option<Vec<Stream>> = None;
     for search in searches {
-        let found = table.streams(search, threads)?;
+        let found = table.streams(search, threads, &mut guess)?;
         if best.as_ref().is_none_or(|best| size(&found) < size(best)) {
             best = Some(found);
         }
@@ -74,9 +75,15 @@ pub(super) fn streams(
 
 impl Table<'_> {
     /// The streams of the columns that a search finds.
-    fn streams(&self, search: &Search, threads: usize) -> Result<Vec<Stream>> {
+    fn streams(
+        &self,
+        search: &Search,
+        threads: usize,
+        guess: &mut impl FnMut(usize),
+    ) -> Result<Vec<Stream>> {
         let rows = &self.rows;
         let plan = Planner::new(rows, search, threads).plan()?;
+        guess(plan.size);
         let made = make(&plan, search, threads)?;
         let fields: Vec<Range<usize>> =
             plan.columns.iter().map(|(column, _)| column.column.cells.fields.clone()).collect();

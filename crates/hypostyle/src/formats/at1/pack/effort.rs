@@ -15,8 +15,10 @@ pub(super) struct Search {
     pub(super) layout: Layout,
     /// The level of zstd, for what is done with it; 0 if that is nothing.
     pub(super) zstd: i32,
-    /// Bytes of text that candidates are judged by.
+    /// Bytes of text that candidates are judged by, at most.
     bytes: usize,
+    /// The share of a text that this is, at most, unless that is too little to judge by.
+    share: usize,
     /// How much larger the pieces are by which long columns are judged.
     pub(super) pieces: usize,
     /// How much more two columns in one may take by entropy to be judged by trial.
@@ -35,6 +37,9 @@ pub(super) struct Search {
     pub(super) doubt: f64,
     pub(super) effort: Effort,
 }
+
+/// Fewer bytes of text are too little to judge by.
+const LEAST: usize = 256 << 10;
 
 /// Rows that stand together in a sample.
 const RUN: usize = 6 << 10;
@@ -73,6 +78,7 @@ impl Search {
             layout: options.layout,
             zstd: 0,
             bytes: 1 << 20,
+            share: 6,
             pieces: 1,
             hope: 1.15,
             union: 4,
@@ -91,9 +97,12 @@ impl Search {
             0..=3 => Self { bytes: 512 << 10, union: 2, kinds: 1, ..six },
             4 | 5 => Self { bytes: 768 << 10, kinds: 1, ..six },
             6 => six,
-            7 => Self { bytes: 2 << 20, pieces: 2, kinds: 3, close: 1.1, finals: 2, ..six },
+            7 => {
+                Self { bytes: 2 << 20, share: 3, pieces: 2, kinds: 3, close: 1.1, finals: 2, ..six }
+            }
             8 => Self {
                 bytes: 2 << 20,
+                share: 2,
                 pieces: 4,
                 union: 6,
                 all_kinds: true,
@@ -105,6 +114,7 @@ impl Search {
             },
             _ => Self {
                 bytes: 6 << 20,
+                share: 1,
                 pieces: 8,
                 union: 8,
                 widest: 150,
@@ -122,7 +132,8 @@ impl Search {
     /// Rows to judge by: some runs of neighbours from all over the table.
     pub(super) fn sample(&self, rows: usize, bytes: usize) -> Vec<Range<usize>> {
         let row = bytes / rows.max(1) + 1;
-        let wanted = (self.bytes / row).max(100);
+        let wanted = (bytes / self.share).max(LEAST).min(self.bytes);
+        let wanted = (wanted / row).max(100);
         if rows <= wanted * 5 / 4 {
             return std::iter::once(0..rows).collect();
         }

@@ -10,6 +10,7 @@
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -21,6 +22,7 @@ use crate::compress::zstd;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::options::{ReadOptions, resolve_threads};
+use crate::parallel;
 use crate::wire::put;
 
 mod cells;
@@ -40,6 +42,7 @@ pub use options::{Choice, Layout, PackOptions};
 
 use container::{Body, Stream, put_set, put_trailer};
 use effort::Search;
+use raw::{Rival, Size};
 
 const WHOLE: [u8; 4] = *b"AT1\x02";
 const STREAMING: [u8; 4] = *b"AT1\x03";
@@ -72,41 +75,53 @@ enum Part {
 impl Part {
     /// The structured form of a text if it has one and it is smaller, else the raw one.
     fn new(original: &[u8], options: &PackOptions) -> Result<Self> {
-        let search = Search::new(options);
-        let raw = |rival| raw::body(original, rival, &search);
+        let search = &Search::new(options);
         // What a quick compressor makes of it tells what is worth trying.
-        let quick = match options.codec {
-            Choice::Auto => Some(zstd::compress(original, 1)?.len()),
-            Choice::Raw | Choice::Columnar => None,
+        let quick = zstd::compress(original, 1)?.len();
+        let hopeless = match options.codec {
+            Choice::Raw => true,
+            Choice::Auto => original.len() > LARGEST || raw::is_noise(original, quick),
+            Choice::Columnar => original.len() > LARGEST,
         };
-        let hopeless = options.codec == Choice::Raw
-            || original.len() > LARGEST
-            || quick.is_some_and(|quick| raw::is_noise(original, quick));
-        let structured = if hopeless { None } else { Self::table(original, &search, options)? };
-        let Some(streams) = structured else { return raw(None).map(Self::Raw) };
-        let size = container::size(&streams);
-        match quick {
-            Some(quick) if !raw::is_beaten(original, size, quick, &search)? => {}
-            _ => return Ok(Self::Structured(streams)),
+        let (tell, news) = mpsc::channel();
+        let structured = move || match hopeless {
+            true => Ok(None),
+            false => Self::table(original, search, options, &tell),
+        };
+        let rival = Rival::new(news);
+        let raw = move || raw::body(original, quick, &rival, search);
+        let threads = resolve_threads(options.threads);
+        let (structured, raw) = parallel::both(threads, structured, raw);
+        match (structured?, raw?) {
+            (_, Some(body)) => Ok(Self::Raw(body)),
+            (Some(streams), None) => Ok(Self::Structured(streams)),
+            (None, None) => Err(Error::invalid_argument("nothing came of packing")),
         }
-        let mut set = Vec::new();
-        put_set(&streams, options.layout, &mut set);
-        let raw = raw(Some(set.len()))?;
-        Ok(if set.len() < raw.bytes.len() { Self::Structured(streams) } else { Self::Raw(raw) })
     }
 
     /// The columns of a text; at high levels the better of two searches, since one
-    /// that looks farther may end up in a worse place.
+    /// that looks farther may end up in a worse place. Tells its size.
     fn table(
         original: &[u8],
         search: &Search,
         options: &PackOptions,
+        tell: &Sender<Size>,
     ) -> Result<Option<Vec<Stream>>> {
         let mut searches = vec![search.clone()];
         if options.level > PackOptions::DEFAULT_LEVEL {
             searches.push(Search::new(&options.clone().with_level(PackOptions::DEFAULT_LEVEL)));
         }
-        columnar::streams(original, &searches, resolve_threads(options.threads))
+        let threads = resolve_threads(options.threads);
+        // What was asked for wins, whatever its size. Nobody may listen any more.
+        let told = |size| if options.codec == Choice::Auto { size } else { 0 };
+        let guess = |size| tell.send(Size::Guessed(told(size))).unwrap_or_default();
+        let streams = columnar::streams(original, &searches, threads, guess)?;
+        if let Some(streams) = &streams {
+            let mut set = Vec::new();
+            put_set(streams, options.layout, &mut set);
+            tell.send(Size::Known(told(set.len()))).unwrap_or_default();
+        }
+        Ok(streams)
     }
 
     fn put(&self, layout: Layout, out: &mut Vec<u8>) {

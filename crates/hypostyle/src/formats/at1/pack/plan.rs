@@ -50,6 +50,8 @@ pub(super) enum How {
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     pub(super) columns: Vec<(Arc<Candidate<'a>>, Vec<How>)>,
+    /// Bytes that they will take, roughly.
+    pub(super) size: usize,
 }
 
 /// A column that may come to be.
@@ -309,21 +311,26 @@ impl<'r, 'a> Planner<'r, 'a> {
         let mut planned = Vec::with_capacity(columns.len());
         let work = |index: usize| match (columns.get(index), sources.get(index)) {
             (Some(column), Some(source)) => self.ways(column, *source, columns),
-            _ => Ok(Vec::new()),
+            _ => Ok((0.0, Vec::new())),
         };
-        parallel::in_order(columns.len(), self.threads, work, |index, ways| {
+        let mut size = 0.0;
+        parallel::in_order(columns.len(), self.threads, work, |index, (cost, ways)| {
+            size += cost;
             planned.extend(columns.get(index).map(|column| (Arc::clone(column), ways)));
             Ok(())
         })?;
-        Ok(Plan { columns: planned })
+        #[expect(clippy::cast_possible_truncation, reason = "no more than the text")]
+        #[expect(clippy::cast_sign_loss, reason = "never negative")]
+        Ok(Plan { columns: planned, size: size as usize })
     }
 
+    /// The ways to code a column, the cheapest first, and what that costs.
     fn ways(
         &self,
         candidate: &Candidate<'a>,
         source: Option<(usize, f64)>,
         columns: &[Arc<Candidate<'a>>],
-    ) -> Result<Vec<How>> {
+    ) -> Result<(f64, Vec<How>)> {
         let column = &candidate.column;
         let mut ways: Vec<(f64, How)> = Vec::new();
         let limit = candidate.cost() * self.search.close;
@@ -355,7 +362,7 @@ impl<'r, 'a> Planner<'r, 'a> {
         let least = ways.first().map_or(0.0, |way| way.0);
         ways.retain(|way| way.0 <= least * self.search.doubt);
         ways.truncate(self.search.finals);
-        Ok(ways.into_iter().map(|way| way.1).collect())
+        Ok((least, ways.into_iter().map(|way| way.1).collect()))
     }
 }
 

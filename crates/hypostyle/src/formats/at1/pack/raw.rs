@@ -1,5 +1,8 @@
 //! Bytes without structure (§4), and when to do without it.
 
+use std::cell::Cell;
+use std::sync::mpsc::{Receiver, TryRecvError};
+
 use super::container::Body;
 use super::effort::Search;
 use super::options::Layout;
@@ -22,19 +25,106 @@ const TEXT: Tuning = Tuning::flat(4).with_effort(Effort::Extreme);
 /// Bytes of a piece that tunings are judged by.
 const PIECE: usize = 128 << 10;
 
-/// The smallest body for these bytes; never larger than what `xz -9e` makes.
+/// The share of what `xz -9e` takes below which no tuning comes.
+const SURE_TUNED: f64 = 0.96;
+
+/// What is known of the structured form while it is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Size {
+    /// So many bytes, by what was tried.
+    Guessed(usize),
+    /// So many bytes.
+    Known(usize),
+}
+
+/// The structured form that these bytes are compared with.
 ///
-/// With a `rival` of so many bytes it may be a little larger than it could be if
-/// the rival is smaller anyway.
-pub(super) fn body(original: &[u8], rival: Option<usize>, search: &Search) -> Result<Body> {
-    if search.is_quick() {
-        let zstd = zstd::compress(original, search.zstd)?;
-        return Ok(Body::zstd(zstd).min(Body::stored(original)));
+/// What is decided does not depend on when the news comes.
+#[derive(Debug)]
+pub(super) struct Rival {
+    news: Receiver<Size>,
+    latest: Cell<Option<Size>>,
+    gone: Cell<bool>,
+}
+
+impl Rival {
+    /// A rival of whom `news` tells; if that ends without a known size there is none.
+    pub(super) fn new(news: Receiver<Size>) -> Self {
+        Self { news, latest: Cell::default(), gone: Cell::default() }
     }
-    let mut best = Body::xz(xz::compress(original, Tuning::XZ_9E)?);
-    let loses = rival.is_some_and(|rival| rival < best.bytes.len());
-    if !loses && suits_better(original, TEXT)? {
-        best = best.min(Body::xz(xz::compress(original, TEXT)?));
+
+    /// Whether it is known that there is none.
+    fn is_out(&self) -> bool {
+        self.hear();
+        self.gone.get() && !matches!(self.latest.get(), Some(Size::Known(_)))
+    }
+
+    /// Whether the rival is smaller; waits until that is known or not to be expected.
+    fn is_below(&self, bytes: f64) -> bool {
+        loop {
+            self.hear();
+            match self.latest.get() {
+                Some(Size::Known(size)) => return (size as f64) < bytes,
+                _ if self.gone.get() => return false,
+                Some(Size::Guessed(size)) if size as f64 >= bytes => return false,
+                _ => match self.news.recv() {
+                    Ok(size) => self.latest.set(Some(size)),
+                    Err(_) => self.gone.set(true),
+                },
+            }
+        }
+    }
+
+    fn hear(&self) {
+        loop {
+            match self.news.try_recv() {
+                Ok(size) => self.latest.set(Some(size)),
+                Err(TryRecvError::Disconnected) => return self.gone.set(true),
+                Err(TryRecvError::Empty) => return,
+            }
+        }
+    }
+}
+
+/// The smallest body for these bytes, never larger than what `xz -9e` makes; `None`
+/// if the rival is smaller.
+///
+/// `quick` bytes are what zstd makes of it at level 1.
+pub(super) fn body(
+    original: &[u8],
+    quick: usize,
+    rival: &Rival,
+    search: &Search,
+) -> Result<Option<Body>> {
+    let smallest = |best: Body| Ok((!rival.is_below(best.bytes.len() as f64)).then_some(best));
+    if search.is_quick() {
+        if rival.is_below(quick as f64 * SURE_QUICK) {
+            return Ok(None);
+        }
+        let zstd = zstd::compress(original, search.zstd)?;
+        return smallest(Body::zstd(zstd).min(Body::stored(original)));
+    }
+    // Each step tells better how small it can become, and takes longer.
+    let mut sure = 0.0;
+    for (level, share) in SURE {
+        if rival.is_out() {
+            break;
+        }
+        sure = zstd::compress_far(original, level)?.len() as f64 * share;
+        if rival.is_below(sure) {
+            return Ok(None);
+        }
+    }
+    let made = |tuning, sure| xz::compress_while(original, tuning, || !rival.is_below(sure));
+    let Some(xz) = made(Tuning::XZ_9E, sure)? else { return Ok(None) };
+    let mut best = Body::xz(xz);
+    let sure = best.bytes.len() as f64 * SURE_TUNED;
+    if rival.is_below(sure) {
+        return Ok(None);
+    }
+    if suits_better(original, TEXT)? {
+        let Some(xz) = made(TEXT, sure)? else { return Ok(None) };
+        best = best.min(Body::xz(xz));
     }
     if search.layout == Layout::Reference {
         best = best.min(Body::stored(original));
@@ -43,7 +133,7 @@ pub(super) fn body(original: &[u8], rival: Option<usize>, search: &Search) -> Re
             best = best.min(Body::zstd(zstd::compress(original, 19)?));
         }
     }
-    Ok(best)
+    smallest(best)
 }
 
 /// Whether a tuning makes pieces of these bytes smaller than that of `xz -9e`.
@@ -64,26 +154,4 @@ fn suits_better(original: &[u8], tuning: Tuning) -> Result<bool> {
 /// `quick` bytes are what zstd makes of them at level 1.
 pub(super) fn is_noise(original: &[u8], quick: usize) -> bool {
     original.len() > 1024 && quick >= original.len()
-}
-
-/// Whether a structured form of so many bytes is smaller than any body, for sure.
-///
-/// If it is not sure, the body must be made and compared. `quick` bytes are what
-/// zstd makes of it at level 1.
-pub(super) fn is_beaten(
-    original: &[u8],
-    structured: usize,
-    quick: usize,
-    search: &Search,
-) -> Result<bool> {
-    if search.is_quick() {
-        return Ok((structured as f64) < quick as f64 * SURE_QUICK);
-    }
-    for (level, share) in SURE {
-        let size = zstd::compress_far(original, level)?.len();
-        if (structured as f64) < size as f64 * share {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
