@@ -45,6 +45,7 @@ pub mod formats;
 mod limits;
 mod options;
 mod parallel;
+pub mod query;
 mod sink;
 mod source;
 mod spares;
