@@ -15,6 +15,7 @@ use crate::error::{Error, Result, clipped};
 const LISTED: usize = 5;
 
 /// The columns of a batch by name, each cell as the text that it would print as.
+#[derive(Debug)]
 pub struct ArrayColumns<'a> {
     batch: &'a RecordBatch,
     /// Columns that were asked for, as text: a predicate may ask again.

@@ -144,6 +144,10 @@ fn tokens_match(tokens: &[Token], cell: &[u8]) -> bool {
                 Some((behind, rest))
             }
             Some((Token::One, behind)) => after_one(rest).map(|rest| (behind, rest)),
+            Some((Token::Char(c), behind)) if c.is_ascii() => match rest.split_first() {
+                Some((first, rest)) if char::from(*first) == *c => Some((behind, rest)),
+                _ => None,
+            },
             Some((Token::Char(c), behind)) => {
                 let mut bytes = [0; 4];
                 let c: &[u8] = c.encode_utf8(&mut bytes).as_bytes();
@@ -165,6 +169,7 @@ fn tokens_match(tokens: &[Token], cell: &[u8]) -> bool {
 /// What is behind the first character, or behind the first byte if that begins none.
 fn after_one(cell: &[u8]) -> Option<&[u8]> {
     let len = match cell.first()? {
+        0..=0x7F => return cell.get(1..),
         0xC2..=0xDF => 2,
         0xE0..=0xEF => 3,
         0xF0..=0xF4 => 4,

@@ -28,8 +28,9 @@
 //! that says how it is compared:
 //!
 //! - With a number, as a number, exactly: `0.1`, `0.10` and `1e-1` are the same,
-//!   and integers of 38 digits are told apart. Outer spaces do not matter. A cell
-//!   that is no number, such as `NA` or `NaN`, is unknown, as null is.
+//!   and integers of 38 digits are told apart; further digits are not looked at.
+//!   Outer spaces do not matter. A cell that is no number, such as `NA` or `NaN`,
+//!   is unknown, as null is.
 //! - With a text, by bytes.
 //! - With `true` or `false`, in any case. Other cells are unknown.
 //!
