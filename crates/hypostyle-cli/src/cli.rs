@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Convert(commands::convert::Args),
     /// Print rows of a table
     Cat(commands::cat::Args),
+    /// Print single rows of a table by number
+    Get(commands::get::Args),
     /// Print the first rows of a table
     Head(commands::head::Args),
     /// Print names and types of the columns

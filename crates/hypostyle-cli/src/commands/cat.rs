@@ -1,8 +1,10 @@
 //! `hyp cat`: rows of a table.
 
+use std::io::{self, Write};
 use std::ops::Range;
 
-use hypostyle::formats::Abilities;
+use hypostyle::formats::at1::QueryStats;
+use hypostyle::query::{ArrayColumns, Predicate};
 
 use super::{Status, chosen};
 use crate::cli::{ColumnArgs, FileArg, ReadArgs, RowFormat, row_range};
@@ -10,10 +12,23 @@ use crate::commands::convert::MEMORY;
 use crate::failure::Result;
 use crate::input::Input;
 use crate::output::{Out, RowPrinter};
-use crate::tables::{Flow, Source};
+use crate::tables::{Asked, Flow, Question, Source};
 
 /// Arguments of `hyp cat`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Tests of --where compare a column with a value: =, <>, <, <=, >, >=, between A and B, in (A, B),
+like 'A%', ilike, is null; joined by and, or, not and parentheses. Texts are in single quotes, odd
+names in double quotes, members of members are a.b[0].c. A number is compared as a number and a text
+as a text, whatever the column; a cell that is no number is like null to a number.
+
+Archives that were packed with --query are asked without being unpacked: row groups that cannot hold
+such a row are not read, nor are columns that nobody asks for. Everything else is read as a whole.
+
+Examples:
+  hyp cat flights.csv.at1 --columns carrier,dep_delay --where \"month = 7 and dep_delay > 120\"
+  hyp cat log.jsonl.at1 --where \"request.path like '/api/%' and status >= 500\" --stats
+  hyp cat table.colfile --where '\"first name\" is not null' --format jsonl")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) file: FileArg,
@@ -22,8 +37,20 @@ pub(crate) struct Args {
     pub(crate) columns: ColumnArgs,
 
     /// Rows A to B, counted from 0, without B; either end may be left out
-    #[arg(long, value_name = "A..B", value_parser = row_range)]
+    #[arg(long, value_name = "A..B", value_parser = row_range, conflicts_with = "filter")]
     pub(crate) rows: Option<Range<u64>>,
+
+    /// Rows for which this is true, as in \"price > 10 and name like 'A%'\"
+    #[arg(long = "where", value_name = "TEST")]
+    pub(crate) filter: Option<Predicate>,
+
+    /// Say how much of the file was read
+    #[arg(long)]
+    pub(crate) stats: bool,
+
+    /// Leave out row groups that are damaged, and say which
+    #[arg(long)]
+    pub(crate) skip_damaged: bool,
 
     /// Print at most N rows
     #[arg(long, short = 'n', value_name = "N")]
@@ -41,36 +68,87 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let name = input.name();
-    let source =
-        Source::open(input, Some(&args.columns), &args.read, Abilities::EVERYTHING, MEMORY)?;
-    print(source, args, out).map_err(|failure| failure.in_file(name))?;
-    Ok(Status::Fine)
+    let question = Question {
+        columns: Some(&args.columns),
+        filter: args.filter.as_ref(),
+        rows: None,
+        skip_damaged: args.skip_damaged,
+    };
+    let Asked { source, stats } = Source::ask(input, &question, &args.read, MEMORY)?;
+    // What the file has seen to need not be seen to again.
+    let filter = args.filter.as_ref().filter(|_| stats.is_none());
+    print(source, filter, args, out).map_err(|failure| failure.in_file(name))?;
+    if args.stats {
+        io::stderr().write_all(described(stats.as_ref()).as_bytes())?;
+    }
+    match stats.is_some_and(|stats| !stats.damaged.is_empty()) {
+        true => Ok(Status::Corrupt),
+        false => Ok(Status::Fine),
+    }
 }
 
-fn print(source: Source, args: &Args, out: &mut dyn Out) -> Result<()> {
-    let columns = chosen(&args.columns, &source.schema())?;
+/// What a query took, for people.
+pub(super) fn described(stats: Option<&QueryStats>) -> String {
+    let Some(stats) = stats else { return "the whole file was read\n".to_owned() };
+    let skipped = stats.groups.saturating_sub(stats.groups_read);
+    let share = 100.0 * stats.bytes_read as f64 / (stats.bytes.max(1)) as f64;
+    format!(
+        "{} rows; {} of {} row groups read, {skipped} skipped; {} of {} bytes read, {share:.2} %\n",
+        stats.rows, stats.groups_read, stats.groups, stats.bytes_read, stats.bytes
+    )
+}
+
+fn print(source: Source, filter: Option<&Predicate>, args: &Args, out: &mut dyn Out) -> Result<()> {
+    let schema = source.schema();
+    let columns = chosen(&args.columns, &schema)?;
     let rows = args.rows.clone().unwrap_or(0..u64::MAX);
     let end = args.limit.map_or(rows.end, |limit| rows.end.min(rows.start.saturating_add(limit)));
     let on_terminal = out.terminal_width().is_some();
     let format = args.format.unwrap_or(if on_terminal { RowFormat::Table } else { RowFormat::Csv });
-    let schema = source.schema().project(&columns)?;
     let null_word = args.read.csv.null.first().map(String::as_str);
-    let mut printer = RowPrinter::new(format, &schema, null_word, out)?;
+    let mut printer = RowPrinter::new(format, &schema.project(&columns)?, null_word, out)?;
+    // A filter may ask for columns that are not printed.
+    let mut read = columns.clone();
+    for name in filter.map(Predicate::columns).unwrap_or_default() {
+        let position = schema.index_of(name);
+        read.extend(position.ok().filter(|position| !columns.contains(position)));
+    }
+    let printed: Vec<usize> = (0..columns.len()).collect();
     let mut at = 0_u64;
     if rows.start < end {
-        source.for_each(&columns, |batch| {
-            let len = batch.num_rows() as u64;
-            let from = rows.start.saturating_sub(at).min(len);
-            let to = end.saturating_sub(at).min(len);
-            at += len;
-            if let (Ok(from), Ok(count)) =
-                (usize::try_from(from), usize::try_from(to - from.min(to)))
-                && count > 0
-            {
-                printer.write(&batch.slice(from, count))?;
+        source.for_each(&read, |batch| {
+            let runs = match filter {
+                Some(filter) => runs(&filter.keep(batch.num_rows(), &ArrayColumns::new(&batch))?),
+                None => std::iter::once(0..batch.num_rows()).collect(),
+            };
+            let batch = batch.project(&printed)?;
+            for run in runs {
+                let len = run.len() as u64;
+                let from = rows.start.saturating_sub(at).min(len);
+                let to = end.saturating_sub(at).min(len);
+                at += len;
+                if let (Ok(from), Ok(count)) =
+                    (usize::try_from(from), usize::try_from(to - from.min(to)))
+                    && count > 0
+                {
+                    printer.write(&batch.slice(run.start + from, count))?;
+                }
             }
             Ok(if at < end { Flow::More } else { Flow::Stop })
         })?;
     }
     printer.finish()
+}
+
+/// Runs of rows that are kept.
+fn runs(kept: &[bool]) -> Vec<Range<usize>> {
+    let mut runs = Vec::new();
+    let mut start = 0;
+    for run in kept.chunk_by(|one, other| one == other) {
+        if run.first() == Some(&true) {
+            runs.push(start..start + run.len());
+        }
+        start += run.len();
+    }
+    runs
 }

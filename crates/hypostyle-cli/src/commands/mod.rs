@@ -12,6 +12,7 @@ pub(crate) mod cat;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod demo;
+pub(crate) mod get;
 pub(crate) mod head;
 pub(crate) mod inspect;
 pub(crate) mod man;
@@ -46,6 +47,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
     match &cli.command {
         Command::Convert(args) => convert::run(args, out),
         Command::Cat(args) => cat::run(args, out),
+        Command::Get(args) => get::run(args, out),
         Command::Head(args) => head::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),

@@ -26,6 +26,7 @@ Examples:
   hyp pack data.csv                       writes data.csv.at1
   hyp pack -9 *.csv -o packed             writes every archive into the folder packed
   hyp pack data.csv --compare             says what xz -9e would make of it
+  hyp pack --query data.csv               can be asked: hyp cat data.csv.at1 --where 'price > 10'
   mysqldump ... | hyp pack - -o dump.at1
   hyp unpack data.csv.at1 -c | cmp - data.csv
 
@@ -55,6 +56,18 @@ pub(crate) struct Args {
     /// How the content is taken apart
     #[arg(long, value_enum, default_value_t = Codec::Auto, value_name = "CODEC")]
     codec: Codec,
+
+    /// Make an archive that can be queried without unpacking it, if a little larger
+    #[arg(long, conflicts_with = "codec")]
+    query: bool,
+
+    /// Rows that a query reads together [default: as few as cost little]
+    #[arg(long, value_name = "N")]
+    rows_per_group: Option<NonZeroUsize>,
+
+    /// Leave out what tells a query where a text may be, and the checksums of blocks
+    #[arg(long)]
+    no_index: bool,
 
     #[command(flatten)]
     level: Level,
@@ -91,6 +104,12 @@ enum Codec {
     Raw,
     /// Delimited text, by columns
     Columnar,
+    /// Delimited text that can be queried
+    Qcolumnar,
+    /// JSON Lines of one shape that can be queried
+    Qjson,
+    /// JSON Lines of several shapes that can be queried
+    Qjson2,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -147,10 +166,16 @@ impl Args {
             .with_threads(self.threads)
             .with_chunk_lines(self.chunk_lines)
             .with_codec(match self.codec {
+                Codec::Auto if self.query => Choice::Query,
                 Codec::Auto => Choice::Auto,
                 Codec::Raw => Choice::Raw,
                 Codec::Columnar => Choice::Columnar,
+                Codec::Qcolumnar => Choice::QColumnar,
+                Codec::Qjson => Choice::QJson,
+                Codec::Qjson2 => Choice::QJson2,
             })
+            .with_rows_per_group(self.rows_per_group)
+            .with_index(!self.no_index)
             .with_layout(match self.dialect {
                 Dialect::Reference => Layout::Reference,
                 Dialect::Published => Layout::Published,

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use hypostyle::Table;
-use hypostyle::formats::at1::TableOptions;
+use hypostyle::formats::at1::{Archive, Query, QueryStats, TableOptions};
 use hypostyle::formats::{Abilities, Reader};
+use hypostyle::query::Predicate;
 use hypostyle::text::{Imported, Skipped};
 
 use crate::cli::{ColumnArgs, Kind, ReadArgs};
@@ -39,7 +40,89 @@ pub(crate) struct Batches {
     pub(crate) next: Box<dyn Iterator<Item = Result<RecordBatch>>>,
 }
 
+/// What is wanted of a table.
+#[derive(Debug, Default)]
+pub(crate) struct Question<'a> {
+    /// The columns, if not all.
+    pub(crate) columns: Option<&'a ColumnArgs>,
+    /// The rows, by what they say.
+    pub(crate) filter: Option<&'a Predicate>,
+    /// The rows, by number.
+    pub(crate) rows: Option<&'a [u64]>,
+    /// Leave out what is damaged.
+    pub(crate) skip_damaged: bool,
+}
+
+impl Question<'_> {
+    /// Every column that is needed, if they are known by name.
+    fn names(&self) -> Option<Vec<String>> {
+        let mut names = self.columns.and_then(ColumnArgs::names)?;
+        let filtered = self.filter.map(Predicate::columns).unwrap_or_default();
+        names.extend(filtered.into_iter().map(str::to_owned));
+        names.sort_unstable();
+        names.dedup();
+        Some(names)
+    }
+}
+
+/// A table that was asked.
+pub(crate) struct Asked {
+    pub(crate) source: Source,
+    /// What it took, if the file could answer by itself; else the source has all rows.
+    pub(crate) stats: Option<QueryStats>,
+}
+
 impl Source {
+    /// Opens an input and leaves as much of the question to the file as it can answer.
+    pub(crate) fn ask(
+        input: Input,
+        question: &Question<'_>,
+        args: &ReadArgs,
+        memory: u64,
+    ) -> Result<Asked> {
+        let abilities = Abilities::EVERYTHING;
+        let columns = question.columns.and_then(ColumnArgs::names);
+        let plain = question.filter.is_none() && question.rows.is_none() && columns.is_none();
+        if plain || input.kind(args.from)? != Kind::At1 {
+            let source = Self::open(input, question.columns, args, abilities, memory)?;
+            return Ok(Asked { source, stats: None });
+        }
+        let name = input.name();
+        let archive = input.into_archive(&args.options())?;
+        let query = Query::default()
+            .with_columns(columns)
+            .with_filter(question.filter.cloned())
+            .with_rows(question.rows.map(<[u64]>::to_vec))
+            .with_skip_damaged(question.skip_damaged);
+        let options = import_options(args, abilities);
+        let how = table_options(args, question.names());
+        let answer = archive.query(&query, &how, &options, scratch(memory)?);
+        let answer = answer.map_err(|err| hint(err.into())).in_file(&name)?;
+        let Some(answer) = answer else {
+            let source = Self::archive(&archive, &name, &how, args, abilities, memory)?;
+            return Ok(Asked { source, stats: None });
+        };
+        warn_of_odd_lines(&name, answer.stats.odd_lines);
+        warn_of_damage(&name, &answer.stats.damaged);
+        let source = Self::Imported(answer.table);
+        Ok(Asked { source, stats: Some(answer.stats) })
+    }
+
+    /// Reads a whole archive as a table.
+    fn archive(
+        archive: &Archive,
+        name: &str,
+        how: &TableOptions,
+        args: &ReadArgs,
+        abilities: Abilities,
+        memory: u64,
+    ) -> Result<Self> {
+        let table = archive.import(how, &import_options(args, abilities), scratch(memory)?);
+        let table = table.map_err(|err| hint(err.into())).in_file(name)?;
+        warn_of_skipped(name, table.skipped());
+        Ok(Self::Imported(table))
+    }
+
     /// Opens an input of any kind; text gets types that `abilities` allow.
     ///
     /// Columns besides those that are `wanted` may be missing, where that saves work.
@@ -55,17 +138,8 @@ impl Source {
         Ok(match (kind.format(), kind) {
             (_, Kind::At1) => {
                 let archive = input.into_archive(&args.options())?;
-                let options = import_options(args, abilities);
-                let stage = scratch(memory)?;
-                let how = TableOptions {
-                    header: !args.csv.no_header,
-                    encoding: args.csv.encoding.into(),
-                    columns: wanted.and_then(ColumnArgs::names),
-                };
-                let table = archive.import(&how, &options, stage);
-                let table = table.map_err(|err| hint(err.into())).in_file(&name)?;
-                warn_of_skipped(&name, table.skipped());
-                Self::Imported(table)
+                let how = table_options(args, wanted.and_then(ColumnArgs::names));
+                Self::archive(&archive, &name, &how, args, abilities, memory)?
             }
             (Some(format), _) => Self::Columns(input.into_reader(format, &args.options())?),
             (None, Kind::Parquet) => {
@@ -138,6 +212,25 @@ impl Source {
 pub(crate) enum Flow {
     More,
     Stop,
+}
+
+fn table_options(args: &ReadArgs, columns: Option<Vec<String>>) -> TableOptions {
+    TableOptions { header: !args.csv.no_header, encoding: args.csv.encoding.into(), columns }
+}
+
+fn warn_of_odd_lines(name: &str, count: u64) {
+    if count > 0 {
+        let _ = writeln!(
+            io::stderr(),
+            "warning: `{name}`: {count} lines are no rows of the table and take no part"
+        );
+    }
+}
+
+fn warn_of_damage(name: &str, damaged: &[(String, u64)]) {
+    for (what, rows) in damaged {
+        let _ = writeln!(io::stderr(), "warning: `{name}`: {rows} rows are left out: {what}");
+    }
 }
 
 /// Says what an archive holds besides rows: nothing is left out in silence.

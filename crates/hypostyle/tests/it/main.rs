@@ -7,6 +7,7 @@
 )]
 
 mod at1_columns;
+mod at1_queries;
 mod cross;
 mod determinism;
 mod deviations;

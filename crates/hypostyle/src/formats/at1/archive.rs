@@ -259,7 +259,40 @@ impl Archive {
         Packed::raw(body, extent.offset, legacy_code, &self.deviations)
     }
 
-    fn job<'a>(&'a self, set: &'a PackedSet) -> Job<'a> {
+    /// Where the bytes of the archive come from.
+    pub(super) fn source(&self) -> &dyn ByteSource {
+        self.source.as_ref()
+    }
+
+    /// Where the frames are.
+    pub(super) fn extents(&self) -> Result<Vec<Extent>> {
+        let mut extents = Vec::new();
+        let mut next = self.container.first(self.source())?;
+        while let Some(extent) = next {
+            extents.push(extent);
+            next = self.container.after(self.source(), extent)?;
+        }
+        Ok(extents)
+    }
+
+    /// The text of a frame that is stored without a codec.
+    pub(super) fn raw_text(&self, extent: Extent) -> Result<Bytes> {
+        let body = self.body(extent)?;
+        let threads = resolve_threads(self.options.threads);
+        self.raw(extent, &body)?.expand(&self.options.limits, threads, &self.deviations)
+    }
+
+    /// The bytes of a frame.
+    fn body(&self, extent: Extent) -> Result<Bytes> {
+        let (what, asked, limit) = ("frame", extent.len, self.options.limits.read_bytes);
+        if asked > limit {
+            let kind = ErrorKind::LimitExceeded { what, asked, limit };
+            return Err(Error::new(kind).at(extent.offset));
+        }
+        source::range(self.source(), extent.offset, extent.len, "frame")
+    }
+
+    pub(super) fn job<'a>(&'a self, set: &'a PackedSet) -> Job<'a> {
         Job {
             set,
             limits: &self.options.limits,
@@ -328,19 +361,11 @@ impl Archive {
 
     /// Calls `each` with every frame and its bytes, one at a time.
     fn for_each_frame(&self, mut each: impl FnMut(Extent, &Bytes) -> Result<()>) -> Result<()> {
-        let source = self.source.as_ref();
-        let mut next = self.container.first(source).map_err(located)?;
+        let mut next = self.container.first(self.source()).map_err(located)?;
         while let Some(extent) = next {
-            let (what, asked) = ("frame", extent.len);
-            let limit = self.options.limits.read_bytes;
-            if asked > limit {
-                let kind = ErrorKind::LimitExceeded { what, asked, limit };
-                return Err(located(Error::new(kind).at(extent.offset)));
-            }
-            let body =
-                source::range(source, extent.offset, extent.len, "frame").map_err(located)?;
+            let body = self.body(extent).map_err(located)?;
             each(extent, &body).map_err(located)?;
-            next = self.container.after(source, extent).map_err(located)?;
+            next = self.container.after(self.source(), extent).map_err(located)?;
         }
         Ok(())
     }

@@ -17,13 +17,16 @@
 //! what it is made of.
 
 mod archive;
+mod cell;
 mod codecs;
 mod container;
 mod describe;
 mod fields;
+mod filter;
 mod output;
 mod pack;
 mod page;
+mod query;
 mod reader;
 mod streams;
 mod view;
@@ -32,5 +35,6 @@ pub use archive::{Archive, BundleEntry, Frame, StreamInfo, Unpacked};
 pub use codecs::Codec;
 pub use describe::{ColumnInfo, FrameInfo, Zone};
 pub use pack::{Choice, Layout, PackOptions, Packed, pack, pack_stream, xz_size};
+pub use query::{Answer, Query, QueryStats};
 pub use reader::At1;
 pub use view::TableOptions;

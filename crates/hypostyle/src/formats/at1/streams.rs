@@ -14,9 +14,9 @@ use crate::parallel;
 use crate::wire::Cursor;
 
 /// Streams that a set may have; the vendor's decoder stops here too.
-const STREAMS: usize = 256;
+pub(super) const STREAMS: usize = 256;
 /// Bytes that the name of a stream may have.
-const NAME: usize = 1024;
+pub(super) const NAME: usize = 1024;
 
 /// How the bytes of a stream are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,12 @@ pub(super) fn stray(
     }
 }
 
-fn backend(byte: u8, payload: Option<&[u8]>, at: u64, deviations: &Deviations) -> Result<Backend> {
+pub(super) fn backend(
+    byte: u8,
+    payload: Option<&[u8]>,
+    at: u64,
+    deviations: &Deviations,
+) -> Result<Backend> {
     match byte {
         0 => Ok(Backend::Xz),
         1 => Ok(Backend::Zstd),

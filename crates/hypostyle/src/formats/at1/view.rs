@@ -67,16 +67,8 @@ impl Archive {
         let view = self.view(table)?;
         let mut options = options.clone();
         options.skip = true;
-        let (sender, receiver) = sync_channel(PIPE);
-        thread::scope(|scope| {
-            let unpacking = scope.spawn(|| self.feed(&view, sender));
-            let imported = take(&view, receiver, table, &options, stage);
-            // The archive's own error says more than that of a text cut short.
-            match unpacking.join() {
-                Ok(Err(err)) if !is_hang_up(&err) => Err(err),
-                _ => imported.map_err(super::archive::located),
-            }
-        })
+        let feed = |pipe: &mut dyn Write| self.feed(&view, pipe);
+        piped(feed, |receiver| take(&view, receiver, table, &options, stage))
     }
 
     fn view(&self, options: &TableOptions) -> Result<View> {
@@ -109,12 +101,11 @@ impl Archive {
     }
 
     /// Writes the text of the view into the pipe.
-    fn feed(&self, view: &View, sender: SyncSender<Vec<u8>>) -> Result<()> {
-        let mut pipe = Feeder { sender };
+    fn feed(&self, view: &View, pipe: &mut dyn Write) -> Result<()> {
         match view {
-            View::Jsonl => self.unpack(&mut pipe).map(|_| ()),
-            View::Csv { only: Some(only), .. } => self.unpack_columns(&mut pipe, only),
-            View::Csv { .. } => self.unpack_rows(&mut pipe, None, true).map(|_| ()),
+            View::Jsonl => self.unpack(pipe).map(|_| ()),
+            View::Csv { only: Some(only), .. } => self.unpack_columns(pipe, only),
+            View::Csv { .. } => self.unpack_rows(pipe, None, true).map(|_| ()),
             View::Split { delimiter, .. } => {
                 let mut cells = Resplit::new(pipe, delimiter, false);
                 self.unpack_rows(&mut cells, None, true)?;
@@ -125,9 +116,42 @@ impl Archive {
                 self.unpack(&mut cells)?;
                 Ok(cells.finish()?)
             }
-            View::Log => self.log_rows(&mut pipe),
+            View::Log => self.log_rows(pipe),
         }
     }
+}
+
+/// Reads rows of CSV under a line of names, or objects, as a table.
+pub(super) fn import_text(
+    json: bool,
+    feed: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
+    options: &ImportOptions,
+    stage: Stage,
+) -> Result<Imported> {
+    let view = match json {
+        true => View::Jsonl,
+        false => View::Csv { delimiter: b',', header: true, columns: 0, only: None },
+    };
+    let mut options = options.clone();
+    options.skip = true;
+    piped(feed, |receiver| take(&view, receiver, &TableOptions::default(), &options, stage))
+}
+
+/// Lets one side write what the other reads.
+fn piped(
+    feed: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
+    take: impl FnOnce(Receiver<Vec<u8>>) -> Result<Imported>,
+) -> Result<Imported> {
+    let (sender, receiver) = sync_channel(PIPE);
+    thread::scope(|scope| {
+        let fed = scope.spawn(move || feed(&mut Feeder { sender }));
+        let imported = take(receiver);
+        // The archive's own error says more than that of a text cut short.
+        match fed.join() {
+            Ok(Err(err)) if !is_hang_up(&err) => Err(super::archive::located(err)),
+            _ => imported.map_err(super::archive::located),
+        }
+    })
 }
 
 fn take(
@@ -277,7 +301,7 @@ impl<W: Write> Write for Resplit<'_, W> {
 }
 
 /// Appends a cell, in quotes if it needs them; an empty one needs none.
-fn put_cell(cell: &[u8], out: &mut Vec<u8>) {
+pub(super) fn put_cell(cell: &[u8], out: &mut Vec<u8>) {
     if !cell.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         out.extend_from_slice(cell);
         return;

@@ -28,21 +28,21 @@ const ZSTD: u8 = 1;
 
 /// The `meta` stream.
 #[derive(Debug)]
-pub(super) struct Meta<'a> {
-    pub(super) lines: u64,
-    pub(super) trailing: bool,
-    pub(super) delimiter: &'a [u8],
-    pub(super) columns: usize,
+pub(in crate::formats::at1) struct Meta<'a> {
+    pub(in crate::formats::at1) lines: u64,
+    trailing: bool,
+    pub(in crate::formats::at1) delimiter: &'a [u8],
+    pub(in crate::formats::at1) columns: usize,
     /// Rows in a group, but for the last.
-    pub(super) group_rows: usize,
+    pub(in crate::formats::at1) group_rows: usize,
     /// A type per column: 1 integer, 2 decimal, else text.
-    pub(super) types: &'a [u8],
+    pub(in crate::formats::at1) types: &'a [u8],
     /// Structured rows and groups, as they are stated; both are counted instead.
     stated: (u64, u64),
 }
 
 impl<'a> Meta<'a> {
-    pub(super) fn read(
+    pub(in crate::formats::at1) fn read(
         streams: &'a Streams,
         prefix: &str,
         delimited: bool,
@@ -110,7 +110,8 @@ impl<'a> Groups<'a> {
         let blocks = streams.shared(&name);
         let place = place(&name, job)?;
         let name = format!("{prefix}index");
-        let (ends, odd) = ends(streams.bytes(&name), groups, meta, blocks.len())?;
+        let Index { ends, odd, .. } =
+            Index::read(streams.bytes(&name), groups, meta, blocks.len())?;
         if odd {
             let message = "a zone map has a bound of more than 128 bits, and is ignored";
             job.deviations.report("A11", job.offset_of(&name), message)?;
@@ -146,26 +147,40 @@ fn place(name: &str, job: &Job<'_>) -> Result<(u64, bool)> {
     Ok((packed.offset, stored))
 }
 
-/// Where each block ends, and whether a zone map was odd (A11).
-///
-/// Blocks that lines need must all be there.
-fn ends(index: &[u8], groups: usize, meta: &Meta<'_>, blocks: usize) -> Result<(Vec<usize>, bool)> {
-    let (mut ends, mut odd) = (Vec::new(), false);
-    let mut end = 0_usize;
-    let mut stream = Stream::new("index", index);
-    for _ in 0..groups {
-        for &kind in meta.types {
-            let at = stream.clone();
-            let (len, zone) = index_entry(&mut stream, kind)?;
-            odd |= kind == 1 && zone.is_none();
-            end =
-                end.checked_add(len).filter(|&end| len > 0 && end <= blocks).ok_or_else(|| {
-                    at.malformed("block length", format!("{len} is 0 or runs past the blocks"))
-                })?;
-            ends.push(end);
+/// The `index` stream: where each block ends, and its zone map, group by group.
+#[derive(Debug)]
+pub(in crate::formats::at1) struct Index {
+    pub(in crate::formats::at1) ends: Vec<usize>,
+    pub(in crate::formats::at1) zones: Vec<Option<Zone>>,
+    /// Whether a zone map was odd (A11).
+    odd: bool,
+}
+
+impl Index {
+    /// Reads the index; blocks that lines need must all be there.
+    pub(in crate::formats::at1) fn read(
+        index: &[u8],
+        groups: usize,
+        meta: &Meta<'_>,
+        blocks: usize,
+    ) -> Result<Self> {
+        let mut read = Self { ends: Vec::new(), zones: Vec::new(), odd: false };
+        let mut end = 0_usize;
+        let mut stream = Stream::new("index", index);
+        for _ in 0..groups {
+            for &kind in meta.types {
+                let at = stream.clone();
+                let (len, zone) = index_entry(&mut stream, kind)?;
+                read.odd |= kind == 1 && zone.is_none();
+                end = end.checked_add(len).filter(|&end| len > 0 && end <= blocks).ok_or_else(
+                    || at.malformed("block length", format!("{len} is 0 or runs past the blocks")),
+                )?;
+                read.ends.push(end);
+                read.zones.push(zone);
+            }
         }
+        Ok(read)
     }
-    Ok((ends, odd))
 }
 
 /// The length of a block and its zone map.
@@ -234,7 +249,7 @@ pub(super) fn describe(
 }
 
 /// The names of the columns; none if there is not just one for each (A23).
-pub(super) fn paths(
+pub(in crate::formats::at1) fn paths(
     streams: &Streams,
     prefix: &str,
     meta: &Meta<'_>,
@@ -257,7 +272,11 @@ pub(super) fn paths(
 }
 
 /// Expands a block; `place` says where it is, or where the stream is that it is in.
-fn expand(block: &Bytes, place: (u64, bool), job: &Job<'_>) -> Result<Vec<u8>> {
+pub(in crate::formats::at1) fn expand(
+    block: &[u8],
+    place: (u64, bool),
+    job: &Job<'_>,
+) -> Result<Vec<u8>> {
     let Some((&tag, packed)) = block.split_first() else {
         return Err(Error::malformed("block", "is empty"));
     };

@@ -18,14 +18,14 @@ mod columns;
 mod deltas;
 mod dicom;
 mod embed;
-mod groups;
+pub(super) mod groups;
 mod json;
 mod jsondoc;
 mod log;
 mod osm;
 mod qcolumnar;
-mod qjson;
-mod qjson2;
+pub(super) mod qjson;
+pub(super) mod qjson2;
 mod ssh;
 mod vcf;
 
@@ -156,7 +156,7 @@ impl Job<'_> {
     }
 
     /// Expands the streams that are wanted, and no others.
-    fn expand(&self, wanted: impl Fn(&str) -> bool) -> Result<Streams> {
+    pub(super) fn expand(&self, wanted: impl Fn(&str) -> bool) -> Result<Streams> {
         self.set.expand(wanted, self.limits, self.threads, self.deviations)
     }
 
@@ -240,7 +240,7 @@ pub(super) fn check_paths(codec: Codec, job: &Job<'_>) -> Result<()> {
 }
 
 /// What the names of streams start with: nothing, or each template's number.
-fn prefixes(codec: Codec, job: &Job<'_>) -> Result<Vec<String>> {
+pub(super) fn prefixes(codec: Codec, job: &Job<'_>) -> Result<Vec<String>> {
     Ok(match codec {
         Codec::QJson2 => (0..qjson2::templates(job)?).map(|number| format!("t{number}:")).collect(),
         _ => vec![String::new()],

@@ -33,7 +33,11 @@ pub(super) fn decode_set(
     groups::write(&table, &Shape::template(&segments), job, out)
 }
 
-fn segments<'a>(streams: &'a Streams, name: &'a str, columns: usize) -> Result<Vec<&'a [u8]>> {
+pub(in crate::formats::at1) fn segments<'a>(
+    streams: &'a Streams,
+    name: &'a str,
+    columns: usize,
+) -> Result<Vec<&'a [u8]>> {
     let mut stream = streams.read(name);
     let at = stream.clone();
     let count = stream.count(1, "segment count")?;

@@ -1,5 +1,6 @@
 //! Delimited text as columnar (§5).
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::column::{DERIVED, Kind};
@@ -101,7 +102,8 @@ impl Table<'_> {
         let types: Vec<u8> = made.iter().map(|column| column.kind).collect();
         let quotes: Vec<u8> = made.iter().map(|column| column.quoted.into()).collect();
         let small = |name, content: &[u8]| {
-            Ok::<_, crate::Error>(Stream { name, body: Body::smallest(content, search.layout)? })
+            let body = Body::smallest(content, search.layout)?;
+            Ok::<_, crate::Error>(Stream { name: Cow::Borrowed(name), body })
         };
         let mut streams = vec![
             small("meta", &meta)?,
@@ -109,7 +111,7 @@ impl Table<'_> {
             small("fieldcounts", &counts(rows, &fields))?,
             small("coltypes", &types)?,
             small("col_index", &index)?,
-            Stream { name: "values", body: values(&made, search)? },
+            Stream { name: "values".into(), body: values(&made, search)? },
             small("quotemodes", &quotes)?,
             small("quotebits", &[])?,
             small("verbatim", &rows.verbatim())?,

@@ -1,5 +1,7 @@
 //! Bodies, streams, stream sets and trailers (§2).
 
+use std::borrow::Cow;
+
 use sha2::Sha256;
 use sha2::digest::Output;
 
@@ -32,8 +34,8 @@ impl Body {
         Self { backend: ZSTD, bytes }
     }
 
-    pub(super) fn stored(bytes: &[u8]) -> Self {
-        Self { backend: STORED, bytes: bytes.to_vec() }
+    pub(super) fn stored(bytes: Vec<u8>) -> Self {
+        Self { backend: STORED, bytes }
     }
 
     /// The shorter one.
@@ -47,7 +49,7 @@ impl Body {
         if layout == Layout::Published {
             return xz();
         }
-        let best = Self::stored(content).min(Self::zstd(zstd::compress(content, 19)?));
+        let best = Self::stored(content.to_vec()).min(Self::zstd(zstd::compress(content, 19)?));
         // An empty xz stream has 32 bytes.
         if best.bytes.len() > 48 { Ok(best.min(xz()?)) } else { Ok(best) }
     }
@@ -64,7 +66,7 @@ impl Body {
 /// A named body.
 #[derive(Debug)]
 pub(super) struct Stream {
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     pub(super) body: Body,
 }
 

@@ -8,50 +8,47 @@
 //!
 //! An archive is unpacked and compared with the original before anybody gets it.
 
-use std::io::{self, Read, Write};
-use std::sync::Arc;
-use std::sync::mpsc::{self, Sender};
+use std::io::{Read, Write};
 
-use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::archive::Archive;
 use super::codecs::Codec;
 use crate::compress::xz::encode::{self as xz, Tuning};
-use crate::compress::zstd;
 use crate::error::{Error, Result};
-use crate::limits::Limits;
-use crate::options::{ReadOptions, resolve_threads};
-use crate::parallel;
 use crate::wire::put;
 
 mod cells;
+mod check;
 mod column;
 mod columnar;
 mod container;
 mod dialect;
 mod effort;
+mod groups;
+mod index;
+mod lines;
 mod options;
+mod part;
 mod plan;
+mod qcolumnar;
+mod qjson;
 mod raw;
 mod split;
+pub(super) mod template;
+mod zones;
+
 #[cfg(test)]
 mod tests;
 
 pub use options::{Choice, Layout, PackOptions};
 
-use container::{Body, Stream, put_set, put_trailer};
-use effort::Search;
-use raw::{Rival, Size};
+use check::compare;
+use container::put_trailer;
+use lines::Lines;
+use part::{Model, Part};
 
 const WHOLE: [u8; 4] = *b"AT1\x02";
 const STREAMING: [u8; 4] = *b"AT1\x03";
-
-/// Bytes of text that are looked at as one: offsets in them have 32 bits.
-const LARGEST: usize = u32::MAX as usize - 1;
-
-/// Most bytes of a frame, whatever its lines.
-const FRAME: usize = 256 << 20;
 
 /// What came of packing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,79 +61,6 @@ pub struct Packed {
     pub stored: u64,
     /// Frames, and how many of them have no structure.
     pub frames: (u64, u64),
-}
-
-/// The one part of an archive, or one of many.
-enum Part {
-    Structured(Vec<Stream>),
-    Raw(Body),
-}
-
-impl Part {
-    /// The structured form of a text if it has one and it is smaller, else the raw one.
-    fn new(original: &[u8], options: &PackOptions) -> Result<Self> {
-        let search = &Search::new(options);
-        // What a quick compressor makes of it tells what is worth trying.
-        let quick = zstd::compress(original, 1)?.len();
-        let hopeless = match options.codec {
-            Choice::Raw => true,
-            Choice::Auto => original.len() > LARGEST || raw::is_noise(original, quick),
-            Choice::Columnar => original.len() > LARGEST,
-        };
-        let (tell, news) = mpsc::channel();
-        let structured = move || match hopeless {
-            true => Ok(None),
-            false => Self::table(original, search, options, &tell),
-        };
-        let rival = Rival::new(news);
-        let raw = move || raw::body(original, quick, &rival, search);
-        let threads = resolve_threads(options.threads);
-        let (structured, raw) = parallel::both(threads, structured, raw);
-        match (structured?, raw?) {
-            (_, Some(body)) => Ok(Self::Raw(body)),
-            (Some(streams), None) => Ok(Self::Structured(streams)),
-            (None, None) => Err(Error::invalid_argument("nothing came of packing")),
-        }
-    }
-
-    /// The columns of a text; at high levels the better of two searches, since one
-    /// that looks farther may end up in a worse place. Tells its size.
-    fn table(
-        original: &[u8],
-        search: &Search,
-        options: &PackOptions,
-        tell: &Sender<Size>,
-    ) -> Result<Option<Vec<Stream>>> {
-        let mut searches = vec![search.clone()];
-        if options.level > PackOptions::DEFAULT_LEVEL {
-            searches.push(Search::new(&options.clone().with_level(PackOptions::DEFAULT_LEVEL)));
-        }
-        let threads = resolve_threads(options.threads);
-        // What was asked for wins, whatever its size. Nobody may listen any more.
-        let told = |size| if options.codec == Choice::Auto { size } else { 0 };
-        let guess = |size| tell.send(Size::Guessed(told(size))).unwrap_or_default();
-        let streams = columnar::streams(original, &searches, threads, guess)?;
-        if let Some(streams) = &streams {
-            let mut set = Vec::new();
-            put_set(streams, options.layout, &mut set);
-            tell.send(Size::Known(told(set.len()))).unwrap_or_default();
-        }
-        Ok(streams)
-    }
-
-    fn put(&self, layout: Layout, out: &mut Vec<u8>) {
-        match self {
-            Self::Structured(streams) => put_set(streams, layout, out),
-            Self::Raw(body) => body.put(layout, out),
-        }
-    }
-
-    fn codec(&self) -> Codec {
-        match self {
-            Self::Structured(_) => Codec::Columnar,
-            Self::Raw(_) => Codec::Raw,
-        }
-    }
 }
 
 /// Packs bytes that are all in memory.
@@ -157,7 +81,13 @@ impl Part {
 /// ```
 pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)> {
     check(options)?;
-    let part = Part::new(original, options)?;
+    let model =
+        if options.codec.is_queryable() { Model::find(original, options.codec)? } else { None };
+    let part = model.map(|model| model.part(original, options)).transpose()?.flatten();
+    let part = match part {
+        Some((part, _)) => part,
+        None => Part::new(original, options)?,
+    };
     let codec = part.codec();
     let mut archive = WHOLE.to_vec();
     archive.push(codec.id());
@@ -188,40 +118,87 @@ pub fn pack_stream(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Packed> {
     check(options)?;
-    let codec = match options.codec {
-        Choice::Raw => Codec::Raw,
-        Choice::Auto | Choice::Columnar => Codec::Columnar,
-    };
-    let mut packed = Packed { codec, original: 0, stored: 0, frames: (0, 0) };
-    let mut head = STREAMING.to_vec();
-    head.push(codec.id());
-    put::uv(&mut head, options.chunk_lines);
+    let mut lines = Lines::default();
+    let mut next = lines.next(&mut input, options.chunk_lines)?;
+    let mut frames = Frames::new(next.as_deref().unwrap_or_default(), options)?;
+    let mut packed = Packed { codec: frames.codec, original: 0, stored: 0, frames: (0, 0) };
     let mut send = |bytes: &[u8], packed: &mut Packed| {
         packed.stored += bytes.len() as u64;
         output.write_all(bytes)
     };
-    send(&head, &mut packed)?;
+    send(&frames.head, &mut packed)?;
     let mut hash = Sha256::new();
-    let mut lines = Lines::default();
-    while let Some(text) = lines.next(&mut input, options.chunk_lines)? {
+    while let Some(text) = next {
         hash.update(&text);
-        let part = Part::new(&text, options)?;
-        let mut body = vec![u8::from(matches!(part, Part::Raw(_)))];
-        part.put(options.layout, &mut body);
-        let mut frame = Vec::new();
-        put::lp(&mut frame, &body);
-        compare([&head[..], &frame].concat(), &text, options)?;
+        let (frame, raw) = frames.frame(&text, options)?;
         send(&frame, &mut packed)?;
         packed.original += text.len() as u64;
         packed.frames.0 += 1;
-        packed.frames.1 += u64::from(matches!(part, Part::Raw(_)));
+        packed.frames.1 += u64::from(raw);
         progress(packed.original, packed.stored);
+        next = lines.next(&mut input, options.chunk_lines)?;
     }
     let mut trailer = Vec::new();
     put_trailer(&hash.finalize(), options.layout, &mut trailer);
     send(&trailer, &mut packed)?;
     output.flush()?;
     Ok(packed)
+}
+
+/// The frames of a streaming archive, which all have one codec.
+struct Frames {
+    codec: Codec,
+    /// What stands before them.
+    head: Vec<u8>,
+    model: Option<Model>,
+}
+
+impl Frames {
+    /// Frames that suit a text, which is the first of them.
+    fn new(text: &[u8], options: &PackOptions) -> Result<Self> {
+        let model = match options.codec.is_queryable() {
+            true => Model::find(text, options.codec)?,
+            false => None,
+        };
+        let (codec, model) = match (options.codec, model) {
+            (Choice::Raw, _) => (Codec::Raw, None),
+            (_, Some(Model::Table(cut))) => (Codec::QColumnar, Some(Model::Table(cut))),
+            // Later frames may have templates that the first one has not.
+            (_, Some(Model::Json(codec))) => {
+                let codec = codec.unwrap_or(Codec::QJson2);
+                (codec, Some(Model::Json(Some(codec))))
+            }
+            _ => (Codec::Columnar, None),
+        };
+        Ok(Self::of(codec, model, options.chunk_lines))
+    }
+
+    fn of(codec: Codec, model: Option<Model>, chunk_lines: u64) -> Self {
+        let mut head = STREAMING.to_vec();
+        head.push(codec.id());
+        put::uv(&mut head, chunk_lines);
+        Self { codec, head, model }
+    }
+
+    /// The next frame, and whether it has no structure.
+    fn frame(&mut self, text: &[u8], options: &PackOptions) -> Result<(Vec<u8>, bool)> {
+        let made = self.model.as_ref().map(|model| model.part(text, options)).transpose()?;
+        let part = match made {
+            Some(Some((part, model))) => {
+                self.model = Some(model);
+                part
+            }
+            Some(None) => Part::new(text, &options.clone().with_codec(Choice::Raw))?,
+            None => Part::new(text, options)?,
+        };
+        let raw = matches!(part, Part::Raw(_));
+        let mut body = vec![u8::from(raw)];
+        part.put(options.layout, &mut body);
+        let mut frame = Vec::new();
+        put::lp(&mut frame, &body);
+        compare([&self.head[..], &frame].concat(), text, options)?;
+        Ok((frame, raw))
+    }
 }
 
 /// Bytes that `xz -9e` would take for the same.
@@ -239,84 +216,12 @@ fn check(options: &PackOptions) -> Result<()> {
         let why = format!("level {} is not 1 to {}", options.level, PackOptions::MAX_LEVEL);
         return Err(Error::invalid_argument(why));
     }
+    if options.codec.is_queryable() && options.layout == Layout::Published {
+        let why = "the published text has no blocks that are stored as they are";
+        return Err(Error::refused(why, "leave the layout as it is by default"));
+    }
     if options.chunk_lines == 0 {
         return Err(Error::invalid_argument("a frame must have a line"));
     }
     Ok(())
-}
-
-/// Unpacks an archive and compares it with the original; gives it back if all is well.
-fn compare(archive: Vec<u8>, original: &[u8], options: &PackOptions) -> Result<Vec<u8>> {
-    let bytes = Bytes::from(archive);
-    let limits = Limits::default()
-        .with_output_bytes(u64::MAX)
-        .with_read_bytes(u64::MAX)
-        .with_block_bytes(u64::MAX);
-    let read = ReadOptions::default().with_limits(limits).with_threads(options.threads);
-    let source = Arc::new(bytes.clone());
-    let mut left = Compared { original };
-    let unpacked = Archive::open(source, &read).and_then(|archive| archive.unpack(&mut left));
-    if let Err(err) = unpacked {
-        return Err(Error::invalid_argument(format!("the archive would not unpack: {err}")));
-    }
-    if !left.original.is_empty() {
-        return Err(Error::invalid_argument("the archive would not unpack to the original"));
-    }
-    Ok(bytes.into())
-}
-
-/// Takes bytes that must be those of the original.
-struct Compared<'a> {
-    original: &'a [u8],
-}
-
-impl Write for Compared<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.original.strip_prefix(bytes) {
-            Some(rest) => self.original = rest,
-            None => return Err(io::Error::other("other bytes than the original has")),
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Cuts what is read into runs of whole lines.
-#[derive(Default)]
-struct Lines {
-    /// What was read beyond the last run.
-    rest: Vec<u8>,
-    ended: bool,
-}
-
-impl Lines {
-    /// The next run of at most so many lines; a line beyond a frame's size is cut.
-    fn next(&mut self, input: &mut impl Read, lines: u64) -> Result<Option<Vec<u8>>> {
-        let mut text = std::mem::take(&mut self.rest);
-        let (mut seen, mut newlines) = (0, 0);
-        loop {
-            let fresh = text.get(seen..).unwrap_or_default();
-            for at in memchr::memchr_iter(b'\n', fresh) {
-                newlines += 1;
-                if newlines == lines {
-                    self.rest = text.split_off(seen + at + 1);
-                    return Ok(Some(text));
-                }
-            }
-            seen = text.len();
-            if seen >= FRAME {
-                let end = memchr::memrchr(b'\n', &text).map_or(seen, |at| at + 1);
-                self.rest = text.split_off(end);
-                return Ok(Some(text));
-            }
-            if self.ended {
-                return Ok((!text.is_empty()).then_some(text));
-            }
-            let got = input.by_ref().take(1 << 20).read_to_end(&mut text)?;
-            self.ended = got == 0;
-        }
-    }
 }

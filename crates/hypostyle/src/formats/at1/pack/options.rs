@@ -16,6 +16,10 @@ pub struct PackOptions {
     pub layout: Layout,
     /// Lines in a frame of a streaming archive.
     pub chunk_lines: u64,
+    /// Rows in a group of a queryable archive; `None` chooses by what groups cost.
+    pub rows_per_group: Option<NonZeroUsize>,
+    /// Whether a queryable archive gets what tells which groups may hold a text.
+    pub index: bool,
 }
 
 /// Which codec an archive gets.
@@ -29,6 +33,22 @@ pub enum Choice {
     Raw,
     /// Delimited text, by columns; what is none is stored raw.
     Columnar,
+    /// Whichever of the three below suits the content, so that it can be queried;
+    /// what has neither fields nor objects is stored as [`Choice::Auto`] does it.
+    Query,
+    /// Delimited text, in row groups.
+    QColumnar,
+    /// JSON Lines of one template, in row groups.
+    QJson,
+    /// JSON Lines of several templates, in row groups.
+    QJson2,
+}
+
+impl Choice {
+    /// Whether the archive is to be queried.
+    pub fn is_queryable(self) -> bool {
+        matches!(self, Self::Query | Self::QColumnar | Self::QJson | Self::QJson2)
+    }
 }
 
 /// Which text of the format an archive follows.
@@ -85,6 +105,20 @@ impl PackOptions {
         self.chunk_lines = lines;
         self
     }
+
+    /// Sets [`PackOptions::rows_per_group`].
+    #[must_use]
+    pub fn with_rows_per_group(mut self, rows: Option<NonZeroUsize>) -> Self {
+        self.rows_per_group = rows;
+        self
+    }
+
+    /// Sets [`PackOptions::index`].
+    #[must_use]
+    pub fn with_index(mut self, index: bool) -> Self {
+        self.index = index;
+        self
+    }
 }
 
 impl Default for PackOptions {
@@ -95,6 +129,8 @@ impl Default for PackOptions {
             codec: Choice::default(),
             layout: Layout::default(),
             chunk_lines: Self::CHUNK_LINES,
+            rows_per_group: None,
+            index: true,
         }
     }
 }

@@ -102,7 +102,7 @@ pub(super) fn body(
             return Ok(None);
         }
         let zstd = zstd::compress(original, search.zstd)?;
-        return smallest(Body::zstd(zstd).min(Body::stored(original)));
+        return smallest(Body::zstd(zstd).min(Body::stored(original.to_vec())));
     }
     // Each step tells better how small it can become, and takes longer.
     let mut sure = 0.0;
@@ -127,7 +127,7 @@ pub(super) fn body(
         best = best.min(Body::xz(xz));
     }
     if search.layout == Layout::Reference {
-        best = best.min(Body::stored(original));
+        best = best.min(Body::stored(original.to_vec()));
         // Long runs of one byte are what zstd is best at.
         if best.bytes.len() < 256 || best.bytes.len() < original.len() / 500 {
             best = best.min(Body::zstd(zstd::compress(original, 19)?));

@@ -54,6 +54,22 @@ impl<'a> Rows<'a> {
         Some(Self::collect(text, dialect, width, &usual))
     }
 
+    /// Cuts lines; rows are those with the number of fields that most have, or with
+    /// just so many. `None` if there are none.
+    pub(super) fn alike(text: &'a [u8], dialect: &Dialect, width: Option<usize>) -> Option<Self> {
+        let (counts, lines) = dialect.widths(text, |fields| (fields <= WIDEST).then_some(fields));
+        let most = || counts.iter().copied().enumerate().max_by_key(|&(_, count)| count);
+        let width = width.or_else(|| most().map(|(width, _)| width))?;
+        if counts.get(width).is_none_or(|&count| count == 0) {
+            return None;
+        }
+        if width.checked_mul(lines)? > (u32::MAX as usize) {
+            return None;
+        }
+        let usual: Vec<bool> = (0..=width).map(|fields| fields == width).collect();
+        Some(Self::collect(text, dialect, width, &usual))
+    }
+
     fn collect(text: &'a [u8], dialect: &Dialect, width: usize, usual: &[bool]) -> Self {
         let mut rows = Self {
             text,

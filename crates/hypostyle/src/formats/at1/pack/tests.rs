@@ -1,21 +1,40 @@
 //! Everything comes back, whatever it is, and never grows beyond what RAW takes.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
+use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
+use crate::formats::at1::archive::Archive;
+use crate::options::ReadOptions;
 
 fn options() -> impl Strategy<Value = PackOptions> {
-    let codec = prop_oneof![Just(Choice::Auto), Just(Choice::Raw), Just(Choice::Columnar)];
+    let codec = prop::sample::select(
+        &[
+            Choice::Auto,
+            Choice::Raw,
+            Choice::Columnar,
+            Choice::Query,
+            Choice::QColumnar,
+            Choice::QJson,
+            Choice::QJson2,
+        ][..],
+    );
     let layout = prop_oneof![3 => Just(Layout::Reference), 1 => Just(Layout::Published)];
-    (1_u8..=9, 1_usize..4, codec, layout).prop_map(|(level, threads, codec, layout)| {
-        PackOptions::default()
-            .with_level(level)
-            .with_threads(NonZeroUsize::new(threads))
-            .with_codec(codec)
-            .with_layout(layout)
-    })
+    let groups = prop_oneof![2 => Just(0_usize), 1 => 1_usize..9];
+    (1_u8..=9, 1_usize..4, codec, layout, groups, any::<bool>()).prop_map(
+        |(level, threads, codec, layout, rows, index)| {
+            PackOptions::default()
+                .with_level(level)
+                .with_threads(NonZeroUsize::new(threads))
+                .with_codec(codec)
+                .with_layout(if codec.is_queryable() { Layout::Reference } else { layout })
+                .with_rows_per_group(NonZeroUsize::new(rows))
+                .with_index(index)
+        },
+    )
 }
 
 /// Packs both ways; what is packed is compared with the original on the way.
@@ -104,8 +123,53 @@ fn table() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
+/// Lines of JSON of a few shapes, some of them odd.
+fn json_lines() -> impl Strategy<Value = Vec<u8>> {
+    let values: &[&str] = &[
+        "1",
+        "-2.50",
+        "1e400",
+        "123456789012345678901234567890",
+        "\"\"",
+        "\"a b\"",
+        "\"\\u00e9\\n\"",
+        "\"é\"",
+        "null",
+        "true",
+        "false",
+        "[]",
+        "{}",
+        "[1,2]",
+        "{\"x\":[{\"y\":1}]}",
+        "\"\\ud800\"",
+    ];
+    let value = prop::sample::select(values);
+    let shapes: &[&str] = &[
+        "{\"a\":_,\"b\":_}",
+        "{ \"b\" : _, \"a\":_ }\r",
+        "{\"a\":{\"b\":_,\"c\":[_,_]}}",
+        "{\"a\":_,\"a\":_}",
+        "[_]",
+        "{\"a\":_",
+        "",
+        "{}",
+    ];
+    let shape = prop::sample::select(shapes);
+    let line = (shape, prop::collection::vec(value, 3)).prop_map(|(shape, values)| {
+        values.iter().fold(shape.to_owned(), |line, value| line.replacen('_', value, 1))
+    });
+    let end = prop::sample::select(&["", "\n", "\n\n"][..]);
+    (prop::collection::vec(line, 0..40), end)
+        .prop_map(|(lines, end)| (lines.join("\n") + end).into_bytes())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
+
+    #[test]
+    fn any_lines_of_json_come_back(original in json_lines(), options in options()) {
+        packs(&original, &options);
+    }
 
     #[test]
     fn any_bytes_come_back(
@@ -212,8 +276,24 @@ fn quotes_and_line_ends_cost_next_to_nothing() {
 }
 
 #[test]
+fn what_can_be_queried_is_packed_so_that_it_can() {
+    let options = PackOptions::default().with_codec(Choice::Query);
+    let codec = |text: &[u8]| pack(text, &options).unwrap().1.codec;
+    assert_eq!(codec(&sample(300)), Codec::QColumnar);
+    let object = |i: usize| format!("{{\"i\":{i},\"j\":{{\"k\":[{},\"x\"]}}}}\n", i * i % 17);
+    let one: String = (0..300).map(object).collect();
+    assert_eq!(codec(one.as_bytes()), Codec::QJson);
+    let other = |i: usize| format!("{{\"name\": \"number {i}\", \"size\": {}}}\n", i % 10);
+    let two: String = (0..300).map(|i| object(i) + &other(i)).collect();
+    assert_eq!(codec(two.as_bytes()), Codec::QJson2);
+    assert_eq!(codec(b"neither\nthis\nnor\nthat\n"), Codec::Raw);
+    assert_eq!(codec(b""), Codec::Raw);
+}
+
+#[test]
 fn options_that_make_no_sense_are_refused() {
     for options in [
+        PackOptions::default().with_codec(Choice::Query).with_layout(Layout::Published),
         PackOptions::default().with_level(0),
         PackOptions::default().with_level(10),
         PackOptions::default().with_chunk_lines(0),

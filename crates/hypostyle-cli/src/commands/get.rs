@@ -1,0 +1,99 @@
+//! `hyp get`: rows of a table by number.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use arrow_array::RecordBatch;
+
+use super::{Status, cat, chosen};
+use crate::cli::{ColumnArgs, FileArg, ReadArgs, RowFormat};
+use crate::commands::convert::MEMORY;
+use crate::failure::{Failure, Result};
+use crate::input::Input;
+use crate::output::{Out, RowPrinter};
+use crate::tables::{Asked, Flow, Question, Source};
+
+/// Arguments of `hyp get`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Rows are numbered from 0, as --rows of cat counts them, and printed in the order given. From an
+archive that was packed with --query only the row groups that hold them are read.
+
+Example:
+  hyp get flights.csv.at1 0 200000 --columns carrier,flight")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    file: FileArg,
+
+    /// Numbers of rows, counted from 0
+    #[arg(required = true, value_name = "ROW")]
+    rows: Vec<u64>,
+
+    #[command(flatten)]
+    columns: ColumnArgs,
+
+    /// How to print [default: table on a terminal, csv otherwise]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<RowFormat>,
+
+    /// Say how much of the file was read
+    #[arg(long)]
+    stats: bool,
+
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// Prints the rows.
+pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
+    let input = Input::open(&args.file.file)?;
+    let name = input.name();
+    let question =
+        Question { columns: Some(&args.columns), rows: Some(&args.rows), ..Question::default() };
+    let Asked { source, stats } = Source::ask(input, &question, &args.read, MEMORY)?;
+    print(source, stats.is_some(), args, out).map_err(|failure| failure.in_file(name))?;
+    if args.stats {
+        io::stderr().write_all(cat::described(stats.as_ref()).as_bytes())?;
+    }
+    Ok(Status::Fine)
+}
+
+fn print(source: Source, answered: bool, args: &Args, out: &mut dyn Out) -> Result<()> {
+    let mut wanted = args.rows.clone();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let schema = source.schema();
+    let columns = chosen(&args.columns, &schema)?;
+    let on_terminal = out.terminal_width().is_some();
+    let format = args.format.unwrap_or(if on_terminal { RowFormat::Table } else { RowFormat::Csv });
+    let null_word = args.read.csv.null.first().map(String::as_str);
+    let mut printer = RowPrinter::new(format, &schema.project(&columns)?, null_word, out)?;
+    let mut found: BTreeMap<u64, RecordBatch> = BTreeMap::new();
+    let mut left = wanted.iter().copied().peekable();
+    let mut at = 0_u64;
+    source.for_each(&columns, |batch| {
+        let len = batch.num_rows() as u64;
+        // A file that was asked for them has these rows and no others.
+        while let Some(row) = left.next_if(|_| answered && (found.len() as u64) < at + len) {
+            found.insert(row, batch.slice(as_index(found.len() as u64 - at), 1));
+        }
+        while let Some(row) = left.next_if(|&row| !answered && row < at + len) {
+            found.insert(row, batch.slice(as_index(row - at), 1));
+        }
+        at += len;
+        Ok(if left.peek().is_some() { Flow::More } else { Flow::Stop })
+    })?;
+    if let Some(row) = left.next() {
+        return Err(Failure::usage(format!("there is no row {row}: there are {at} rows")));
+    }
+    for row in &args.rows {
+        if let Some(batch) = found.get(row) {
+            printer.write(batch)?;
+        }
+    }
+    printer.finish()
+}
+
+fn as_index(row: u64) -> usize {
+    usize::try_from(row).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,66 @@
+//! Filters over the texts of a column in one group (§6.5).
+//!
+//! A Bloom filter: a text that is in it is always found, one that is not is found
+//! now and then. The hash and the places are part of the format.
+
+/// The hash of a text: FNV-1a with 64 bits, its bits mixed once more.
+pub(super) fn hash(text: &[u8]) -> u64 {
+    let fnv = text.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    });
+    let mixed = (fnv ^ (fnv >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    let mixed = (mixed ^ (mixed >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+    mixed ^ (mixed >> 33)
+}
+
+/// The bits that a hash stands for, out of so many bytes.
+fn places(hash: u64, count: u8, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
+    let bits = (bytes as u64).saturating_mul(8).max(1);
+    let (first, step) = (hash & 0xFFFF_FFFF, (hash >> 32) | 1);
+    (0..u64::from(count)).map(move |nth| {
+        let bit = first.wrapping_add(nth.wrapping_mul(step)) % bits;
+        (usize::try_from(bit / 8).unwrap_or(usize::MAX), 1 << (bit % 8))
+    })
+}
+
+/// A filter of so many bytes that holds these hashes, `count` bits for each.
+pub(super) fn make(hashes: &[u64], count: u8, bytes: usize) -> Vec<u8> {
+    let mut filter = vec![0; bytes];
+    for &hash in hashes {
+        for (at, bit) in places(hash, count, bytes) {
+            if let Some(byte) = filter.get_mut(at) {
+                *byte |= bit;
+            }
+        }
+    }
+    filter
+}
+
+/// Whether a filter may hold a hash. One of no bytes holds nothing.
+pub(super) fn may_hold(filter: &[u8], hash: u64, count: u8) -> bool {
+    !filter.is_empty()
+        && places(hash, count, filter.len())
+            .all(|(at, bit)| filter.get(at).is_some_and(|byte| byte & bit != 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_it_is_found_and_little_else() {
+        let hashes: Vec<u64> = (0..1000).map(|i| hash(format!("row {i}").as_bytes())).collect();
+        let filter = make(&hashes, 7, 1250);
+        assert!(hashes.iter().all(|&hash| may_hold(&filter, hash, 7)));
+        let strangers = (1000..11_000).map(|i| hash(format!("row {i}").as_bytes()));
+        let found = strangers.filter(|&hash| may_hold(&filter, hash, 7)).count();
+        assert!((20..200).contains(&found), "{found} of 10000");
+        assert!(!may_hold(&[], hashes[0], 7));
+    }
+
+    #[test]
+    fn the_hash_is_what_the_spec_says() {
+        assert_eq!(hash(b""), 0xEFD0_1F60_BA99_2926);
+        assert_eq!(hash(b"UA"), 0x6712_C640_C350_5032);
+    }
+}

@@ -1,0 +1,45 @@
+//! Text cut into frames.
+
+use std::io::Read;
+
+use crate::error::Result;
+
+/// Most bytes of a frame, whatever its lines.
+const FRAME: usize = 256 << 20;
+
+/// Cuts what is read into runs of whole lines.
+#[derive(Default)]
+pub(super) struct Lines {
+    /// What was read beyond the last run.
+    rest: Vec<u8>,
+    ended: bool,
+}
+
+impl Lines {
+    /// The next run of at most so many lines; a line beyond a frame's size is cut.
+    pub(super) fn next(&mut self, input: &mut impl Read, lines: u64) -> Result<Option<Vec<u8>>> {
+        let mut text = std::mem::take(&mut self.rest);
+        let (mut seen, mut newlines) = (0, 0);
+        loop {
+            let fresh = text.get(seen..).unwrap_or_default();
+            for at in memchr::memchr_iter(b'\n', fresh) {
+                newlines += 1;
+                if newlines == lines {
+                    self.rest = text.split_off(seen + at + 1);
+                    return Ok(Some(text));
+                }
+            }
+            seen = text.len();
+            if seen >= FRAME {
+                let end = memchr::memrchr(b'\n', &text).map_or(seen, |at| at + 1);
+                self.rest = text.split_off(end);
+                return Ok(Some(text));
+            }
+            if self.ended {
+                return Ok((!text.is_empty()).then_some(text));
+            }
+            let got = input.by_ref().take(1 << 20).read_to_end(&mut text)?;
+            self.ended = got == 0;
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The tables of a frame, and the lines that are in none.
+
+use super::index::{INDEX, SUMS, Sums, Texts};
+use super::set::Set;
+use super::source::Directory;
+use crate::error::Result;
+use crate::formats::at1::cell::Syntax;
+use crate::formats::at1::codecs::groups::{self, Index, Meta};
+use crate::formats::at1::codecs::{self, Codec, Job, qjson};
+use crate::formats::at1::fields::Dialect;
+use crate::formats::at1::pack::template::Members;
+use crate::formats::at1::streams::{Lines, Stream, Streams};
+
+/// A frame that has been looked at.
+#[derive(Debug)]
+pub(super) struct Frame<'a> {
+    pub(super) sets: Vec<Set<'a>>,
+    /// For each line one more than its table, or 0 if it is in none.
+    pub(super) map: Vec<u32>,
+    pub(super) verbatim: Lines<'a>,
+    /// How lines are cut, for delimited text.
+    pub(super) dialect: Option<Dialect>,
+}
+
+impl<'a> Frame<'a> {
+    /// A frame of text without structure.
+    pub(super) fn raw(text: &'a [u8], dialect: Option<Dialect>) -> Self {
+        let lines = text.strip_suffix(b"\n").unwrap_or(text);
+        let count = if text.is_empty() { 0 } else { memchr::memchr_iter(b'\n', lines).count() + 1 };
+        let verbatim = Stream::new("frame", lines).lines();
+        Self { sets: Vec::new(), map: vec![0; count], verbatim, dialect }
+    }
+
+    /// The tables of a structured frame; `None` if their blocks are not stored as
+    /// they are.
+    pub(super) fn new(
+        codec: Codec,
+        directory: &Directory,
+        streams: &'a Streams,
+        job: &Job<'_>,
+    ) -> Result<Option<Self>> {
+        let delimited = codec == Codec::QColumnar;
+        let mut index = Stream::new(INDEX, streams.bytes(INDEX));
+        let mut sums = Sums::read(streams.bytes(SUMS))?;
+        let mut sets = Vec::new();
+        for prefix in codecs::prefixes(codec, job)? {
+            let meta = Meta::read(streams, &prefix, delimited, job)?;
+            let Some((blocks, len)) = directory.blocks(&format!("{prefix}blocks")) else {
+                return Ok(None);
+            };
+            let modes = modes(streams, &prefix, &meta);
+            let rows = modes.iter().filter(|&&mode| mode != 0).count();
+            let groups = rows.div_ceil(meta.group_rows);
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            let entries =
+                Index::read(streams.bytes(&format!("{prefix}index")), groups, &meta, len)?;
+            let said = if index.is_empty() { &[][..] } else { index.lp("index of a table")? };
+            let texts = Texts::read(said, meta.types, groups)?;
+            let sums = sums.of_next(entries.ends.len());
+            let mut set = Set {
+                index: entries,
+                blocks,
+                rows,
+                groups,
+                syntax: Syntax::of_delimiter(meta.delimiter),
+                segments: Vec::new(),
+                names: Vec::new(),
+                nested: Vec::new(),
+                texts,
+                sums,
+                meta,
+            };
+            if !delimited {
+                // Rows of a template that are verbatim there are in no table at all.
+                if codec == Codec::QJson2 && rows != modes.len() {
+                    return Ok(None);
+                }
+                set.syntax = Syntax::Json;
+                set.names = groups::paths(streams, &prefix, &set.meta, job)?;
+                let columns = set.meta.columns;
+                let template = format!("{prefix}template");
+                let segments = qjson::segments(streams, &template, columns)?;
+                set.segments = segments.into_iter().map(<[u8]>::to_vec).collect();
+                // A line of the template, to see what is in brackets.
+                let members = Members::of(&set.segments.join(&b'0'));
+                let Some(members) = members.filter(|_| set.names.len() == columns) else {
+                    return Ok(None);
+                };
+                let known = members.values.iter().map(|(name, _)| name);
+                if !known.eq(&set.names) {
+                    return Ok(None);
+                }
+                set.nested = members.brackets.into_iter().map(|(name, _)| name).collect();
+            }
+            sets.push(set);
+        }
+        let (map, verbatim) = match codec {
+            Codec::QJson2 => {
+                let mut map = streams.read("line_map");
+                let mut lines = Vec::new();
+                while !map.is_empty() {
+                    let choice = map.size("template of a line")?;
+                    lines.push(u32::try_from(choice).unwrap_or(u32::MAX));
+                }
+                (lines, streams.read("verbatim").lines())
+            }
+            _ => {
+                let Some(set) = sets.first() else { return Ok(None) };
+                let modes = modes(streams, "", &set.meta);
+                let map = modes.iter().map(|&mode| u32::from(mode != 0)).collect();
+                (map, streams.read("verbatim").lines())
+            }
+        };
+        let dialect = sets.first().filter(|_| delimited).map(|set| Dialect {
+            delimiter: set.meta.delimiter.to_vec(),
+            quotes: set.syntax == Syntax::Csv,
+        });
+        Ok(Some(Self { sets, map, verbatim, dialect }))
+    }
+}
+
+/// The modes of the lines of a table.
+fn modes<'a>(streams: &'a Streams, prefix: &str, meta: &Meta<'_>) -> &'a [u8] {
+    let modes = streams.bytes(&format!("{prefix}row_modes"));
+    let lines = usize::try_from(meta.lines).unwrap_or(usize::MAX);
+    modes.get(..lines).unwrap_or(modes)
+}

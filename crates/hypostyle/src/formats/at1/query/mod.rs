@@ -1,0 +1,149 @@
+//! Questions to an archive of row groups, answered from a few byte ranges (§6.4).
+//!
+//! `source` reads directories and blocks and counts what it reads, `frame` and
+//! `set` say what a frame holds, `index` what our writer adds to that, and `run`
+//! goes through the lines. What comes out is text again: rows of CSV or objects,
+//! which the table view reads as it reads a whole archive.
+
+mod frame;
+pub(super) mod index;
+mod run;
+mod set;
+mod source;
+
+use std::io::Write;
+use std::ops::AddAssign;
+
+use super::archive::Archive;
+use super::view::TableOptions;
+use crate::error::Result;
+use crate::query::Predicate;
+use crate::stage::Stage;
+use crate::text::csv::Encoding;
+use crate::text::{ImportOptions, Imported};
+
+/// What is asked of an archive.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Query {
+    /// The columns to answer with, in this order; `None` for all.
+    pub columns: Option<Vec<String>>,
+    /// The rows to answer with.
+    pub filter: Option<Predicate>,
+    /// The rows to answer with by number, counted from 0; in any order.
+    pub rows: Option<Vec<u64>>,
+    /// Leave out groups that are damaged, and say so.
+    pub skip_damaged: bool,
+}
+
+impl Query {
+    /// Sets [`Query::columns`].
+    #[must_use]
+    pub fn with_columns(mut self, columns: Option<Vec<String>>) -> Self {
+        self.columns = columns;
+        self
+    }
+
+    /// Sets [`Query::filter`].
+    #[must_use]
+    pub fn with_filter(mut self, filter: Option<Predicate>) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// Sets [`Query::rows`].
+    #[must_use]
+    pub fn with_rows(mut self, rows: Option<Vec<u64>>) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    /// Sets [`Query::skip_damaged`].
+    #[must_use]
+    pub fn with_skip_damaged(mut self, skip: bool) -> Self {
+        self.skip_damaged = skip;
+        self
+    }
+}
+
+/// Rows that answer a query, in the order of the file.
+#[derive(Debug)]
+pub struct Answer {
+    /// The rows, with the columns that were asked for.
+    pub table: Imported,
+    /// What it took.
+    pub stats: QueryStats,
+}
+
+/// What a query took.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct QueryStats {
+    /// Row groups in the archive.
+    pub groups: u64,
+    /// Row groups of which something was read.
+    pub groups_read: u64,
+    /// Bytes of the archive.
+    pub bytes: u64,
+    /// Bytes that were read.
+    pub bytes_read: u64,
+    /// Rows that were kept.
+    pub rows: u64,
+    /// Lines that are no rows, and took no part.
+    pub odd_lines: u64,
+    /// Groups that were left out because they are damaged: what, and how many rows.
+    pub damaged: Vec<(String, u64)>,
+}
+
+impl AddAssign<&Self> for QueryStats {
+    fn add_assign(&mut self, other: &Self) {
+        self.groups += other.groups;
+        self.groups_read += other.groups_read;
+        self.bytes_read += other.bytes_read;
+        self.rows += other.rows;
+        self.odd_lines += other.odd_lines;
+        self.damaged.extend(other.damaged.iter().cloned());
+    }
+}
+
+impl Archive {
+    /// Answers a query from the parts of the archive that it needs.
+    ///
+    /// `None` if the archive cannot do that: its codec has no row groups, or a
+    /// column that is asked for is an object or an array. Then the table must be
+    /// read as a whole, with [`Archive::import`], and filtered afterwards.
+    ///
+    /// # Errors
+    ///
+    /// Besides damage: a column that does not exist, a row number beyond the end.
+    pub fn query(
+        &self,
+        query: &Query,
+        table: &TableOptions,
+        options: &ImportOptions,
+        stage: Stage,
+    ) -> Result<Option<Answer>> {
+        if !table.header || table.encoding != Encoding::Utf8 {
+            return Ok(None);
+        }
+        let Some(plan) = run::Plan::new(self, query).map_err(super::archive::located)? else {
+            return Ok(None);
+        };
+        let mut stats = None;
+        let feed = |out: &mut dyn Write| {
+            stats = Some(plan.run(out)?);
+            Ok(())
+        };
+        let table = super::view::import_text(plan.is_json(), feed, options, stage);
+        let stats = stats.unwrap_or_default();
+        let table = match table {
+            // No objects have no members, but we know which they would have had.
+            Err(_) if plan.is_json() && stats.bytes > 0 && stats.rows == 0 => {
+                let feed = |out: &mut dyn Write| plan.put_names(out);
+                super::view::import_text(false, feed, options, Stage::in_memory())?
+            }
+            table => table?,
+        };
+        Ok(Some(Answer { table, stats }))
+    }
+}

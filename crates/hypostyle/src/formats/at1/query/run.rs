@@ -1,0 +1,550 @@
+//! A query from its question to rows of text.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::io::Write;
+
+use bytes::Bytes;
+
+use super::frame::Frame;
+use super::set::{Kept, Set, Wanted, put_object, put_row};
+use super::source::{Counted, Directory};
+use super::{Query, QueryStats};
+use crate::error::{Error, Result};
+use crate::formats::at1::archive::Archive;
+use crate::formats::at1::cell::Syntax;
+use crate::formats::at1::codecs::{Codec, Job};
+use crate::formats::at1::container::Method;
+use crate::formats::at1::fields;
+use crate::formats::at1::pack::template::Members;
+use crate::formats::at1::streams::{PackedSet, Streams};
+use crate::parallel;
+use crate::query::Columns;
+
+/// Bytes of rows that are collected before they are handed on.
+const PAGE: usize = 1 << 18;
+
+/// A frame as it lies in memory: everything but its blocks.
+enum Held {
+    Tables(Directory, Streams),
+    Text(Bytes),
+}
+
+/// A query that the archive can answer by itself.
+pub(super) struct Plan<'a> {
+    archive: &'a Archive,
+    query: &'a Query,
+    source: Counted<'a>,
+    held: Vec<Held>,
+    empty: PackedSet,
+    head: Head,
+}
+
+/// The line of names, for delimited text.
+#[derive(Default)]
+struct Head {
+    line: Vec<u8>,
+    /// Whether it is the first row of the first table.
+    is_row: bool,
+    names: Vec<String>,
+}
+
+impl<'a> Plan<'a> {
+    /// Looks at every frame; `None` if one of them cannot be asked.
+    pub(super) fn new(archive: &'a Archive, query: &'a Query) -> Result<Option<Self>> {
+        if !matches!(archive.codec(), Codec::QColumnar | Codec::QJson | Codec::QJson2) {
+            return Ok(None);
+        }
+        let source = Counted::new(archive.source());
+        let mut held = Vec::new();
+        for extent in archive.extents()? {
+            held.push(match extent.method {
+                Method::Raw => Held::Text(archive.raw_text(extent)?),
+                Method::Structured => {
+                    let Some(directory) = Directory::read(&source, extent)? else {
+                        return Ok(None);
+                    };
+                    let streams = archive.job(&directory.set).expand(|_| true)?;
+                    Held::Tables(directory, streams)
+                }
+            });
+        }
+        let empty = PackedSet { streams: Vec::new() };
+        let head = Head::default();
+        let mut plan = Self { archive, query, source, held, empty, head };
+        let Some(head) = plan.resolve()? else { return Ok(None) };
+        plan.head = head;
+        Ok(Some(plan))
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.archive.codec() != Codec::QColumnar
+    }
+
+    /// The frames; `None` if one of them cannot be asked.
+    fn frames(&self) -> Result<Option<Vec<Frame<'_>>>> {
+        let mut frames: Vec<Frame<'_>> = Vec::with_capacity(self.held.len());
+        for held in &self.held {
+            let dialect = || frames.iter().find_map(|frame: &Frame<'_>| frame.dialect.clone());
+            let frame = match held {
+                Held::Text(text) => Frame::raw(text, dialect()),
+                Held::Tables(directory, streams) => {
+                    let job = self.archive.job(&directory.set);
+                    match Frame::new(self.archive.codec(), directory, streams, &job)? {
+                        Some(frame) => frame,
+                        None => return Ok(None),
+                    }
+                }
+            };
+            frames.push(frame);
+        }
+        for frame in &mut frames {
+            for set in frame.sets.iter_mut().filter(|set| set.names.is_empty()) {
+                set.names.clone_from(&self.head.names);
+            }
+        }
+        Ok(Some(frames))
+    }
+
+    /// Finds the names of columns; `None` if what is asked for is not to be had from
+    /// the tables as they are.
+    fn resolve(&self) -> Result<Option<Head>> {
+        let Some(frames) = self.frames()? else { return Ok(None) };
+        let mut head = Head::default();
+        if !self.is_json() {
+            let Some((line, is_row)) = self.first_line(&frames)? else { return Ok(None) };
+            let Some(dialect) = frames.iter().find_map(|frame| frame.dialect.clone()) else {
+                return Ok(None);
+            };
+            let fields = dialect.fields(&line);
+            let quoted = |field: &&[u8]| match dialect.quotes {
+                true => fields::name(field),
+                false => String::from_utf8_lossy(field).into_owned(),
+            };
+            let names: Vec<String> = fields.iter().map(quoted).collect();
+            let mut sets = frames.iter().flat_map(|frame| &frame.sets);
+            let alike = |set: &Set<'_>| {
+                set.meta.columns == names.len() && set.meta.delimiter == dialect.delimiter
+            };
+            let mut sorted = names.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            if !sets.all(alike) || sorted.len() < names.len() {
+                return Ok(None);
+            }
+            head = Head { line: line.into_owned(), is_row, names };
+        }
+        let asked = self.query.columns.iter().flatten().map(String::as_str);
+        let filtered = self.query.filter.iter().flat_map(|filter| filter.columns());
+        for name in asked.chain(filtered) {
+            if !self.is_json() {
+                if !head.names.iter().any(|known| known == name) {
+                    return Err(no_column(name, &head.names));
+                }
+                continue;
+            }
+            let mut sets = frames.iter().flat_map(|frame| &frame.sets);
+            if sets.clone().any(|set| set.nested.iter().any(|known| known == name)) {
+                return Ok(None);
+            }
+            // Lines that are in no table may have members of their own.
+            if !sets.any(|set| set.column(name).is_some()) && !in_some_line(&frames, name) {
+                return Err(no_column(name, &known_names(&frames)));
+            }
+        }
+        Ok(Some(head))
+    }
+
+    /// The first line, and whether it is a row of a table.
+    fn first_line<'f>(&self, frames: &'f [Frame<'_>]) -> Result<Option<(Cow<'f, [u8]>, bool)>> {
+        let Some(frame) = frames.iter().find(|frame| !frame.map.is_empty()) else {
+            return Ok(None);
+        };
+        if frame.map.first() == Some(&0) {
+            let line = frame.verbatim.clone().next();
+            return Ok(line.map(|line| (Cow::Borrowed(line), false)));
+        }
+        let (Some(set), Some(Held::Tables(directory, _))) = (frame.sets.first(), self.held.first())
+        else {
+            return Ok(None);
+        };
+        let cells = set.row(0, &self.source, &self.archive.job(&directory.set))?;
+        Ok(Some((Cow::Owned(cells.join(set.meta.delimiter)), true)))
+    }
+
+    /// Writes the rows that are kept.
+    pub(super) fn run(&self, out: &mut dyn Write) -> Result<QueryStats> {
+        let frames = self.frames()?.unwrap_or_default();
+        let mut stats = QueryStats { bytes: self.archive.source().size(), ..Default::default() };
+        let mut text = Vec::new();
+        if !self.is_json() {
+            let named = |name: &String| self.head.names.iter().position(|known| known == name);
+            let dialect = frames.iter().find_map(|frame| frame.dialect.clone());
+            let fields = dialect.map(|dialect| dialect.fields(&self.head.line)).unwrap_or_default();
+            let all: Vec<usize> = match &self.query.columns {
+                Some(names) => names.iter().filter_map(named).collect(),
+                None => (0..fields.len()).collect(),
+            };
+            let syntax = self.syntax(&frames);
+            let cell = |at: &usize| (fields.get(*at).copied().unwrap_or_default(), true);
+            put_row(all.iter().map(cell), syntax, &mut text);
+        }
+        let chosen = self.choose(&frames)?;
+        for (nth, (frame, held)) in frames.iter().zip(&self.held).enumerate() {
+            let set = match held {
+                Held::Tables(directory, _) => &directory.set,
+                Held::Text(_) => &self.empty,
+            };
+            let job = self.archive.job(set);
+            let chosen = chosen.as_ref().and_then(|chosen| chosen.get(nth));
+            let mut walk = Walk { plan: self, frame, job, first: nth == 0, chosen };
+            walk.run(&mut text, &mut stats, out)?;
+        }
+        out.write_all(&text)?;
+        stats.bytes_read = self.source.bytes();
+        Ok(stats)
+    }
+
+    /// Writes the names of the columns alone.
+    pub(super) fn put_names(&self, out: &mut dyn Write) -> Result<()> {
+        let names = match &self.query.columns {
+            Some(names) => names.clone(),
+            None => known_names(&self.frames()?.unwrap_or_default()),
+        };
+        let mut text = Vec::new();
+        put_row(names.iter().map(|name| (name.as_bytes(), false)), Syntax::Plain, &mut text);
+        Ok(out.write_all(&text)?)
+    }
+
+    fn syntax(&self, frames: &[Frame<'_>]) -> Syntax {
+        let sets = frames.iter().flat_map(|frame| &frame.sets);
+        sets.map(|set| set.syntax).next().unwrap_or(Syntax::Csv)
+    }
+
+    /// Whether a line of a frame is the line of names: the first of all, or the
+    /// same at the start of what was appended.
+    fn is_header(&self, line: &[u8], first_line: bool) -> bool {
+        !self.is_json() && first_line && line == self.head.line
+    }
+
+    /// For each frame and table the rows of the numbers that were asked for, and
+    /// for each frame the lines that are in no table.
+    fn choose(&self, frames: &[Frame<'_>]) -> Result<Option<Vec<Chosen>>> {
+        let Some(asked) = &self.query.rows else { return Ok(None) };
+        let mut asked = asked.clone();
+        asked.sort_unstable();
+        asked.dedup();
+        let mut asked = asked.into_iter().peekable();
+        let mut number = 0_u64;
+        let mut all = Vec::with_capacity(frames.len());
+        for (nth, frame) in frames.iter().enumerate() {
+            let mut chosen = Chosen { sets: vec![Vec::new(); frame.sets.len()], lines: Vec::new() };
+            let mut rows = vec![0_usize; frame.sets.len()];
+            let mut verbatim = frame.verbatim.clone();
+            for (at, &table) in frame.map.iter().enumerate() {
+                let row = (table as usize).checked_sub(1).and_then(|table| rows.get_mut(table));
+                let (is_row, row) = match row {
+                    Some(next) => {
+                        *next += 1;
+                        (!(self.head.is_row && nth == 0 && at == 0), *next - 1)
+                    }
+                    None => {
+                        let line = verbatim.next().unwrap_or_default();
+                        let is_row = !self.is_header(line, at == 0) && self.parses(frame, line);
+                        (is_row, 0)
+                    }
+                };
+                if !is_row {
+                    continue;
+                }
+                if asked.next_if_eq(&number).is_some() {
+                    let set = (table as usize).checked_sub(1);
+                    match set.and_then(|set| chosen.sets.get_mut(set)) {
+                        Some(rows) => rows.push(row),
+                        None => chosen.lines.push(at),
+                    }
+                }
+                number += 1;
+            }
+            all.push(chosen);
+        }
+        match asked.next() {
+            Some(beyond) => {
+                let why = format!("there is no row {beyond}: rows are 0 to {}", number.max(1) - 1);
+                Err(Error::invalid_argument(why))
+            }
+            None => Ok(Some(all)),
+        }
+    }
+
+    /// Whether a line that is in no table is a row all the same.
+    fn parses(&self, frame: &Frame<'_>, line: &[u8]) -> bool {
+        match &frame.dialect {
+            Some(dialect) => dialect.fields(line).len() == self.head.names.len(),
+            None => Members::of(line).is_some(),
+        }
+    }
+}
+
+/// Rows by number.
+struct Chosen {
+    /// For each table.
+    sets: Vec<Vec<usize>>,
+    /// Lines that are in none.
+    lines: Vec<usize>,
+}
+
+/// A way through the lines of a frame.
+struct Walk<'w, 'a> {
+    plan: &'w Plan<'a>,
+    frame: &'w Frame<'w>,
+    job: Job<'w>,
+    first: bool,
+    chosen: Option<&'w Chosen>,
+}
+
+/// How far the rows of a table have come.
+#[derive(Default)]
+struct Progress {
+    row: usize,
+    group: usize,
+    ready: VecDeque<Kept>,
+    now: Kept,
+    /// Rows of the group at hand that have been put out.
+    taken: usize,
+}
+
+impl Walk<'_, '_> {
+    fn run(
+        &mut self,
+        text: &mut Vec<u8>,
+        stats: &mut QueryStats,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let frame = self.frame;
+        stats.groups += frame.sets.iter().map(|set| set.groups as u64).sum::<u64>();
+        let mut tables: Vec<Progress> = frame.sets.iter().map(|_| Progress::default()).collect();
+        let mut verbatim = frame.verbatim.clone();
+        for (at, &table) in frame.map.iter().enumerate() {
+            if table == 0 {
+                let line = verbatim.line("verbatim line")?;
+                self.line(line, at, text, stats)?;
+            } else {
+                let index = table as usize - 1;
+                let (Some(set), Some(progress)) = (frame.sets.get(index), tables.get_mut(index))
+                else {
+                    return Err(Error::malformed("line map", format!("no table {index}")));
+                };
+                self.row(set, index, progress, text, stats)?;
+            }
+            if text.len() >= PAGE {
+                out.write_all(text)?;
+                text.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// The next row of a table.
+    fn row(
+        &self,
+        set: &Set<'_>,
+        index: usize,
+        progress: &mut Progress,
+        text: &mut Vec<u8>,
+        stats: &mut QueryStats,
+    ) -> Result<()> {
+        let within = progress.row % set.meta.group_rows;
+        if within == 0 {
+            if progress.ready.is_empty() {
+                self.read_on(set, index, progress, stats)?;
+            }
+            progress.now = progress.ready.pop_front().unwrap_or_default();
+            progress.taken = 0;
+        }
+        progress.row += 1;
+        let now = &progress.now;
+        if now.rows.get(progress.taken) == Some(&within) {
+            let start = progress.taken.checked_sub(1).and_then(|before| now.ends.get(before));
+            let end = now.ends.get(progress.taken).copied().unwrap_or_default();
+            text.extend_from_slice(
+                now.text.get(start.copied().unwrap_or_default()..end).unwrap_or_default(),
+            );
+            progress.taken += 1;
+            stats.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads the next groups of a table, as many as there are threads for.
+    fn read_on(
+        &self,
+        set: &Set<'_>,
+        index: usize,
+        progress: &mut Progress,
+        stats: &mut QueryStats,
+    ) -> Result<()> {
+        let query = self.plan.query;
+        let wanted = Wanted { filter: query.filter.as_ref(), columns: query.columns.as_deref() };
+        let count = (self.job.threads * 2).min(set.groups.saturating_sub(progress.group));
+        let first = progress.group;
+        let work = |nth: usize| {
+            let group = first + nth;
+            let range = set.rows_of(group);
+            let chosen = self.chosen.and_then(|chosen| chosen.sets.get(index)).map(|rows| {
+                let start = rows.partition_point(|&row| row < range.start);
+                let end = rows.partition_point(|&row| row < range.end);
+                rows.get(start..end).unwrap_or_default().to_vec()
+            });
+            // The first row of all may be the line of names.
+            let chosen = match chosen {
+                None if self.first && self.plan.head.is_row && group == 0 => {
+                    Some((1..range.end).collect())
+                }
+                chosen => chosen,
+            };
+            let kept = set.keep(group, chosen.as_deref(), wanted, &self.plan.source, &self.job);
+            Ok(kept.map_err(|err| (group, err)))
+        };
+        parallel::in_order(count, self.job.threads, work, |_, kept| {
+            let kept = match kept {
+                Ok(kept) => kept,
+                Err((group, err)) if query.skip_damaged => {
+                    let rows = set.rows_of(group).len() as u64;
+                    stats.damaged.push((format!("group {group}: {err}"), rows));
+                    Kept { read: true, ..Kept::default() }
+                }
+                Err((_, err)) => return Err(err),
+            };
+            stats.groups_read += u64::from(kept.read);
+            progress.ready.push_back(kept);
+            Ok(())
+        })?;
+        progress.group += count;
+        Ok(())
+    }
+
+    /// A line that is in no table.
+    fn line(
+        &self,
+        line: &[u8],
+        at: usize,
+        text: &mut Vec<u8>,
+        stats: &mut QueryStats,
+    ) -> Result<()> {
+        let plan = self.plan;
+        let left_out = self.chosen.is_some_and(|chosen| chosen.lines.binary_search(&at).is_err());
+        if plan.is_header(line, at == 0) || line.is_empty() || left_out {
+            return Ok(());
+        }
+        let Some(row) = Row::new(self.frame, &plan.head.names, line) else {
+            stats.odd_lines += 1;
+            return Ok(());
+        };
+        if let Some(filter) = &plan.query.filter
+            && filter.keep(1, &row)? != [true]
+        {
+            return Ok(());
+        }
+        row.put(plan.query.columns.as_deref(), text);
+        stats.rows += 1;
+        Ok(())
+    }
+}
+
+/// A line that is in no table, as a row.
+enum Row<'l> {
+    Fields { names: &'l [String], fields: Vec<&'l [u8]>, syntax: Syntax },
+    Object { line: &'l [u8], members: Members },
+}
+
+impl<'l> Row<'l> {
+    fn new(frame: &'l Frame<'_>, names: &'l [String], line: &'l [u8]) -> Option<Self> {
+        match &frame.dialect {
+            Some(dialect) => {
+                let fields = dialect.fields(line);
+                let syntax = Syntax::of_delimiter(&dialect.delimiter);
+                (fields.len() == names.len()).then_some(Self::Fields { names, fields, syntax })
+            }
+            None => Members::of(line).map(|members| Self::Object { line, members }),
+        }
+    }
+
+    /// A cell as it is written, and whether it is the last of its line.
+    fn cell(&self, name: &str) -> Option<(&[u8], bool)> {
+        match self {
+            Self::Fields { names, fields, .. } => {
+                let at = names.iter().position(|known| known == name)?;
+                Some((fields.get(at).copied()?, at + 1 == fields.len()))
+            }
+            Self::Object { line, members } => {
+                let mut all = members.values.iter().chain(&members.brackets);
+                let (_, place) = all.find(|(known, _)| known == name)?;
+                Some((line.get(place.clone())?, false))
+            }
+        }
+    }
+
+    fn put(&self, columns: Option<&[String]>, out: &mut Vec<u8>) {
+        match (self, columns) {
+            (Self::Object { line, .. }, None) => {
+                out.extend_from_slice(line);
+                out.push(b'\n');
+            }
+            (Self::Object { .. }, Some(columns)) => {
+                let members = columns
+                    .iter()
+                    .map(|name| (name.as_str(), self.cell(name).map(|(cell, _)| cell)));
+                put_object(members, out);
+            }
+            (Self::Fields { names, syntax, .. }, columns) => {
+                let columns = columns.unwrap_or(names);
+                let cells = columns.iter().map(|name| self.cell(name).unwrap_or((b"", false)));
+                put_row(cells, *syntax, out);
+            }
+        }
+    }
+}
+
+impl Columns for Row<'_> {
+    fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
+        let syntax = match self {
+            Self::Fields { syntax, .. } => *syntax,
+            Self::Object { .. } => Syntax::Json,
+        };
+        let cell = self.cell(column);
+        each(cell.and_then(|(cell, last)| syntax.value(cell, last)).as_deref());
+        Ok(())
+    }
+}
+
+/// Whether a line that is in no table has a member of this name.
+fn in_some_line(frames: &[Frame<'_>], name: &str) -> bool {
+    let lines = frames.iter().flat_map(|frame| {
+        let verbatim = frame.map.iter().filter(|&&table| table == 0).count();
+        frame.verbatim.clone().take(verbatim)
+    });
+    let mut members = lines.filter_map(Members::of);
+    members.any(|members| {
+        members.values.iter().chain(&members.brackets).any(|(known, _)| known == name)
+    })
+}
+
+/// The names of all columns, each once.
+fn known_names(frames: &[Frame<'_>]) -> Vec<String> {
+    let mut known: Vec<String> = Vec::new();
+    for name in frames.iter().flat_map(|frame| &frame.sets).flat_map(|set| &set.names) {
+        if !known.contains(name) {
+            known.push(name.clone());
+        }
+    }
+    known
+}
+
+fn no_column(name: &str, known: &[String]) -> Error {
+    const SHOWN: usize = 12;
+    let shown: Vec<String> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = if known.len() > SHOWN { ", ..." } else { "" };
+    let why = format!("there is no column `{name}`; there are {}{more}", shown.join(", "));
+    Error::invalid_argument(why)
+}

@@ -1,0 +1,346 @@
+//! One table of row groups, and the rows of a group that a query keeps.
+
+use std::ops::Range;
+
+use hashbrown::HashMap;
+use memchr::memchr_iter;
+
+use super::index::{Sums, Texts};
+use super::source::Counted;
+use crate::error::{Error, Result};
+use crate::formats::at1::cell::Syntax;
+use crate::formats::at1::codecs::Job;
+use crate::formats::at1::codecs::groups::{self, Index, Meta};
+use crate::formats::at1::describe::Zone;
+use crate::formats::at1::fields::unquoted;
+use crate::formats::at1::view::put_cell;
+use crate::query::{Columns, Facts, Number, Numbers, Predicate, Texts as TextBounds};
+
+/// A table of row groups.
+#[derive(Debug)]
+pub(super) struct Set<'a> {
+    pub(super) meta: Meta<'a>,
+    pub(super) index: Index,
+    /// Where its blocks start in the file.
+    pub(super) blocks: u64,
+    pub(super) rows: usize,
+    pub(super) groups: usize,
+    pub(super) syntax: Syntax,
+    /// What stands between the cells of a row, for JSON.
+    pub(super) segments: Vec<Vec<u8>>,
+    /// The name of each column.
+    pub(super) names: Vec<String>,
+    /// The names of objects and arrays, for JSON.
+    pub(super) nested: Vec<String>,
+    pub(super) texts: Texts<'a>,
+    pub(super) sums: Sums<'a>,
+}
+
+/// What is asked, in terms of one table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'q> {
+    pub(super) filter: Option<&'q Predicate>,
+    /// The columns to put out, by name; `None` for whole rows.
+    pub(super) columns: Option<&'q [String]>,
+}
+
+/// Rows of a group as they are put out.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// Which rows of the group they are.
+    pub(super) rows: Vec<usize>,
+    /// Where each ends in the text.
+    pub(super) ends: Vec<usize>,
+    pub(super) text: Vec<u8>,
+    /// Whether anything was read for it.
+    pub(super) read: bool,
+}
+
+/// The cells of a block.
+#[derive(Debug)]
+struct Cells {
+    text: Vec<u8>,
+    /// Where each cell ends.
+    ends: Vec<usize>,
+}
+
+impl Cells {
+    fn get(&self, row: usize) -> &[u8] {
+        let start = row.checked_sub(1).and_then(|before| self.ends.get(before));
+        let start = start.map_or(0, |end| end + 1);
+        let end = self.ends.get(row).copied().unwrap_or_default();
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let cell = self.text.get(start..end).unwrap_or_default();
+            start = end + 1;
+            cell
+        })
+    }
+}
+
+impl Set<'_> {
+    /// The column of a name.
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    /// The rows of a group.
+    pub(super) fn rows_of(&self, group: usize) -> Range<usize> {
+        let start = group.saturating_mul(self.meta.group_rows);
+        start..self.rows.min(start.saturating_add(self.meta.group_rows))
+    }
+
+    /// The rows of a group that are wanted: of those in `only`, if it names any.
+    pub(super) fn keep(
+        &self,
+        group: usize,
+        only: Option<&[usize]>,
+        wanted: Wanted<'_>,
+        source: &Counted<'_>,
+        job: &Job<'_>,
+    ) -> Result<Kept> {
+        let range = self.rows_of(group);
+        let mut rows: Vec<usize> = match only {
+            Some(only) => only.iter().map(|row| row - range.start).collect(),
+            None => (0..range.len()).collect(),
+        };
+        if rows.is_empty() {
+            return Ok(Kept::default());
+        }
+        let mut loaded = Loaded { set: self, rows: range.len(), cells: HashMap::new() };
+        if let Some(filter) = wanted.filter {
+            if !filter.may_keep(&Known { set: self, group }) {
+                return Ok(Kept::default());
+            }
+            let names = filter.columns();
+            let columns = names.iter().filter_map(|name| self.column(name));
+            loaded.load(group, columns.collect(), source, job)?;
+            let kept = filter.keep(range.len(), &loaded)?;
+            rows.retain(|&row| kept.get(row).copied().unwrap_or_default());
+        }
+        let mut kept = Kept { read: true, ..Kept::default() };
+        if rows.is_empty() {
+            return Ok(kept);
+        }
+        let columns: Vec<(&str, Option<usize>)> = match wanted.columns {
+            Some(names) => names.iter().map(|name| (name.as_str(), self.column(name))).collect(),
+            None => self.names.iter().map(String::as_str).zip((0..).map(Some)).collect(),
+        };
+        let needed = columns.iter().filter_map(|&(_, column)| column).collect();
+        loaded.load(group, needed, source, job)?;
+        for &row in &rows {
+            match (self.syntax, wanted.columns) {
+                (Syntax::Json, None) => self.put_line(&loaded, row, &mut kept.text),
+                (Syntax::Json, Some(_)) => {
+                    let cells = columns.iter().map(|&(name, column)| {
+                        (name, column.and_then(|column| loaded.cell(column, row)))
+                    });
+                    put_object(cells, &mut kept.text);
+                }
+                _ => {
+                    let cells = columns.iter().map(|&(_, column)| {
+                        let cell = column.and_then(|column| loaded.cell(column, row));
+                        let last = column.is_some_and(|column| column + 1 == self.meta.columns);
+                        (cell.unwrap_or_default(), last)
+                    });
+                    put_row(cells, self.syntax, &mut kept.text);
+                }
+            }
+            kept.ends.push(kept.text.len());
+        }
+        kept.rows = rows;
+        Ok(kept)
+    }
+
+    /// The cells of one row.
+    pub(super) fn row(
+        &self,
+        row: usize,
+        source: &Counted<'_>,
+        job: &Job<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        let columns: Vec<usize> = (0..self.meta.columns).collect();
+        let group = row / self.meta.group_rows;
+        let cells = self.cells(group, &columns, source, job)?;
+        Ok(cells.iter().map(|cells| cells.get(row % self.meta.group_rows).to_vec()).collect())
+    }
+
+    /// Puts together a line of JSON as it was.
+    fn put_line(&self, loaded: &Loaded<'_>, row: usize, out: &mut Vec<u8>) {
+        for (column, segment) in self.segments.iter().enumerate() {
+            out.extend_from_slice(segment);
+            out.extend_from_slice(loaded.cell(column, row).unwrap_or_default());
+        }
+        out.push(b'\n');
+    }
+
+    /// Expands the blocks of some columns of a group.
+    fn cells(
+        &self,
+        group: usize,
+        columns: &[usize],
+        source: &Counted<'_>,
+        job: &Job<'_>,
+    ) -> Result<Vec<Cells>> {
+        let place = |column: usize| {
+            let at = group.saturating_mul(self.meta.columns).saturating_add(column);
+            let ends = &self.index.ends;
+            let start = at.checked_sub(1).and_then(|before| ends.get(before)).copied();
+            let (start, end) = (start.unwrap_or_default(), ends.get(at).copied());
+            let end = end.unwrap_or_default();
+            (at, self.blocks.saturating_add(start as u64), end.saturating_sub(start) as u64)
+        };
+        let places: Vec<(usize, u64, u64)> = columns.iter().map(|&it| place(it)).collect();
+        let ranges: Vec<(u64, u64)> = places.iter().map(|&(_, at, len)| (at, len)).collect();
+        let blocks = source.ranges(&ranges, "block")?;
+        let rows = self.rows_of(group).len();
+        let mut all = Vec::with_capacity(columns.len());
+        for ((&column, &(at, offset, _)), block) in columns.iter().zip(&places).zip(&blocks) {
+            let name = self.names.get(column).map_or("", String::as_str);
+            let placed = |err: Error| err.at(offset).in_stream("blocks").in_column(column, name);
+            let sum = self.sums.of_block(at, self.index.ends.len());
+            if let Some((covered, sum)) = sum
+                && covered.len() == 1
+                && libdeflater::crc32(block) != sum
+            {
+                let why = format!("group {group} does not have its checksum");
+                return Err(placed(Error::malformed("block", why)));
+            }
+            let text = groups::expand(block, (offset, true), job).map_err(placed)?;
+            let mut ends: Vec<usize> = memchr_iter(b'\n', &text).take(rows).collect();
+            if ends.len() < rows {
+                ends.push(text.len());
+            }
+            if ends.len() < rows {
+                let why = format!("group {group} has {} cells for {rows} rows", ends.len());
+                return Err(placed(Error::malformed("block", why)));
+            }
+            all.push(Cells { text, ends });
+        }
+        Ok(all)
+    }
+}
+
+/// Cells of a group that have been read.
+struct Loaded<'s> {
+    set: &'s Set<'s>,
+    rows: usize,
+    cells: HashMap<usize, Cells>,
+}
+
+impl Loaded<'_> {
+    /// Reads the cells of some columns, unless they are there.
+    fn load(
+        &mut self,
+        group: usize,
+        mut columns: Vec<usize>,
+        source: &Counted<'_>,
+        job: &Job<'_>,
+    ) -> Result<()> {
+        columns.retain(|column| !self.cells.contains_key(column));
+        columns.sort_unstable();
+        columns.dedup();
+        let cells = self.set.cells(group, &columns, source, job)?;
+        self.cells.extend(columns.into_iter().zip(cells));
+        Ok(())
+    }
+
+    fn cell(&self, column: usize, row: usize) -> Option<&[u8]> {
+        self.cells.get(&column).map(|cells| cells.get(row))
+    }
+}
+
+impl Columns for Loaded<'_> {
+    fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
+        let index = self.set.column(column);
+        let last = index.is_some_and(|index| index + 1 == self.set.meta.columns);
+        match index.and_then(|index| self.cells.get(&index)) {
+            // A shape of JSON that has no such member.
+            None => (0..self.rows).for_each(|_| each(None)),
+            Some(cells) => {
+                cells.iter().for_each(|cell| each(self.set.syntax.value(cell, last).as_deref()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the indexes say of a group.
+struct Known<'s> {
+    set: &'s Set<'s>,
+    group: usize,
+}
+
+impl Facts for Known<'_> {
+    fn numbers(&self, column: &str) -> Numbers {
+        let Some(column) = self.set.column(column) else { return Numbers::NoneAtAll };
+        let at = self.group.saturating_mul(self.set.meta.columns).saturating_add(column);
+        let bounds = match self.set.index.zones.get(at) {
+            Some(Some(Zone::Int(least, most))) if least <= most => {
+                Some((Number::from_i128(*least), Number::from_i128(*most)))
+            }
+            Some(Some(Zone::Float(least, most))) if least <= most => {
+                // Others round to the nearest float, which may be inside (§6.4).
+                let least = Number::from_f64(least.next_down().next_down());
+                least.zip(Number::from_f64(most.next_up().next_up()))
+            }
+            _ => None,
+        };
+        bounds.map_or(Numbers::Unknown, |(least, most)| Numbers::Between(least, most))
+    }
+
+    fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
+        let (least, most) = self.set.texts.bounds(self.set.column(column)?, self.group)?;
+        Some(TextBounds { least, most })
+    }
+
+    fn may_hold(&self, column: &str, text: &[u8]) -> bool {
+        let column = self.set.column(column);
+        column.is_none_or(|column| self.set.texts.may_hold(column, self.group, text))
+    }
+}
+
+/// Appends an object of some members.
+pub(super) fn put_object<'c>(
+    members: impl Iterator<Item = (&'c str, Option<&'c [u8]>)>,
+    out: &mut Vec<u8>,
+) {
+    out.push(b'{');
+    for (nth, (name, cell)) in members.enumerate() {
+        if nth > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(serde_json::to_string(name).unwrap_or_default().as_bytes());
+        out.push(b':');
+        out.extend_from_slice(cell.unwrap_or(b"null"));
+    }
+    out.extend_from_slice(b"}\n");
+}
+
+/// Appends a row of CSV; each cell says whether it is the last of its line.
+pub(super) fn put_row<'c>(
+    cells: impl Iterator<Item = (&'c [u8], bool)>,
+    syntax: Syntax,
+    out: &mut Vec<u8>,
+) {
+    for (nth, (cell, last)) in cells.enumerate() {
+        if nth > 0 {
+            out.push(b',');
+        }
+        let cell = match cell.strip_suffix(b"\r") {
+            Some(rest) if last && syntax == Syntax::Csv => rest,
+            _ => cell,
+        };
+        // Quotes that are well formed stay: they tell an empty text from no text.
+        if syntax == Syntax::Csv && cell.starts_with(b"\"") && unquoted(cell).is_some() {
+            out.extend_from_slice(cell);
+        } else {
+            put_cell(cell, out);
+        }
+    }
+    out.push(b'\n');
+}

@@ -1,0 +1,399 @@
+//! Queries of an archive say what a scan of the whole table says, and read less.
+
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use bytes::Bytes;
+use hypostyle::bridge::cast::cast;
+use hypostyle::formats::Abilities;
+use hypostyle::formats::at1::{
+    self, Answer, Archive, Choice, PackOptions, Query, QueryStats, TableOptions,
+};
+use hypostyle::query::{ArrayColumns, Predicate};
+use hypostyle::stage::Stage;
+use hypostyle::text::{ImportOptions, Imported};
+use hypostyle::{ByteSource, ReadOptions, Result, Table};
+use hypostyle_testkit::source::CountingSource;
+use proptest::prelude::*;
+
+fn open(source: Arc<dyn ByteSource>) -> Archive {
+    Archive::open(source, &ReadOptions::default()).unwrap()
+}
+
+fn ask(archive: &Archive, query: &Query) -> Result<Option<Answer>> {
+    let options = ImportOptions::new(Abilities::EVERYTHING);
+    archive.query(query, &TableOptions::default(), &options, Stage::in_memory())
+}
+
+fn whole(archive: &Archive) -> Imported {
+    let options = ImportOptions::new(Abilities::EVERYTHING);
+    archive.import(&TableOptions::default(), &options, Stage::in_memory()).unwrap()
+}
+
+fn batches(table: &Imported) -> Vec<RecordBatch> {
+    (0..table.batches()).map(|index| table.batch(index).unwrap()).collect()
+}
+
+/// The cells of some columns as text, row by row; null is nothing.
+fn rows(batches: &[RecordBatch], columns: &[&str]) -> Vec<Vec<String>> {
+    let mut all = Vec::new();
+    for batch in batches {
+        let cells: Vec<_> = columns
+            .iter()
+            .map(|name| cast(batch.column_by_name(name).unwrap(), &DataType::Utf8).unwrap())
+            .collect();
+        for row in 0..batch.num_rows() {
+            let cell = |column: &arrow_array::ArrayRef| match column.is_null(row) {
+                true => String::new(),
+                false => column.as_string::<i32>().value(row).to_owned(),
+            };
+            all.push(cells.iter().map(cell).collect());
+        }
+    }
+    all
+}
+
+/// What a scan of every row says.
+fn scanned(archive: &Archive, filter: &Predicate, columns: &[&str]) -> Vec<Vec<String>> {
+    let mut all = Vec::new();
+    for batch in batches(&whole(archive)) {
+        let kept = filter.keep(batch.num_rows(), &ArrayColumns::new(&batch)).unwrap();
+        let rows = rows(&[batch], columns);
+        all.extend(rows.into_iter().zip(kept).filter(|row| row.1).map(|row| row.0));
+    }
+    all
+}
+
+fn answered(
+    archive: &Archive,
+    filter: &Predicate,
+    columns: &[&str],
+) -> (Vec<Vec<String>>, QueryStats) {
+    let names = columns.iter().map(|&name| name.to_owned()).collect();
+    let query = Query::default().with_filter(Some(filter.clone())).with_columns(Some(names));
+    let Answer { table, stats, .. } = ask(archive, &query).unwrap().expect("an answer");
+    let found = if table.rows() == 0 { Vec::new() } else { rows(&batches(&table), columns) };
+    (found, stats)
+}
+
+fn test() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        (0..60, prop::sample::select(&["=", "<>", "<", "<=", ">", ">="][..]))
+            .prop_map(|(value, op)| format!("id {op} {value}")),
+        (-50..500, 0..50).prop_map(|(low, wide)| {
+            format!("price between {} and {}", f64::from(low) / 10.0, f64::from(low + wide) / 10.0)
+        }),
+        (0..9).prop_map(|value| format!("size in ({value}, 3)")),
+        prop::sample::select(&["Oslo", "Rome", "A", "", "Zürich", "a, \"b\"", "nobody"][..])
+            .prop_map(|text| format!("name = '{text}'")),
+        prop::sample::select(&["Os%", "%e", "R_me", "%", "x%", "%, %"][..])
+            .prop_map(|text| format!("name like '{text}'")),
+        prop::sample::select(&["a", "m", "t5", "t9"][..])
+            .prop_map(|text| format!("note > '{text}'")),
+        prop::sample::select(&["t1", "t15", "t29", "zz"][..])
+            .prop_map(|text| format!("note = '{text}'")),
+        prop::sample::select(&["size is null", "price is not null", "note is null"][..])
+            .prop_map(str::to_owned),
+    ];
+    leaf.prop_recursive(3, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 2..4)
+                .prop_map(|all| format!("({})", all.join(" and "))),
+            prop::collection::vec(inner.clone(), 2..4)
+                .prop_map(|all| format!("({})", all.join(" or "))),
+            inner.prop_map(|one| format!("not {one}")),
+        ]
+    })
+}
+
+#[derive(Clone, Debug)]
+struct Record {
+    id: u32,
+    price: Option<i32>,
+    size: Option<i32>,
+    name: &'static str,
+    note: u32,
+    odd: u32,
+}
+
+fn records() -> impl Strategy<Value = Vec<Record>> {
+    let names = &["Oslo", "Rome", "A", "", "Zürich", "a, \"b\""][..];
+    let one = (
+        prop::option::weighted(0.9, -60..600),
+        prop::option::weighted(0.8, 0..9),
+        prop::sample::select(names),
+        0_u32..30,
+        0_u32..25,
+    );
+    prop::collection::vec(one, 12..60).prop_map(|all| {
+        let record = |(id, (price, size, name, note, odd)): (u32, _)| Record {
+            id,
+            price,
+            size,
+            name,
+            // So that bounds and filters differ from group to group.
+            note: note / 3 + id / 3,
+            odd,
+        };
+        (0..).zip(all).map(record).collect()
+    })
+}
+
+/// The records as CSV; some lines are no rows, some are rows in a way of their own.
+fn csv(records: &[Record]) -> String {
+    let mut text = String::from("id,price,size,name,\"note\"\n");
+    for Record { id, price, size, name, note, odd } in records {
+        let price =
+            price.map_or("NA".to_owned(), |price| format!("{:.1}", f64::from(price) / 10.0));
+        let size = size.map_or(String::new(), |size| size.to_string());
+        let name = match name.contains(',') {
+            true => format!("\"{}\"", name.replace('"', "\"\"")),
+            false => (*name).to_owned(),
+        };
+        let _ = writeln!(text, "{id},{price},{size},{name},t{note}");
+        match odd {
+            24 => text += "no row\n",
+            23 => text += "7,1.5,,,,,,\n",
+            22 => text += "\n",
+            _ => {}
+        }
+    }
+    text
+}
+
+/// The records as objects of a few shapes.
+fn jsonl(records: &[Record]) -> String {
+    let mut text = String::new();
+    for Record { id, price, size, name, note, odd } in records {
+        let price =
+            price.map_or("null".to_owned(), |price| format!("{:.1}", f64::from(price) / 10.0));
+        let name = serde_json::to_string(name).unwrap();
+        let size = size.map_or(String::new(), |size| format!(",\"size\":{size}"));
+        match odd % 5 {
+            0 => {
+                let _ = writeln!(
+                    text,
+                    "{{ \"note\":\"t{note}\",\"name\":{name},\"price\":{price},\"id\":{id}{size}}}"
+                );
+            }
+            _ => {
+                let _ = writeln!(
+                    text,
+                    "{{\"id\":{id},\"price\":{price}{size},\"name\":{name},\"note\":\"t{note}\"}}"
+                );
+            }
+        }
+        if *odd == 24 {
+            text += "no object\n";
+        }
+    }
+    text
+}
+
+fn packed(text: &str, codec: Choice, group: usize, frames: Option<u64>, index: bool) -> Archive {
+    let options = PackOptions::default()
+        .with_level(1)
+        .with_codec(codec)
+        .with_rows_per_group(NonZeroUsize::new(group))
+        .with_index(index);
+    let archive = match frames {
+        None => at1::pack(text.as_bytes(), &options).unwrap().0,
+        Some(lines) => {
+            let mut archive = Vec::new();
+            let options = options.with_chunk_lines(lines);
+            at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
+            archive
+        }
+    };
+    open(Arc::new(Bytes::from(archive)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn a_query_of_csv_says_what_a_scan_says(
+        records in records(), test in test(), group in 1_usize..9,
+        frames in prop::option::of(5_u64..30), index in any::<bool>(),
+    ) {
+        let archive = packed(&csv(&records), Choice::QColumnar, group, frames, index);
+        let filter = Predicate::parse(&test).unwrap();
+        let columns = ["name", "id", "price", "note"];
+        prop_assert_eq!(answered(&archive, &filter, &columns).0, scanned(&archive, &filter, &columns));
+    }
+
+    #[test]
+    fn a_query_of_json_says_what_a_scan_says(
+        records in records(), test in test(), group in 1_usize..9,
+        frames in prop::option::of(5_u64..30), one in any::<bool>(),
+    ) {
+        let codec = if one { Choice::QJson } else { Choice::QJson2 };
+        let mut text = jsonl(&records);
+        // Every member is there somewhere, so that asking for it is no mistake.
+        text += "{\"id\":0,\"price\":1.5,\"size\":1,\"name\":\"\",\"note\":\"\"}\n";
+        let archive = packed(&text, codec, group, frames, true);
+        let filter = Predicate::parse(&test).unwrap();
+        let columns = ["name", "id", "price", "note"];
+        prop_assert_eq!(answered(&archive, &filter, &columns).0, scanned(&archive, &filter, &columns));
+    }
+
+    #[test]
+    fn rows_by_number_are_those_of_the_table(
+        records in records(), group in 1_usize..9, picks in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
+        json in any::<bool>(),
+    ) {
+        let (text, codec) = match json {
+            true => (jsonl(&records), Choice::QJson2),
+            false => (csv(&records), Choice::QColumnar),
+        };
+        let archive = packed(&text, codec, group, None, true);
+        let all = rows(&batches(&whole(&archive)), &["id", "note"]);
+        let mut picks: Vec<usize> = picks.iter().map(|pick| pick.index(all.len())).collect();
+        let query = Query::default().with_rows(Some(picks.iter().map(|&pick| pick as u64).collect()));
+        let found = ask(&archive, &query).unwrap().unwrap();
+        picks.sort_unstable();
+        picks.dedup();
+        let want: Vec<_> = picks.iter().map(|&pick| all[pick].clone()).collect();
+        prop_assert_eq!(rows(&batches(&found.table), &["id", "note"]), want);
+        let beyond = Query::default().with_rows(Some(vec![all.len() as u64]));
+        prop_assert!(ask(&archive, &beyond).is_err());
+    }
+}
+
+/// Days in order, and a column that takes most of the room.
+fn diary(rows: u64) -> String {
+    let mut text = String::from("day,user,noise\n");
+    let mut dice = 1_u64;
+    for row in 0..rows {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let _ = writeln!(text, "{},user{:05},{:016x}", row / 100, row / 7, dice);
+    }
+    text
+}
+
+#[test]
+fn a_query_reads_the_index_and_the_blocks_that_it_needs() {
+    let options = PackOptions::default()
+        .with_codec(Choice::Query)
+        .with_rows_per_group(NonZeroUsize::new(1000));
+    let (archive, _) = at1::pack(diary(40_000).as_bytes(), &options).unwrap();
+    let size = archive.len() as u64;
+    let source = Arc::new(CountingSource::new(Arc::new(Bytes::from(archive))));
+    let archive = open(source.clone());
+    let read = || source.reads().iter().map(|(_, len)| *len as u64).sum::<u64>();
+    assert!(read() <= 64, "opening reads the container, and no frame");
+    for (test, groups, share) in [
+        ("day = 123", 1, 0.10),
+        ("day between 100 and 119", 2, 0.10),
+        ("user = 'user03000'", 1, 0.20),
+        ("user like 'user0300%'", 2, 0.20),
+        ("user >= 'user05700'", 2, 0.20),
+        ("day = 5000", 0, 0.10),
+        ("user = 'nobody'", 0, 0.10),
+    ] {
+        source.forget();
+        let filter = Predicate::parse(test).unwrap();
+        let (found, stats) = answered(&archive, &filter, &["user"]);
+        assert_eq!(found, scanned(&archive, &filter, &["user"]), "{test}");
+        assert!(stats.groups_read <= groups, "{test}: {} of {}", stats.groups_read, stats.groups);
+        assert_eq!(stats.groups, 40);
+        assert!((stats.bytes_read as f64) < share * size as f64, "{test}: {}", stats.bytes_read);
+    }
+    source.forget();
+    let query = Query::default().with_rows(Some(vec![39_999]));
+    let answer = ask(&archive, &query).unwrap().unwrap();
+    assert_eq!(rows(&batches(&answer.table), &["day"]), [["399"]]);
+    assert!(read() < size / 6, "{} of {size}", read());
+    assert_eq!(answer.stats.bytes_read, read());
+}
+
+#[test]
+fn odd_lines_are_counted_and_those_that_are_rows_take_part() {
+    let mut text = diary(2000);
+    text += "what\n5,ann,x,y\n\n77,\"ann, too\",z\n";
+    let archive = packed(&text, Choice::Query, 100, None, true);
+    let filter = Predicate::parse("user like 'ann%'").unwrap();
+    let (found, stats) = answered(&archive, &filter, &["day", "user"]);
+    assert_eq!(found, [["77", "ann, too"]]);
+    assert_eq!(stats.odd_lines, 2);
+}
+
+#[test]
+fn a_damaged_block_is_named_and_can_be_left_out() {
+    let options = PackOptions::default()
+        .with_codec(Choice::Query)
+        .with_rows_per_group(NonZeroUsize::new(500));
+    let (mut archive, _) = at1::pack(diary(5000).as_bytes(), &options).unwrap();
+    let at = archive.len() / 2;
+    archive[at] ^= 0x10;
+    let archive = open(Arc::new(Bytes::from(archive)));
+    let query = Query::default().with_filter(Some(Predicate::parse("day >= 0").unwrap()));
+    let err = ask(&archive, &query).unwrap_err();
+    let message = err.to_string();
+    assert!(message.contains("group ") && message.contains("noise"), "{message}");
+    let answer = ask(&archive, &query.with_skip_damaged(true)).unwrap().unwrap();
+    assert_eq!(answer.table.rows(), 4500);
+    assert_eq!(answer.stats.damaged.len(), 1);
+    assert_eq!(answer.stats.damaged[0].1, 500);
+    assert!(answer.stats.damaged[0].0.contains("noise"), "{:?}", answer.stats.damaged);
+    // Who does not ask for the column does not see the damage.
+    let filter = Predicate::parse("day >= 0").unwrap();
+    assert_eq!(answered(&archive, &filter, &["user"]).0.len(), 5000);
+}
+
+#[test]
+fn names_that_are_not_there_are_an_error_and_nested_ones_are_left_to_a_scan() {
+    let archive = packed(&diary(50), Choice::Query, 10, None, true);
+    let missing = Query::default().with_filter(Some(Predicate::parse("dya = 1").unwrap()));
+    let message = ask(&archive, &missing).unwrap_err().to_string();
+    assert!(message.contains("`dya`") && message.contains("`day`"), "{message}");
+
+    let lines: String =
+        (0..50).map(|i| format!("{{\"a\":{{\"b\":{i},\"c\":[1,{i}]}},\"d\":[]}}\n")).collect();
+    let archive = packed(&lines, Choice::Query, 10, None, true);
+    let query = |test: &str| Query::default().with_filter(Some(Predicate::parse(test).unwrap()));
+    let found = ask(&archive, &query("a.b = 7 and a.c[1] >= 7")).unwrap().unwrap();
+    assert_eq!(found.table.rows(), 1);
+    for nested in ["a is null", "a.c = '[1,2]'", "d = '[]'"] {
+        assert!(ask(&archive, &query(nested)).unwrap().is_none(), "{nested}");
+    }
+    assert!(ask(&archive, &query("a.x = 1")).is_err());
+    let (raw, _) = at1::pack(diary(50).as_bytes(), &PackOptions::default()).unwrap();
+    let raw = open(Arc::new(Bytes::from(raw)));
+    assert!(ask(&raw, &query("day = 1")).unwrap().is_none());
+}
+
+#[test]
+fn damage_anywhere_is_an_error_at_worst() {
+    let lines = jsonl(
+        &(0..20)
+            .map(|id| Record { id, price: Some(5), size: None, name: "A", note: id, odd: id % 7 })
+            .collect::<Vec<_>>(),
+    );
+    for (text, codec) in [(diary(30), Choice::QColumnar), (lines, Choice::QJson2)] {
+        let options = PackOptions::default()
+            .with_level(1)
+            .with_codec(codec)
+            .with_rows_per_group(NonZeroUsize::new(8));
+        let (archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
+        let test = if codec == Choice::QJson2 { "id > 3" } else { "day >= 0 and user > 'a'" };
+        let query = Query::default().with_filter(Some(Predicate::parse(test).unwrap()));
+        for at in 0..archive.len() {
+            for flip in [0x01, 0x80, 0xFF] {
+                let mut bad = archive.clone();
+                bad[at] ^= flip;
+                let Ok(archive) =
+                    Archive::open(Arc::new(Bytes::from(bad)), &ReadOptions::default())
+                else {
+                    continue;
+                };
+                let _ = ask(&archive, &query);
+                let _ = ask(&archive, &Query::default().with_rows(Some(vec![3])));
+            }
+        }
+    }
+}
