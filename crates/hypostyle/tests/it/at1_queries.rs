@@ -75,7 +75,7 @@ fn answered(
 ) -> (Vec<Vec<String>>, QueryStats) {
     let names = columns.iter().map(|&name| name.to_owned()).collect();
     let query = Query::default().with_filter(Some(filter.clone())).with_columns(Some(names));
-    let Answer { table, stats, .. } = ask(archive, &query).unwrap().expect("an answer");
+    let Answer { table, stats, .. } = ask(archive, &query).unwrap().unwrap();
     let found = if table.rows() == 0 { Vec::new() } else { rows(&batches(&table), columns) };
     (found, stats)
 }
