@@ -11,6 +11,7 @@ use crate::cli::ReadArgs;
 use crate::failure::{Failure, InFile, Result};
 use crate::input::{Input, is_dash};
 use crate::output::{Out, Progress, Target};
+use crate::tables::warn_of_damage;
 
 /// Arguments of `hyp unpack`.
 #[derive(clap::Args, Debug)]
@@ -44,19 +45,57 @@ pub(crate) struct Args {
     #[arg(long, short)]
     quiet: bool,
 
+    /// Of damaged archives, write the lines that can still be read, and say which are lost
+    #[arg(long)]
+    salvage: bool,
+
     #[command(flatten)]
     read: ReadArgs,
 }
 
 /// Unpacks every archive; the first failure ends it.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
+    let mut worst = Status::Fine;
     for path in &args.files {
         let input = Input::open(path)?;
         let name = input.name();
         let archive = input.into_archive(&args.read.options())?;
+        if args.salvage && archive.codec() != Codec::Bundle {
+            let status = salvage(&archive, &name, path, args, out);
+            worst = worst.max(status.map_err(|failure| failure.in_file(name))?);
+            continue;
+        }
         one(&archive, path, args, out).map_err(|failure| failure.in_file(name))?;
     }
-    Ok(Status::Fine)
+    Ok(worst)
+}
+
+/// Writes what can still be read.
+fn salvage(
+    archive: &Archive,
+    name: &str,
+    path: &Path,
+    args: &Args,
+    out: &mut dyn Out,
+) -> Result<Status> {
+    let target = if args.stdout { "-".into() } else { target_for(path, false, args)? };
+    // An archive that is whole is unpacked as ever, and its hash compared.
+    if archive.unpack(&mut io::sink()).is_ok() {
+        one(archive, path, args, out)?;
+        return Ok(Status::Fine);
+    }
+    let file = Target::create(&target, false, args.force, out)?;
+    let mut damaged = Vec::new();
+    file.stream(out, |sink| {
+        damaged = archive.salvage(&mut Counted::new(sink))?;
+        Ok(())
+    })?;
+    warn_of_damage(name, &damaged);
+    if damaged.is_empty() {
+        let why = "the hash does not agree, and nothing shows what is wrong";
+        writeln!(io::stderr(), "warning: `{name}`: {why}")?;
+    }
+    Ok(Status::Corrupt)
 }
 
 fn one(archive: &Archive, path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {

@@ -113,6 +113,12 @@ fn unpack(archive: &Archive, report: &mut Report) -> Result<()> {
         })
     };
     report.deviations.extend(archive.deviations());
+    // Blocks one by one: each that is damaged, and indexes that would lead queries astray.
+    let blocks = archive.check_groups().unwrap_or_default();
+    if !blocks.is_empty() {
+        report.errors.extend(blocks.into_iter().map(Failure::from));
+        return Ok(());
+    }
     Ok(done?)
 }
 

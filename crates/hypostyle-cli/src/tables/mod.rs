@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use hypostyle::Table;
-use hypostyle::formats::at1::{Archive, Query, QueryStats, TableOptions};
+use hypostyle::formats::at1::{Archive, Damage, Query, QueryStats, TableOptions};
 use hypostyle::formats::{Abilities, Reader};
 use hypostyle::query::Predicate;
 use hypostyle::text::{Imported, Skipped};
@@ -227,11 +227,31 @@ fn warn_of_odd_lines(name: &str, count: u64) {
     }
 }
 
-fn warn_of_damage(name: &str, damaged: &[(String, u64)]) {
-    for (what, rows) in damaged {
-        let _ = writeln!(io::stderr(), "warning: `{name}`: {rows} rows are left out: {what}");
+/// Says what is lost, and which lines of the original that were.
+pub(crate) fn warn_of_damage(name: &str, damaged: &[Damage]) {
+    for damage in damaged {
+        let lines: Vec<String> = damage
+            .lines
+            .iter()
+            .take(SHOWN)
+            .map(|run| match run.start() == run.end() {
+                true => run.start().to_string(),
+                false => format!("{} to {}", run.start(), run.end()),
+            })
+            .collect();
+        let more = if damage.lines.len() > SHOWN { ", ..." } else { "" };
+        let lost = match lines.is_empty() {
+            true => "left out".to_owned(),
+            false => {
+                format!("{} lines are left out, {}{more}", damage.count(), lines.join(", "))
+            }
+        };
+        let _ = writeln!(io::stderr(), "warning: `{name}`: {lost}: {}", damage.what);
     }
 }
+
+/// Runs of lines that a warning names.
+const SHOWN: usize = 20;
 
 /// Says what an archive holds besides rows: nothing is left out in silence.
 fn warn_of_skipped(name: &str, skipped: &Skipped) {

@@ -338,11 +338,50 @@ fn a_damaged_block_is_named_and_can_be_left_out() {
     let answer = ask(&archive, &query.with_skip_damaged(true)).unwrap().unwrap();
     assert_eq!(answer.table.rows(), 4500);
     assert_eq!(answer.stats.damaged.len(), 1);
-    assert_eq!(answer.stats.damaged[0].1, 500);
-    assert!(answer.stats.damaged[0].0.contains("noise"), "{:?}", answer.stats.damaged);
+    let damage = &answer.stats.damaged[0];
+    assert_eq!(damage.count(), 500);
+    assert!(damage.what.contains("noise"), "{damage:?}");
+    let errors = archive.check_groups().unwrap();
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].to_string().contains("column 3"), "{}", errors[0]);
+    // The lines that are lost are named, and the others come back as they were.
+    let mut left = Vec::new();
+    let damaged = archive.salvage(&mut left).unwrap();
+    assert_eq!(damaged[0].lines, damage.lines);
+    let gone = &damage.lines[0];
+    let text = diary(5000);
+    let lines = (1_u64..).zip(text.lines()).filter(|(line, _)| !gone.contains(line));
+    let want: String = lines.map(|(_, line)| format!("{line}\n")).collect();
+    assert!(left == want.as_bytes());
     // Who does not ask for the column does not see the damage.
     let filter = Predicate::parse("day >= 0").unwrap();
     assert_eq!(answered(&archive, &filter, &["user"]).0.len(), 5000);
+}
+
+#[test]
+fn zone_maps_that_lie_are_found() {
+    let text: String = (0..40).map(|row| format!("{row},{}.5,x{row}\n", row * 3)).collect();
+    let options = PackOptions::default()
+        .with_codec(Choice::QColumnar)
+        .with_rows_per_group(NonZeroUsize::new(10));
+    let (good, _) = at1::pack(text.as_bytes(), &options).unwrap();
+    let whole = open(Arc::new(Bytes::copy_from_slice(&good)));
+    assert!(whole.check_groups().unwrap().is_empty());
+    let mut found = 0;
+    for at in 5..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 0x02;
+        let Ok(archive) = Archive::open(Arc::new(Bytes::from(bad)), &ReadOptions::default()) else {
+            continue;
+        };
+        let Ok(errors) = archive.check_groups() else { continue };
+        let lies = errors.iter().filter(|err| {
+            let message = err.to_string();
+            message.contains("zone map") || message.contains("index of texts")
+        });
+        found += usize::from(lies.count() > 0);
+    }
+    assert!(found > 8, "{found}");
 }
 
 #[test]

@@ -181,21 +181,7 @@ impl Archive {
             limits.output_bytes = share.left(limits.output_bytes);
         }
         let mut output = Output::new(out, hash.is_some(), &limits);
-        let threads = resolve_threads(self.options.threads);
-        self.for_each_frame(|extent, body| {
-            let limits = &self.options.limits;
-            match extent.method {
-                Method::Raw => {
-                    let packed = self.raw(extent, body)?;
-                    output.put(&packed.expand(limits, threads, &self.deviations)?)
-                }
-                Method::Structured => {
-                    let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
-                    let job = Job { pad, ..self.job(&set) };
-                    codecs::decode(self.container.codec, &job, &mut output)
-                }
-            }
-        })?;
+        self.for_each_frame(|extent, body| self.put_frame(extent, body, pad, &mut output))?;
         let bytes = output.finish(hash.as_ref()).map_err(located)?;
         if let Some(share) = &self.share {
             share.spend(bytes);
@@ -280,6 +266,34 @@ impl Archive {
         let body = self.body(extent)?;
         let threads = resolve_threads(self.options.threads);
         self.raw(extent, &body)?.expand(&self.options.limits, threads, &self.deviations)
+    }
+
+    /// Writes the text of one frame.
+    pub(super) fn frame_text(&self, extent: Extent, out: &mut dyn Write) -> Result<()> {
+        let mut output = Output::new(out, false, &self.options.limits);
+        self.put_frame(extent, &self.body(extent)?, false, &mut output)?;
+        output.finish(None).map(|_| ())
+    }
+
+    fn put_frame(
+        &self,
+        extent: Extent,
+        body: &Bytes,
+        pad: bool,
+        output: &mut Output<'_>,
+    ) -> Result<()> {
+        let threads = resolve_threads(self.options.threads);
+        match extent.method {
+            Method::Raw => {
+                let packed = self.raw(extent, body)?;
+                output.put(&packed.expand(&self.options.limits, threads, &self.deviations)?)
+            }
+            Method::Structured => {
+                let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
+                let job = Job { pad, ..self.job(&set) };
+                codecs::decode(self.container.codec, &job, output)
+            }
+        }
     }
 
     /// The bytes of a frame.

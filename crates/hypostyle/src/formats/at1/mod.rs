@@ -35,6 +35,6 @@ pub use archive::{Archive, BundleEntry, Frame, StreamInfo, Unpacked};
 pub use codecs::Codec;
 pub use describe::{ColumnInfo, FrameInfo, Zone};
 pub use pack::{Choice, Layout, PackOptions, Packed, pack, pack_stream, xz_size};
-pub use query::{Answer, Query, QueryStats};
+pub use query::{Answer, Damage, Query, QueryStats};
 pub use reader::At1;
 pub use view::TableOptions;

@@ -10,13 +10,14 @@ pub(super) mod index;
 mod run;
 mod set;
 mod source;
+mod verify;
 
 use std::io::Write;
-use std::ops::AddAssign;
+use std::ops::RangeInclusive;
 
 use super::archive::Archive;
 use super::view::TableOptions;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::query::Predicate;
 use crate::stage::Stage;
 use crate::text::csv::Encoding;
@@ -91,18 +92,36 @@ pub struct QueryStats {
     pub rows: u64,
     /// Lines that are no rows, and took no part.
     pub odd_lines: u64,
-    /// Groups that were left out because they are damaged: what, and how many rows.
-    pub damaged: Vec<(String, u64)>,
+    /// What was left out because it is damaged.
+    pub damaged: Vec<Damage>,
 }
 
-impl AddAssign<&Self> for QueryStats {
-    fn add_assign(&mut self, other: &Self) {
-        self.groups += other.groups;
-        self.groups_read += other.groups_read;
-        self.bytes_read += other.bytes_read;
-        self.rows += other.rows;
-        self.odd_lines += other.odd_lines;
-        self.damaged.extend(other.damaged.iter().cloned());
+/// A part of an archive that is lost.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Damage {
+    /// What is wrong with it, and where.
+    pub what: String,
+    /// Lines of the original that it held, counted from 1; none if nobody can tell.
+    pub lines: Vec<RangeInclusive<u64>>,
+}
+
+impl Damage {
+    fn new(what: String) -> Self {
+        Self { what, lines: Vec::new() }
+    }
+
+    /// Adds a line; they come in order.
+    fn add(&mut self, line: u64) {
+        match self.lines.last_mut() {
+            Some(run) if *run.end() + 1 == line => *run = *run.start()..=line,
+            _ => self.lines.push(line..=line),
+        }
+    }
+
+    /// How many lines are known to be lost.
+    pub fn count(&self) -> u64 {
+        self.lines.iter().map(|run| run.end() - run.start() + 1).sum()
     }
 }
 
@@ -145,5 +164,27 @@ impl Archive {
             table => table?,
         };
         Ok(Some(Answer { table, stats }))
+    }
+
+    /// Writes the lines that can still be read, and says what cannot.
+    ///
+    /// Row groups lose what is damaged in them, streaming archives of other codecs
+    /// whole frames. No hash is compared.
+    ///
+    /// # Errors
+    ///
+    /// Nothing can be read, or `out` fails.
+    pub fn salvage(&self, out: &mut dyn Write) -> Result<Vec<Damage>> {
+        run::salvage(self, out).map_err(super::archive::located)
+    }
+
+    /// Looks for blocks that are damaged, and for claims of the indexes that a cell
+    /// belies; all of them, each with its place.
+    ///
+    /// # Errors
+    ///
+    /// What is not in blocks is damaged already.
+    pub fn check_groups(&self) -> Result<Vec<Error>> {
+        verify::check(self).map_err(super::archive::located)
     }
 }

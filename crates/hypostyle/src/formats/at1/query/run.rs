@@ -9,12 +9,12 @@ use bytes::Bytes;
 use super::frame::Frame;
 use super::set::{Kept, Set, Wanted, put_object, put_row};
 use super::source::{Counted, Directory};
-use super::{Query, QueryStats};
-use crate::error::{Error, Result};
+use super::{Damage, Query, QueryStats};
+use crate::error::{Error, ErrorKind, Result};
 use crate::formats::at1::archive::Archive;
 use crate::formats::at1::cell::Syntax;
 use crate::formats::at1::codecs::{Codec, Job};
-use crate::formats::at1::container::Method;
+use crate::formats::at1::container::{Extent, Method};
 use crate::formats::at1::fields;
 use crate::formats::at1::pack::template::Members;
 use crate::formats::at1::streams::{PackedSet, Streams};
@@ -38,6 +38,8 @@ pub(super) struct Plan<'a> {
     held: Vec<Held>,
     empty: PackedSet,
     head: Head,
+    /// Whether lines are wanted as they were.
+    exact: bool,
 }
 
 /// The line of names, for delimited text.
@@ -55,26 +57,35 @@ impl<'a> Plan<'a> {
         if !matches!(archive.codec(), Codec::QColumnar | Codec::QJson | Codec::QJson2) {
             return Ok(None);
         }
-        let source = Counted::new(archive.source());
-        let mut held = Vec::new();
+        let mut plan = Self::empty(archive, query);
         for extent in archive.extents()? {
-            held.push(match extent.method {
-                Method::Raw => Held::Text(archive.raw_text(extent)?),
-                Method::Structured => {
-                    let Some(directory) = Directory::read(&source, extent)? else {
-                        return Ok(None);
-                    };
-                    let streams = archive.job(&directory.set).expand(|_| true)?;
-                    Held::Tables(directory, streams)
-                }
-            });
+            let Some(held) = plan.hold(extent)? else { return Ok(None) };
+            plan.held.push(held);
         }
-        let empty = PackedSet { streams: Vec::new() };
-        let head = Head::default();
-        let mut plan = Self { archive, query, source, held, empty, head };
         let Some(head) = plan.resolve()? else { return Ok(None) };
         plan.head = head;
         Ok(Some(plan))
+    }
+
+    fn empty(archive: &'a Archive, query: &'a Query) -> Self {
+        let source = Counted::new(archive.source());
+        let empty = PackedSet { streams: Vec::new() };
+        let (held, head, exact) = Default::default();
+        Self { archive, query, source, held, empty, head, exact }
+    }
+
+    /// Reads a frame but for its blocks; `None` if that is not possible.
+    fn hold(&self, extent: Extent) -> Result<Option<Held>> {
+        Ok(match extent.method {
+            Method::Raw => Some(Held::Text(self.archive.raw_text(extent)?)),
+            Method::Structured => match Directory::read(&self.source, extent)? {
+                None => None,
+                Some(directory) => {
+                    let streams = self.archive.job(&directory.set).expand(|_| true)?;
+                    Some(Held::Tables(directory, streams))
+                }
+            },
+        })
     }
 
     pub(super) fn is_json(&self) -> bool {
@@ -177,7 +188,7 @@ impl<'a> Plan<'a> {
         let frames = self.frames()?.unwrap_or_default();
         let mut stats = QueryStats { bytes: self.archive.source().size(), ..Default::default() };
         let mut text = Vec::new();
-        if !self.is_json() {
+        if !self.is_json() && !self.exact {
             let named = |name: &String| self.head.names.iter().position(|known| known == name);
             let dialect = frames.iter().find_map(|frame| frame.dialect.clone());
             let fields = dialect.map(|dialect| dialect.fields(&self.head.line)).unwrap_or_default();
@@ -190,6 +201,7 @@ impl<'a> Plan<'a> {
             put_row(all.iter().map(cell), syntax, &mut text);
         }
         let chosen = self.choose(&frames)?;
+        let mut lines_before = 0_u64;
         for (nth, (frame, held)) in frames.iter().zip(&self.held).enumerate() {
             let set = match held {
                 Held::Tables(directory, _) => &directory.set,
@@ -197,8 +209,10 @@ impl<'a> Plan<'a> {
             };
             let job = self.archive.job(set);
             let chosen = chosen.as_ref().and_then(|chosen| chosen.get(nth));
-            let mut walk = Walk { plan: self, frame, job, first: nth == 0, chosen };
+            let first = nth == 0;
+            let mut walk = Walk { plan: self, frame, job, first, chosen, lines_before };
             walk.run(&mut text, &mut stats, out)?;
+            lines_before = lines_before.saturating_add(frame.map.len() as u64);
         }
         out.write_all(&text)?;
         stats.bytes_read = self.source.bytes();
@@ -301,6 +315,8 @@ struct Walk<'w, 'a> {
     job: Job<'w>,
     first: bool,
     chosen: Option<&'w Chosen>,
+    /// Lines of the frames before this one.
+    lines_before: u64,
 }
 
 /// How far the rows of a table have come.
@@ -336,6 +352,10 @@ impl Walk<'_, '_> {
                     return Err(Error::malformed("line map", format!("no table {index}")));
                 };
                 self.row(set, index, progress, text, stats)?;
+                let damage = progress.now.damage.and_then(|index| stats.damaged.get_mut(index));
+                if let Some(damage) = damage {
+                    damage.add(self.lines_before.saturating_add(at as u64).saturating_add(1));
+                }
             }
             if text.len() >= PAGE {
                 out.write_all(text)?;
@@ -385,7 +405,11 @@ impl Walk<'_, '_> {
         stats: &mut QueryStats,
     ) -> Result<()> {
         let query = self.plan.query;
-        let wanted = Wanted { filter: query.filter.as_ref(), columns: query.columns.as_deref() };
+        let wanted = Wanted {
+            filter: query.filter.as_ref(),
+            columns: query.columns.as_deref(),
+            exact: self.plan.exact,
+        };
         let count = (self.job.threads * 2).min(set.groups.saturating_sub(progress.group));
         let first = progress.group;
         let work = |nth: usize| {
@@ -410,9 +434,9 @@ impl Walk<'_, '_> {
             let kept = match kept {
                 Ok(kept) => kept,
                 Err((group, err)) if query.skip_damaged => {
-                    let rows = set.rows_of(group).len() as u64;
-                    stats.damaged.push((format!("group {group}: {err}"), rows));
-                    Kept { read: true, ..Kept::default() }
+                    stats.damaged.push(Damage::new(format!("group {group}: {err}")));
+                    let damage = stats.damaged.len().checked_sub(1);
+                    Kept { read: true, damage, ..Kept::default() }
                 }
                 Err((_, err)) => return Err(err),
             };
@@ -433,6 +457,11 @@ impl Walk<'_, '_> {
         stats: &mut QueryStats,
     ) -> Result<()> {
         let plan = self.plan;
+        if plan.exact {
+            text.extend_from_slice(line);
+            text.push(b'\n');
+            return Ok(());
+        }
         let left_out = self.chosen.is_some_and(|chosen| chosen.lines.binary_search(&at).is_err());
         if plan.is_header(line, at == 0) || line.is_empty() || left_out {
             return Ok(());
@@ -515,6 +544,57 @@ impl Columns for Row<'_> {
         let cell = self.cell(column);
         each(cell.and_then(|(cell, last)| syntax.value(cell, last)).as_deref());
         Ok(())
+    }
+}
+
+/// Writes the lines of an archive that can still be read.
+pub(super) fn salvage(archive: &Archive, out: &mut dyn Write) -> Result<Vec<Damage>> {
+    let mut damaged: Vec<Damage> = Vec::new();
+    let grouped = matches!(archive.codec(), Codec::QColumnar | Codec::QJson | Codec::QJson2);
+    let query = Query::default().with_skip_damaged(true);
+    let mut good = 0;
+    for (nth, extent) in archive.extents()?.into_iter().enumerate() {
+        let lost = |err: &Error| Damage::new(format!("frame {nth}: {err}"));
+        let mut plan = Plan { exact: true, ..Plan::empty(archive, &query) };
+        let held = if grouped { plan.hold(extent) } else { Ok(None) };
+        match held {
+            Ok(Some(held)) => {
+                plan.held.push(held);
+                match plan.run(out) {
+                    Ok(stats) => damaged.extend(stats.damaged),
+                    // What cannot be written is no fault of the archive.
+                    Err(err) if matches!(err.kind(), ErrorKind::Io(_)) => return Err(err),
+                    Err(err) => {
+                        damaged.push(lost(&err));
+                        continue;
+                    }
+                }
+            }
+            Ok(None) => {
+                let mut text = Vec::new();
+                match archive.frame_text(extent, &mut text) {
+                    Ok(()) => out.write_all(&text)?,
+                    Err(err) => {
+                        damaged.push(lost(&err));
+                        continue;
+                    }
+                }
+            }
+            Err(err) => {
+                damaged.push(lost(&err));
+                continue;
+            }
+        }
+        good += 1;
+    }
+    match damaged.into_iter() {
+        mut damaged if good == 0 => match damaged.next() {
+            Some(first) => {
+                Err(Error::malformed("archive", format!("nothing is left: {}", first.what)))
+            }
+            None => Ok(Vec::new()),
+        },
+        damaged => Ok(damaged.collect()),
     }
 }
 

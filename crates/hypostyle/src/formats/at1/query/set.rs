@@ -14,7 +14,7 @@ use crate::formats::at1::codecs::groups::{self, Index, Meta};
 use crate::formats::at1::describe::Zone;
 use crate::formats::at1::fields::unquoted;
 use crate::formats::at1::view::put_cell;
-use crate::query::{Columns, Facts, Number, Numbers, Predicate, Texts as TextBounds};
+use crate::query::{Cells, Columns, Facts, Number, Numbers, Predicate, Texts as TextBounds};
 
 /// A table of row groups.
 #[derive(Debug)]
@@ -42,6 +42,8 @@ pub(super) struct Wanted<'q> {
     pub(super) filter: Option<&'q Predicate>,
     /// The columns to put out, by name; `None` for whole rows.
     pub(super) columns: Option<&'q [String]>,
+    /// Lines as they were, instead of rows that a table is made of.
+    pub(super) exact: bool,
 }
 
 /// Rows of a group as they are put out.
@@ -54,17 +56,19 @@ pub(super) struct Kept {
     pub(super) text: Vec<u8>,
     /// Whether anything was read for it.
     pub(super) read: bool,
+    /// Whether it is damaged; which of all that are is counted elsewhere.
+    pub(super) damage: Option<usize>,
 }
 
 /// The cells of a block.
 #[derive(Debug)]
-struct Cells {
+pub(super) struct Block {
     text: Vec<u8>,
     /// Where each cell ends.
     ends: Vec<usize>,
 }
 
-impl Cells {
+impl Block {
     fn get(&self, row: usize) -> &[u8] {
         let start = row.checked_sub(1).and_then(|before| self.ends.get(before));
         let start = start.map_or(0, |end| end + 1);
@@ -72,7 +76,7 @@ impl Cells {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
             let cell = self.text.get(start..end).unwrap_or_default();
@@ -86,6 +90,11 @@ impl Set<'_> {
     /// The column of a name.
     pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
+    }
+
+    /// The name of a column, if it has one.
+    pub(super) fn name(&self, column: usize) -> &str {
+        self.names.get(column).map_or("", String::as_str)
     }
 
     /// The rows of a group.
@@ -128,12 +137,20 @@ impl Set<'_> {
         }
         let columns: Vec<(&str, Option<usize>)> = match wanted.columns {
             Some(names) => names.iter().map(|name| (name.as_str(), self.column(name))).collect(),
-            None => self.names.iter().map(String::as_str).zip((0..).map(Some)).collect(),
+            None => {
+                (0..self.meta.columns).map(|column| (self.name(column), Some(column))).collect()
+            }
         };
         let needed = columns.iter().filter_map(|&(_, column)| column).collect();
         loaded.load(group, needed, source, job)?;
         for &row in &rows {
             match (self.syntax, wanted.columns) {
+                (Syntax::Plain | Syntax::Csv, _) if wanted.exact => {
+                    let cells = (0..self.meta.columns).map(|column| loaded.cell(column, row));
+                    let cells: Vec<&[u8]> = cells.map(Option::unwrap_or_default).collect();
+                    kept.text.extend_from_slice(&cells.join(self.meta.delimiter));
+                    kept.text.push(b'\n');
+                }
                 (Syntax::Json, None) => self.put_line(&loaded, row, &mut kept.text),
                 (Syntax::Json, Some(_)) => {
                     let cells = columns.iter().map(|&(name, column)| {
@@ -178,39 +195,41 @@ impl Set<'_> {
         out.push(b'\n');
     }
 
+    /// Where a block is in the file, and how long it is.
+    pub(super) fn place(&self, block: usize) -> (u64, u64) {
+        let ends = &self.index.ends;
+        let start = block.checked_sub(1).and_then(|before| ends.get(before)).copied();
+        let (start, end) = (start.unwrap_or_default(), ends.get(block).copied());
+        let len = end.unwrap_or_default().saturating_sub(start);
+        (self.blocks.saturating_add(start as u64), len as u64)
+    }
+
     /// Expands the blocks of some columns of a group.
-    fn cells(
+    pub(super) fn cells(
         &self,
         group: usize,
         columns: &[usize],
         source: &Counted<'_>,
         job: &Job<'_>,
-    ) -> Result<Vec<Cells>> {
-        let place = |column: usize| {
-            let at = group.saturating_mul(self.meta.columns).saturating_add(column);
-            let ends = &self.index.ends;
-            let start = at.checked_sub(1).and_then(|before| ends.get(before)).copied();
-            let (start, end) = (start.unwrap_or_default(), ends.get(at).copied());
-            let end = end.unwrap_or_default();
-            (at, self.blocks.saturating_add(start as u64), end.saturating_sub(start) as u64)
-        };
-        let places: Vec<(usize, u64, u64)> = columns.iter().map(|&it| place(it)).collect();
-        let ranges: Vec<(u64, u64)> = places.iter().map(|&(_, at, len)| (at, len)).collect();
+    ) -> Result<Vec<Block>> {
+        let block = |column: usize| group.saturating_mul(self.meta.columns).saturating_add(column);
+        let ranges: Vec<(u64, u64)> =
+            columns.iter().map(|&column| self.place(block(column))).collect();
         let blocks = source.ranges(&ranges, "block")?;
         let rows = self.rows_of(group).len();
         let mut all = Vec::with_capacity(columns.len());
-        for ((&column, &(at, offset, _)), block) in columns.iter().zip(&places).zip(&blocks) {
-            let name = self.names.get(column).map_or("", String::as_str);
+        for ((&column, &(offset, _)), bytes) in columns.iter().zip(&ranges).zip(&blocks) {
+            let name = self.name(column);
             let placed = |err: Error| err.at(offset).in_stream("blocks").in_column(column, name);
-            let sum = self.sums.of_block(at, self.index.ends.len());
+            let sum = self.sums.of_block(block(column), self.index.ends.len());
             if let Some((covered, sum)) = sum
                 && covered.len() == 1
-                && libdeflater::crc32(block) != sum
+                && libdeflater::crc32(bytes) != sum
             {
                 let why = format!("group {group} does not have its checksum");
                 return Err(placed(Error::malformed("block", why)));
             }
-            let text = groups::expand(block, (offset, true), job).map_err(placed)?;
+            let text = groups::expand(bytes, (offset, true), job).map_err(placed)?;
             let mut ends: Vec<usize> = memchr_iter(b'\n', &text).take(rows).collect();
             if ends.len() < rows {
                 ends.push(text.len());
@@ -219,7 +238,7 @@ impl Set<'_> {
                 let why = format!("group {group} has {} cells for {rows} rows", ends.len());
                 return Err(placed(Error::malformed("block", why)));
             }
-            all.push(Cells { text, ends });
+            all.push(Block { text, ends });
         }
         Ok(all)
     }
@@ -229,7 +248,7 @@ impl Set<'_> {
 struct Loaded<'s> {
     set: &'s Set<'s>,
     rows: usize,
-    cells: HashMap<usize, Cells>,
+    cells: HashMap<usize, Block>,
 }
 
 impl Loaded<'_> {
@@ -270,14 +289,13 @@ impl Columns for Loaded<'_> {
 }
 
 /// What the indexes say of a group.
-struct Known<'s> {
-    set: &'s Set<'s>,
-    group: usize,
+pub(super) struct Known<'s> {
+    pub(super) set: &'s Set<'s>,
+    pub(super) group: usize,
 }
 
-impl Facts for Known<'_> {
-    fn numbers(&self, column: &str) -> Numbers {
-        let Some(column) = self.set.column(column) else { return Numbers::NoneAtAll };
+impl Known<'_> {
+    pub(super) fn numbers_of(&self, column: usize) -> Numbers {
         let at = self.group.saturating_mul(self.set.meta.columns).saturating_add(column);
         let bounds = match self.set.index.zones.get(at) {
             Some(Some(Zone::Int(least, most))) if least <= most => {
@@ -293,14 +311,35 @@ impl Facts for Known<'_> {
         bounds.map_or(Numbers::Unknown, |(least, most)| Numbers::Between(least, most))
     }
 
-    fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
-        let (least, most) = self.set.texts.bounds(self.set.column(column)?, self.group)?;
+    pub(super) fn texts_of(&self, column: usize) -> Option<TextBounds<'_>> {
+        let (least, most) = self.set.texts.bounds(column, self.group)?;
         Some(TextBounds { least, most })
     }
 
+    pub(super) fn may_hold_in(&self, column: usize, text: &[u8]) -> bool {
+        self.set.texts.may_hold(column, self.group, text)
+    }
+}
+
+impl Facts for Known<'_> {
+    fn numbers(&self, column: &str) -> Numbers {
+        // A shape of JSON that has no such member has no numbers in it either.
+        self.set.column(column).map_or(Numbers::NoneAtAll, |column| self.numbers_of(column))
+    }
+
+    fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
+        self.texts_of(self.set.column(column)?)
+    }
+
     fn may_hold(&self, column: &str, text: &[u8]) -> bool {
-        let column = self.set.column(column);
-        column.is_none_or(|column| self.set.texts.may_hold(column, self.group, text))
+        self.set.column(column).is_some_and(|column| self.may_hold_in(column, text))
+    }
+
+    fn cells(&self, column: &str) -> Cells {
+        match self.set.column(column) {
+            Some(_) => Cells::default(),
+            None => Cells { blank: true, filled: false },
+        }
     }
 }
 

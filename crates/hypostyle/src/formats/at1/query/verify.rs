@@ -1,0 +1,101 @@
+//! Whether blocks are whole, and whether their indexes tell the truth.
+
+use super::frame::Frame;
+use super::set::{Known, Set};
+use super::source::{Counted, Directory};
+use crate::error::{Error, Result};
+use crate::formats::at1::archive::Archive;
+use crate::formats::at1::codecs::{Codec, Job};
+use crate::formats::at1::container::Method;
+use crate::parallel;
+use crate::query::{Number, Numbers};
+
+/// Looks at every block of an archive of row groups; others have nothing to look at.
+pub(super) fn check(archive: &Archive) -> Result<Vec<Error>> {
+    let mut found = Vec::new();
+    if !matches!(archive.codec(), Codec::QColumnar | Codec::QJson | Codec::QJson2) {
+        return Ok(found);
+    }
+    let source = Counted::new(archive.source());
+    for extent in archive.extents()? {
+        if extent.method == Method::Raw {
+            continue;
+        }
+        let Some(directory) = Directory::read(&source, extent)? else { continue };
+        let job = archive.job(&directory.set);
+        let streams = job.expand(|_| true)?;
+        let Some(frame) = Frame::new(archive.codec(), &directory, &streams, &job)? else {
+            continue;
+        };
+        for set in &frame.sets {
+            sums(set, &source, &mut found)?;
+            let count = set.groups.saturating_mul(set.meta.columns);
+            let work = |block: usize| {
+                let (group, column) = (block / set.meta.columns, block % set.meta.columns);
+                Ok(set_block(set, group, column, &source, &job).err())
+            };
+            parallel::in_order(count, job.threads, work, |_, err| {
+                found.extend(err);
+                Ok(())
+            })?;
+        }
+    }
+    Ok(found)
+}
+
+/// Compares checksums that cover several blocks; the others are compared whenever a
+/// block is read.
+fn sums(set: &Set<'_>, source: &Counted<'_>, found: &mut Vec<Error>) -> Result<()> {
+    let blocks = set.index.ends.len();
+    let mut block = 0;
+    while let Some((covered, sum)) = set.sums.of_block(block, blocks).filter(|_| block < blocks) {
+        block = covered.end.max(block + 1);
+        if covered.len() < 2 {
+            continue;
+        }
+        let places: Vec<(u64, u64)> = covered.clone().map(|block| set.place(block)).collect();
+        let bytes = source.ranges(&places, "block")?.concat();
+        if libdeflater::crc32(&bytes) != sum {
+            let why =
+                format!("{} to {} do not have their checksum", covered.start, covered.end - 1);
+            let at = places.first().map_or(0, |place| place.0);
+            found.push(Error::malformed("blocks", why).at(at).in_stream("blocks"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the cells of a block are what the indexes say.
+fn set_block(
+    set: &Set<'_>,
+    group: usize,
+    column: usize,
+    source: &Counted<'_>,
+    job: &Job<'_>,
+) -> Result<()> {
+    let cells = set.cells(group, &[column], source, job)?;
+    let (known, last) = (Known { set, group }, column + 1 == set.meta.columns);
+    let (numbers, texts) = (known.numbers_of(column), known.texts_of(column));
+    for (row, cell) in cells.iter().flat_map(|cells| cells.iter()).enumerate() {
+        let Some(value) = set.syntax.value(cell, last).filter(|value| !value.is_empty()) else {
+            continue;
+        };
+        let outside = match (numbers, Number::parse(&value)) {
+            (Numbers::Between(least, most), Some(number)) => number < least || number > most,
+            _ => false,
+        };
+        let unheard = !known.may_hold_in(column, &value)
+            || texts.is_some_and(|texts| {
+                *value < *texts.least || !(*value <= *texts.most || value.starts_with(texts.most))
+            });
+        if outside || unheard {
+            let which = if outside { "zone map" } else { "index of texts" };
+            let shown = String::from_utf8_lossy(value.get(..40).unwrap_or(&value)).into_owned();
+            let why = format!("group {group} holds `{shown}`, which it leaves out");
+            let row = set.rows_of(group).start.saturating_add(row) as u64;
+            let err = Error::malformed(which, why).in_row(row);
+            return Err(err.in_column(column, set.name(column)));
+        }
+    }
+    Ok(())
+}
