@@ -4,6 +4,7 @@
 //! left out.
 
 use std::fs;
+use std::num::NonZeroUsize;
 
 use hypostyle::formats::at1::{self, Choice, PackOptions};
 
@@ -22,15 +23,25 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
     for file in args.rest()? {
         let original = fs::read(file)?;
         for &level in &levels {
-            let options = PackOptions::default().with_level(level);
-            let size = check(&original, &options, file, &mut wrong)?;
-            println!("{file}: level {level}: {} to {size}", original.len());
+            for codec in [Choice::Auto, Choice::Query] {
+                let options = PackOptions::default().with_level(level).with_codec(codec);
+                let size = check(&original, &options, file, &mut wrong)?;
+                println!("{file}: {codec:?}, level {level}: {} to {size}", original.len());
+            }
         }
     }
     for number in 0..count {
-        let original = table(&mut dice);
+        let codec =
+            [Choice::Columnar, Choice::QColumnar, Choice::QJson, Choice::QJson2][dice.below(4)];
+        let original = match codec {
+            Choice::QJson | Choice::QJson2 => objects(&mut dice),
+            _ => table(&mut dice),
+        };
         let level = u8::try_from(1 + dice.below(9))?;
-        let options = PackOptions::default().with_level(level).with_codec(Choice::Columnar);
+        let options = PackOptions::default()
+            .with_level(level)
+            .with_codec(codec)
+            .with_rows_per_group(NonZeroUsize::new(dice.below(40)));
         check(&original, &options, &format!("table {number}"), &mut wrong)?;
     }
     println!("{count} tables of dice; {wrong} archives that the vendor reads otherwise");
@@ -53,6 +64,40 @@ fn check(original: &[u8], options: &PackOptions, name: &str, wrong: &mut u64) ->
         println!("{name}, {kind}, {options:?}: {why}");
     }
     Ok(whole.len())
+}
+
+/// Some lines of JSON of a few shapes, and some that are none.
+fn objects(dice: &mut Dice) -> Vec<u8> {
+    const VALUES: [&str; 10] = [
+        "1",
+        "-2.50",
+        "1e400",
+        "\"\"",
+        "\"a b\"",
+        "\"\\u00e9\\n\"",
+        "null",
+        "true",
+        "[]",
+        "{\"x\":[1,{\"y\":2}]}",
+    ];
+    const SHAPES: [&str; 6] = [
+        "{\"a\":_,\"b\":_}",
+        "{ \"b\" : _, \"a\":_ }\r",
+        "{\"a\":{\"b\":_,\"c\":[_,_]}}",
+        "{\"a\":_,\"a\":_}",
+        "no object",
+        "",
+    ];
+    let mut text = String::new();
+    for _ in 0..dice.below(120) {
+        let mut line = SHAPES[dice.below(SHAPES.len()).min(dice.below(12))].to_owned();
+        while line.contains('_') {
+            line = line.replacen('_', VALUES[dice.below(VALUES.len())], 1);
+        }
+        text += &line;
+        text += "\n";
+    }
+    text.into_bytes()
 }
 
 /// A small table of odd and of ordinary cells.

@@ -6,6 +6,7 @@
 mod at1;
 mod convert;
 mod pack;
+mod query;
 mod show;
 mod verify;
 
@@ -51,6 +52,11 @@ impl Folder {
     /// Runs `hyp` in this folder; words are split at spaces.
     pub(crate) fn hyp(&self, line: &str) -> Ran {
         self.hyp_with(line, b"")
+    }
+
+    /// Runs `hyp` in this folder with words that may hold spaces.
+    pub(crate) fn hyp_words(&self, words: &[&str]) -> Ran {
+        run(self.0.path(), words, b"")
     }
 
     pub(crate) fn hyp_with(&self, line: &str, stdin: &[u8]) -> Ran {

@@ -13,7 +13,9 @@ use super::split::Rows;
 use crate::compress::xz::encode::{self as xz, Block, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
+use crate::formats::at1::cell::Syntax;
 use crate::formats::at1::codecs::project::FIELDS;
+use crate::formats::at1::fields::Dialect;
 use crate::parallel;
 use crate::wire::put;
 
@@ -57,7 +59,9 @@ pub(super) fn streams(
         Some(lines) => (lines, true),
         None => (text, false),
     };
-    let named = dialect::has_header(text, &dialect);
+    // Who reads the table again takes it for CSV, however it is best cut here.
+    let quotes = Syntax::of_delimiter(&dialect.delimiter) == Syntax::Csv;
+    let named = dialect::has_header(text, &Dialect { quotes, ..dialect.clone() });
     let (header, body) = match memchr::memchr(b'\n', lines).filter(|_| named) {
         Some(end) => (lines.get(..end), lines.get(end + 1..).unwrap_or_default()),
         None => (None, lines),

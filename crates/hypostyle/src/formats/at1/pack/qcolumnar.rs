@@ -38,10 +38,11 @@ impl Grid for Rows<'_> {
 /// Finds how a text is cut; `None` if it is not a table.
 pub(super) fn find(text: &[u8]) -> Result<Option<Cut>> {
     let Some(dialect) = dialect::find(text)? else { return Ok(None) };
-    let header = dialect::has_header(text, &dialect);
     // The table view takes cells between such delimiters for CSV.
     let quotes = Syntax::of_delimiter(&dialect.delimiter) == Syntax::Csv;
-    Ok(Some(Cut { dialect: Dialect { quotes, ..dialect }, width: None, header }))
+    let dialect = Dialect { quotes, ..dialect };
+    let header = dialect::has_header(text, &dialect);
+    Ok(Some(Cut { dialect, width: None, header }))
 }
 
 /// The streams of a table, and its number of columns; `None` if no line is a row.

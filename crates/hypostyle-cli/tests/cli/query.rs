@@ -1,0 +1,114 @@
+//! `hyp cat --where` and `hyp get`: answers, from archives and from everything else.
+
+use std::fmt::Write;
+
+use crate::Folder;
+
+fn table(rows: usize) -> String {
+    let mut text = String::from("day,user,delay,note\n");
+    for row in 0..rows {
+        let delay = if row % 11 == 0 { "NA".to_owned() } else { (row * 37 % 400).to_string() };
+        let _ = writeln!(text, "{},user{:04},{delay},\"n, {}\"", row / 50, row / 3, row % 5);
+    }
+    text
+}
+
+fn objects(rows: usize) -> String {
+    let object = |row: usize| match row % 4 {
+        0 => format!("{{\"event\": \"start\", \"at\": {row}}}\n"),
+        _ => format!(
+            "{{\"req\":{{\"path\":\"/p/{}\",\"ms\":{}}},\"at\":{row}}}\n",
+            row % 9,
+            row * 7 % 100
+        ),
+    };
+    (0..rows).map(object).collect()
+}
+
+#[test]
+fn every_form_of_a_table_gives_the_same_answer() {
+    let folder = Folder::new().with("t.csv", table(2000));
+    folder.hyp("pack t.csv -q --query --rows-per-group 100 -o q.at1").ok();
+    folder.hyp("pack t.csv -q -o c.at1").ok();
+    folder.hyp("pack t.csv -q --query --stream --chunk-lines 300 -o s.at1").ok();
+    folder.hyp("convert t.csv t.colf").ok();
+    folder.hyp("convert t.csv t.parquet").ok();
+    for test in [
+        "day = 7 and delay > 120",
+        "user = 'user0300'",
+        "delay is null or delay = 'NA'",
+        "not (day > 2) and note like '%3'",
+        "day in (1, 39) and delay between 100 and 200",
+        "user = 'nobody'",
+    ] {
+        let ask = |file: &str| {
+            let words = ["cat", file, "--columns", "user,delay,note", "--where", test];
+            folder.hyp_words(&words).ok()
+        };
+        let want = ask("t.csv");
+        for file in ["q.at1", "c.at1", "s.at1", "t.colf", "t.parquet"] {
+            assert_eq!(ask(file), want, "{file}: {test}");
+        }
+    }
+    let found = folder
+        .hyp_words(&["cat", "q.at1", "--where", "day = 7 and delay > 390", "--format", "csv"])
+        .ok();
+    assert!(found.starts_with("day,user,delay,note\n7,"), "{found}");
+    let said =
+        folder.hyp_words(&["cat", "q.at1", "--where", "day = 7", "--columns", "user", "--stats"]);
+    assert!(said.err.contains("of 20 row groups read"), "{}", said.err);
+    folder.hyp_words(&["cat", "q.at1", "--where", "dya = 7"]).fails(2, &["`dya`", "`day`"]);
+    folder.hyp_words(&["cat", "t.csv", "--where", "day ="]).fails(2, &["character 6"]);
+}
+
+#[test]
+fn objects_are_asked_by_path() {
+    let folder = Folder::new().with("t.jsonl", objects(2000));
+    let said = folder.hyp("pack t.jsonl --query -o t.at1").ok();
+    assert!(said.contains("qjson2"), "{said}");
+    assert_eq!(folder.hyp("unpack t.at1 -c").ok(), objects(2000));
+    let ask = |words: &[&str]| folder.hyp_words(&[&["cat", "t.at1"], words].concat()).ok();
+    let found = ask(&["--where", "req.path = '/p/3' and req.ms < 5", "--columns", "at,req.ms"]);
+    assert!(found.starts_with("at,req.ms\n") && found.lines().count() > 3, "{found}");
+    let found = ask(&["--where", "event = 'start' and at < 9", "--format", "jsonl"]);
+    assert_eq!(
+        found,
+        "{\"event\":\"start\",\"at\":0}\n{\"event\":\"start\",\"at\":4}\n{\"event\":\"start\",\"at\":8}\n"
+    );
+    assert_eq!(ask(&["--where", "req.ms = 1000", "--columns", "at,req.ms"]), "at,req.ms\n");
+}
+
+#[test]
+fn rows_come_by_number_in_the_order_given() {
+    let folder = Folder::new().with("t.csv", table(500));
+    folder.hyp("pack t.csv -q --query --rows-per-group 50 -o t.at1").ok();
+    folder.hyp("convert t.csv t.colf").ok();
+    let lines: Vec<String> = table(500).lines().map(str::to_owned).collect();
+    for file in ["t.at1", "t.csv", "t.colf"] {
+        let said = folder.hyp(&format!("get {file} 499 0 7 0")).ok();
+        let want: Vec<&str> = [0, 500, 1, 8, 1].iter().map(|&line| lines[line].as_str()).collect();
+        assert_eq!(said.lines().collect::<Vec<_>>(), want, "{file}");
+        folder.hyp(&format!("get {file} 500")).fails(2, &["no row 500"]);
+    }
+}
+
+#[test]
+fn damage_is_named_and_the_rest_is_saved() {
+    let folder = Folder::new().with("t.csv", table(3000));
+    folder.hyp("pack t.csv -q --query --rows-per-group 300 -o t.at1").ok();
+    folder.hyp("verify t.at1").ok();
+    let mut bytes = folder.bytes("t.at1");
+    let at = bytes.len() * 2 / 3;
+    bytes[at] ^= 0x20;
+    let folder = folder.with("bad.at1", bytes);
+    folder.hyp("verify bad.at1").fails(4, &[]);
+    folder.hyp("unpack bad.at1").fails(4, &["bad.at1"]);
+    let said = folder.hyp("unpack bad.at1 --salvage -o saved.csv").fails(4, &[]).err;
+    assert!(said.contains("300 lines are left out") && said.contains("group "), "{said}");
+    let saved = folder.read("saved.csv");
+    assert_eq!(saved.lines().count(), 2701);
+    let known = table(3000);
+    assert!(saved.lines().all(|line| known.contains(line)));
+    let some = "cat bad.at1 --columns day,user,delay,note --skip-damaged";
+    folder.hyp(some).fails(4, &["300 lines are left out"]);
+}
