@@ -1,5 +1,7 @@
 //! The tables of a frame, and the lines that are in none.
 
+use std::ops::Range;
+
 use super::index::{INDEX, SUMS, Sums, Texts};
 use super::set::Set;
 use super::source::Directory;
@@ -45,6 +47,9 @@ impl<'a> Frame<'a> {
         let mut sets = Vec::new();
         for prefix in codecs::prefixes(codec, job)? {
             let meta = Meta::read(streams, &prefix, delimited, job)?;
+            if meta.delimiter.contains(&b'\n') {
+                return Ok(None);
+            }
             let Some((blocks, len)) = directory.blocks(&format!("{prefix}blocks")) else {
                 return Ok(None);
             };
@@ -82,12 +87,10 @@ impl<'a> Frame<'a> {
                 let segments = qjson::segments(streams, &template, columns)?;
                 set.segments = segments.into_iter().map(<[u8]>::to_vec).collect();
                 // A line of the template, to see what is in brackets.
-                let members = Members::of(&set.segments.join(&b'0'));
-                let Some(members) = members.filter(|_| set.names.len() == columns) else {
+                let Some(members) = Members::of(&set.segments.join(&b'0')) else {
                     return Ok(None);
                 };
-                let known = members.values.iter().map(|(name, _)| name);
-                if !known.eq(&set.names) {
+                if !members.values.iter().eq(&holes(&set)) {
                     return Ok(None);
                 }
                 set.nested = members.brackets.into_iter().map(|(name, _)| name).collect();
@@ -117,6 +120,17 @@ impl<'a> Frame<'a> {
         });
         Ok(Some(Self { sets, map, verbatim, dialect }))
     }
+}
+
+/// The names of the columns of a template, and where their cells are in a line whose
+/// cells have one byte each.
+fn holes(set: &Set<'_>) -> Vec<(String, Range<usize>)> {
+    let mut at = 0;
+    let mut hole = |(name, segment): (&String, &Vec<u8>)| {
+        at += segment.len() + 1;
+        (name.clone(), at - 1..at)
+    };
+    set.names.iter().zip(&set.segments).map(&mut hole).collect()
 }
 
 /// The modes of the lines of a table.
