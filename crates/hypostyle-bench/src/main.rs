@@ -18,6 +18,7 @@ mod data;
 mod machine;
 mod measure;
 mod python;
+mod queries;
 mod read;
 mod report;
 
@@ -46,6 +47,8 @@ enum Cli {
     Convert(convert::Args),
     /// Packs one file and prints seconds, CPU seconds and MB of memory.
     Pack(archives::PackArgs),
+    /// Measures AT-1 archives that can be queried, beside xz, Parquet and DuckDB.
+    Queries(queries::Args),
     /// Reads one file, and inflates it, over and over: for profilers.
     Read(read::Args),
     /// Unpacks one archive and prints seconds, CPU seconds and MB of memory.
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Cli::Archives(args) => archives::run(&args),
         Cli::Columnfiles(args) => columnfiles::run(&args),
         Cli::Convert(args) => convert::run(&args),
+        Cli::Queries(args) => queries::run(&args),
         Cli::Pack(args) => archives::pack(&args),
         Cli::Read(args) => read::run(&args),
         Cli::Unpack(args) => archives::unpack(&args),

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::measure::Usage;
 
 mod contest;
-mod corpus;
+pub(crate) mod corpus;
 mod tables;
 
 pub(crate) use contest::{PackArgs, UnpackArgs, pack, unpack};

@@ -1,0 +1,344 @@
+//! Archives that can be queried: their size beside xz and Parquet, and what a query
+//! reads and takes beside what others do with the same data.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hypostyle::formats::Abilities;
+use hypostyle::formats::at1::{
+    self, Answer, Archive, Choice, Codec, PackOptions, Query, QueryStats, TableOptions,
+};
+use hypostyle::query::Predicate;
+use hypostyle::stage::Stage;
+use hypostyle::text::ImportOptions;
+use hypostyle::{FileSource, ReadOptions, Table as _};
+
+use crate::archives::corpus::{Corpus, Sample};
+use crate::report::{Report, Table, Target};
+use crate::{Result, machine};
+
+/// Arguments of `queries`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The files to measure, plain or `.xz`; else tables and JSON Lines of the corpus.
+    files: Vec<PathBuf>,
+    /// The folder of real files [default: ../shared/corpus; if it is not there, files are made].
+    #[arg(long, value_name = "FOLDER")]
+    corpus: Option<PathBuf>,
+    /// A Python with `pyarrow` and `duckdb`, for the rivals.
+    #[arg(long, default_value = "python3", value_name = "PROGRAM")]
+    python: PathBuf,
+    /// The smallest table only, to see that everything runs.
+    #[arg(long)]
+    quick: bool,
+    /// Put the figures into docs/benchmarks/queries.md.
+    #[arg(long)]
+    write: bool,
+}
+
+/// How often each is timed.
+const ROUNDS: usize = 7;
+
+/// The table that is asked, and the questions: name, test, columns, the same for awk.
+const ASKED: &str = "nyc_flights.csv";
+const QUESTIONS: [(&str, &str, &[&str], &str); 4] = [
+    (
+        "one day",
+        "month = 7 and day = 4",
+        &["carrier", "dep_delay"],
+        "$2 == 7 && $3 == 4 {print $10, $6}",
+    ),
+    (
+        "1 % of the rows",
+        "dep_delay > 190",
+        &["carrier", "dep_delay"],
+        "$6 + 0 > 190 {print $10, $6}",
+    ),
+    ("a text", "tailnum = 'N14228'", &["flight", "dest"], "$12 == \"N14228\" {print $11, $14}"),
+    ("no row", "distance > 5000", &["carrier"], "$16 + 0 > 5000 {print $10}"),
+];
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut corpus = Corpus::collect(&args.files, args.corpus.as_deref(), folder.path())?;
+    corpus.samples.retain(|sample| sample.is_table() || sample.name.ends_with("json"));
+    if args.quick {
+        corpus.keep_few();
+        corpus.samples.retain(Sample::is_table);
+    }
+    let mut report = Report::default();
+    report.add("# AT-1 archives that can be queried: size, bytes read and time");
+    report.add(format!(
+        "Taken on {}. Contenders take turns, {ROUNDS} times, and the best counts. Made by",
+        machine::describe()
+    ));
+    report.add("```sh\ncargo xtask bench queries --write --python PYTHON\n```");
+    report.add(format!(
+        "where PYTHON has `pyarrow` and `duckdb`. {} Archives are made by `hyp pack --query` at \
+         the default level, with their indexes.",
+        corpus.origin
+    ));
+    sizes(&corpus.samples, args, folder.path(), &mut report)?;
+    if let Some(sample) = corpus.samples.iter().find(|sample| sample.name == ASKED) {
+        asked(sample, args, folder.path(), &mut report)?;
+    }
+    if args.write {
+        fs::write("docs/benchmarks/queries.md", report.text())?;
+    }
+    Ok(())
+}
+
+fn packed(sample: &Sample, folder: &Path) -> PathBuf {
+    folder.join(format!("{}.at1", sample.name))
+}
+
+/// Packs every file, and compares with what xz and Parquet take.
+fn sizes(samples: &[Sample], args: &Args, folder: &Path, report: &mut Report) -> Result<()> {
+    let head =
+        ["File", "Codec", "Bytes", "Queryable", "xz -9e", "Share", "Parquet, zstd 19", "Share"];
+    let mut table = Table::new(head);
+    let (mut shares, mut worst): (Vec<f64>, f64) = (Vec::new(), 0.0);
+    for sample in samples {
+        eprintln!("{}: {} bytes", sample.name, sample.bytes);
+        let text = fs::read(&sample.path)?;
+        let options = PackOptions::default().with_codec(Choice::Query);
+        let (archive, done) = at1::pack(&text, &options)?;
+        fs::write(packed(sample, folder), &archive)?;
+        let xz = if args.quick { None } else { Some(at1::xz_size(&text)?) };
+        let parquet = sample.is_table().then(|| parquet_size(sample, args, folder)).flatten();
+        let share = |rival: Option<u64>| rival.map(|rival| done.stored as f64 / rival as f64);
+        shares.extend(share(xz));
+        worst = worst.max(share(parquet).unwrap_or_default());
+        let shown = |size: Option<u64>| size.map_or("missing".to_owned(), |size| size.to_string());
+        let ratio =
+            |share: Option<f64>| share.map_or("–".to_owned(), |share| format!("{share:.3}"));
+        table.row([
+            sample.name.clone(),
+            done.codec.name().to_owned(),
+            sample.bytes.to_string(),
+            done.stored.to_string(),
+            shown(xz),
+            ratio(share(xz)),
+            shown(parquet),
+            ratio(share(parquet)),
+        ]);
+    }
+    report.add("## Size");
+    report.add(table);
+    let logs: f64 = shares.iter().map(|share| share.ln()).sum();
+    let mean = (logs / shares.len().max(1) as f64).exp();
+    let mut targets = Table::new(["What", "Figure", "Target", "Verdict"]);
+    let mut target = |what: &str, figure: f64, target: Target| {
+        let [wanted, verdict] = target.cells(figure);
+        targets.row([what.to_owned(), format!("{figure:.3}"), wanted, verdict]);
+    };
+    target("share of xz -9e, geometric mean", mean, Target::AtMost(0.97));
+    target("share of Parquet, the worst table", worst, Target::AtMost(1.0));
+    report.add(targets);
+    Ok(())
+}
+
+/// What Parquet takes for a table with zstd at its best; `None` without pyarrow.
+fn parquet_size(sample: &Sample, args: &Args, folder: &Path) -> Option<u64> {
+    const SCRIPT: &str = "
+import sys
+import pyarrow.csv as csv, pyarrow.parquet as parquet
+parse = csv.ParseOptions(delimiter='\\t' if sys.argv[1].endswith('tsv') else ',')
+table = csv.read_csv(sys.argv[1], parse_options=parse)
+parquet.write_table(table, sys.argv[2], compression='zstd', compression_level=19)
+";
+    let target = folder.join("rival.parquet");
+    let mut python = Command::new(&args.python);
+    let ran = python.args(["-c", SCRIPT]).arg(&sample.path).arg(&target).output().ok()?;
+    ran.status.success().then(|| fs::metadata(&target).ok().map(|meta| meta.len())).flatten()
+}
+
+fn ask(path: &Path, query: &Query) -> Result<Answer> {
+    let source = Arc::new(FileSource::try_new(File::open(path)?)?);
+    let archive = Archive::open(source, &ReadOptions::default())?;
+    let mut options = ImportOptions::new(Abilities::EVERYTHING);
+    options.null_words = vec!["NA".to_owned()];
+    let answer = archive.query(query, &TableOptions::default(), &options, Stage::in_memory())?;
+    Ok(answer.ok_or("the archive does not answer")?)
+}
+
+/// Seconds of the quickest of many runs, and what came of it.
+fn timed<T>(mut work: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
+    let (mut best, mut last) = (f64::INFINITY, None);
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        last = Some(work()?);
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    Ok((best, last.ok_or("nothing was run")?))
+}
+
+/// Asks the archive of one table, beside a pipe of xz and awk, and DuckDB.
+fn asked(sample: &Sample, args: &Args, folder: &Path, report: &mut Report) -> Result<()> {
+    let archive = packed(sample, folder);
+    let xz = folder.join("rival.xz");
+    let made = Command::new("sh")
+        .args(["-c", "xz -6 -T1 -c \"$1\" > \"$2\"", "sh"])
+        .arg(&sample.path)
+        .arg(&xz)
+        .status();
+    let has_xz = made.is_ok_and(|status| status.success());
+    let awk = ["mawk", "awk"].into_iter().find(|awk| {
+        Command::new(awk).arg("BEGIN {}").output().is_ok_and(|ran| ran.status.success())
+    });
+    report.add(format!("## Queries of {}", sample.name));
+    report.add(format!(
+        "Seconds for the rows as typed columns in memory, the opening of the file included. The \
+         rival is `xz -dc` piped into {}, the quickest filter at hand.",
+        awk.unwrap_or("awk, which is missing")
+    ));
+    let head = [
+        "Question",
+        "Test",
+        "Rows",
+        "Groups read",
+        "Bytes read",
+        "Of the archive",
+        "Seconds",
+        "xz | awk",
+        "Times as fast",
+    ];
+    let mut table = Table::new(head);
+    let share = |stats: &QueryStats| stats.bytes_read as f64 / stats.bytes.max(1) as f64;
+    let mut figures = Vec::new();
+    for (name, test, columns, filter) in QUESTIONS {
+        let query = Query::default()
+            .with_filter(Some(Predicate::parse(test)?))
+            .with_columns(Some(columns.iter().map(|&column| column.to_owned()).collect()));
+        let (seconds, answer) = timed(|| ask(&archive, &query))?;
+        let rival = match awk.filter(|_| has_xz) {
+            None => None,
+            Some(awk) => Some(
+                timed(|| {
+                    let line = format!("xz -dc \"$1\" | {awk} -F, '{filter}' > /dev/null");
+                    Ok(Command::new("sh").args(["-c", &line, "sh"]).arg(&xz).status()?)
+                })?
+                .0,
+            ),
+        };
+        let stats = &answer.stats;
+        figures.push((name, share(stats), rival.map(|rival| rival / seconds)));
+        table.row([
+            name.to_owned(),
+            format!("`{test}`"),
+            stats.rows.to_string(),
+            format!("{} of {}", stats.groups_read, stats.groups),
+            stats.bytes_read.to_string(),
+            format!("{:.2} %", 100.0 * share(stats)),
+            format!("{seconds:.4}"),
+            rival.map_or("missing".to_owned(), |rival| format!("{rival:.3}")),
+            rival.map_or("–".to_owned(), |rival| format!("{:.1}", rival / seconds)),
+        ]);
+    }
+    report.add(table);
+
+    let column = "dep_delay";
+    let query = Query::default().with_columns(Some(vec![column.to_owned()]));
+    let (sum_seconds, (sum, stats)) = timed(|| {
+        let answer = ask(&archive, &query)?;
+        Ok((sum(&answer)?, answer.stats))
+    })?;
+    let blocks = column_bytes(&archive, 5)?;
+    let duckdb = duckdb_sum(sample, args);
+    let (row_seconds, row) =
+        timed(|| ask(&archive, &Query::default().with_rows(Some(vec![200_000]))))?;
+    let mut table = Table::new(["What", "Bytes read", "Seconds", "Rival"]);
+    table.row([
+        format!("sum of `{column}`, {sum}"),
+        stats.bytes_read.to_string(),
+        format!("{sum_seconds:.4}"),
+        match &duckdb {
+            Some((seconds, sum)) => format!("DuckDB on the CSV: {seconds:.4}, {sum}"),
+            None => "DuckDB: missing".to_owned(),
+        },
+    ]);
+    table.row([
+        "row 200000, all columns".to_owned(),
+        row.stats.bytes_read.to_string(),
+        format!("{row_seconds:.4}"),
+        "–".to_owned(),
+    ]);
+    report.add(table);
+
+    let mut targets = Table::new(["What", "Figure", "Target", "Verdict"]);
+    let mut target = |what: &str, figure: f64, target: Target| {
+        let [wanted, verdict] = target.cells(figure);
+        targets.row([what.to_owned(), format!("{figure:.3}"), wanted, verdict]);
+    };
+    for (name, share, faster) in figures {
+        match (name, faster) {
+            ("one day", _) => {
+                target("share of the archive read for one day", share, Target::AtMost(0.03))
+            }
+            (name, Some(faster)) if name.starts_with("1 %") => {
+                target(
+                    "times as fast as xz | awk for 1 % of the rows",
+                    faster,
+                    Target::AtLeast(10.0),
+                );
+            }
+            _ => {}
+        }
+    }
+    let over = stats.bytes_read as f64 / blocks.max(1) as f64;
+    target("bytes read for a sum, over the column's blocks", over, Target::AtMost(1.3));
+    if let Some((seconds, _)) = duckdb {
+        let faster = seconds / sum_seconds;
+        target("times as fast as DuckDB for a sum", faster, Target::AtLeast(1.0));
+    }
+    target(
+        "share of the archive read for a row by number",
+        share(&row.stats),
+        Target::AtMost(0.01),
+    );
+    report.add(targets);
+    Ok(())
+}
+
+fn sum(answer: &Answer) -> Result<i64> {
+    let mut sum = 0;
+    for array in answer.table.column(0)? {
+        let text = hypostyle::bridge::cast::cast(&array, &arrow_schema::DataType::Int64)?;
+        let values =
+            arrow_array::cast::AsArray::as_primitive::<arrow_array::types::Int64Type>(&text);
+        sum += values.iter().flatten().sum::<i64>();
+    }
+    Ok(sum)
+}
+
+/// Bytes of the blocks of one column.
+fn column_bytes(path: &Path, column: usize) -> Result<u64> {
+    let source = Arc::new(FileSource::try_new(File::open(path)?)?);
+    let archive = Archive::open(source, &ReadOptions::default())?;
+    if archive.codec() != Codec::QColumnar {
+        return Err("not a table".into());
+    }
+    let frames = archive.describe()?;
+    Ok(frames.iter().filter_map(|frame| frame.columns.get(column)).map(|info| info.bytes).sum())
+}
+
+/// Seconds that DuckDB takes for the sum of a column of the CSV file, and the sum.
+fn duckdb_sum(sample: &Sample, args: &Args) -> Option<(f64, String)> {
+    const SCRIPT: &str = "
+import sys, time, duckdb
+best = 9e9
+for _ in range(7):
+    start = time.perf_counter()
+    question = f\"select sum(dep_delay) from read_csv('{sys.argv[1]}', nullstr='NA')\"
+    found = duckdb.sql(question).fetchall()[0][0]
+    best = min(best, time.perf_counter() - start)
+print(best, found)
+";
+    let ran = Command::new(&args.python).args(["-c", SCRIPT]).arg(&sample.path).output().ok()?;
+    let said = String::from_utf8(ran.stdout).ok()?;
+    let (seconds, sum) = said.trim().split_once(' ')?;
+    Some((seconds.parse().ok()?, sum.to_owned()))
+}
