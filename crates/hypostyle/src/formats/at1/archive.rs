@@ -242,15 +242,19 @@ impl Archive {
         &self,
         mut each: impl FnMut(&Job<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let mut enough = false;
-        self.for_each_frame(|extent, body| {
-            if enough || extent.method == Method::Raw {
-                return Ok(());
+        let mut next = self.container.first(self.source()).map_err(located)?;
+        while let Some(extent) = next {
+            if extent.method == Method::Structured {
+                let body = self.body(extent).map_err(located)?;
+                let set = PackedSet::parse(&body, extent.offset, &self.deviations);
+                let set = set.map_err(located)?;
+                if each(&self.job(&set)).map_err(located)?.is_break() {
+                    break;
+                }
             }
-            let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
-            enough = each(&self.job(&set))?.is_break();
-            Ok(())
-        })
+            next = self.container.after(self.source(), extent).map_err(located)?;
+        }
+        Ok(())
     }
 
     /// A frame that is stored without a codec.
@@ -262,6 +266,11 @@ impl Archive {
     /// Where the bytes of the archive come from.
     pub(super) fn source(&self) -> &dyn ByteSource {
         self.source.as_ref()
+    }
+
+    /// Where the frames, or the one stream set, start and end.
+    pub(super) fn body_range(&self) -> (u64, u64) {
+        (self.container.start, self.container.end)
     }
 
     /// Where the frames are.
