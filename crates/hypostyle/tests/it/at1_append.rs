@@ -174,6 +174,13 @@ fn names_once_more_are_no_row() {
     assert_eq!(rows(&new, "id >= 0").len(), 50);
     assert_eq!(ask(&new, "id >= 0").unwrap().stats.odd_lines, 0);
     assert_eq!(rows(&new, "city = 'city'").len(), 0);
+    // Nor for those who read it as a whole.
+    let options = ImportOptions::new(Abilities::EVERYTHING);
+    let table = open(&new).import(&TableOptions::default(), &options, Stage::in_memory()).unwrap();
+    assert_eq!((table.rows(), table.skipped().count), (50, 0));
+    let named = TableOptions { header: false, ..TableOptions::default() };
+    let table = open(&new).import(&named, &options, Stage::in_memory()).unwrap();
+    assert_eq!(table.rows(), 52);
     // A column of numbers is still one: its groups are known without reading them.
     assert_eq!(ask(&new, "id > 1000").unwrap().stats.groups_read, 0);
     // Nor are names with nothing below them.

@@ -15,6 +15,7 @@ use super::streams::{Packed, PackedSet};
 use crate::deviation::{Deviation, Deviations};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::FormatId;
+use crate::limits::Limits;
 use crate::options::{ReadOptions, resolve_threads};
 use crate::source::{self, ByteSource};
 
@@ -181,19 +182,12 @@ impl Archive {
             limits.output_bytes = share.left(limits.output_bytes);
         }
         let mut output = Output::new(out, hash.is_some(), &limits);
-        let threads = resolve_threads(self.options.threads);
-        self.for_each_frame(|extent, body| {
-            let limits = &self.options.limits;
-            match extent.method {
-                Method::Raw => {
-                    let packed = self.raw(extent, body)?;
-                    output.put(&packed.expand(limits, threads, &self.deviations)?)
-                }
-                Method::Structured => {
-                    let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
-                    let job = Job { pad, ..self.job(&set) };
-                    codecs::decode(self.container.codec, &job, &mut output)
-                }
+        self.for_each_frame(|extent, body| match extent.method {
+            Method::Raw => output.put(&self.expand_raw(extent, body)?),
+            Method::Structured => {
+                let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
+                let job = Job { pad, ..self.job(&set) };
+                codecs::decode(self.container.codec, &job, &mut output)
             }
         })?;
         let bytes = output.finish(hash.as_ref()).map_err(located)?;
@@ -286,9 +280,23 @@ impl Archive {
 
     /// The text of a frame that is stored without a codec.
     pub(super) fn raw_text(&self, extent: Extent) -> Result<Bytes> {
-        let body = self.body(extent)?;
+        self.expand_raw(extent, &self.body(extent)?)
+    }
+
+    /// The same, of its bytes.
+    pub(super) fn expand_raw(&self, extent: Extent, body: &Bytes) -> Result<Bytes> {
         let threads = resolve_threads(self.options.threads);
-        self.raw(extent, &body)?.expand(&self.options.limits, threads, &self.deviations)
+        self.raw(extent, body)?.expand(&self.options.limits, threads, &self.deviations)
+    }
+
+    /// What the archive may ask for.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// Where departures are noted.
+    pub(super) fn noted(&self) -> &Deviations {
+        &self.deviations
     }
 
     /// The bytes of a frame.
@@ -369,7 +377,10 @@ impl Archive {
     }
 
     /// Calls `each` with every frame and its bytes, one at a time.
-    fn for_each_frame(&self, mut each: impl FnMut(Extent, &Bytes) -> Result<()>) -> Result<()> {
+    pub(super) fn for_each_frame(
+        &self,
+        mut each: impl FnMut(Extent, &Bytes) -> Result<()>,
+    ) -> Result<()> {
         let mut next = self.container.first(self.source()).map_err(located)?;
         while let Some(extent) = next {
             let body = self.body(extent).map_err(located)?;

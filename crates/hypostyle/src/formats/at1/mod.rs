@@ -23,6 +23,7 @@ mod container;
 mod describe;
 mod fields;
 mod filter;
+mod names;
 mod output;
 mod pack;
 mod page;

@@ -1,4 +1,4 @@
-//! Text added to an archive that can be queried (§6.5).
+//! Text added to an archive that can be queried (§2.2.1).
 //!
 //! Frames know nothing of each other, so those that are there stay as they are, and
 //! the new ones follow. Only the hash at the end is over all of the text: the old
@@ -20,14 +20,12 @@ use crate::formats::at1::archive::{Archive, located};
 use crate::formats::at1::cell::Syntax;
 use crate::formats::at1::codecs::Codec;
 use crate::formats::at1::fields::Dialect;
+use crate::formats::at1::names::FirstLine;
 use crate::source;
 use crate::wire::put;
 
 /// Bytes that are copied at a time.
 const PIECE: u64 = 1 << 20;
-
-/// A first line that is longer is not looked for again.
-const NAMES: usize = 1 << 20;
 
 /// What came of appending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +54,7 @@ pub struct Appender<'a, W> {
     frames: Frames,
     hash: Sha256,
     /// The first line of delimited text: above a text that is added it is no row.
-    names: Option<Vec<u8>>,
+    names: FirstLine,
     /// Whether the text so far ends in the middle of a line.
     open: bool,
     appended: Appended,
@@ -114,7 +112,7 @@ impl<'a, W: Write> Appender<'a, W> {
             return Err(located(Error::refused(why, way_out)));
         }
         check(&options.clone().with_codec(Choice::Query))?;
-        let mut seen = Seen::new(codec == Codec::QColumnar);
+        let mut seen = Seen::default();
         let original = archive.unpack_rows(&mut seen, None, false)?.bytes;
         if archive.hash().is_some_and(|hash| seen.hash.clone().finalize().as_slice() != hash) {
             let why = "the hash of the unpacked bytes does not agree";
@@ -138,7 +136,6 @@ impl<'a, W: Write> Appender<'a, W> {
         let options = options.clone().with_codec(Choice::Raw).with_chunk_lines(lines);
         let appended = Appended { codec, added: 0, original, stored: 0, frames: (0, 0) };
         let Seen { hash, names, .. } = seen;
-        let names = names.filter(|_| original > 0);
         Ok(Self { archive, output, options, frames, hash, names, open: false, appended })
     }
 
@@ -189,19 +186,17 @@ impl<'a, W: Write> Appender<'a, W> {
         if self.appended.frames.0 == 0 {
             self.start()?;
         }
-        let named = first && self.names.as_deref().is_some_and(|names| is_first(names, text));
+        let named = first && self.names.starts(text);
         let model = &mut self.frames.model;
         if model.is_none() {
             // There was no row yet to tell how the text is cut.
             *model = Model::find(text, Choice::QColumnar)?;
         }
-        let table = self.appended.codec == Codec::QColumnar;
-        match model {
-            // The very first line may hold names as in any table.
-            _ if table && self.appended.original == 0 => self.names = first_line(text),
-            Some(Model::Table(cut)) => cut.header = named,
-            _ => {}
+        // The very first line may hold names, as in any table.
+        if let (Some(Model::Table(cut)), 1..) = (model, self.appended.original) {
+            cut.header = named;
         }
+        self.names.push(text);
         let (frame, raw) = self.frames.frame(text, &self.options)?;
         self.send(&frame)?;
         self.hash.update(text);
@@ -258,48 +253,23 @@ fn table(archive: &Archive) -> Result<Option<Model>> {
     Ok(Some(Model::Table(Cut { dialect, width: Some(cells.columns), header: false })))
 }
 
-/// Whether a line is the first of a text.
-fn is_first(line: &[u8], text: &[u8]) -> bool {
-    text.strip_prefix(line).is_some_and(|rest| matches!(rest.first(), None | Some(b'\n')))
-}
-
-fn first_line(text: &[u8]) -> Option<Vec<u8>> {
-    let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
-    text.get(..end).filter(|line| line.len() <= NAMES).map(<[u8]>::to_vec)
-}
-
 /// Takes the old text, and keeps what must be known of it.
+#[derive(Default)]
 struct Seen {
     hash: Sha256,
-    /// The first line, as far as it has come; `None` if it is not wanted.
-    names: Option<Vec<u8>>,
-    /// Whether it has ended.
-    named: bool,
-    /// Whether the last byte is there and no newline.
+    names: FirstLine,
+    /// Whether the text so far ends in the middle of a line.
     open: bool,
 }
 
-impl Seen {
-    fn new(names: bool) -> Self {
-        Self { hash: Sha256::new(), names: names.then(Vec::new), named: !names, open: false }
-    }
-}
-
 impl Write for Seen {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.hash.update(bytes);
-        if let Some(last) = bytes.last() {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.hash.update(text);
+        self.names.push(text);
+        if let Some(last) = text.last() {
             self.open = *last != b'\n';
         }
-        if let Some(names) = self.names.as_mut().filter(|_| !self.named) {
-            let end = memchr::memchr(b'\n', bytes);
-            names.extend_from_slice(bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default());
-            self.named = end.is_some();
-            if names.len() > NAMES {
-                (self.names, self.named) = (None, true);
-            }
-        }
-        Ok(bytes.len())
+        Ok(text.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
