@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hypostyle::formats::at1::PackOptions;
 use hypostyle::{Limits, ReadOptions, TextPolicy};
 
 use crate::commands;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Verify(commands::verify::Args),
     /// Make small AT-1 archives of files, to be restored byte for byte
     Pack(commands::pack::Args),
+    /// Add lines to AT-1 archives that can be queried
+    Append(commands::append::Args),
     /// Restore the files in AT-1 archives, byte for byte
     Unpack(commands::unpack::Args),
     /// A guided tour on a bundled sample
@@ -100,6 +103,78 @@ impl ReadArgs {
             .with_text(self.text.into())
             .with_threads(self.threads)
             .with_header(!self.csv.no_header)
+    }
+}
+
+/// How an archive is made: what is spent on it, and what queries get.
+#[derive(Args, Debug)]
+pub(crate) struct PackArgs {
+    /// Rows that a query reads together [default: as few as cost little]
+    #[arg(long, value_name = "N")]
+    rows_per_group: Option<NonZeroUsize>,
+
+    /// Leave out what tells a query where a text may be, and the checksums of blocks
+    #[arg(long)]
+    no_index: bool,
+
+    /// Threads to work with; the archive is the same for any number [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    level: Level,
+}
+
+impl PackArgs {
+    pub(crate) fn threads(&self) -> Option<NonZeroUsize> {
+        self.threads
+    }
+
+    pub(crate) fn options(&self) -> PackOptions {
+        PackOptions::default()
+            .with_level(self.level.number())
+            .with_threads(self.threads)
+            .with_rows_per_group(self.rows_per_group)
+            .with_index(!self.no_index)
+    }
+}
+
+/// The level, as compressors have it.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+#[command(next_help_heading = "Level")]
+struct Level {
+    /// Quickest: zstd, and a quick choice of types
+    #[arg(short = '1')]
+    one: bool,
+    #[arg(short = '2', hide = true)]
+    two: bool,
+    #[arg(short = '3', hide = true)]
+    three: bool,
+    #[arg(short = '4', hide = true)]
+    four: bool,
+    #[arg(short = '5', hide = true)]
+    five: bool,
+    /// The default; -2 to -8 are in between
+    #[arg(short = '6')]
+    six: bool,
+    #[arg(short = '7', hide = true)]
+    seven: bool,
+    #[arg(short = '8', hide = true)]
+    eight: bool,
+    /// Smallest: searches several times as long
+    #[arg(short = '9')]
+    nine: bool,
+}
+
+impl Level {
+    fn number(&self) -> u8 {
+        let flags = [
+            self.one, self.two, self.three, self.four, self.five, self.six, self.seven, self.eight,
+            self.nine,
+        ];
+        let chosen = (1..).zip(flags).find(|&(_, chosen)| chosen);
+        chosen.map_or(PackOptions::DEFAULT_LEVEL, |(level, _)| level)
     }
 }
 

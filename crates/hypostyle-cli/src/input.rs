@@ -127,6 +127,11 @@ impl Input {
         }
     }
 
+    /// Whether there is nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head.is_empty()
+    }
+
     /// Bytes of the input, if that is known.
     pub(crate) fn size(&self) -> Result<Option<u64>> {
         match &self.body {

@@ -8,6 +8,7 @@ use crate::cli::{Cli, ColumnArgs, Command};
 use crate::failure::{CHECK, INPUT, Result};
 use crate::output::Out;
 
+pub(crate) mod append;
 pub(crate) mod cat;
 pub(crate) mod completions;
 pub(crate) mod convert;
@@ -53,6 +54,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Inspect(args) => inspect::run(args, out),
         Command::Verify(args) => verify::run(args, out),
         Command::Pack(args) => pack::run(args, out),
+        Command::Append(args) => append::run(args, out),
         Command::Unpack(args) => unpack::run(args, out),
         Command::Demo(args) => demo::run(args, out),
         Command::Completions(args) => completions::run(args, out),

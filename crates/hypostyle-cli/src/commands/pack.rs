@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io::{self, Cursor, Read, Write};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use hypostyle::formats::at1::{self, Choice, Layout, PackOptions, Packed};
 
 use super::Status;
+use crate::cli::PackArgs;
 use crate::failure::{Failure, InFile, Result};
 use crate::input::{Input, is_dash, name_of};
 use crate::output::{Out, Progress, Target};
@@ -61,21 +61,6 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "codec")]
     query: bool,
 
-    /// Rows that a query reads together [default: as few as cost little]
-    #[arg(long, value_name = "N")]
-    rows_per_group: Option<NonZeroUsize>,
-
-    /// Leave out what tells a query where a text may be, and the checksums of blocks
-    #[arg(long)]
-    no_index: bool,
-
-    #[command(flatten)]
-    level: Level,
-
-    /// Threads to work with; the archive is the same for any number [default: one per core]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
-
     /// Pack frame by frame, with memory for a few frames; so are files above 1 GiB
     #[arg(long)]
     stream: bool,
@@ -93,6 +78,9 @@ pub(crate) struct Args {
     /// Say what `xz -9e` would take; as slow as that is
     #[arg(long)]
     compare: bool,
+
+    #[command(flatten)]
+    pack: PackArgs,
 }
 
 /// How the content is taken apart.
@@ -120,50 +108,10 @@ enum Dialect {
     Published,
 }
 
-/// The level, as compressors have it.
-#[derive(clap::Args, Debug)]
-#[group(multiple = false)]
-#[command(next_help_heading = "Level")]
-struct Level {
-    /// Quickest: zstd, and a quick choice of types
-    #[arg(short = '1')]
-    one: bool,
-    #[arg(short = '2', hide = true)]
-    two: bool,
-    #[arg(short = '3', hide = true)]
-    three: bool,
-    #[arg(short = '4', hide = true)]
-    four: bool,
-    #[arg(short = '5', hide = true)]
-    five: bool,
-    /// The default; -2 to -8 are in between
-    #[arg(short = '6')]
-    six: bool,
-    #[arg(short = '7', hide = true)]
-    seven: bool,
-    #[arg(short = '8', hide = true)]
-    eight: bool,
-    /// Smallest: searches several times as long
-    #[arg(short = '9')]
-    nine: bool,
-}
-
-impl Level {
-    fn number(&self) -> u8 {
-        let flags = [
-            self.one, self.two, self.three, self.four, self.five, self.six, self.seven, self.eight,
-            self.nine,
-        ];
-        let chosen = (1..).zip(flags).find(|&(_, chosen)| chosen);
-        chosen.map_or(PackOptions::DEFAULT_LEVEL, |(level, _)| level)
-    }
-}
-
 impl Args {
     fn options(&self) -> PackOptions {
-        PackOptions::default()
-            .with_level(self.level.number())
-            .with_threads(self.threads)
+        self.pack
+            .options()
             .with_chunk_lines(self.chunk_lines)
             .with_codec(match self.codec {
                 Codec::Auto if self.query => Choice::Query,
@@ -174,8 +122,6 @@ impl Args {
                 Codec::Qjson => Choice::QJson,
                 Codec::Qjson2 => Choice::QJson2,
             })
-            .with_rows_per_group(self.rows_per_group)
-            .with_index(!self.no_index)
             .with_layout(match self.dialect {
                 Dialect::Reference => Layout::Reference,
                 Dialect::Published => Layout::Published,

@@ -47,6 +47,7 @@ impl Target {
             return Ok(Place::Stdout);
         }
         let mut path = path.to_owned();
+        let mut old = None;
         match fs::metadata(&path) {
             Ok(meta) if meta.is_dir() => return Err(Failure::usage("is a directory")),
             Ok(meta) if !meta.is_file() => {
@@ -55,8 +56,11 @@ impl Target {
             Ok(_) if !force => {
                 return Err(Failure::usage("exists already; -f overwrites it"));
             }
-            // Overwrite what a link points to, not the link.
-            Ok(_) => path = fs::canonicalize(&path)?,
+            Ok(meta) => {
+                // Overwrite what a link points to, not the link.
+                path = fs::canonicalize(&path)?;
+                old = Some(meta.permissions());
+            }
             Err(err) if err.kind() == io::ErrorKind::NotFound => {}
             Err(err) => return Err(err.into()),
         }
@@ -70,13 +74,17 @@ impl Target {
         builder.prefix(&prefix).suffix(".partial");
         #[cfg(unix)]
         {
-            // As any new file: the umask takes away what it will.
+            // As any new file: the umask takes away what it will. What is overwritten
+            // keeps its own; at no moment can more people read it.
             use std::os::unix::fs::PermissionsExt;
-            builder.permissions(fs::Permissions::from_mode(0o666));
+            builder.permissions(old.clone().unwrap_or(fs::Permissions::from_mode(0o666)));
         }
         let temp = builder
             .tempfile_in(&folder)
             .map_err(|err| Failure::io(format!("cannot write in `{}`", folder.display()), &err))?;
+        if let Some(old) = old.filter(|_| cfg!(unix)) {
+            temp.as_file().set_permissions(old)?;
+        }
         Ok(Place::Beside { temp, path, force })
     }
 

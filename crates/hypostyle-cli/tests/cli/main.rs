@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 #![expect(clippy::panic, reason = "a failed test may panic")]
 
+mod append;
 mod at1;
 mod convert;
 mod pack;

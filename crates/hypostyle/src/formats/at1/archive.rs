@@ -15,6 +15,7 @@ use super::streams::{Packed, PackedSet};
 use crate::deviation::{Deviation, Deviations};
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::FormatId;
+use crate::limits::Limits;
 use crate::options::{ReadOptions, resolve_threads};
 use crate::source::{self, ByteSource};
 
@@ -228,15 +229,19 @@ impl Archive {
         &self,
         mut each: impl FnMut(&Job<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let mut enough = false;
-        self.for_each_frame(|extent, body| {
-            if enough || extent.method == Method::Raw {
-                return Ok(());
+        let mut next = self.container.first(self.source()).map_err(located)?;
+        while let Some(extent) = next {
+            if extent.method == Method::Structured {
+                let body = self.body(extent).map_err(located)?;
+                let set = PackedSet::parse(&body, extent.offset, &self.deviations);
+                let set = set.map_err(located)?;
+                if each(&self.job(&set)).map_err(located)?.is_break() {
+                    break;
+                }
             }
-            let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
-            enough = each(&self.job(&set))?.is_break();
-            Ok(())
-        })
+            next = self.container.after(self.source(), extent).map_err(located)?;
+        }
+        Ok(())
     }
 
     /// A frame that is stored without a codec.
@@ -248,6 +253,11 @@ impl Archive {
     /// Where the bytes of the archive come from.
     pub(super) fn source(&self) -> &dyn ByteSource {
         self.source.as_ref()
+    }
+
+    /// Where the frames, or the one stream set, start and end.
+    pub(super) fn body_range(&self) -> (u64, u64) {
+        (self.container.start, self.container.end)
     }
 
     /// Where the frames are.
@@ -263,9 +273,23 @@ impl Archive {
 
     /// The text of a frame that is stored without a codec.
     pub(super) fn raw_text(&self, extent: Extent) -> Result<Bytes> {
-        let body = self.body(extent)?;
+        self.expand_raw(extent, &self.body(extent)?)
+    }
+
+    /// The same, of its bytes.
+    pub(super) fn expand_raw(&self, extent: Extent, body: &Bytes) -> Result<Bytes> {
         let threads = resolve_threads(self.options.threads);
-        self.raw(extent, &body)?.expand(&self.options.limits, threads, &self.deviations)
+        self.raw(extent, body)?.expand(&self.options.limits, threads, &self.deviations)
+    }
+
+    /// What the archive may ask for.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// Where departures are noted.
+    pub(super) fn noted(&self) -> &Deviations {
+        &self.deviations
     }
 
     /// Writes the text of one frame.
@@ -282,12 +306,8 @@ impl Archive {
         pad: bool,
         output: &mut Output<'_>,
     ) -> Result<()> {
-        let threads = resolve_threads(self.options.threads);
         match extent.method {
-            Method::Raw => {
-                let packed = self.raw(extent, body)?;
-                output.put(&packed.expand(&self.options.limits, threads, &self.deviations)?)
-            }
+            Method::Raw => output.put(&self.expand_raw(extent, body)?),
             Method::Structured => {
                 let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
                 let job = Job { pad, ..self.job(&set) };
@@ -374,7 +394,10 @@ impl Archive {
     }
 
     /// Calls `each` with every frame and its bytes, one at a time.
-    fn for_each_frame(&self, mut each: impl FnMut(Extent, &Bytes) -> Result<()>) -> Result<()> {
+    pub(super) fn for_each_frame(
+        &self,
+        mut each: impl FnMut(Extent, &Bytes) -> Result<()>,
+    ) -> Result<()> {
         let mut next = self.container.first(self.source()).map_err(located)?;
         while let Some(extent) = next {
             let body = self.body(extent).map_err(located)?;

@@ -23,6 +23,7 @@ mod container;
 mod describe;
 mod fields;
 mod filter;
+mod names;
 mod output;
 mod pack;
 mod page;
@@ -34,7 +35,9 @@ mod view;
 pub use archive::{Archive, BundleEntry, Frame, StreamInfo, Unpacked};
 pub use codecs::Codec;
 pub use describe::{ColumnInfo, FrameInfo, Zone};
-pub use pack::{Choice, Layout, PackOptions, Packed, pack, pack_stream, xz_size};
+pub use pack::{
+    Appended, Appender, Choice, Layout, PackOptions, Packed, append, pack, pack_stream, xz_size,
+};
 pub use query::{Answer, Damage, Query, QueryStats};
 pub use reader::At1;
 pub use view::TableOptions;

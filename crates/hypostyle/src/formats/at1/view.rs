@@ -105,10 +105,14 @@ impl Archive {
         match view {
             View::Jsonl => self.unpack(pipe).map(|_| ()),
             View::Csv { only: Some(only), .. } => self.unpack_columns(pipe, only),
+            View::Csv { header: true, .. } => self.unpack_named(pipe),
             View::Csv { .. } => self.unpack_rows(pipe, None, true).map(|_| ()),
-            View::Split { delimiter, .. } => {
+            View::Split { delimiter, header, .. } => {
                 let mut cells = Resplit::new(pipe, delimiter, false);
-                self.unpack_rows(&mut cells, None, true)?;
+                match header {
+                    true => self.unpack_named(&mut cells)?,
+                    false => self.unpack_rows(&mut cells, None, true).map(|_| ())?,
+                }
                 Ok(cells.finish()?)
             }
             View::Vcf => {

@@ -4,7 +4,8 @@
 //! numbers what is in the fields, `plan` decides which of them become a column
 //! and how it is coded, `column` codes it, and `columnar` makes streams of it all.
 //! `raw` is the way out for everything else. `container` writes streams and
-//! trailers, and what a level spends its time on is in `effort`.
+//! trailers, and what a level spends its time on is in `effort`. `append` adds frames
+//! to an archive that is there.
 //!
 //! An archive is unpacked and compared with the original before anybody gets it.
 
@@ -17,6 +18,7 @@ use crate::compress::xz::encode::{self as xz, Tuning};
 use crate::error::{Error, Result};
 use crate::wire::put;
 
+mod append;
 mod cells;
 mod check;
 mod column;
@@ -40,6 +42,7 @@ mod zones;
 #[cfg(test)]
 mod tests;
 
+pub use append::{Appended, Appender, append};
 pub use options::{Choice, Layout, PackOptions};
 
 use check::compare;
@@ -146,6 +149,7 @@ pub fn pack_stream(
 }
 
 /// The frames of a streaming archive, which all have one codec.
+#[derive(Debug)]
 struct Frames {
     codec: Codec,
     /// What stands before them.

@@ -57,9 +57,10 @@ pub(super) fn streams(
         None => (text, false),
     };
     // A line of names would make every column one of text.
-    let start = match memchr::memchr(b'\n', lines).filter(|_| cut.header) {
+    let start = match memchr::memchr(b'\n', lines) {
+        _ if !cut.header => 0,
         Some(end) => end + 1,
-        None => 0,
+        None => return Ok(None),
     };
     let body = lines.get(start..).unwrap_or_default();
     let Some(rows) = Rows::alike(body, &cut.dialect, cut.width) else { return Ok(None) };

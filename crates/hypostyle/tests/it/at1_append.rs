@@ -1,0 +1,380 @@
+//! Text that is added to an archive: the old bytes stay, and all of it is one table.
+
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use bytes::Bytes;
+use hypostyle::bridge::cast::cast;
+use hypostyle::formats::Abilities;
+use hypostyle::formats::at1::{
+    self, Answer, Appended, Appender, Archive, Choice, Codec, Layout, PackOptions, Query,
+    TableOptions,
+};
+use hypostyle::query::Predicate;
+use hypostyle::stage::Stage;
+use hypostyle::text::ImportOptions;
+use hypostyle::{ErrorKind, ReadOptions, Result, Table};
+use proptest::prelude::*;
+use sha2::{Digest, Sha256};
+
+const TRAILER: usize = 36;
+
+fn open(archive: &[u8]) -> Archive {
+    let source = Arc::new(Bytes::copy_from_slice(archive));
+    Archive::open(source, &ReadOptions::default()).unwrap()
+}
+
+fn quick() -> PackOptions {
+    PackOptions::default().with_level(1).with_rows_per_group(NonZeroUsize::new(7))
+}
+
+/// Packs as a whole, or in frames of so many lines.
+fn packed(text: &str, codec: Choice, frames: Option<u64>) -> Vec<u8> {
+    let options = quick().with_codec(codec);
+    match frames {
+        None => at1::pack(text.as_bytes(), &options).unwrap().0,
+        Some(lines) => {
+            let mut archive = Vec::new();
+            let options = options.with_chunk_lines(lines);
+            at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
+            archive
+        }
+    }
+}
+
+fn append(archive: &[u8], text: &[u8]) -> Result<(Vec<u8>, Appended)> {
+    let mut new = Vec::new();
+    let appended = at1::append(&open(archive), text, &mut new, &quick(), |_, _| {})?;
+    assert_eq!(appended.stored, new.len() as u64);
+    assert_eq!(appended.added, text.len() as u64);
+    Ok((new, appended))
+}
+
+fn unpacked(archive: &[u8]) -> String {
+    let mut text = Vec::new();
+    assert!(open(archive).unpack(&mut text).unwrap().hash_agreed);
+    String::from_utf8(text).unwrap()
+}
+
+fn ask(archive: &[u8], test: &str) -> Option<Answer> {
+    let query = Query::default().with_filter(Some(Predicate::parse(test).unwrap()));
+    let options = ImportOptions::new(Abilities::EVERYTHING);
+    open(archive).query(&query, &TableOptions::default(), &options, Stage::in_memory()).unwrap()
+}
+
+/// The rows that pass a test, as text.
+fn rows(archive: &[u8], test: &str) -> Vec<Vec<String>> {
+    let table = ask(archive, test).unwrap().table;
+    let mut names: Vec<String> =
+        table.schema().fields().iter().map(|field| field.name().clone()).collect();
+    names.sort();
+    let mut all = Vec::new();
+    for index in 0..table.batches() {
+        let batch = table.batch(index).unwrap();
+        let columns: Vec<ArrayRef> = names
+            .iter()
+            .map(|name| cast(batch.column_by_name(name).unwrap(), &DataType::Utf8).unwrap())
+            .collect();
+        for row in 0..batch.num_rows() {
+            let cell = |(name, column): (&String, &ArrayRef)| match column.is_null(row) {
+                true => format!("{name}: none"),
+                false => format!("{name}: {}", column.as_string::<i32>().value(row)),
+            };
+            all.push(names.iter().zip(&columns).map(cell).collect());
+        }
+    }
+    all
+}
+
+fn find(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+const HEADER: &str = "id,city,price\n";
+
+fn csv_rows(ids: std::ops::Range<u32>) -> String {
+    let mut text = String::new();
+    for id in ids {
+        let city = ["Oslo", "Rome", "\"Nice, FR\""][(id * id % 3) as usize];
+        let _ = writeln!(text, "{id},{city},{}.{:02}", id % 40, id % 100);
+    }
+    text
+}
+
+/// Objects of two shapes.
+fn json_rows(ids: std::ops::Range<u32>) -> String {
+    let mut text = String::new();
+    for id in ids {
+        let _ = match id % 3 {
+            0 => writeln!(text, "{{\"price\":{id}.5,\"id\":{id}}}"),
+            _ => writeln!(text, "{{\"id\":{id},\"city\":\"c{}\",\"price\":{}.5}}", id % 5, id % 40),
+        };
+    }
+    text
+}
+
+/// A text of each codec, in four parts.
+fn cases() -> Vec<(Choice, [String; 4])> {
+    let csv = [0..50, 50..60, 60..61, 61..130].map(csv_rows);
+    let [first, rest @ ..] = csv;
+    let [second, third, fourth] = rest;
+    let json = [0..50, 50..60, 60..62, 62..130].map(json_rows);
+    vec![
+        (Choice::QColumnar, [format!("{HEADER}{first}"), second, third, fourth]),
+        (Choice::QJson, json.clone()),
+        (Choice::QJson2, json),
+    ]
+}
+
+#[test]
+fn old_frames_stay_and_all_of_it_is_one_archive() {
+    for (codec, parts) in cases() {
+        for frames in [None, Some(20)] {
+            let mut archive = packed(&parts[0], codec, frames);
+            let mut text = parts[0].clone();
+            for part in &parts[1..] {
+                let (new, appended) = append(&archive, part.as_bytes()).unwrap();
+                text += part;
+                assert_eq!(unpacked(&new), text);
+                assert_eq!(appended.original, text.len() as u64);
+                assert_eq!(appended.frames.1, 0);
+                assert_eq!(appended.codec, open(&archive).codec());
+                // All but the head of a whole archive and the trailer is there as it was.
+                let old = &archive[..archive.len() - TRAILER];
+                match open(&archive).chunk_lines() {
+                    Some(_) => assert!(new.starts_with(old)),
+                    None => assert!(find(&new, &old[5..])),
+                }
+                assert_eq!(new[..4], *b"AT1\x03");
+                assert_eq!(new[new.len() - TRAILER..new.len() - 4], *Sha256::digest(&text));
+                assert_eq!(open(&new).chunk_lines(), Some(frames.unwrap_or(500_000)));
+                archive = new;
+            }
+            let frames_now = open(&archive).frames().unwrap().len();
+            assert_eq!(frames_now, if frames.is_some() { 3 + 1 + 1 + 4 } else { 4 }, "{codec:?}");
+            let at_once = packed(&text, codec, None);
+            for test in ["id >= 0", "id between 45 and 65", "price > 30", "city = 'Rome'", "id = 5"]
+            {
+                assert_eq!(rows(&archive, test), rows(&at_once, test), "{codec:?} {test}");
+            }
+            assert_eq!(rows(&archive, "id >= 0").len(), 130);
+        }
+    }
+}
+
+#[test]
+fn names_once_more_are_no_row() {
+    let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::QColumnar, None);
+    let (new, appended) = append(&old, format!("{HEADER}{}", csv_rows(30..50)).as_bytes()).unwrap();
+    assert_eq!(appended.frames, (1, 0));
+    assert_eq!(rows(&new, "id >= 0").len(), 50);
+    assert_eq!(ask(&new, "id >= 0").unwrap().stats.odd_lines, 0);
+    assert_eq!(rows(&new, "city = 'city'").len(), 0);
+    // Nor for those who read it as a whole.
+    let options = ImportOptions::new(Abilities::EVERYTHING);
+    let table = open(&new).import(&TableOptions::default(), &options, Stage::in_memory()).unwrap();
+    assert_eq!((table.rows(), table.skipped().count), (50, 0));
+    let named = TableOptions { header: false, ..TableOptions::default() };
+    let table = open(&new).import(&named, &options, Stage::in_memory()).unwrap();
+    assert_eq!(table.rows(), 52);
+    // A column of numbers is still one: its groups are known without reading them.
+    assert_eq!(ask(&new, "id > 1000").unwrap().stats.groups_read, 0);
+    // Nor are names with nothing below them.
+    for alone in [HEADER, HEADER.trim_end()] {
+        let (alone, appended) = append(&new, alone.as_bytes()).unwrap();
+        assert_eq!(appended.frames, (1, 1));
+        assert_eq!(rows(&alone, "id >= 0").len(), 50);
+    }
+    // Several texts may each have them, and lines anywhere else are what they are.
+    let mut out = Vec::new();
+    let archive = open(&old);
+    let mut appender = Appender::new(&archive, &mut out, &quick()).unwrap();
+    for ids in [30..35, 35..40] {
+        let text = format!("{HEADER}{}", csv_rows(ids));
+        appender.add(text.as_bytes(), |_, _| {}).unwrap();
+    }
+    assert_eq!(appender.finish().unwrap().frames, (2, 0));
+    assert_eq!(rows(&out, "id >= 0").len(), 40);
+    // What has frames of its own gets frames of the same number of lines.
+    let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::QColumnar, Some(10));
+    let (new, appended) = append(&old, format!("{HEADER}{}", csv_rows(30..50)).as_bytes()).unwrap();
+    assert_eq!(appended.frames, (3, 0));
+    assert_eq!(rows(&new, "id >= 0").len(), 50);
+}
+
+#[test]
+fn lines_that_do_not_fit_are_kept_and_frames_without_any_are_raw() {
+    let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::QColumnar, None);
+    let odd = "what\n30,Oslo,1.00\n1,2,3,4\n\n";
+    let (new, appended) = append(&old, odd.as_bytes()).unwrap();
+    assert_eq!(appended.frames, (1, 0));
+    assert_eq!(rows(&new, "id >= 0").len(), 31);
+    assert_eq!(ask(&new, "id >= 0").unwrap().stats.odd_lines, 2);
+    let (newer, appended) = append(&new, b"no\nrow\nhere\n").unwrap();
+    assert_eq!(appended.frames, (1, 1));
+    assert_eq!(rows(&newer, "id >= 0").len(), 31);
+    let (newest, appended) = append(&newer, csv_rows(31..33).as_bytes()).unwrap();
+    assert_eq!(appended.frames, (1, 0));
+    assert_eq!(rows(&newest, "id >= 0").len(), 33);
+    let old = packed(&json_rows(0..30), Choice::QJson2, None);
+    assert_eq!(append(&old, b"\xFF\x00\n[1]\n").unwrap().1.frames, (1, 1));
+}
+
+#[test]
+fn nothing_to_add_changes_nothing() {
+    for frames in [None, Some(10)] {
+        let old = packed(&json_rows(0..30), Choice::QJson, frames);
+        let (new, appended) = append(&old, b"").unwrap();
+        assert_eq!(new, old);
+        assert_eq!(appended.frames, (0, 0));
+    }
+}
+
+#[test]
+fn an_archive_of_nothing_takes_a_table() {
+    // Codec 7 and no frame; then as the format has nothing in a whole archive.
+    let none = b"AT1\x03\x07\x0A".to_vec();
+    let json = packed("", Choice::QJson, Some(10));
+    for (old, text) in [(none, format!("{HEADER}{}", csv_rows(0..25))), (json, json_rows(0..25))] {
+        let (new, appended) = append(&old, text.as_bytes()).unwrap();
+        assert_eq!((appended.frames.1, appended.original), (0, text.len() as u64));
+        assert_eq!(unpacked(&new), text);
+        assert_eq!(rows(&new, "id >= 0").len(), 25);
+    }
+}
+
+#[test]
+fn an_archive_without_a_trailer_gets_one() {
+    for (codec, [first, second, ..]) in cases() {
+        for frames in [None, Some(20)] {
+            let whole = packed(&first, codec, frames);
+            let old = &whole[..whole.len() - TRAILER];
+            assert_eq!(open(old).hash(), None);
+            let (new, _) = append(old, second.as_bytes()).unwrap();
+            assert_eq!(new, append(&whole, second.as_bytes()).unwrap().0);
+            assert_eq!(unpacked(&new), first.clone() + &second);
+        }
+    }
+}
+
+#[test]
+fn what_is_damaged_is_refused() {
+    let old = packed(&format!("{HEADER}{}", csv_rows(0..60)), Choice::QColumnar, Some(20));
+    for at in 6..old.len() - 4 {
+        let mut bad = old.clone();
+        bad[at] ^= 0x20;
+        let source = Arc::new(Bytes::from(bad));
+        let Ok(archive) = Archive::open(source, &ReadOptions::default()) else { continue };
+        let mut new = Vec::new();
+        let sound = archive.unpack(&mut std::io::sink()).is_ok();
+        let appended = at1::append(&archive, &b"1,a,2\n"[..], &mut new, &quick(), |_, _| {});
+        // Zones and sums are no part of the text; all else is noticed.
+        assert_eq!(appended.is_ok(), sound, "byte {at}");
+        assert!(sound || new.is_empty());
+    }
+    let mut bad = old.clone();
+    let at = old.len() - TRAILER;
+    bad[at] ^= 1;
+    let message = append(&bad, b"1,a,2\n").unwrap_err().to_string();
+    assert!(message.contains("hash"), "{message}");
+}
+
+#[test]
+fn what_would_join_two_lines_is_refused() {
+    let text = format!("{HEADER}{}", csv_rows(0..30));
+    let old = packed(text.trim_end(), Choice::QColumnar, None);
+    let err = append(&old, b"30,Oslo,1.00\n").unwrap_err();
+    assert!(matches!(err.kind(), ErrorKind::Refused { .. }), "{err}");
+    assert!(err.to_string().contains("newline"), "{err}");
+    let archive = packed(&text, Choice::QColumnar, None);
+    let archive = open(&archive);
+    let mut appender = Appender::new(&archive, Vec::new(), &quick()).unwrap();
+    appender.add(&b"30,Oslo,1.00"[..], |_, _| {}).unwrap();
+    appender.add(&b""[..], |_, _| {}).unwrap();
+    let err = appender.add(&b"31,Oslo,1.00"[..], |_, _| {}).unwrap_err();
+    assert!(err.to_string().contains("newline"), "{err}");
+}
+
+#[test]
+fn other_codecs_and_layouts_are_refused() {
+    let text = format!("{HEADER}{}", csv_rows(0..300));
+    for (codec, choice) in [(Codec::Columnar, Choice::Columnar), (Codec::Raw, Choice::Raw)] {
+        let message = append(&packed(&text, choice, None), b"1,2,3\n").unwrap_err().to_string();
+        assert!(message.contains(codec.name()) && message.contains("--query"), "{message}");
+    }
+    let old = packed(&text, Choice::QColumnar, None);
+    for options in
+        [quick().with_layout(Layout::Published), quick().with_level(0), quick().with_chunk_lines(0)]
+    {
+        assert!(
+            at1::append(&open(&old), &b"1,2,3\n"[..], Vec::new(), &options, |_, _| {}).is_err()
+        );
+    }
+}
+
+fn csv_line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => (0..99_u32, prop::sample::select(&["Oslo", "", "\"a, b\"", "é"][..]), -50..50_i32)
+            .prop_map(|(id, city, price)| format!("{id},{city},{price}.5")),
+        1 => prop::sample::select(&["", "odd", "1,2", "1,2,3,4", "id,city,price"][..])
+            .prop_map(str::to_owned),
+    ]
+}
+
+fn json_line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        5 => (0..99_u32, "[a-c]{0,3}").prop_map(|(id, city)| format!("{{\"id\":{id},\"city\":\"{city}\"}}")),
+        3 => (0..99_u32, -50..50_i32).prop_map(|(id, price)| format!("{{\"price\":{price}.5, \"id\":{id}}}")),
+        1 => prop::sample::select(&["odd", "{}", "[1]"][..]).prop_map(str::to_owned),
+    ]
+}
+
+/// Cuts lines into texts at random places.
+fn texts(lines: &[String], cuts: &[prop::sample::Index]) -> Vec<String> {
+    let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(lines.len() + 1)).collect();
+    ends.push(lines.len());
+    ends.sort_unstable();
+    let mut start = 0;
+    let text = |end: usize| {
+        let text = lines[start..end].iter().flat_map(|line| [line, "\n"]).collect();
+        start = end;
+        text
+    };
+    ends.into_iter().map(text).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn appending_part_by_part_is_packing_at_once(
+        csv in prop::collection::vec(csv_line(), 1..60),
+        json in prop::collection::vec(json_line(), 1..60),
+        codec in prop::sample::select(&[Choice::QColumnar, Choice::QJson, Choice::QJson2][..]),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 1..5),
+        frames in prop::option::of(3_u64..30),
+    ) {
+        let (first, lines) = match codec {
+            Choice::QColumnar => ("id,city,price\n1,Oslo,1.5\n2,Rome,2.5\n", csv),
+            _ => ("{\"id\":1,\"city\":\"Oslo\"}\n{\"price\":1.5, \"id\":7}\n", json),
+        };
+        let mut archive = packed(first, codec, frames);
+        let mut text = first.to_owned();
+        for part in texts(&lines, &cuts) {
+            let (new, appended) = append(&archive, part.as_bytes()).unwrap();
+            text += &part;
+            prop_assert_eq!(unpacked(&new), text.clone());
+            prop_assert_eq!(appended.original, text.len() as u64);
+            archive = new;
+        }
+        // Names again are no row at the start of a frame, and one elsewhere: no test asks for them.
+        for test in ["id >= 0", "id > 50 and city <> ''", "price < 0"] {
+            let at_once = packed(&text, codec, None);
+            prop_assert_eq!(rows(&archive, test), rows(&at_once, test));
+        }
+    }
+}
