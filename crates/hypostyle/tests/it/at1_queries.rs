@@ -359,6 +359,33 @@ fn a_damaged_block_is_named_and_can_be_left_out() {
 }
 
 #[test]
+fn of_frames_the_others_are_saved_and_lines_keep_their_numbers() {
+    let options =
+        PackOptions::default().with_rows_per_group(NonZeroUsize::new(100)).with_chunk_lines(1000);
+    let text = diary(2999);
+    let lines: Vec<&str> = text.lines().collect();
+    for codec in [Choice::Query, Choice::Columnar] {
+        let options = options.clone().with_codec(codec);
+        let mut archive = Vec::new();
+        at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
+        // The last block, which ends before the trailer.
+        let at = archive.len() - 60;
+        archive[at] ^= 0x10;
+        let archive = open(Arc::new(Bytes::from(archive)));
+        let mut left = Vec::new();
+        let damaged = archive.salvage(&mut left).unwrap();
+        assert_eq!(damaged.len(), 1);
+        let (kept, lost) = match codec {
+            Choice::Query => (2900, vec![2901..=3000]),
+            _ => (2000, vec![]),
+        };
+        assert_eq!(damaged[0].lines, lost, "{codec:?}");
+        let want: String = lines[..kept].iter().map(|line| format!("{line}\n")).collect();
+        assert!(left == want.as_bytes(), "{codec:?}");
+    }
+}
+
+#[test]
 fn zone_maps_that_lie_are_found() {
     let text: String = (0..40).map(|row| format!("{row},{}.5,x{row}\n", row * 3)).collect();
     let options = PackOptions::default()

@@ -7,7 +7,9 @@
 
 mod frame;
 pub(super) mod index;
+mod row;
 mod run;
+mod salvage;
 mod set;
 mod source;
 mod verify;
@@ -175,7 +177,7 @@ impl Archive {
     ///
     /// Nothing can be read, or `out` fails.
     pub fn salvage(&self, out: &mut dyn Write) -> Result<Vec<Damage>> {
-        run::salvage(self, out).map_err(super::archive::located)
+        salvage::salvage(self, out).map_err(super::archive::located)
     }
 
     /// Looks for blocks that are damaged, and for claims of the indexes that a cell

@@ -7,10 +7,11 @@ use std::io::Write;
 use bytes::Bytes;
 
 use super::frame::Frame;
-use super::set::{Kept, Set, Wanted, put_object, put_row};
+use super::row::Row;
+use super::set::{Kept, Set, Wanted, put_row};
 use super::source::{Counted, Directory};
 use super::{Damage, Query, QueryStats};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::formats::at1::archive::Archive;
 use crate::formats::at1::cell::Syntax;
 use crate::formats::at1::codecs::{Codec, Job};
@@ -19,7 +20,6 @@ use crate::formats::at1::fields;
 use crate::formats::at1::pack::template::Members;
 use crate::formats::at1::streams::{PackedSet, Streams};
 use crate::parallel;
-use crate::query::Columns;
 
 /// Bytes of rows that are collected before they are handed on.
 const PAGE: usize = 1 << 18;
@@ -40,6 +40,8 @@ pub(super) struct Plan<'a> {
     head: Head,
     /// Whether lines are wanted as they were.
     exact: bool,
+    /// Lines that come before those of the first frame here.
+    lines_before: u64,
 }
 
 /// The line of names, for delimited text.
@@ -54,7 +56,7 @@ struct Head {
 impl<'a> Plan<'a> {
     /// Looks at every frame; `None` if one of them cannot be asked.
     pub(super) fn new(archive: &'a Archive, query: &'a Query) -> Result<Option<Self>> {
-        if !matches!(archive.codec(), Codec::QColumnar | Codec::QJson | Codec::QJson2) {
+        if !is_grouped(archive) {
             return Ok(None);
         }
         let mut plan = Self::empty(archive, query);
@@ -67,11 +69,33 @@ impl<'a> Plan<'a> {
         Ok(Some(plan))
     }
 
+    /// A plan for the lines of one frame as they were; `None` if it cannot be asked.
+    pub(super) fn of_frame(
+        archive: &'a Archive,
+        query: &'a Query,
+        extent: Extent,
+        lines_before: u64,
+    ) -> Result<Option<Self>> {
+        if !is_grouped(archive) {
+            return Ok(None);
+        }
+        let mut plan = Self { exact: true, lines_before, ..Self::empty(archive, query) };
+        let Some(held) = plan.hold(extent)? else { return Ok(None) };
+        plan.held.push(held);
+        Ok(plan.frames()?.is_some().then_some(plan))
+    }
+
+    /// Lines of all frames.
+    pub(super) fn lines(&self) -> Result<u64> {
+        let frames = self.frames()?.unwrap_or_default();
+        Ok(frames.iter().map(|frame| frame.map.len() as u64).sum())
+    }
+
     fn empty(archive: &'a Archive, query: &'a Query) -> Self {
         let source = Counted::new(archive.source());
         let empty = PackedSet { streams: Vec::new() };
-        let (held, head, exact) = Default::default();
-        Self { archive, query, source, held, empty, head, exact }
+        let (held, head, exact, lines_before) = Default::default();
+        Self { archive, query, source, held, empty, head, exact, lines_before }
     }
 
     /// Reads a frame but for its blocks; `None` if that is not possible.
@@ -201,7 +225,7 @@ impl<'a> Plan<'a> {
             put_row(all.iter().map(cell), syntax, &mut text);
         }
         let chosen = self.choose(&frames)?;
-        let mut lines_before = 0_u64;
+        let mut lines_before = self.lines_before;
         for (nth, (frame, held)) in frames.iter().zip(&self.held).enumerate() {
             let set = match held {
                 Held::Tables(directory, _) => &directory.set,
@@ -481,123 +505,6 @@ impl Walk<'_, '_> {
     }
 }
 
-/// A line that is in no table, as a row.
-enum Row<'l> {
-    Fields { names: &'l [String], fields: Vec<&'l [u8]>, syntax: Syntax },
-    Object { line: &'l [u8], members: Members },
-}
-
-impl<'l> Row<'l> {
-    fn new(frame: &'l Frame<'_>, names: &'l [String], line: &'l [u8]) -> Option<Self> {
-        match &frame.dialect {
-            Some(dialect) => {
-                let fields = dialect.fields(line);
-                let syntax = Syntax::of_delimiter(&dialect.delimiter);
-                (fields.len() == names.len()).then_some(Self::Fields { names, fields, syntax })
-            }
-            None => Members::of(line).map(|members| Self::Object { line, members }),
-        }
-    }
-
-    /// A cell as it is written, and whether it is the last of its line.
-    fn cell(&self, name: &str) -> Option<(&[u8], bool)> {
-        match self {
-            Self::Fields { names, fields, .. } => {
-                let at = names.iter().position(|known| known == name)?;
-                Some((fields.get(at).copied()?, at + 1 == fields.len()))
-            }
-            Self::Object { line, members } => {
-                let mut all = members.values.iter().chain(&members.brackets);
-                let (_, place) = all.find(|(known, _)| known == name)?;
-                Some((line.get(place.clone())?, false))
-            }
-        }
-    }
-
-    fn put(&self, columns: Option<&[String]>, out: &mut Vec<u8>) {
-        match (self, columns) {
-            (Self::Object { line, .. }, None) => {
-                out.extend_from_slice(line);
-                out.push(b'\n');
-            }
-            (Self::Object { .. }, Some(columns)) => {
-                let members = columns
-                    .iter()
-                    .map(|name| (name.as_str(), self.cell(name).map(|(cell, _)| cell)));
-                put_object(members, out);
-            }
-            (Self::Fields { names, syntax, .. }, columns) => {
-                let columns = columns.unwrap_or(names);
-                let cells = columns.iter().map(|name| self.cell(name).unwrap_or((b"", false)));
-                put_row(cells, *syntax, out);
-            }
-        }
-    }
-}
-
-impl Columns for Row<'_> {
-    fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
-        let syntax = match self {
-            Self::Fields { syntax, .. } => *syntax,
-            Self::Object { .. } => Syntax::Json,
-        };
-        let cell = self.cell(column);
-        each(cell.and_then(|(cell, last)| syntax.value(cell, last)).as_deref());
-        Ok(())
-    }
-}
-
-/// Writes the lines of an archive that can still be read.
-pub(super) fn salvage(archive: &Archive, out: &mut dyn Write) -> Result<Vec<Damage>> {
-    let mut damaged: Vec<Damage> = Vec::new();
-    let grouped = matches!(archive.codec(), Codec::QColumnar | Codec::QJson | Codec::QJson2);
-    let query = Query::default().with_skip_damaged(true);
-    let mut good = 0;
-    for (nth, extent) in archive.extents()?.into_iter().enumerate() {
-        let lost = |err: &Error| Damage::new(format!("frame {nth}: {err}"));
-        let mut plan = Plan { exact: true, ..Plan::empty(archive, &query) };
-        let held = if grouped { plan.hold(extent) } else { Ok(None) };
-        match held {
-            Ok(Some(held)) => {
-                plan.held.push(held);
-                match plan.run(out) {
-                    Ok(stats) => damaged.extend(stats.damaged),
-                    // What cannot be written is no fault of the archive.
-                    Err(err) if matches!(err.kind(), ErrorKind::Io(_)) => return Err(err),
-                    Err(err) => {
-                        damaged.push(lost(&err));
-                        continue;
-                    }
-                }
-            }
-            Ok(None) => {
-                let mut text = Vec::new();
-                match archive.frame_text(extent, &mut text) {
-                    Ok(()) => out.write_all(&text)?,
-                    Err(err) => {
-                        damaged.push(lost(&err));
-                        continue;
-                    }
-                }
-            }
-            Err(err) => {
-                damaged.push(lost(&err));
-                continue;
-            }
-        }
-        good += 1;
-    }
-    match damaged.into_iter() {
-        mut damaged if good == 0 => match damaged.next() {
-            Some(first) => {
-                Err(Error::malformed("archive", format!("nothing is left: {}", first.what)))
-            }
-            None => Ok(Vec::new()),
-        },
-        damaged => Ok(damaged.collect()),
-    }
-}
-
 /// Whether a line that is in no table has a member of this name.
 fn in_some_line(frames: &[Frame<'_>], name: &str) -> bool {
     let lines = frames.iter().flat_map(|frame| {
@@ -608,6 +515,10 @@ fn in_some_line(frames: &[Frame<'_>], name: &str) -> bool {
     members.any(|members| {
         members.values.iter().chain(&members.brackets).any(|(known, _)| known == name)
     })
+}
+
+fn is_grouped(archive: &Archive) -> bool {
+    matches!(archive.codec(), Codec::QColumnar | Codec::QJson | Codec::QJson2)
 }
 
 /// The names of all columns, each once.

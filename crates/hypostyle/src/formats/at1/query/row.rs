@@ -1,0 +1,74 @@
+//! A line that is in no table.
+
+use super::frame::Frame;
+use super::set::{put_object, put_row};
+use crate::error::Result;
+use crate::formats::at1::cell::Syntax;
+use crate::formats::at1::pack::template::Members;
+use crate::query::Columns;
+
+/// A line that is in no table, as a row.
+pub(super) enum Row<'l> {
+    Fields { names: &'l [String], fields: Vec<&'l [u8]>, syntax: Syntax },
+    Object { line: &'l [u8], members: Members },
+}
+
+impl<'l> Row<'l> {
+    pub(super) fn new(frame: &'l Frame<'_>, names: &'l [String], line: &'l [u8]) -> Option<Self> {
+        match &frame.dialect {
+            Some(dialect) => {
+                let fields = dialect.fields(line);
+                let syntax = Syntax::of_delimiter(&dialect.delimiter);
+                (fields.len() == names.len()).then_some(Self::Fields { names, fields, syntax })
+            }
+            None => Members::of(line).map(|members| Self::Object { line, members }),
+        }
+    }
+
+    /// A cell as it is written, and whether it is the last of its line.
+    fn cell(&self, name: &str) -> Option<(&[u8], bool)> {
+        match self {
+            Self::Fields { names, fields, .. } => {
+                let at = names.iter().position(|known| known == name)?;
+                Some((fields.get(at).copied()?, at + 1 == fields.len()))
+            }
+            Self::Object { line, members } => {
+                let mut all = members.values.iter().chain(&members.brackets);
+                let (_, place) = all.find(|(known, _)| known == name)?;
+                Some((line.get(place.clone())?, false))
+            }
+        }
+    }
+
+    pub(super) fn put(&self, columns: Option<&[String]>, out: &mut Vec<u8>) {
+        match (self, columns) {
+            (Self::Object { line, .. }, None) => {
+                out.extend_from_slice(line);
+                out.push(b'\n');
+            }
+            (Self::Object { .. }, Some(columns)) => {
+                let members = columns
+                    .iter()
+                    .map(|name| (name.as_str(), self.cell(name).map(|(cell, _)| cell)));
+                put_object(members, out);
+            }
+            (Self::Fields { names, syntax, .. }, columns) => {
+                let columns = columns.unwrap_or(names);
+                let cells = columns.iter().map(|name| self.cell(name).unwrap_or((b"", false)));
+                put_row(cells, *syntax, out);
+            }
+        }
+    }
+}
+
+impl Columns for Row<'_> {
+    fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
+        let syntax = match self {
+            Self::Fields { syntax, .. } => *syntax,
+            Self::Object { .. } => Syntax::Json,
+        };
+        let cell = self.cell(column);
+        each(cell.and_then(|(cell, last)| syntax.value(cell, last)).as_deref());
+        Ok(())
+    }
+}
