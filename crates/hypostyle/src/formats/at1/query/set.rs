@@ -204,6 +204,19 @@ impl Set<'_> {
         (self.blocks.saturating_add(start as u64), len as u64)
     }
 
+    /// The blocks that share a checksum with one, and that checksum.
+    fn covered(&self, block: usize) -> (Range<usize>, Option<u32>) {
+        let sum = self.sums.of_block(block, self.index.ends.len());
+        sum.map_or((block..block.saturating_add(1), None), |(blocks, sum)| (blocks, Some(sum)))
+    }
+
+    /// Where some neighbouring blocks are, and how long they are together.
+    fn span(&self, blocks: &Range<usize>) -> (u64, u64) {
+        let (start, _) = self.place(blocks.start);
+        let (last, len) = self.place(blocks.end.saturating_sub(1));
+        (start, last.saturating_add(len).saturating_sub(start))
+    }
+
     /// Expands the blocks of some columns of a group.
     pub(super) fn cells(
         &self,
@@ -213,22 +226,29 @@ impl Set<'_> {
         job: &Job<'_>,
     ) -> Result<Vec<Block>> {
         let block = |column: usize| group.saturating_mul(self.meta.columns).saturating_add(column);
-        let ranges: Vec<(u64, u64)> =
-            columns.iter().map(|&column| self.place(block(column))).collect();
-        let blocks = source.ranges(&ranges, "block")?;
+        // A checksum may cover neighbours, which must be read as well to compare it.
+        let covered: Vec<(Range<usize>, Option<u32>)> =
+            columns.iter().map(|&column| self.covered(block(column))).collect();
+        let ranges: Vec<(u64, u64)> = covered.iter().map(|(blocks, _)| self.span(blocks)).collect();
+        let read = source.ranges(&ranges, "block")?;
         let rows = self.rows_of(group).len();
         let mut all = Vec::with_capacity(columns.len());
-        for ((&column, &(offset, _)), bytes) in columns.iter().zip(&ranges).zip(&blocks) {
+        for (((&column, (covered, sum)), &(start, _)), bytes) in
+            columns.iter().zip(&covered).zip(&ranges).zip(&read)
+        {
             let name = self.name(column);
+            let (offset, len) = self.place(block(column));
             let placed = |err: Error| err.at(offset).in_stream("blocks").in_column(column, name);
-            let sum = self.sums.of_block(block(column), self.index.ends.len());
-            if let Some((covered, sum)) = sum
-                && covered.len() == 1
-                && libdeflater::crc32(bytes) != sum
-            {
-                let why = format!("group {group} does not have its checksum");
+            if sum.is_some_and(|sum| libdeflater::crc32(bytes) != sum) {
+                let why = match covered.len() {
+                    1 => format!("group {group} does not have its checksum"),
+                    more => format!("group {group}: {more} blocks do not have their checksum"),
+                };
                 return Err(placed(Error::malformed("block", why)));
             }
+            let from = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);
+            let to = from.saturating_add(usize::try_from(len).unwrap_or(usize::MAX));
+            let bytes = bytes.get(from..to).unwrap_or_default();
             let text = groups::expand(bytes, (offset, true), job).map_err(placed)?;
             let mut ends: Vec<usize> = memchr_iter(b'\n', &text).take(rows).collect();
             if ends.len() < rows {

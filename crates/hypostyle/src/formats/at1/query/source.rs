@@ -41,7 +41,7 @@ impl<'a> Counted<'a> {
         Ok(bytes)
     }
 
-    /// Reads ranges that lie in order, those that are near each other together.
+    /// Reads ranges whose starts lie in order, those that are near each other together.
     pub(super) fn ranges(&self, ranges: &[(u64, u64)], what: &'static str) -> Result<Vec<Bytes>> {
         let mut all = Vec::with_capacity(ranges.len());
         let near = |one: &(u64, u64), other: &(u64, u64)| {
@@ -49,7 +49,8 @@ impl<'a> Counted<'a> {
         };
         for run in ranges.chunk_by(near) {
             let start = run.first().map_or(0, |range| range.0);
-            let end = run.last().map_or(0, |range| range.0.saturating_add(range.1));
+            let end = run.iter().map(|range| range.0.saturating_add(range.1)).max();
+            let end = end.unwrap_or(start);
             let bytes = self.range(start, end.saturating_sub(start), what)?;
             for &(at, len) in run {
                 let from = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);

@@ -28,7 +28,6 @@ pub(super) fn check(archive: &Archive) -> Result<Vec<Error>> {
             continue;
         };
         for set in &frame.sets {
-            sums(set, &source, &mut found)?;
             let count = set.groups.saturating_mul(set.meta.columns);
             let work = |block: usize| {
                 let (group, column) = (block / set.meta.columns, block % set.meta.columns);
@@ -41,28 +40,6 @@ pub(super) fn check(archive: &Archive) -> Result<Vec<Error>> {
         }
     }
     Ok(found)
-}
-
-/// Compares checksums that cover several blocks; the others are compared whenever a
-/// block is read.
-fn sums(set: &Set<'_>, source: &Counted<'_>, found: &mut Vec<Error>) -> Result<()> {
-    let blocks = set.index.ends.len();
-    let mut block = 0;
-    while let Some((covered, sum)) = set.sums.of_block(block, blocks).filter(|_| block < blocks) {
-        block = covered.end.max(block + 1);
-        if covered.len() < 2 {
-            continue;
-        }
-        let places: Vec<(u64, u64)> = covered.clone().map(|block| set.place(block)).collect();
-        let bytes = source.ranges(&places, "block")?.concat();
-        if libdeflater::crc32(&bytes) != sum {
-            let why =
-                format!("{} to {} do not have their checksum", covered.start, covered.end - 1);
-            let at = places.first().map_or(0, |place| place.0);
-            found.push(Error::malformed("blocks", why).at(at).in_stream("blocks"));
-        }
-    }
-    Ok(())
 }
 
 /// Whether the cells of a block are what the indexes say.
