@@ -200,7 +200,7 @@ fn one(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
         && !args.quiet
     {
         // Standard output may be where the archive goes.
-        let line = summary(&place, packed, rival, args.compare);
+        let line = summary(&place, packed, rival, args);
         if is_dash(&place) {
             io::stderr().write_all(line.as_bytes())?
         } else {
@@ -210,7 +210,7 @@ fn one(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
     Ok(())
 }
 
-fn summary(place: &Path, packed: Packed, rival: Option<u64>, compare: bool) -> String {
+fn summary(place: &Path, packed: Packed, rival: Option<u64>, args: &Args) -> String {
     let Packed { codec, original, stored, frames } = packed;
     let share = |part: u64, whole: u64| 100.0 * part as f64 / (whole.max(1)) as f64;
     let mut line = String::new();
@@ -221,12 +221,15 @@ fn summary(place: &Path, packed: Packed, rival: Option<u64>, compare: bool) -> S
     if frames.0 != 1 {
         line += &format!(", {} frames", frames.0);
     }
+    if args.options().codec.is_queryable() && !codec.has_groups() {
+        line += ", cannot be queried: it has neither rows of fields nor objects";
+    }
     match rival {
         Some(rival) => {
             let times = share(stored, rival) / 100.0;
             line += &format!("; xz -9e takes {rival}, of which this is {times:.3}");
         }
-        None if compare => line += "; too large to compare with xz",
+        None if args.compare => line += "; too large to compare with xz",
         None => {}
     }
     line + "\n"

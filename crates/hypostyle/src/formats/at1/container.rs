@@ -11,12 +11,16 @@ use crate::formats::Sniff;
 use crate::source::{self, ByteSource};
 use crate::wire::Cursor;
 
-const MAGIC: [u8; 3] = *b"AT1";
-const WHOLE: u8 = 2;
-const STREAMING: u8 = 3;
+/// What every archive starts with, before its version.
+pub(super) const MAGIC: [u8; 3] = *b"AT1";
+/// The version of an archive that is one part.
+pub(super) const WHOLE: u8 = 2;
+/// The version of an archive of frames.
+pub(super) const STREAMING: u8 = 3;
 /// Magic and codec.
 const HEADER: u64 = 5;
-const TRAILER_MAGIC: [u8; 4] = [0xA1, 0x53, 0x36, 0x01];
+/// What ends an archive, after the hash.
+pub(super) const TRAILER_MAGIC: [u8; 4] = [0xA1, 0x53, 0x36, 0x01];
 const TRAILER: u64 = 36;
 /// The longest that a number off the wire is.
 const NUMBER: u64 = 10;

@@ -47,8 +47,8 @@ impl Archive {
         self.for_each_job(|job| {
             match self.codec() {
                 Codec::Columnar => frames.push(codecs::describe_columnar(job)?),
-                Codec::QColumnar | Codec::QJson | Codec::QJson2 => {
-                    codecs::describe_groups(self.codec(), job, &mut frames)?;
+                codec if codec.has_groups() => {
+                    codecs::describe_groups(codec, job, &mut frames)?;
                 }
                 _ => {}
             }

@@ -27,6 +27,22 @@ pub(super) enum Backend {
 }
 
 impl Backend {
+    const ALL: [Self; 3] = [Self::Xz, Self::Zstd, Self::Stored];
+
+    /// The byte that stands for it.
+    pub(super) fn id(self) -> u8 {
+        match self {
+            Self::Xz => 0,
+            Self::Zstd => 1,
+            Self::Stored => 2,
+        }
+    }
+
+    /// What a byte stands for.
+    pub(super) fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|backend| backend.id() == id)
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Xz => "xz",
@@ -127,16 +143,14 @@ pub(super) fn backend(
     at: u64,
     deviations: &Deviations,
 ) -> Result<Backend> {
-    match byte {
-        0 => Ok(Backend::Xz),
-        1 => Ok(Backend::Zstd),
-        2 => Ok(Backend::Stored),
-        other if payload.is_some_and(xz::is_xz) => {
-            let message = format!("backend {other} is unknown, and holds xz");
+    match Backend::from_id(byte) {
+        Some(backend) => Ok(backend),
+        None if payload.is_some_and(xz::is_xz) => {
+            let message = format!("backend {byte} is unknown, and holds xz");
             deviations.report("A24", at, message)?;
             Ok(Backend::Xz)
         }
-        other => Err(no_backend(other, at)),
+        None => Err(no_backend(byte, at)),
     }
 }
 

@@ -23,8 +23,9 @@ use crate::parallel;
 pub(super) const STREAMS: [&str; 6] =
     ["meta", "template", "row_modes", "verbatim", "index", "blocks"];
 
-/// The tag of a block that is a zstd frame; any other is xz (A9).
-const ZSTD: u8 = 1;
+/// The tag of a block that is a zstd frame; any other is xz (A9), and 0 is written.
+pub(in crate::formats::at1) const ZSTD: u8 = 1;
+pub(in crate::formats::at1) const XZ: u8 = 0;
 
 /// The `meta` stream.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use crate::deviation::Deviations;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-pub(super) use columnar::project;
 pub(super) use columnar::project::Projection;
+pub(super) use columnar::{kind, project};
 
 pub(super) mod bundle;
 mod columnar;
@@ -109,6 +109,11 @@ impl Codec {
     pub(super) fn from_id(id: u8) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|codec| codec.id() == id);
         found.ok_or_else(|| Error::unsupported(format!("codec {id}")))
+    }
+
+    /// Whether rows are in groups, so that an archive can be queried without unpacking it.
+    pub fn has_groups(self) -> bool {
+        matches!(self, Self::QColumnar | Self::QJson | Self::QJson2)
     }
 
     /// The name, as users type it.

@@ -106,7 +106,7 @@ impl<'a, W: Write> Appender<'a, W> {
     /// middle of a line.
     pub fn new(archive: &'a Archive, output: W, options: &PackOptions) -> Result<Self> {
         let codec = archive.codec();
-        if !matches!(codec, Codec::QColumnar | Codec::QJson | Codec::QJson2) {
+        if !codec.has_groups() {
             let why = format!("the archive has codec {codec}, to which nothing can be appended");
             let way_out = "unpack it and pack it again for queries (`hyp pack --query`)";
             return Err(located(Error::refused(why, way_out)));

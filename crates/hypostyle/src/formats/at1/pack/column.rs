@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::cells::{Cells, MISSING, bits};
 use super::split::Rows;
+use crate::formats::at1::codecs::kind;
 use crate::formats::at1::fields::unquoted;
 use crate::wire::put;
 
@@ -48,18 +49,15 @@ impl Kind {
     /// The number of the type.
     pub(super) fn id(self) -> u8 {
         match self {
-            Self::Text => 0,
-            Self::Int => 1,
-            Self::Dec(_) => 2,
-            Self::Mixed(_) => 3,
-            Self::Dict(_) => 5,
-            Self::Shuf => 6,
+            Self::Text => kind::TEXT,
+            Self::Int => kind::INT,
+            Self::Dec(_) => kind::DEC,
+            Self::Mixed(_) => kind::NUMEXC,
+            Self::Dict(_) => kind::DICT,
+            Self::Shuf => kind::SHUF,
         }
     }
 }
-
-/// The number of the type that follows from another column.
-pub(super) const DERIVED: u8 = 4;
 
 /// A number whose printed form is the cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::column::{DERIVED, Kind};
+use super::column::Kind;
 use super::container::{Body, Stream, size};
 use super::dialect;
 use super::effort::Search;
@@ -14,6 +14,7 @@ use crate::compress::xz::encode::{self as xz, Block, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
 use crate::formats::at1::cell::Syntax;
+use crate::formats::at1::codecs::kind;
 use crate::formats::at1::codecs::project::FIELDS;
 use crate::formats::at1::fields::Dialect;
 use crate::parallel;
@@ -169,7 +170,7 @@ fn make(plan: &Plan<'_>, search: &Search, threads: usize) -> Result<Vec<Made>> {
             let (kind, chunk, tuning) = match how {
                 How::Alone(kind, tuning) => (kind.id(), column.chunk(*kind), *tuning),
                 How::From { source, map, tuning } => {
-                    (DERIVED, column.derived(*source, map), *tuning)
+                    (kind::DERIVED, column.derived(*source, map), *tuning)
                 }
             };
             if search.is_quick() {

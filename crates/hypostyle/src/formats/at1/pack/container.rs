@@ -9,33 +9,28 @@ use super::options::Layout;
 use crate::compress::xz::encode::{self as xz, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
+use crate::formats::at1::container::TRAILER_MAGIC;
+use crate::formats::at1::streams::Backend;
 use crate::wire::put;
-
-const XZ: u8 = 0;
-const ZSTD: u8 = 1;
-const STORED: u8 = 2;
-
-/// What ends an archive, after the hash.
-const TRAILER_MAGIC: [u8; 4] = [0xA1, 0x53, 0x36, 0x01];
 
 /// Bytes behind their backend.
 #[derive(Debug)]
 pub(super) struct Body {
-    backend: u8,
+    backend: Backend,
     pub(super) bytes: Vec<u8>,
 }
 
 impl Body {
     pub(super) fn xz(bytes: Vec<u8>) -> Self {
-        Self { backend: XZ, bytes }
+        Self { backend: Backend::Xz, bytes }
     }
 
     pub(super) fn zstd(bytes: Vec<u8>) -> Self {
-        Self { backend: ZSTD, bytes }
+        Self { backend: Backend::Zstd, bytes }
     }
 
     pub(super) fn stored(bytes: Vec<u8>) -> Self {
-        Self { backend: STORED, bytes }
+        Self { backend: Backend::Stored, bytes }
     }
 
     /// The shorter one.
@@ -57,7 +52,7 @@ impl Body {
     /// As the body of RAW, or of a raw frame.
     pub(super) fn put(&self, layout: Layout, out: &mut Vec<u8>) {
         if layout == Layout::Reference {
-            out.push(self.backend);
+            out.push(self.backend.id());
         }
         out.extend_from_slice(&self.bytes);
     }
@@ -81,7 +76,7 @@ pub(super) fn put_set(streams: &[Stream], layout: Layout, out: &mut Vec<u8>) {
     for Stream { name, body } in streams {
         put::lp(out, name.as_bytes());
         if layout == Layout::Reference {
-            out.push(body.backend);
+            out.push(body.backend.id());
         }
         put::lp(out, &body.bytes);
     }

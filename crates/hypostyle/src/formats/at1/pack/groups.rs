@@ -9,19 +9,19 @@ use crate::compress::xz::encode::{self as xz, Block, Effort, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
 use crate::formats::at1::cell::Syntax;
+use crate::formats::at1::codecs::groups::{XZ, ZSTD};
 use crate::formats::at1::query::index::{INDEX, SUMS};
 use crate::parallel;
 use crate::wire::put;
-
-/// The tags of blocks.
-const XZ: u8 = 0;
-const ZSTD: u8 = 1;
 
 /// How much larger an archive may become, roughly, for having groups.
 const PRICE: f64 = 0.023;
 
 /// How much more a quick compressor may find to write for it.
 const FAR: f64 = 0.04;
+
+/// Bytes of the table that are looked at for that.
+const SEEN: usize = 64 << 20;
 
 /// Bytes of a column that tunings are judged by.
 const SAMPLE: usize = 192 << 10;
@@ -69,6 +69,8 @@ pub(super) struct Written {
 struct Column {
     kind: Type,
     tuning: Tuning,
+    /// Bytes of its cells.
+    bytes: usize,
     /// Bytes that it takes in one block, roughly.
     size: f64,
 }
@@ -189,7 +191,7 @@ impl Table<'_> {
             }
         }
         let size = best.0 * bytes as f64 / (sample.len().max(1)) as f64;
-        Ok(Column { kind, tuning: best.1, size })
+        Ok(Column { kind, tuning: best.1, bytes, size })
     }
 }
 
@@ -203,22 +205,29 @@ impl Table<'_> {
         #[expect(clippy::cast_sign_loss, reason = "never negative")]
         let mut groups = (size * PRICE / price.max(1.0)) as usize + 1;
         // And without what they said: texts that come again far away.
-        let whole = self.far(1, threads)?;
-        while groups > 1 && self.far(groups, threads)? as f64 > whole as f64 * (1.0 + FAR) {
+        let bytes: usize = columns.iter().map(|column| column.bytes).sum();
+        let rows = match self.grid.rows() {
+            rows if bytes <= SEEN => rows,
+            rows => rows * (SEEN >> 10) / (bytes >> 10),
+        };
+        let whole = self.far(rows, rows, threads)?;
+        while groups > 1 {
+            let per_group = self.grid.rows().div_ceil(groups);
+            if self.far(rows, per_group, threads)? as f64 <= whole as f64 * (1.0 + FAR) {
+                break;
+            }
             groups -= groups.div_ceil(4);
         }
         Ok(groups.max(1))
     }
 
-    /// Bytes of all columns in so many groups by a compressor that is quick, but
-    /// finds what comes again from anywhere.
-    fn far(&self, groups: usize, threads: usize) -> Result<usize> {
-        let rows = self.grid.rows();
-        let per_group = rows.div_ceil(groups).max(1);
+    /// Bytes of the first rows in groups by a compressor that is quick, but finds what
+    /// comes again from anywhere.
+    fn far(&self, rows: usize, per_group: usize, threads: usize) -> Result<usize> {
         let mut total = 0;
         let work = |column| {
             let mut total = 0;
-            for start in (0..rows).step_by(per_group) {
+            for start in (0..rows).step_by(per_group.max(1)) {
                 let cells = start..rows.min(start + per_group);
                 let cells = cells.map(|row| self.grid.cell(row, column)).collect::<Vec<_>>();
                 total += zstd::compress_far(&cells.join(&b'\n'), 3)?.len();

@@ -14,6 +14,7 @@ use std::io::{Read, Write};
 use sha2::{Digest, Sha256};
 
 use super::codecs::Codec;
+use super::container::{MAGIC, STREAMING, WHOLE};
 use crate::compress::xz::encode::{self as xz, Tuning};
 use crate::error::{Error, Result};
 use crate::wire::put;
@@ -49,9 +50,6 @@ use check::compare;
 use container::put_trailer;
 use lines::Lines;
 use part::{Model, Part};
-
-const WHOLE: [u8; 4] = *b"AT1\x02";
-const STREAMING: [u8; 4] = *b"AT1\x03";
 
 /// What came of packing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +90,8 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
         None => Part::new(original, options)?,
     };
     let codec = part.codec();
-    let mut archive = WHOLE.to_vec();
-    archive.push(codec.id());
+    let mut archive = MAGIC.to_vec();
+    archive.extend_from_slice(&[WHOLE, codec.id()]);
     part.put(options.layout, &mut archive);
     put_trailer(&Sha256::digest(original), options.layout, &mut archive);
     let archive = compare(archive, original, options)?;
@@ -178,8 +176,8 @@ impl Frames {
     }
 
     fn of(codec: Codec, model: Option<Model>, chunk_lines: u64) -> Self {
-        let mut head = STREAMING.to_vec();
-        head.push(codec.id());
+        let mut head = MAGIC.to_vec();
+        head.extend_from_slice(&[STREAMING, codec.id()]);
         put::uv(&mut head, chunk_lines);
         Self { codec, head, model }
     }

@@ -56,7 +56,7 @@ struct Head {
 impl<'a> Plan<'a> {
     /// Looks at every frame; `None` if one of them cannot be asked.
     pub(super) fn new(archive: &'a Archive, query: &'a Query) -> Result<Option<Self>> {
-        if !is_grouped(archive) {
+        if !archive.codec().has_groups() {
             return Ok(None);
         }
         let mut plan = Self::empty(archive, query);
@@ -76,7 +76,7 @@ impl<'a> Plan<'a> {
         extent: Extent,
         lines_before: u64,
     ) -> Result<Option<Self>> {
-        if !is_grouped(archive) {
+        if !archive.codec().has_groups() {
             return Ok(None);
         }
         let mut plan = Self { exact: true, lines_before, ..Self::empty(archive, query) };
@@ -515,10 +515,6 @@ fn in_some_line(frames: &[Frame<'_>], name: &str) -> bool {
     members.any(|members| {
         members.values.iter().chain(&members.brackets).any(|(known, _)| known == name)
     })
-}
-
-fn is_grouped(archive: &Archive) -> bool {
-    matches!(archive.codec(), Codec::QColumnar | Codec::QJson | Codec::QJson2)
 }
 
 /// The names of all columns, each once.

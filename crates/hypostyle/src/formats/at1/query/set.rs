@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 
 use super::index::{Sums, Texts};
 use super::source::Counted;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::formats::at1::cell::Syntax;
 use crate::formats::at1::codecs::Job;
 use crate::formats::at1::codecs::groups::{self, Index, Meta};
@@ -285,6 +285,11 @@ impl Loaded<'_> {
         columns.dedup();
         let cells = self.set.cells(group, &columns, source, job)?;
         self.cells.extend(columns.into_iter().zip(cells));
+        let asked: u64 = self.cells.values().map(|block| block.text.len() as u64).sum();
+        let (what, limit) = ("size of the blocks", job.limits.read_bytes);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
         Ok(())
     }
 

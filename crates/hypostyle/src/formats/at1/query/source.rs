@@ -103,12 +103,7 @@ impl Directory {
                 return Ok(None);
             }
             let name = cursor.text(name_len, "stream name")?.to_owned();
-            let backend = match cursor.u8("backend")? {
-                0 => Backend::Xz,
-                1 => Backend::Zstd,
-                2 => Backend::Stored,
-                _ => return Ok(None),
-            };
+            let Some(backend) = Backend::from_id(cursor.u8("backend")?) else { return Ok(None) };
             let len = cursor.uv("stream length")?;
             let offset = cursor.offset();
             at = offset.saturating_add(len);

@@ -5,7 +5,7 @@ use super::set::{Known, Set};
 use super::source::{Counted, Directory};
 use crate::error::{Error, Result};
 use crate::formats::at1::archive::Archive;
-use crate::formats::at1::codecs::{Codec, Job};
+use crate::formats::at1::codecs::Job;
 use crate::formats::at1::container::Method;
 use crate::parallel;
 use crate::query::{Number, Numbers};
@@ -13,7 +13,7 @@ use crate::query::{Number, Numbers};
 /// Looks at every block of an archive of row groups; others have nothing to look at.
 pub(super) fn check(archive: &Archive) -> Result<Vec<Error>> {
     let mut found = Vec::new();
-    if !matches!(archive.codec(), Codec::QColumnar | Codec::QJson | Codec::QJson2) {
+    if !archive.codec().has_groups() {
         return Ok(found);
     }
     let source = Counted::new(archive.source());

@@ -8,32 +8,11 @@ use bytes::Bytes;
 use memchr::memchr_iter;
 
 use super::Budget;
+use super::kind::{DEC, DICT, INT, NUMEXC, SHUF, TEXT};
 use super::number::{Numbers, Scale, Values, numbers, sums, unshuffle};
 use crate::error::{Error, Result};
 use crate::formats::at1::page::{Entries, Page};
 use crate::formats::at1::streams::Stream;
-
-const TEXT: u8 = 0;
-const INT: u8 = 1;
-const DEC: u8 = 2;
-const NUMEXC: u8 = 3;
-pub(super) const DERIVED: u8 = 4;
-const DICT: u8 = 5;
-const SHUF: u8 = 6;
-
-/// What a type is called.
-pub(super) fn kind_name(kind: u8) -> &'static str {
-    match kind {
-        TEXT => "TEXT",
-        INT => "INT",
-        DEC => "DEC",
-        NUMEXC => "NUMEXC",
-        DERIVED => "DERIVED",
-        DICT => "DICT",
-        SHUF => "SHUF",
-        _ => "unknown",
-    }
-}
 
 /// A column whose cells can be taken from any one on.
 #[derive(Debug)]

@@ -28,6 +28,7 @@ use crate::formats::at1::streams::Streams;
 use crate::parallel;
 
 mod column;
+pub(in crate::formats::at1) mod kind;
 mod number;
 pub(in crate::formats::at1) mod project;
 mod rows;
@@ -94,7 +95,7 @@ pub(super) fn describe(job: &Job<'_>) -> Result<FrameInfo> {
         let names: Vec<String> = header.by_ref().take(width).collect();
         let name = (!names.is_empty()).then(|| names.join(", "));
         let bytes = lengths.uv("chunk length")?;
-        columns.push(ColumnInfo { name, kind: column::kind_name(kind), bytes });
+        columns.push(ColumnInfo { name, kind: kind::name(kind), bytes });
     }
     Ok(FrameInfo { rows: meta.rows, columns, ..FrameInfo::default() })
 }
@@ -130,7 +131,7 @@ fn columns(streams: &Streams, meta: &Meta<'_>, job: &Job<'_>) -> Result<Vec<Colu
     let kind = |index: usize| types.get(index).copied().unwrap_or_default();
     let mut columns: Vec<Option<Column>> = Vec::with_capacity(chunks.len());
     let work = |index: usize| match (kind(index), chunks.get(index)) {
-        (column::DERIVED, _) | (_, None) => Ok(None),
+        (kind::DERIVED, _) | (_, None) => Ok(None),
         (kind, Some(chunk)) => {
             let note = |code, what: &str| {
                 let message = format!("column {} {what}", index.saturating_add(1));

@@ -103,7 +103,7 @@ pub(in crate::formats::at1) fn decode(
         }
         let place = places.get(column).cloned().unwrap_or_default();
         let chunk = values.get(place, job).map_err(|err| super::placed(err, column))?;
-        if kind(column) == super::column::DERIVED {
+        if kind(column) == super::kind::DERIVED {
             let source = Stream::new("values", &chunk).size("source column")?;
             // What comes later is refused when the chunk is decoded.
             wanted.extend(Some(source).filter(|&source| source < column));
@@ -162,7 +162,7 @@ fn fewer(
         types.push(kind(column));
         modes.push(quotes.get(column).copied().unwrap_or_default());
         let before = values.len();
-        if kind(column) == super::column::DERIVED {
+        if kind(column) == super::kind::DERIVED {
             let mut stream = Stream::new("values", chunk);
             let source = stream.size("source column")?;
             let place = chunks.keys().position(|&column| column == source);

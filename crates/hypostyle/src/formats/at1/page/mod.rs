@@ -4,7 +4,17 @@
 //! beforehand costs a call; copying 8 or 16 bytes costs nothing, so that is what
 //! is done where it can be: the bytes too many are overwritten by what follows.
 
+mod digits;
+mod entries;
+mod slot;
+
 use std::sync::{Mutex, PoisonError};
+
+pub(super) use entries::{Entries, Entry};
+pub(super) use slot::Slot;
+
+use digits::{ASCII, eight_digits, leading_zeros};
+use entries::PIECE;
 
 /// Bytes that a page should not hold more of: rows go on on the next one.
 pub(super) const FULL: usize = 4 << 20;
@@ -321,211 +331,6 @@ impl Pages {
     pub(super) fn give(&self, mut page: Page) {
         page.clear();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(page);
-    }
-}
-
-/// What makes eight digits text.
-const ASCII: u64 = 0x3030_3030_3030_3030;
-
-/// A text of at most 15 bytes, lowest first, and its length in the top byte.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Slot(u128);
-
-impl Slot {
-    /// Bytes that a slot has room for.
-    const ROOM: usize = 15;
-
-    /// Digits behind the point for which every `i32` fits, behind a lead.
-    pub(super) const DIGITS: usize = 7;
-
-    /// A slot with this text; `None` if it is too long.
-    pub(super) fn new(text: &[u8]) -> Option<Self> {
-        let mut bytes = [0; 16];
-        bytes.get_mut(..text.len()).filter(|_| text.len() <= Self::ROOM)?.copy_from_slice(text);
-        Some(Self::of(u128::from_le_bytes(bytes), text.len()))
-    }
-
-    /// The text of an entry; `None` if it is too long.
-    pub(super) fn of_entry(entry: Entry<'_>) -> Option<Self> {
-        match (entry.pieces, entry.len) {
-            (_, 0) => Some(Self::default()),
-            ([piece], len @ 1..=Self::ROOM) => Some(Self::of(u128::from_le_bytes(*piece), len)),
-            _ => None,
-        }
-    }
-
-    #[inline]
-    fn of(text: u128, len: usize) -> Self {
-        Self(text | ((len as u128) << 120))
-    }
-
-    #[inline]
-    fn len(self) -> usize {
-        (self.0.to_le_bytes()[15]).into()
-    }
-
-    /// The same text without its first byte.
-    pub(super) fn without_lead(self) -> Self {
-        let text = (self.0 << 8 >> 8) >> 8;
-        Self::of(text, self.len().saturating_sub(1))
-    }
-
-    /// A byte and an integer.
-    #[inline]
-    pub(super) fn integer(lead: u8, value: i32) -> Self {
-        let size = value.unsigned_abs();
-        let sign = usize::from(value < 0);
-        let minus = u64::from(b'-') * sign as u64;
-        if let Some(&digits) = FOUR_DIGITS.get(size as usize) {
-            let text = (((u64::from(digits) << (8 * sign)) | minus) << 8) | u64::from(lead);
-            return Self::of(text.into(), 1 + sign + count_of_four(size));
-        }
-        let (digits, len) = digits(size, 1);
-        let text = (((digits << (8 * sign)) | u128::from(minus)) << 8) | u128::from(lead);
-        Self::of(text, 1 + sign + len)
-    }
-
-    /// A byte and a decimal with 1 to [`Slot::DIGITS`] digits behind the point.
-    #[inline]
-    pub(super) fn decimal(lead: u8, value: i32, scale: usize) -> Self {
-        let sign = usize::from(value < 0);
-        let minus = u128::from(b'-') * sign as u128;
-        let (digits, len) = digits(value.unsigned_abs(), scale + 1);
-        let whole = 8 * (len - scale);
-        let after = digits >> whole;
-        let text = (digits & !(u128::MAX << whole)) | (((after << 8) | u128::from(b'.')) << whole);
-        let text = (((text << (8 * sign)) | minus) << 8) | u128::from(lead);
-        Self::of(text, 2 + sign + len)
-    }
-}
-
-/// How many digits a number below 10^4 has.
-#[inline]
-fn count_of_four(value: u32) -> usize {
-    1 + usize::from(value >= 10) + usize::from(value >= 100) + usize::from(value >= 1000)
-}
-
-/// The text of a number, with zeros before it to make up `least` digits, of which
-/// there are 1 to 8; and its length.
-#[inline]
-fn digits(value: u32, least: usize) -> (u128, usize) {
-    let (high, low) = (value / 100_000_000, value % 100_000_000);
-    let eight = eight_digits(low);
-    if high == 0 {
-        let zeros = leading_zeros(eight).min(8 - least);
-        return (((eight | ASCII) >> (8 * zeros)).into(), 8 - zeros);
-    }
-    let len = count_of_four(high);
-    let first = FOUR_DIGITS.get(high as usize).copied().unwrap_or_default();
-    (u128::from(first) | (u128::from(eight | ASCII) << (8 * len)), 8 + len)
-}
-
-/// The text of every number below 10^4, without leading zeros, the first digit lowest.
-static FOUR_DIGITS: [u32; 10_000] = four_digits();
-
-#[expect(clippy::indexing_slicing, reason = "at compile time, where it would not compile")]
-const fn four_digits() -> [u32; 10_000] {
-    let mut all = [0; 10_000];
-    let mut number = 0;
-    while number < 10_000 {
-        let (mut text, mut rest) = (0, number);
-        loop {
-            text = (text << 8) | (b'0' as u32 + rest % 10);
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        all[number as usize] = text;
-        number += 1;
-    }
-    all
-}
-
-/// The digits of a number below 10^8, a byte each, the first one lowest.
-#[inline]
-fn eight_digits(value: u32) -> u64 {
-    // Halves of four digits, quarters of two, then single ones; each division is
-    // by a multiplication that is exact for numbers so small, in all lanes at once.
-    let halves = u64::from(value / 10_000) | (u64::from(value % 10_000) << 32);
-    let hundreds = ((halves * 10_486) >> 20) & 0x0000_007F_0000_007F;
-    let quarters = hundreds | ((halves - 100 * hundreds) << 16);
-    let tens = ((quarters * 103) >> 10) & 0x000F_000F_000F_000F;
-    tens | ((quarters - 10 * tens) << 8)
-}
-
-/// How many of eight digits are zeros that come first.
-#[inline]
-fn leading_zeros(digits: u64) -> usize {
-    (digits.trailing_zeros() / 8) as usize
-}
-
-/// Bytes of an entry that are copied in one go.
-const PIECE: usize = 16;
-
-/// Byte strings by number, laid out for quick copies.
-#[derive(Debug, Default)]
-pub(super) struct Entries {
-    pieces: Vec<[u8; PIECE]>,
-    /// Where each entry starts among the pieces, and its length.
-    places: Vec<(usize, usize)>,
-}
-
-/// A byte string of [`Entries`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Entry<'a> {
-    pieces: &'a [[u8; PIECE]],
-    len: usize,
-}
-
-impl Entries {
-    /// Adds an entry at the end.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.places.push((self.pieces.len(), bytes.len()));
-        for part in bytes.chunks(PIECE) {
-            let mut piece = [0; PIECE];
-            if let Some(place) = piece.get_mut(..part.len()) {
-                place.copy_from_slice(part);
-            }
-            self.pieces.push(piece);
-        }
-    }
-
-    /// Adds the last entry once more, without a copy.
-    pub(super) fn push_again(&mut self) {
-        if let Some(&place) = self.places.last() {
-            self.places.push(place);
-        }
-    }
-
-    /// The number of entries.
-    pub(super) fn len(&self) -> usize {
-        self.places.len()
-    }
-
-    /// An entry by its number.
-    #[inline]
-    pub(super) fn get(&self, index: usize) -> Option<Entry<'_>> {
-        let &(start, len) = self.places.get(index)?;
-        let pieces = self.pieces.get(start..)?.get(..len.div_ceil(PIECE))?;
-        Some(Entry { pieces, len })
-    }
-}
-
-impl<'a> FromIterator<&'a [u8]> for Entries {
-    fn from_iter<T: IntoIterator<Item = &'a [u8]>>(iter: T) -> Self {
-        let mut entries = Self::default();
-        iter.into_iter().for_each(|bytes| entries.push(bytes));
-        entries
-    }
-}
-
-impl Entry<'_> {
-    /// The bytes.
-    pub(super) fn to_vec(self) -> Vec<u8> {
-        let mut bytes = self.pieces.concat();
-        bytes.truncate(self.len);
-        bytes
     }
 }
 
