@@ -359,6 +359,66 @@ fn a_damaged_block_is_named_and_can_be_left_out() {
 }
 
 #[test]
+fn line_ends_null_words_and_marks_at_the_start_mean_what_they_mean_to_a_scan() {
+    let text = diary(300).replace("user00012", "NA");
+    let test = Predicate::parse("user is null or user = 'user00013' or noise like '%f'").unwrap();
+    let mut options = ImportOptions::new(Abilities::EVERYTHING);
+    options.null_words = vec!["NA".to_owned()];
+    for text in [text.clone(), text.replace('\n', "\r\n")] {
+        let archive = packed(&text, Choice::QColumnar, 32, None, true);
+        let query = Query::default().with_filter(Some(test.clone()));
+        let stage = Stage::in_memory;
+        let answer = archive.query(&query, &TableOptions::default(), &options, stage());
+        let answer = answer.unwrap().unwrap();
+        let whole = archive.import(&TableOptions::default(), &options, stage()).unwrap();
+        let columns = ["day", "user", "noise"];
+        let mut want = Vec::new();
+        for batch in batches(&whole) {
+            let kept = test.keep(batch.num_rows(), &ArrayColumns::new(&batch)).unwrap();
+            let rows = rows(&[batch], &columns);
+            want.extend(rows.into_iter().zip(kept).filter(|row| row.1).map(|row| row.0));
+        }
+        assert!(want.len() > 14);
+        assert_eq!(rows(&batches(&answer.table), &columns), want);
+    }
+    // A byte order mark is for those who read the whole text.
+    let query = Query::default().with_rows(Some(vec![0]));
+    let marked = packed(&format!("\u{feff}{text}"), Choice::QColumnar, 32, None, true);
+    assert!(ask(&marked, &query).unwrap().is_none());
+    let objects: String = (0..50).map(|i| format!("{{\"a\":{i}}}\n")).collect();
+    let marked = packed(&format!("\u{feff}{objects}"), Choice::QJson, 32, None, true);
+    assert!(ask(&marked, &query).unwrap().is_none());
+}
+
+#[test]
+fn what_is_added_may_be_damaged_and_what_is_cut_off_is_said_to_be() {
+    let options = PackOptions::default()
+        .with_codec(Choice::Query)
+        .with_rows_per_group(NonZeroUsize::new(100))
+        .with_chunk_lines(1000);
+    let text = diary(2999);
+    let (mut archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
+    let frames = open(Arc::new(Bytes::from(archive.clone()))).frames().unwrap();
+    let added = frames[0].streams.iter().find(|stream| stream.name == "hyp.index").unwrap();
+    let at = usize::try_from(added.offset).unwrap();
+    archive[at..at + 4].fill(0xFF);
+    let archive = open(Arc::new(Bytes::from(archive)));
+    let filter = Predicate::parse("user = 'user00200'").unwrap();
+    assert_eq!(answered(&archive, &filter, &["user"]).0.len(), 7);
+
+    let mut archive = Vec::new();
+    at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
+    let third = open(Arc::new(Bytes::from(archive.clone()))).frames().unwrap()[2].offset;
+    archive.truncate(usize::try_from(third).unwrap() + 500);
+    let archive = open(Arc::new(Bytes::from(archive)));
+    let mut left = Vec::new();
+    let damaged = archive.salvage(&mut left).unwrap();
+    assert_eq!(damaged.len(), 1);
+    assert!(damaged[0].what.starts_with("frame 2: "), "{:?}", damaged[0]);
+    assert_eq!(left.iter().filter(|&&byte| byte == b'\n').count(), 2000);
+}
+
+#[test]
 fn of_frames_the_others_are_saved_and_lines_keep_their_numbers() {
     let options =
         PackOptions::default().with_rows_per_group(NonZeroUsize::new(100)).with_chunk_lines(1000);

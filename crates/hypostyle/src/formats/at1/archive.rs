@@ -262,13 +262,26 @@ impl Archive {
 
     /// Where the frames are.
     pub(super) fn extents(&self) -> Result<Vec<Extent>> {
-        let mut extents = Vec::new();
-        let mut next = self.container.first(self.source())?;
-        while let Some(extent) = next {
-            extents.push(extent);
-            next = self.container.after(self.source(), extent)?;
+        match self.extents_so_far() {
+            (_, Some(err)) => Err(err),
+            (extents, None) => Ok(extents),
         }
-        Ok(extents)
+    }
+
+    /// Where the frames are, and what keeps the next one from being found.
+    pub(super) fn extents_so_far(&self) -> (Vec<Extent>, Option<Error>) {
+        let mut extents = Vec::new();
+        let mut next = self.container.first(self.source());
+        loop {
+            match next {
+                Ok(None) => return (extents, None),
+                Err(err) => return (extents, Some(err)),
+                Ok(Some(extent)) => {
+                    extents.push(extent);
+                    next = self.container.after(self.source(), extent);
+                }
+            }
+        }
     }
 
     /// The text of a frame that is stored without a codec.

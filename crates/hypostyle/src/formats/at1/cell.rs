@@ -53,6 +53,21 @@ impl Syntax {
     }
 }
 
+impl Syntax {
+    /// As [`Syntax::value`], where some words mean null unless they are in quotes.
+    pub(super) fn value_unless<'c>(
+        self,
+        cell: &'c [u8],
+        last: bool,
+        nulls: &[String],
+    ) -> Option<Cow<'c, [u8]>> {
+        let value = self.value(cell, last)?;
+        let bare = self != Self::Json && !cell.starts_with(b"\"");
+        let is_null = bare && nulls.iter().any(|word| word.as_bytes() == &*value);
+        (!is_null).then_some(value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

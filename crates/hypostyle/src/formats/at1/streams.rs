@@ -293,6 +293,16 @@ impl Streams {
         Self { streams }
     }
 
+    /// Adds streams that were expanded apart.
+    pub(super) fn join(&mut self, more: Self) {
+        self.streams.extend(more.streams);
+    }
+
+    /// Bytes of all of them.
+    pub(super) fn total(&self) -> u64 {
+        self.streams.iter().map(|(_, bytes)| bytes.len() as u64).sum()
+    }
+
     /// The content of a stream; one that is absent reads as empty (A13).
     pub(super) fn bytes(&self, name: &str) -> &[u8] {
         self.streams.iter().find(|(known, _)| known == name).map_or(&[], |(_, bytes)| bytes)

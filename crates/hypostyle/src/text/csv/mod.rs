@@ -18,7 +18,7 @@ pub use write::Writer;
 use crate::error::{Error, Result};
 
 /// The byte order mark of UTF-8, which is no part of the first cell.
-pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
+pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// The syntax of a CSV file.
 #[derive(Clone, Debug)]

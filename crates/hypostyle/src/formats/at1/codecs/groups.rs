@@ -31,7 +31,7 @@ pub(in crate::formats::at1) const XZ: u8 = 0;
 #[derive(Debug)]
 pub(in crate::formats::at1) struct Meta<'a> {
     pub(in crate::formats::at1) lines: u64,
-    trailing: bool,
+    pub(in crate::formats::at1) trailing: bool,
     pub(in crate::formats::at1) delimiter: &'a [u8],
     pub(in crate::formats::at1) columns: usize,
     /// Rows in a group, but for the last.

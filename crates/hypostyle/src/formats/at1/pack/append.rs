@@ -127,7 +127,7 @@ impl<'a, W: Write> Appender<'a, W> {
         let model = match codec {
             Codec::QColumnar if original > 0 => table(archive)?,
             Codec::QColumnar => None,
-            _ => Some(Model::Json(Some(codec))),
+            _ => Some(Model::Json(Some(codec), true)),
         };
         let lines = archive.chunk_lines().filter(|&lines| lines > 0);
         let lines = lines.unwrap_or(options.chunk_lines);

@@ -176,7 +176,7 @@ impl Table<'_> {
                 }));
             }
         }
-        let wanted = if bytes <= SAMPLE { rows } else { rows * SAMPLE / bytes };
+        let wanted = if bytes <= SAMPLE { rows } else { (rows * SAMPLE / bytes).max(1) };
         let start = (rows - wanted) / 2;
         let sample = (start..start + wanted).map(|row| self.grid.cell(row, column));
         let sample = sample.collect::<Vec<_>>().join(&b'\n');
@@ -213,10 +213,13 @@ impl Table<'_> {
         let whole = self.far(rows, rows, threads)?;
         while groups > 1 {
             let per_group = self.grid.rows().div_ceil(groups);
-            if self.far(rows, per_group, threads)? as f64 <= whole as f64 * (1.0 + FAR) {
+            let less = groups - groups.div_ceil(4);
+            // Cut the same way, it would come to the same.
+            let is_new = per_group < self.grid.rows().div_ceil(less.max(1));
+            if is_new && self.far(rows, per_group, threads)? as f64 <= whole as f64 * (1.0 + FAR) {
                 break;
             }
-            groups -= groups.div_ceil(4);
+            groups = less;
         }
         Ok(groups.max(1))
     }

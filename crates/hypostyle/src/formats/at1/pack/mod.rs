@@ -166,9 +166,9 @@ impl Frames {
             (Choice::Raw, _) => (Codec::Raw, None),
             (_, Some(Model::Table(cut))) => (Codec::QColumnar, Some(Model::Table(cut))),
             // Later frames may have templates that the first one has not.
-            (_, Some(Model::Json(codec))) => {
+            (_, Some(Model::Json(codec, asked))) => {
                 let codec = codec.unwrap_or(Codec::QJson2);
-                (codec, Some(Model::Json(Some(codec))))
+                (codec, Some(Model::Json(Some(codec), asked)))
             }
             _ => (Codec::Columnar, None),
         };

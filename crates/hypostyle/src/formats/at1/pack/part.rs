@@ -27,8 +27,8 @@ pub(super) enum Part {
 #[derive(Clone, Debug)]
 pub(super) enum Model {
     Table(Cut),
-    /// JSON Lines, for this codec if that is settled.
-    Json(Option<Codec>),
+    /// JSON Lines, for this codec if that is settled, and whether it was asked for.
+    Json(Option<Codec>, bool),
 }
 
 impl Model {
@@ -38,9 +38,9 @@ impl Model {
             return Ok(None);
         }
         match choice {
-            Choice::QJson => Ok(Some(Self::Json(Some(Codec::QJson)))),
-            Choice::QJson2 => Ok(Some(Self::Json(Some(Codec::QJson2)))),
-            Choice::Query if qjson::suits(text) => Ok(Some(Self::Json(None))),
+            Choice::QJson => Ok(Some(Self::Json(Some(Codec::QJson), true))),
+            Choice::QJson2 => Ok(Some(Self::Json(Some(Codec::QJson2), true))),
+            Choice::Query if qjson::suits(text) => Ok(Some(Self::Json(None, false))),
             _ => Ok(qcolumnar::find(text)?.map(Self::Table)),
         }
     }
@@ -60,9 +60,10 @@ impl Model {
                     (Part::Structured(Codec::QColumnar, streams), Self::Table(cut))
                 })
             }
-            Self::Json(codec) => {
-                qjson::streams(text, *codec, search, options)?.map(|(streams, codec)| {
-                    (Part::Structured(codec, streams), Self::Json(Some(codec)))
+            Self::Json(codec, asked) => {
+                let made = qjson::streams(text, *codec, *asked, search, options)?;
+                made.map(|(streams, codec)| {
+                    (Part::Structured(codec, streams), Self::Json(Some(codec), *asked))
                 })
             }
         })

@@ -86,6 +86,7 @@ pub(super) fn suits(text: &[u8]) -> bool {
 pub(super) fn streams(
     text: &[u8],
     codec: Option<Codec>,
+    asked: bool,
     search: &Search,
     options: &PackOptions,
 ) -> Result<Option<(Vec<Stream>, Codec)>> {
@@ -96,8 +97,8 @@ pub(super) fn streams(
     let most = if codec == Some(Codec::QJson) { 1 } else { TEMPLATES };
     let mut found = Found::new(lines);
     // Who asks for the codec gets it, whatever it costs.
-    found.keep(found.longest(most, if codec.is_some() { 0 } else { LEAST }));
-    if codec.is_none() && lines.len() < SMALL && found.templates.len() > 1 {
+    found.keep(found.longest(most, if asked { 0 } else { LEAST }));
+    if !asked && lines.len() < SMALL && found.templates.len() > 1 {
         found.keep(found.cheap(lines, resolve_threads(options.threads))?);
     }
     found.verbatim = found.lines(lines, |id| id == 0).collect();

@@ -2,8 +2,16 @@
 
 use std::ops::Range;
 
+use hashbrown::HashSet;
+
 /// Brackets that may be open at once; a line with more is kept as it is.
 const DEEPEST: usize = 200;
+
+/// Values that a line may have to become a row.
+const WIDEST: usize = 1 << 14;
+
+/// Bytes that the names of a line may have together.
+const NAMES: usize = 1 << 22;
 
 /// A look at a line, with room for the next one.
 #[derive(Debug, Default)]
@@ -56,7 +64,7 @@ impl Scan {
             }
         });
         skeleton.extend_from_slice(line.get(copied..).unwrap_or_default());
-        done.is_some()
+        done.is_some() && holes.len() <= WIDEST
     }
 }
 
@@ -71,15 +79,18 @@ pub(in crate::formats::at1) struct Members {
 
 impl Members {
     /// The members of an object, named as in `a.b[0].c`; `None` if the line is no
-    /// object, or has a key twice.
+    /// object, or has a key twice, or names without measure.
     pub(in crate::formats::at1) fn of(line: &[u8]) -> Option<Self> {
         let mut found = Self::default();
         // For each bracket: its name, where it is in the list, and the next item of an array.
         let mut stack: Vec<(String, usize, Option<usize>)> = Vec::new();
-        let mut keys: Vec<Vec<String>> = Vec::new();
+        let mut keys: HashSet<String> = HashSet::new();
         let mut key = String::new();
-        let mut unique = true;
+        let (mut unique, mut bytes) = (true, 0_usize);
         walk(line, &mut Vec::new(), |part| {
+            if bytes > NAMES {
+                return;
+            }
             let here = |stack: &[(String, usize, Option<usize>)], key: &str| match stack.last() {
                 None => String::new(),
                 Some((before, _, Some(item))) => format!("{before}[{item}]"),
@@ -88,10 +99,10 @@ impl Members {
             match part {
                 Part::Open(at) => {
                     let name = here(&stack, &key);
+                    bytes += name.len();
                     let item = (line.get(at) == Some(&b'[')).then_some(0);
                     stack.push((name.clone(), found.brackets.len(), item));
                     found.brackets.push((name, at..at));
-                    keys.push(Vec::new());
                 }
                 Part::Close(at) => {
                     if let Some((_, index, _)) = stack.pop()
@@ -99,7 +110,6 @@ impl Members {
                     {
                         place.end = at + 1;
                     }
-                    keys.pop();
                 }
                 Part::Comma => {
                     if let Some((_, _, Some(item))) = stack.last_mut() {
@@ -110,21 +120,35 @@ impl Members {
                     let token = line.get(from..to).unwrap_or_default();
                     key = serde_json::from_slice(token)
                         .unwrap_or_else(|_| String::from_utf8_lossy(token).into_owned());
-                    if let Some(known) = keys.last_mut() {
-                        unique &= !known.contains(&key);
-                        known.push(key.clone());
+                    // As to the import of objects, what counts is the outermost one.
+                    if stack.len() == 1 {
+                        unique &= keys.insert(key.clone());
                     }
                 }
-                Part::Value(from, to) => found.values.push((here(&stack, &key), from..to)),
+                Part::Value(from, to) => {
+                    let name = here(&stack, &key);
+                    bytes += name.len();
+                    found.values.push((name, from..to));
+                }
             }
         })?;
-        unique.then_some(found)
+        (unique && bytes <= NAMES).then_some(found)
+    }
+
+    /// Whether two of them have one name.
+    pub(in crate::formats::at1) fn has_twins(&self) -> bool {
+        let mut names = HashSet::new();
+        !self.values.iter().chain(&self.brackets).all(|(name, _)| names.insert(name))
     }
 }
 
-/// The names of the values of a line; `None` if an object has a key twice.
+/// The names of the values of a line; `None` if two have the same.
 pub(super) fn paths(line: &[u8]) -> Option<Vec<String>> {
-    Some(Members::of(line)?.values.into_iter().map(|(name, _)| name).collect())
+    let members = Members::of(line)?;
+    if members.has_twins() {
+        return None;
+    }
+    Some(members.values.into_iter().map(|(name, _)| name).collect())
 }
 
 /// A key behind a name; one that could be taken for something else is in brackets.

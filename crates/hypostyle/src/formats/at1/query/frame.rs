@@ -1,11 +1,12 @@
 //! The tables of a frame, and the lines that are in none.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::index::{INDEX, SUMS, Sums, Texts};
 use super::set::Set;
 use super::source::Directory;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::at1::cell::Syntax;
 use crate::formats::at1::codecs::groups::{self, Index, Meta};
 use crate::formats::at1::codecs::{self, Codec, Job, qjson};
@@ -18,19 +19,22 @@ use crate::formats::at1::streams::{Lines, Stream, Streams};
 pub(super) struct Frame<'a> {
     pub(super) sets: Vec<Set<'a>>,
     /// For each line one more than its table, or 0 if it is in none.
-    pub(super) map: Vec<u32>,
+    pub(super) map: Cow<'a, [u8]>,
     pub(super) verbatim: Lines<'a>,
     /// How lines are cut, for delimited text.
     pub(super) dialect: Option<Dialect>,
+    /// Whether the text ends in the middle of a line.
+    pub(super) open: bool,
 }
 
 impl<'a> Frame<'a> {
     /// A frame of text without structure.
-    pub(super) fn raw(text: &'a [u8], dialect: Option<Dialect>) -> Self {
+    pub(super) fn raw(text: &'a [u8]) -> Self {
         let lines = text.strip_suffix(b"\n").unwrap_or(text);
         let count = if text.is_empty() { 0 } else { memchr::memchr_iter(b'\n', lines).count() + 1 };
         let verbatim = Stream::new("frame", lines).lines();
-        Self { sets: Vec::new(), map: vec![0; count], verbatim, dialect }
+        let map = Cow::Owned(vec![0; count]);
+        Self { sets: Vec::new(), map, verbatim, dialect: None, open: !text.ends_with(b"\n") }
     }
 
     /// The tables of a structured frame; `None` if their blocks are not stored as
@@ -47,13 +51,14 @@ impl<'a> Frame<'a> {
         let mut sets = Vec::new();
         for prefix in codecs::prefixes(codec, job)? {
             let meta = Meta::read(streams, &prefix, delimited, job)?;
-            if meta.delimiter.contains(&b'\n') {
+            // Lines without columns have nothing to be asked, and no blocks to bound them.
+            if meta.delimiter.contains(&b'\n') || meta.columns == 0 {
                 return Ok(None);
             }
             let Some((blocks, len)) = directory.blocks(&format!("{prefix}blocks")) else {
                 return Ok(None);
             };
-            let modes = modes(streams, &prefix, &meta);
+            let modes = modes(streams, &prefix, &meta)?;
             let rows = modes.iter().filter(|&&mode| mode != 0).count();
             let groups = rows.div_ceil(meta.group_rows);
             let len = usize::try_from(len).unwrap_or(usize::MAX);
@@ -90,35 +95,46 @@ impl<'a> Frame<'a> {
                 let Some(members) = Members::of(&set.segments.join(&b'0')) else {
                     return Ok(None);
                 };
-                if !members.values.iter().eq(&holes(&set)) {
+                if !members.values.iter().eq(&holes(&set)) || members.has_twins() {
                     return Ok(None);
                 }
                 set.nested = members.brackets.into_iter().map(|(name, _)| name).collect();
             }
             sets.push(set);
         }
-        let (map, verbatim) = match codec {
+        let (map, trailing) = match codec {
             Codec::QJson2 => {
-                let mut map = streams.read("line_map");
-                let mut lines = Vec::new();
-                while !map.is_empty() {
-                    let choice = map.size("template of a line")?;
-                    lines.push(u32::try_from(choice).unwrap_or(u32::MAX));
+                let mut meta = streams.read("meta");
+                let lines = meta.uv("line count")?;
+                let trailing = meta.u8("trailing")? != 0;
+                let mut choices = streams.read("line_map");
+                let mut map = Vec::new();
+                for _ in 0..lines {
+                    let choice = choices.size("template of a line")?;
+                    let table = u8::try_from(choice).ok().filter(|_| choice <= sets.len());
+                    map.push(table.ok_or_else(|| {
+                        let why = format!("there is no template {choice}");
+                        choices.malformed("template of a line", why)
+                    })?);
                 }
-                (lines, streams.read("verbatim").lines())
+                (Cow::Owned(map), trailing)
             }
             _ => {
                 let Some(set) = sets.first() else { return Ok(None) };
-                let modes = modes(streams, "", &set.meta);
-                let map = modes.iter().map(|&mode| u32::from(mode != 0)).collect();
-                (map, streams.read("verbatim").lines())
+                let modes = modes(streams, "", &set.meta)?;
+                let map = match modes.iter().any(|&mode| mode > 1) {
+                    true => Cow::Owned(modes.iter().map(|&mode| mode.min(1)).collect()),
+                    false => Cow::Borrowed(modes),
+                };
+                (map, set.meta.trailing)
             }
         };
+        let (verbatim, open) = (streams.read("verbatim").lines(), !trailing);
         let dialect = sets.first().filter(|_| delimited).map(|set| Dialect {
             delimiter: set.meta.delimiter.to_vec(),
             quotes: set.syntax == Syntax::Csv,
         });
-        Ok(Some(Self { sets, map, verbatim, dialect }))
+        Ok(Some(Self { sets, map, verbatim, dialect, open }))
     }
 }
 
@@ -134,8 +150,11 @@ fn holes(set: &Set<'_>) -> Vec<(String, Range<usize>)> {
 }
 
 /// The modes of the lines of a table.
-fn modes<'a>(streams: &'a Streams, prefix: &str, meta: &Meta<'_>) -> &'a [u8] {
+fn modes<'a>(streams: &'a Streams, prefix: &str, meta: &Meta<'_>) -> Result<&'a [u8]> {
     let modes = streams.bytes(&format!("{prefix}row_modes"));
     let lines = usize::try_from(meta.lines).unwrap_or(usize::MAX);
-    modes.get(..lines).unwrap_or(modes)
+    modes.get(..lines).ok_or_else(|| {
+        let why = format!("has {} bytes for {} lines", modes.len(), meta.lines);
+        Error::malformed("row modes", why).in_stream("row_modes")
+    })
 }

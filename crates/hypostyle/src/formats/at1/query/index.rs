@@ -71,6 +71,9 @@ impl<'a> Texts<'a> {
     }
 }
 
+/// Most blocks that a checksum covers, for us to compare it.
+const LONGEST: usize = 64;
+
 /// The checksums of some tables.
 #[derive(Debug, Default)]
 pub(super) struct Sums<'a> {
@@ -86,7 +89,11 @@ impl<'a> Sums<'a> {
         }
         let mut stream = Stream::new(SUMS, bytes);
         let span = stream.size("blocks of a checksum")?;
-        Ok(Self { span, sums: stream.rest() })
+        // Runs are read as a whole, so a long one would be a way to make us read a lot.
+        match span {
+            0..=LONGEST => Ok(Self { span, sums: stream.rest() }),
+            _ => Ok(Self::default()),
+        }
     }
 
     /// The checksums of the next table, which has so many blocks.

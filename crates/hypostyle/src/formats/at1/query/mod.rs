@@ -147,7 +147,9 @@ impl Archive {
         if !table.header || table.encoding != Encoding::Utf8 {
             return Ok(None);
         }
-        let Some(plan) = run::Plan::new(self, query).map_err(super::archive::located)? else {
+        let Some(plan) =
+            run::Plan::new(self, query, &options.null_words).map_err(super::archive::located)?
+        else {
             return Ok(None);
         };
         let mut stats = None;

@@ -9,17 +9,27 @@ use crate::query::Columns;
 
 /// A line that is in no table, as a row.
 pub(super) enum Row<'l> {
-    Fields { names: &'l [String], fields: Vec<&'l [u8]>, syntax: Syntax },
+    Fields { names: &'l [String], nulls: &'l [String], fields: Vec<&'l [u8]>, syntax: Syntax },
     Object { line: &'l [u8], members: Members },
 }
 
 impl<'l> Row<'l> {
-    pub(super) fn new(frame: &'l Frame<'_>, names: &'l [String], line: &'l [u8]) -> Option<Self> {
+    pub(super) fn new(
+        frame: &'l Frame<'_>,
+        names: &'l [String],
+        nulls: &'l [String],
+        line: &'l [u8],
+    ) -> Option<Self> {
         match &frame.dialect {
             Some(dialect) => {
                 let fields = dialect.fields(line);
                 let syntax = Syntax::of_delimiter(&dialect.delimiter);
-                (fields.len() == names.len()).then_some(Self::Fields { names, fields, syntax })
+                (fields.len() == names.len()).then_some(Self::Fields {
+                    names,
+                    nulls,
+                    fields,
+                    syntax,
+                })
             }
             None => Members::of(line).map(|members| Self::Object { line, members }),
         }
@@ -52,8 +62,12 @@ impl<'l> Row<'l> {
                     .map(|name| (name.as_str(), self.cell(name).map(|(cell, _)| cell)));
                 put_object(members, out);
             }
-            (Self::Fields { names, syntax, .. }, columns) => {
-                let columns = columns.unwrap_or(names);
+            (Self::Fields { fields, syntax, .. }, None) => {
+                let last = fields.len();
+                let cells = (1..).zip(fields).map(|(nth, &cell)| (cell, nth == last));
+                put_row(cells, *syntax, out);
+            }
+            (Self::Fields { syntax, .. }, Some(columns)) => {
                 let cells = columns.iter().map(|name| self.cell(name).unwrap_or((b"", false)));
                 put_row(cells, *syntax, out);
             }
@@ -63,12 +77,12 @@ impl<'l> Row<'l> {
 
 impl Columns for Row<'_> {
     fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
-        let syntax = match self {
-            Self::Fields { syntax, .. } => *syntax,
-            Self::Object { .. } => Syntax::Json,
+        let (syntax, nulls) = match self {
+            Self::Fields { syntax, nulls, .. } => (*syntax, *nulls),
+            Self::Object { .. } => (Syntax::Json, &[][..]),
         };
         let cell = self.cell(column);
-        each(cell.and_then(|(cell, last)| syntax.value(cell, last)).as_deref());
+        each(cell.and_then(|(cell, last)| syntax.value_unless(cell, last, nulls)).as_deref());
         Ok(())
     }
 }

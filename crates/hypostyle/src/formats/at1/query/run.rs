@@ -7,11 +7,12 @@ use std::io::Write;
 use bytes::Bytes;
 
 use super::frame::Frame;
+use super::index::{INDEX, SUMS};
 use super::row::Row;
 use super::set::{Kept, Set, Wanted, put_row};
 use super::source::{Counted, Directory};
 use super::{Damage, Query, QueryStats};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::formats::at1::archive::Archive;
 use crate::formats::at1::cell::Syntax;
 use crate::formats::at1::codecs::{Codec, Job};
@@ -20,6 +21,7 @@ use crate::formats::at1::fields;
 use crate::formats::at1::pack::template::Members;
 use crate::formats::at1::streams::{PackedSet, Streams};
 use crate::parallel;
+use crate::text::csv::BOM;
 
 /// Bytes of rows that are collected before they are handed on.
 const PAGE: usize = 1 << 18;
@@ -28,6 +30,15 @@ const PAGE: usize = 1 << 18;
 enum Held {
     Tables(Directory, Streams),
     Text(Bytes),
+}
+
+impl Held {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Tables(_, streams) => streams.total(),
+            Self::Text(text) => text.len() as u64,
+        }
+    }
 }
 
 /// A query that the archive can answer by itself.
@@ -42,6 +53,8 @@ pub(super) struct Plan<'a> {
     exact: bool,
     /// Lines that come before those of the first frame here.
     lines_before: u64,
+    /// Cells that mean null to the filter.
+    nulls: &'a [String],
 }
 
 /// The line of names, for delimited text.
@@ -55,13 +68,23 @@ struct Head {
 
 impl<'a> Plan<'a> {
     /// Looks at every frame; `None` if one of them cannot be asked.
-    pub(super) fn new(archive: &'a Archive, query: &'a Query) -> Result<Option<Self>> {
+    pub(super) fn new(
+        archive: &'a Archive,
+        query: &'a Query,
+        nulls: &'a [String],
+    ) -> Result<Option<Self>> {
         if !archive.codec().has_groups() {
             return Ok(None);
         }
-        let mut plan = Self::empty(archive, query);
+        let mut plan = Self { nulls, ..Self::empty(archive, query) };
+        let mut asked = 0_u64;
         for extent in archive.extents()? {
             let Some(held) = plan.hold(extent)? else { return Ok(None) };
+            asked = asked.saturating_add(held.bytes());
+            let (what, limit) = ("size of what is not in blocks", archive.limits().read_bytes);
+            if asked > limit {
+                return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+            }
             plan.held.push(held);
         }
         let Some(head) = plan.resolve()? else { return Ok(None) };
@@ -95,7 +118,8 @@ impl<'a> Plan<'a> {
         let source = Counted::new(archive.source());
         let empty = PackedSet { streams: Vec::new() };
         let (held, head, exact, lines_before) = Default::default();
-        Self { archive, query, source, held, empty, head, exact, lines_before }
+        let nulls = &[];
+        Self { archive, query, source, held, empty, head, exact, lines_before, nulls }
     }
 
     /// Reads a frame but for its blocks; `None` if that is not possible.
@@ -105,7 +129,13 @@ impl<'a> Plan<'a> {
             Method::Structured => match Directory::read(&self.source, extent)? {
                 None => None,
                 Some(directory) => {
-                    let streams = self.archive.job(&directory.set).expand(|_| true)?;
+                    let job = self.archive.job(&directory.set);
+                    // What only our queries know is not needed: damaged, it is as if absent.
+                    let added = |name: &str| matches!(name, INDEX | SUMS);
+                    let mut streams = job.expand(|name| !added(name))?;
+                    if let Ok(more) = job.expand(added) {
+                        streams.join(more);
+                    }
                     Some(Held::Tables(directory, streams))
                 }
             },
@@ -120,9 +150,8 @@ impl<'a> Plan<'a> {
     fn frames(&self) -> Result<Option<Vec<Frame<'_>>>> {
         let mut frames: Vec<Frame<'_>> = Vec::with_capacity(self.held.len());
         for held in &self.held {
-            let dialect = || frames.iter().find_map(|frame: &Frame<'_>| frame.dialect.clone());
             let frame = match held {
-                Held::Text(text) => Frame::raw(text, dialect()),
+                Held::Text(text) => Frame::raw(text),
                 Held::Tables(directory, streams) => {
                     let job = self.archive.job(&directory.set);
                     match Frame::new(self.archive.codec(), directory, streams, &job)? {
@@ -133,7 +162,9 @@ impl<'a> Plan<'a> {
             };
             frames.push(frame);
         }
+        let dialect = frames.iter().find_map(|frame| frame.dialect.clone());
         for frame in &mut frames {
+            frame.dialect.clone_from(&dialect);
             for set in frame.sets.iter_mut().filter(|set| set.names.is_empty()) {
                 set.names.clone_from(&self.head.names);
             }
@@ -145,6 +176,16 @@ impl<'a> Plan<'a> {
     /// the tables as they are.
     fn resolve(&self) -> Result<Option<Head>> {
         let Some(frames) = self.frames()? else { return Ok(None) };
+        // A line that goes on in the next frame is in neither.
+        let mut before = frames.iter().take(frames.len().saturating_sub(1));
+        if before.any(|frame| frame.open && !frame.map.is_empty()) {
+            return Ok(None);
+        }
+        let first = frames.iter().find(|frame| !frame.map.is_empty());
+        let first = first.and_then(|frame| frame.verbatim.clone().next());
+        if first.is_some_and(|line| line.starts_with(BOM)) {
+            return Ok(None);
+        }
         let mut head = Head::default();
         if !self.is_json() {
             let Some((line, is_row)) = self.first_line(&frames)? else { return Ok(None) };
@@ -199,10 +240,14 @@ impl<'a> Plan<'a> {
             let line = frame.verbatim.clone().next();
             return Ok(line.map(|line| (Cow::Borrowed(line), false)));
         }
+        // Frames without lines in front of it have no numbers of rows to mix up.
         let (Some(set), Some(Held::Tables(directory, _))) = (frame.sets.first(), self.held.first())
         else {
             return Ok(None);
         };
+        if frames.first().is_none_or(|first| first.map.is_empty()) {
+            return Ok(None);
+        }
         let cells = set.row(0, &self.source, &self.archive.job(&directory.set))?;
         Ok(Some((Cow::Owned(cells.join(set.meta.delimiter)), true)))
     }
@@ -318,6 +363,7 @@ impl<'a> Plan<'a> {
     /// Whether a line that is in no table is a row all the same.
     fn parses(&self, frame: &Frame<'_>, line: &[u8]) -> bool {
         match &frame.dialect {
+            _ if line.trim_ascii().is_empty() => false,
             Some(dialect) => dialect.fields(line).len() == self.head.names.len(),
             None => Members::of(line).is_some(),
         }
@@ -373,7 +419,7 @@ impl Walk<'_, '_> {
                 let index = table as usize - 1;
                 let (Some(set), Some(progress)) = (frame.sets.get(index), tables.get_mut(index))
                 else {
-                    return Err(Error::malformed("line map", format!("no table {index}")));
+                    return Err(Error::malformed("line map", format!("there is no table {index}")));
                 };
                 self.row(set, index, progress, text, stats)?;
                 let damage = progress.now.damage.and_then(|index| stats.damaged.get_mut(index));
@@ -398,6 +444,10 @@ impl Walk<'_, '_> {
         text: &mut Vec<u8>,
         stats: &mut QueryStats,
     ) -> Result<()> {
+        if progress.row >= set.rows {
+            let why = format!("table {index} has {} rows, and more are wanted", set.rows);
+            return Err(Error::malformed("line map", why));
+        }
         let within = progress.row % set.meta.group_rows;
         if within == 0 {
             if progress.ready.is_empty() {
@@ -433,6 +483,7 @@ impl Walk<'_, '_> {
             filter: query.filter.as_ref(),
             columns: query.columns.as_deref(),
             exact: self.plan.exact,
+            nulls: self.plan.nulls,
         };
         let count = (self.job.threads * 2).min(set.groups.saturating_sub(progress.group));
         let first = progress.group;
@@ -457,7 +508,9 @@ impl Walk<'_, '_> {
         parallel::in_order(count, self.job.threads, work, |_, kept| {
             let kept = match kept {
                 Ok(kept) => kept,
-                Err((group, err)) if query.skip_damaged => {
+                Err((group, err))
+                    if query.skip_damaged && !matches!(err.kind(), ErrorKind::Io(_)) =>
+                {
                     stats.damaged.push(Damage::new(format!("group {group}: {err}")));
                     let damage = stats.damaged.len().checked_sub(1);
                     Kept { read: true, damage, ..Kept::default() }
@@ -487,10 +540,10 @@ impl Walk<'_, '_> {
             return Ok(());
         }
         let left_out = self.chosen.is_some_and(|chosen| chosen.lines.binary_search(&at).is_err());
-        if plan.is_header(line, at == 0) || line.is_empty() || left_out {
+        if plan.is_header(line, at == 0) || line.trim_ascii().is_empty() || left_out {
             return Ok(());
         }
-        let Some(row) = Row::new(self.frame, &plan.head.names, line) else {
+        let Some(row) = Row::new(self.frame, &plan.head.names, plan.nulls, line) else {
             stats.odd_lines += 1;
             return Ok(());
         };

@@ -16,7 +16,8 @@ pub(super) fn salvage(archive: &Archive, out: &mut dyn Write) -> Result<Vec<Dama
     let query = Query::default().with_skip_damaged(true);
     let mut damaged: Vec<Damage> = Vec::new();
     let (mut lines, mut good) = (0, 0);
-    for (nth, extent) in archive.extents()?.into_iter().enumerate() {
+    let (extents, cut) = archive.extents_so_far();
+    for (nth, extent) in extents.into_iter().enumerate() {
         match frame(archive, extent, &query, lines, out) {
             Ok((more, found)) => {
                 (lines, good) = (lines + more, good + 1);
@@ -27,6 +28,7 @@ pub(super) fn salvage(archive: &Archive, out: &mut dyn Write) -> Result<Vec<Dama
             Err(err) => damaged.push(Damage::new(format!("frame {nth}: {err}"))),
         }
     }
+    damaged.extend(cut.map(|err| Damage::new(format!("frame {}: {err}", good + damaged.len()))));
     match damaged.first() {
         Some(first) if good == 0 => {
             Err(Error::malformed("archive", format!("nothing is left: {}", first.what)))
@@ -43,7 +45,7 @@ fn frame(
     lines_before: u64,
     out: &mut dyn Write,
 ) -> Result<(u64, Vec<Damage>)> {
-    if let Some(plan) = Plan::of_frame(archive, query, extent, lines_before)? {
+    if let Ok(Some(plan)) = Plan::of_frame(archive, query, extent, lines_before) {
         let stats = plan.run(out)?;
         return Ok((plan.lines()?, stats.damaged));
     }

@@ -44,6 +44,8 @@ pub(super) struct Wanted<'q> {
     pub(super) columns: Option<&'q [String]>,
     /// Lines as they were, instead of rows that a table is made of.
     pub(super) exact: bool,
+    /// Cells that mean null to the filter.
+    pub(super) nulls: &'q [String],
 }
 
 /// Rows of a group as they are put out.
@@ -56,7 +58,7 @@ pub(super) struct Kept {
     pub(super) text: Vec<u8>,
     /// Whether anything was read for it.
     pub(super) read: bool,
-    /// Whether it is damaged; which of all that are is counted elsewhere.
+    /// If it is damaged: which of all that are, as they are counted elsewhere.
     pub(super) damage: Option<usize>,
 }
 
@@ -120,7 +122,8 @@ impl Set<'_> {
         if rows.is_empty() {
             return Ok(Kept::default());
         }
-        let mut loaded = Loaded { set: self, rows: range.len(), cells: HashMap::new() };
+        let (count, nulls, cells) = (range.len(), wanted.nulls, HashMap::new());
+        let mut loaded = Loaded { set: self, rows: count, nulls, cells };
         if let Some(filter) = wanted.filter {
             if !filter.may_keep(&Known { set: self, group }) {
                 return Ok(Kept::default());
@@ -143,6 +146,7 @@ impl Set<'_> {
         };
         let needed = columns.iter().filter_map(|&(_, column)| column).collect();
         loaded.load(group, needed, source, job)?;
+        self.check_size(&rows, &loaded, job)?;
         for &row in &rows {
             match (self.syntax, wanted.columns) {
                 (Syntax::Plain | Syntax::Csv, _) if wanted.exact => {
@@ -171,6 +175,22 @@ impl Set<'_> {
         }
         kept.rows = rows;
         Ok(kept)
+    }
+
+    /// Fails if the rows would take more than may be put out: what stands between
+    /// cells is there once in the file, and once for each row in what is made of it.
+    fn check_size(&self, rows: &[usize], loaded: &Loaded<'_>, job: &Job<'_>) -> Result<()> {
+        let between: usize = self.segments.iter().map(Vec::len).sum();
+        let delimiters = self.meta.delimiter.len().saturating_mul(self.meta.columns);
+        let names: usize = self.names.iter().map(String::len).sum();
+        let row = between.saturating_add(delimiters).saturating_add(names) as u64;
+        let asked = row.saturating_mul(rows.len() as u64).saturating_add(loaded.bytes());
+        let (what, limit) =
+            ("size of the rows", job.limits.output_bytes.min(job.limits.read_bytes));
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
     }
 
     /// The cells of one row.
@@ -268,6 +288,7 @@ impl Set<'_> {
 struct Loaded<'s> {
     set: &'s Set<'s>,
     rows: usize,
+    nulls: &'s [String],
     cells: HashMap<usize, Block>,
 }
 
@@ -285,12 +306,17 @@ impl Loaded<'_> {
         columns.dedup();
         let cells = self.set.cells(group, &columns, source, job)?;
         self.cells.extend(columns.into_iter().zip(cells));
-        let asked: u64 = self.cells.values().map(|block| block.text.len() as u64).sum();
+        let asked = self.bytes();
         let (what, limit) = ("size of the blocks", job.limits.read_bytes);
         if asked > limit {
             return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
         }
         Ok(())
+    }
+
+    /// Bytes of all cells.
+    fn bytes(&self) -> u64 {
+        self.cells.values().map(|block| block.text.len() as u64).sum()
     }
 
     fn cell(&self, column: usize, row: usize) -> Option<&[u8]> {
@@ -306,7 +332,8 @@ impl Columns for Loaded<'_> {
             // A shape of JSON that has no such member.
             None => (0..self.rows).for_each(|_| each(None)),
             Some(cells) => {
-                cells.iter().for_each(|cell| each(self.set.syntax.value(cell, last).as_deref()));
+                let value = |cell| self.set.syntax.value_unless(cell, last, self.nulls);
+                cells.iter().for_each(|cell| each(value(cell).as_deref()));
             }
         }
         Ok(())
