@@ -135,10 +135,16 @@ impl Members {
         (unique && bytes <= NAMES).then_some(found)
     }
 
+    /// The names of objects and arrays inside the outermost one, which has none.
+    pub(in crate::formats::at1) fn nested(&self) -> impl Iterator<Item = &String> {
+        self.brackets.iter().skip(1).map(|(name, _)| name)
+    }
+
     /// Whether two of them have one name.
     pub(in crate::formats::at1) fn has_twins(&self) -> bool {
         let mut names = HashSet::new();
-        !self.values.iter().chain(&self.brackets).all(|(name, _)| names.insert(name))
+        let values = self.values.iter().map(|(name, _)| name);
+        !values.chain(self.nested()).all(|name| names.insert(name))
     }
 }
 

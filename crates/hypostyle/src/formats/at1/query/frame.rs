@@ -98,7 +98,7 @@ impl<'a> Frame<'a> {
                 if !members.values.iter().eq(&holes(&set)) || members.has_twins() {
                     return Ok(None);
                 }
-                set.nested = members.brackets.into_iter().map(|(name, _)| name).collect();
+                set.nested = members.nested().cloned().collect();
             }
             sets.push(set);
         }
