@@ -63,7 +63,16 @@ pub(super) fn streams(
         None => return Ok(None),
     };
     let body = lines.get(start..).unwrap_or_default();
-    let Some(rows) = Rows::alike(body, &cut.dialect, cut.width) else { return Ok(None) };
+    // Rows are as wide as the line of names, if many are.
+    let names = lines.get(..start.saturating_sub(1)).filter(|_| start > 0);
+    let width = names.map(|names| cut.dialect.fields(names).len());
+    let named = Rows::alike(body, &cut.dialect, cut.width.or(width));
+    let rows = match named.filter(|rows| cut.width.is_some() || rows.len() * 3 >= rows.modes.len())
+    {
+        Some(rows) => Some(rows),
+        None => Rows::alike(body, &cut.dialect, cut.width),
+    };
+    let Some(rows) = rows else { return Ok(None) };
     let mut modes = vec![0; usize::from(start > 0)];
     modes.extend_from_slice(&rows.modes);
     let mut verbatim = lines.get(..start.saturating_sub(1)).unwrap_or_default().to_vec();

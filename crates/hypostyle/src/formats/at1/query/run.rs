@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::io::Write;
 
 use bytes::Bytes;
+use hashbrown::HashSet;
 
 use super::frame::Frame;
 use super::index::{INDEX, SUMS};
@@ -126,7 +127,7 @@ impl<'a> Plan<'a> {
     fn hold(&self, extent: Extent) -> Result<Option<Held>> {
         Ok(match extent.method {
             Method::Raw => Some(Held::Text(self.archive.raw_text(extent)?)),
-            Method::Structured => match Directory::read(&self.source, extent)? {
+            Method::Structured => match Directory::read(&self.source, extent, self.exact)? {
                 None => None,
                 Some(directory) => {
                     let job = self.archive.job(&directory.set);
@@ -210,7 +211,13 @@ impl<'a> Plan<'a> {
             }
             head = Head { line: line.into_owned(), is_row, names };
         }
-        let asked = self.query.columns.iter().flatten().map(String::as_str);
+        let columns = self.query.columns.as_deref().unwrap_or_default();
+        let mut seen = HashSet::new();
+        if let Some(twice) = columns.iter().find(|name| !seen.insert(*name)) {
+            let why = format!("column `{twice}` is asked for twice");
+            return Err(Error::invalid_argument(why));
+        }
+        let asked = columns.iter().map(String::as_str);
         let filtered = self.query.filter.iter().flat_map(|filter| filter.columns());
         for name in asked.chain(filtered) {
             if !self.is_json() {
@@ -353,7 +360,10 @@ impl<'a> Plan<'a> {
         }
         match asked.next() {
             Some(beyond) => {
-                let why = format!("there is no row {beyond}: rows are 0 to {}", number.max(1) - 1);
+                let why = match number.checked_sub(1) {
+                    Some(last) => format!("there is no row {beyond}: rows are 0 to {last}"),
+                    None => format!("there is no row {beyond}, nor any other"),
+                };
                 Err(Error::invalid_argument(why))
             }
             None => Ok(Some(all)),

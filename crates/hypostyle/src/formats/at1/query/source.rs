@@ -83,8 +83,9 @@ impl Directory {
     /// Reads the directory of a frame, and its streams but for the blocks.
     ///
     /// `None` if it is not as it has been written for long: then it takes more than
-    /// a look at the directory to find the streams.
-    pub(super) fn read(source: &Counted<'_>, extent: Extent) -> Result<Option<Self>> {
+    /// a look at the directory to find the streams. With `cut` the blocks may run past
+    /// the end of the file.
+    pub(super) fn read(source: &Counted<'_>, extent: Extent, cut: bool) -> Result<Option<Self>> {
         let end = extent.offset.saturating_add(extent.len);
         let step = (extent.len / HEAD_SHARE).clamp(*HEAD.start(), *HEAD.end());
         let mut window = Window { start: extent.offset, bytes: Bytes::new(), step };
@@ -107,6 +108,11 @@ impl Directory {
             let len = cursor.uv("stream length")?;
             let offset = cursor.offset();
             at = offset.saturating_add(len);
+            let is_blocks = name == "blocks" || name.ends_with(":blocks");
+            if at > end && is_blocks && cut {
+                blocks.push(Place { name, backend, offset, len });
+                break;
+            }
             if at > end {
                 return Ok(None);
             }
@@ -116,7 +122,7 @@ impl Directory {
             if twice {
                 continue;
             }
-            if name == "blocks" || name.ends_with(":blocks") {
+            if is_blocks {
                 blocks.push(Place { name, backend, offset, len });
             } else {
                 let bytes = window.get(source, offset, len)?;

@@ -21,7 +21,7 @@ pub(super) fn check(archive: &Archive) -> Result<Vec<Error>> {
         if extent.method == Method::Raw {
             continue;
         }
-        let Some(directory) = Directory::read(&source, extent)? else { continue };
+        let Some(directory) = Directory::read(&source, extent, false)? else { continue };
         let job = archive.job(&directory.set);
         let streams = job.expand(|_| true)?;
         let Some(frame) = Frame::new(archive.codec(), &directory, &streams, &job)? else {
