@@ -59,7 +59,7 @@ pub(super) struct Written {
     /// Everything but the blocks.
     pub(super) streams: Vec<Stream>,
     pub(super) blocks: Stream,
-    /// What we add: see [`extras`].
+    /// What we add to the index of blocks: see [`additions`].
     index: Vec<u8>,
     /// Bytes of each block.
     lens: Vec<usize>,
