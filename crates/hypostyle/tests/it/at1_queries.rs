@@ -316,6 +316,27 @@ fn a_query_reads_the_index_and_the_blocks_that_it_needs() {
     assert_eq!(answer.stats.bytes_read, read());
 }
 
+/// The index and the checksums of this file were made by another hand than ours.
+#[test]
+fn what_is_added_is_read_as_the_spec_has_it() {
+    let file = "../../conformance/at1/valid/qcolumnar/index-of-texts-and-checksums.at1";
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let archive = open(Arc::new(Bytes::from(std::fs::read(root.join(file)).unwrap())));
+    for (test, found, groups) in [
+        ("name = 'Grace, H.'", 1, 1),
+        ("name = 'Zoe'", 0, 0),
+        ("name = 'Ben'", 0, 0),
+        // A group without texts has bounds that say nothing.
+        ("name like 'Ad%'", 1, 2),
+        ("id = 3", 1, 1),
+    ] {
+        let filter = Predicate::parse(test).unwrap();
+        let (rows, stats) = answered(&archive, &filter, &["id", "name"]);
+        assert_eq!((rows.len(), stats.groups_read), (found, groups), "{test}");
+    }
+    assert!(archive.check_groups().unwrap().is_empty());
+}
+
 #[test]
 fn odd_lines_are_counted_and_those_that_are_rows_take_part() {
     let mut text = diary(2000);

@@ -1,7 +1,9 @@
 //! Row groups: qcolumnar, qjson, qjson2 (§6).
 
 use super::Cases;
-use crate::build::at1::{File, Groups, Stream, deltas, stored, sv, xz_block, zoned, zstd_block};
+use crate::build::at1::{
+    File, Groups, Stream, deltas, lp, stored, sv, xz_block, zoned, zstd_block,
+};
 
 /// The bounds of a block of integers.
 pub(super) fn int_zone(min: i128, max: i128) -> Vec<u8> {
@@ -43,6 +45,55 @@ pub(super) fn people<'a>() -> Groups<'a> {
 
 pub(super) const SEGMENTS: [&str; 3] = [r#"{"id":"#, r#","n":""#, r#""}"#];
 pub(super) const PEOPLE: &[u8] = b"{\"id\":1,\"n\":\"bob\"}\n{\"id\":2,\"n\":\"eve\"}\n";
+
+/// [`trades`] below a line of names.
+fn named<'a>() -> Groups<'a> {
+    let modes = &[0, 1, 1, 1];
+    let head = Groups::delimited(1, b",", modes).head;
+    Groups { head, modes, verbatim: b"id,price,name", ..trades() }
+}
+
+/// The streams of a table of two groups and one column of text, with what our writer
+/// adds (§6.5); the first group has these texts, the second none.
+fn with_additions(table: &Groups<'_>, texts: &[&[u8]]) -> Vec<Stream> {
+    let (bits, count) = (16, 2);
+    let mut filter = [0_u8; 2];
+    for text in texts {
+        let hash = hash(text);
+        for nth in 0..count {
+            let bit = ((hash & 0xFFFF_FFFF) + nth * ((hash >> 32) | 1)) % bits;
+            filter[usize::from(bit >= 8)] |= 1 << (bit % 8);
+        }
+    }
+    let bounds = [lp(b"Ada"), lp(b"Grace, H"), lp(b""), lp(b"")].concat();
+    let index = [vec![3], bounds, vec![2], lp(&filter), lp(b"")].concat();
+    let sums = table.blocks.iter().flat_map(|(_, block)| crc32(block).to_le_bytes());
+    let mut streams = table.streams("");
+    let blocks = streams.len() - 1;
+    streams.insert(blocks, Stream::new("hyp.index", &lp(&index)));
+    let sums: Vec<u8> = [1].into_iter().chain(sums).collect();
+    streams.insert(blocks + 1, Stream::new("hyp.sums", &sums));
+    streams
+}
+
+/// FNV-1a and three steps of mixing, as the spec has it.
+fn hash(text: &[u8]) -> u64 {
+    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+    for &byte in text {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3);
+    }
+    for factor in [0xFF51_AFD7_ED55_8CCD, 0xC4CE_B9FE_1A85_EC53, 1] {
+        hash = (hash ^ (hash >> 33)).wrapping_mul(factor);
+    }
+    hash
+}
+
+/// CRC-32, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| (crc >> 1) ^ (0xEDB8_8320 * (crc & 1));
+    let byte = |crc: u32, &byte: &u8| (0..8).fold(crc ^ u32::from(byte), step);
+    !bytes.iter().fold(!0, byte)
+}
 
 pub(super) fn add(cases: &mut Cases) {
     let file = |groups: &Groups<'_>| File::whole(7, &groups.streams(""));
@@ -88,6 +139,10 @@ pub(super) fn add(cases: &mut Cases) {
         ..Groups::delimited(1, b",", &[1])
     };
     cases.good("qcolumnar/unknown-types-are-text", &file(&odd), b"1,x\n");
+
+    let original = [b"id,price,name\n", TRADES].concat();
+    let added = with_additions(&named(), &[b"Ada", b"Grace, H."]);
+    cases.good("qcolumnar/index-of-texts-and-checksums", &File::whole(7, &added), &original);
 
     let streams = people().template_streams("", &SEGMENTS, &["id", "n"]);
     cases.good("qjson/two-columns", &File::whole(8, &streams).hashed(PEOPLE), PEOPLE);
