@@ -57,16 +57,16 @@ fn named<'a>() -> Groups<'a> {
 /// adds (§6.5); the first group has these texts, the second none.
 fn with_additions(table: &Groups<'_>, texts: &[&[u8]]) -> Vec<Stream> {
     let (bits, count) = (16, 2);
-    let mut filter = [0_u8; 2];
+    let mut filter = 0_u16;
     for text in texts {
         let hash = hash(text);
         for nth in 0..count {
             let bit = ((hash & 0xFFFF_FFFF) + nth * ((hash >> 32) | 1)) % bits;
-            filter[usize::from(bit >= 8)] |= 1 << (bit % 8);
+            filter |= 1 << bit;
         }
     }
     let bounds = [lp(b"Ada"), lp(b"Grace, H"), lp(b""), lp(b"")].concat();
-    let index = [vec![3], bounds, vec![2], lp(&filter), lp(b"")].concat();
+    let index = [vec![3], bounds, vec![2], lp(&filter.to_le_bytes()), lp(b"")].concat();
     let sums = table.blocks.iter().flat_map(|(_, block)| crc32(block).to_le_bytes());
     let mut streams = table.streams("");
     let blocks = streams.len() - 1;
