@@ -103,10 +103,8 @@ fn print(source: Source, filter: Option<&Predicate>, args: &Args, out: &mut dyn 
     let columns = chosen(&args.columns, &schema)?;
     let rows = args.rows.clone().unwrap_or(0..u64::MAX);
     let end = args.limit.map_or(rows.end, |limit| rows.end.min(rows.start.saturating_add(limit)));
-    let on_terminal = out.terminal_width().is_some();
-    let format = args.format.unwrap_or(if on_terminal { RowFormat::Table } else { RowFormat::Csv });
-    let null_word = args.read.csv.null.first().map(String::as_str);
-    let mut printer = RowPrinter::new(format, &schema.project(&columns)?, null_word, out)?;
+    let shown = schema.project(&columns)?;
+    let mut printer = RowPrinter::open(args.format, &shown, &args.read, out)?;
     // A filter may ask for columns that are not printed.
     let mut read = columns.clone();
     for name in filter.map(Predicate::columns).unwrap_or_default() {

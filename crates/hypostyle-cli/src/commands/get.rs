@@ -64,10 +64,8 @@ fn print(source: Source, answered: bool, args: &Args, out: &mut dyn Out) -> Resu
     wanted.dedup();
     let schema = source.schema();
     let columns = chosen(&args.columns, &schema)?;
-    let on_terminal = out.terminal_width().is_some();
-    let format = args.format.unwrap_or(if on_terminal { RowFormat::Table } else { RowFormat::Csv });
-    let null_word = args.read.csv.null.first().map(String::as_str);
-    let mut printer = RowPrinter::new(format, &schema.project(&columns)?, null_word, out)?;
+    let printed = schema.project(&columns)?;
+    let mut printer = RowPrinter::open(args.format, &printed, &args.read, out)?;
     let mut found: BTreeMap<u64, RecordBatch> = BTreeMap::new();
     let mut left = wanted.iter().copied().peekable();
     let mut at = 0_u64;

@@ -8,7 +8,7 @@ use hypostyle::text::{csv, jsonl};
 
 use super::Out;
 use super::grid::{Cell, Grid, Layout};
-use crate::cli::RowFormat;
+use crate::cli::{ReadArgs, RowFormat};
 use crate::failure::Result;
 
 /// Rows that decide the widths of a table.
@@ -22,8 +22,21 @@ pub(crate) enum RowPrinter<'a> {
 }
 
 impl<'a> RowPrinter<'a> {
+    /// Prints as the user asked, else as suits what it is printed on.
+    pub(crate) fn open(
+        format: Option<RowFormat>,
+        schema: &Schema,
+        read: &ReadArgs,
+        out: &'a mut dyn Out,
+    ) -> Result<Self> {
+        let on_terminal = out.terminal_width().is_some();
+        let fitting = if on_terminal { RowFormat::Table } else { RowFormat::Csv };
+        let null_word = read.csv.null.first().map(String::as_str);
+        Self::new(format.unwrap_or(fitting), schema, null_word, out)
+    }
+
     /// Starts with the names.
-    pub(crate) fn new(
+    fn new(
         format: RowFormat,
         schema: &Schema,
         null_word: Option<&str>,

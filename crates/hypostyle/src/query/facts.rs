@@ -77,6 +77,11 @@ impl Default for Cells {
 }
 
 impl Texts<'_> {
+    /// Whether a text lies between them, so that the group may have it.
+    pub fn may_hold(&self, text: &[u8]) -> bool {
+        self.least <= text && self.reach_up_to(text)
+    }
+
     /// Whether a text may be as great as this one, or greater.
     fn reach_up_to(&self, text: &[u8]) -> bool {
         text <= self.most || text.starts_with(self.most)
@@ -218,7 +223,7 @@ impl<'a> Known<'a> {
     /// Whether a filled cell may be this text.
     fn may_equal(&self, texts: Option<Texts<'_>>, text: &[u8]) -> bool {
         !text.is_empty()
-            && texts.is_none_or(|texts| texts.least <= text && texts.reach_up_to(text))
+            && texts.is_none_or(|texts| texts.may_hold(text))
             && self.facts.may_hold(self.column, text)
     }
 

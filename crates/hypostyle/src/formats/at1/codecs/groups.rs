@@ -30,7 +30,7 @@ pub(in crate::formats::at1) const XZ: u8 = 0;
 /// The `meta` stream.
 #[derive(Debug)]
 pub(in crate::formats::at1) struct Meta<'a> {
-    pub(in crate::formats::at1) lines: u64,
+    pub(super) lines: u64,
     pub(in crate::formats::at1) trailing: bool,
     pub(in crate::formats::at1) delimiter: &'a [u8],
     pub(in crate::formats::at1) columns: usize,
@@ -66,6 +66,20 @@ impl<'a> Meta<'a> {
         let stated = (structured, groups);
         Ok(Self { lines, trailing, delimiter, columns, group_rows, types, stated })
     }
+
+    /// For each line whether it is a row.
+    pub(in crate::formats::at1) fn modes<'s>(
+        &self,
+        streams: &'s Streams,
+        prefix: &str,
+    ) -> Result<&'s [u8]> {
+        let modes = streams.bytes(&format!("{prefix}row_modes"));
+        let lines = usize::try_from(self.lines).unwrap_or(usize::MAX);
+        modes.get(..lines).ok_or_else(|| {
+            let why = format!("has {} bytes for {} lines", modes.len(), self.lines);
+            Error::malformed("row modes", why).in_stream("row_modes")
+        })
+    }
 }
 
 /// The lines and blocks of a frame.
@@ -77,8 +91,7 @@ pub(super) struct Groups<'a> {
     blocks: Bytes,
     /// Where the blocks start in the file, and whether they lie there as they are.
     place: (u64, bool),
-    /// Where each block ends in `blocks`, by group and column.
-    ends: Vec<usize>,
+    index: Index,
 }
 
 impl<'a> Groups<'a> {
@@ -88,14 +101,8 @@ impl<'a> Groups<'a> {
         meta: &'a Meta<'a>,
         job: &Job<'_>,
     ) -> Result<Self> {
-        let lines = usize::try_from(meta.lines).unwrap_or(usize::MAX);
-        let name = format!("{prefix}row_modes");
-        let modes = streams.bytes(&name);
-        let Some(modes) = modes.get(..lines) else {
-            let why = format!("has {} bytes for {} lines", modes.len(), meta.lines);
-            return Err(Error::malformed("row modes", why).in_stream("row_modes"));
-        };
-        check_modes(modes, &name, job)?;
+        let modes = meta.modes(streams, prefix)?;
+        check_modes(modes, &format!("{prefix}row_modes"), job)?;
         let structured = modes.iter().filter(|&&mode| mode != 0).count();
         let verbatim = Stream::new("verbatim", streams.bytes(&format!("{prefix}verbatim"))).lines();
         let groups = structured.div_ceil(meta.group_rows);
@@ -111,21 +118,18 @@ impl<'a> Groups<'a> {
         let blocks = streams.shared(&name);
         let place = place(&name, job)?;
         let name = format!("{prefix}index");
-        let Index { ends, odd, .. } =
-            Index::read(streams.bytes(&name), groups, meta, blocks.len())?;
-        if odd {
+        let index = Index::read(streams.bytes(&name), groups, meta, blocks.len())?;
+        if index.odd {
             let message = "a zone map has a bound of more than 128 bits, and is ignored";
             job.deviations.report("A11", job.offset_of(&name), message)?;
         }
-        Ok(Self { meta, modes, verbatim, blocks, place, ends })
+        Ok(Self { meta, modes, verbatim, blocks, place, index })
     }
 
     /// The cells of one column in one group, as a list.
     fn cells(&self, group: usize, column: usize, job: &Job<'_>) -> Result<Vec<u8>> {
         let at = group.saturating_mul(self.meta.columns).saturating_add(column);
-        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
-        let start = start.unwrap_or_default();
-        let end = self.ends.get(at).copied().unwrap_or_default();
+        let Range { start, end } = self.index.block(at);
         let block = self.blocks.slice(start..end);
         let place = match self.place {
             (offset, true) => (offset.saturating_add(start as u64), true),
@@ -158,6 +162,12 @@ pub(in crate::formats::at1) struct Index {
 }
 
 impl Index {
+    /// Where a block is among the blocks.
+    pub(in crate::formats::at1) fn block(&self, at: usize) -> Range<usize> {
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        start.unwrap_or_default()..self.ends.get(at).copied().unwrap_or_default()
+    }
+
     /// Reads the index; blocks that lines need must all be there.
     pub(in crate::formats::at1) fn read(
         index: &[u8],

@@ -7,6 +7,7 @@ use super::column::Kind;
 use super::container::{Body, Stream, size};
 use super::dialect;
 use super::effort::Search;
+use super::lines::ended;
 use super::options::Layout;
 use super::plan::{How, Plan, Planner};
 use super::split::Rows;
@@ -56,10 +57,7 @@ pub(super) fn streams(
     mut guess: impl FnMut(usize),
 ) -> Result<Option<Vec<Stream>>> {
     let Some(dialect) = dialect::find(text)? else { return Ok(None) };
-    let (lines, trailing) = match text.strip_suffix(b"\n") {
-        Some(lines) => (lines, true),
-        None => (text, false),
-    };
+    let (lines, trailing) = ended(text);
     // Who reads the table again takes it for CSV, however it is best cut here.
     let quotes = Syntax::of_delimiter(&dialect.delimiter) == Syntax::Csv;
     let named = dialect::has_header(text, &Dialect { quotes, ..dialect.clone() });

@@ -3,9 +3,9 @@
 use super::container::{Body, Stream};
 use super::effort::Search;
 use super::index::{Group, Index};
-use super::options::{Layout, PackOptions};
+use super::options::PackOptions;
 use super::zones::{Type, Zone};
-use crate::compress::xz::encode::{self as xz, Block, Effort, Tuning};
+use crate::compress::xz::encode::{self as xz, Effort, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
 use crate::formats::at1::cell::Syntax;
@@ -107,10 +107,7 @@ impl Table<'_> {
             let (kind, tuning) = known.map_or((Type::Text, TUNINGS[0]), |it| (it.kind, it.tuning));
             let cells = range.map(|row| self.grid.cell(row, column));
             let last = column + 1 == width;
-            let zone = match self.syntax {
-                Syntax::Json => Zone::of(kind, cells.clone()),
-                _ => Zone::of(kind, cells.clone().map(|cell| plain(cell, last))),
-            };
+            let zone = Zone::of(kind, cells.clone().map(|cell| self.plain(cell, last)));
             let seen = (indexed && kind.id() == 0 && groups > 1)
                 .then(|| Group::of(cells.clone().filter_map(|cell| self.syntax.value(cell, last))));
             let text = cells.collect::<Vec<_>>().join(&b'\n');
@@ -170,10 +167,7 @@ impl Table<'_> {
             let cell = self.grid.cell(row, column);
             bytes += cell.len() + 1;
             if kind < Type::Text {
-                kind = kind.max(Type::of(match self.syntax {
-                    Syntax::Json => cell,
-                    _ => plain(cell, last),
-                }));
+                kind = kind.max(Type::of(self.plain(cell, last)));
             }
         }
         let wanted = if bytes <= SAMPLE { rows } else { (rows * SAMPLE / bytes).max(1) };
@@ -193,9 +187,15 @@ impl Table<'_> {
         let size = best.0 * bytes as f64 / (sample.len().max(1)) as f64;
         Ok(Column { kind, tuning: best.1, bytes, size })
     }
-}
 
-impl Table<'_> {
+    /// A cell without the carriage return that ends a line of delimited text.
+    fn plain<'c>(&self, cell: &'c [u8], last: bool) -> &'c [u8] {
+        match cell.strip_suffix(b"\r") {
+            Some(rest) if last && self.syntax != Syntax::Json => rest,
+            _ => cell,
+        }
+    }
+
     /// How many groups the table can have without becoming much larger.
     fn groups(&self, columns: &[Column], threads: usize) -> Result<usize> {
         let size: f64 = columns.iter().map(|column| column.size).sum();
@@ -245,11 +245,6 @@ impl Table<'_> {
     }
 }
 
-/// A cell of delimited text without the carriage return that ends a line.
-fn plain(cell: &[u8], last: bool) -> &[u8] {
-    if last { cell.strip_suffix(b"\r").unwrap_or(cell) } else { cell }
-}
-
 /// A block: a tag, and the smaller of what xz and zstd make of the cells.
 fn block(text: &[u8], tuning: Tuning, search: &Search) -> Result<Vec<u8>> {
     let tagged = |tag, bytes: Vec<u8>| [&[tag][..], &bytes].concat();
@@ -257,24 +252,21 @@ fn block(text: &[u8], tuning: Tuning, search: &Search) -> Result<Vec<u8>> {
         return Ok(tagged(ZSTD, zstd::compress(text, search.zstd)?));
     }
     let mut best = tagged(XZ, xz::compress(text, tuning)?);
-    if best.len() < LITTLE && search.layout == Layout::Reference {
+    let mut tunings = Vec::new();
+    if best.len() < LITTLE {
         let zstd = tagged(ZSTD, zstd::compress(text, 19)?);
         if zstd.len() < best.len() {
             best = zstd;
         }
-        for tuning in [Tuning::flat(0), Tuning::pairs(0)] {
-            let other = tagged(XZ, xz::stream([&Block::new(text, tuning)?]));
-            if other.len() < best.len() {
-                best = other;
-            }
-        }
+        tunings.extend([Tuning::flat(0), Tuning::pairs(0)]);
     }
     if search.effort == Effort::Extreme {
-        for tuning in TUNINGS {
-            let other = tagged(XZ, xz::compress(text, tuning.with_effort(search.effort))?);
-            if other.len() < best.len() {
-                best = other;
-            }
+        tunings.extend(TUNINGS.map(|tuning| tuning.with_effort(search.effort)));
+    }
+    for tuning in tunings {
+        let other = tagged(XZ, xz::compress(text, tuning)?);
+        if other.len() < best.len() {
+            best = other;
         }
     }
     Ok(best)
@@ -291,10 +283,7 @@ pub(super) fn set(
     search: &Search,
     options: &PackOptions,
 ) -> Result<Vec<Stream>> {
-    let added = match (options.layout, options.index) {
-        (Layout::Reference, true) => additions(&tables, search)?,
-        _ => Vec::new(),
-    };
+    let added = if options.index { additions(&tables, search)? } else { Vec::new() };
     let mut streams = first;
     let mut blocks = Vec::with_capacity(tables.len());
     for table in tables {

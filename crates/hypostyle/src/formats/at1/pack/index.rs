@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::zones::Type;
 use crate::formats::at1::filter;
 use crate::formats::at1::query::index::{BOUNDS, FILTER};
+use crate::query::Texts;
 use crate::wire::put;
 
 /// Bytes of the least and the greatest text that are kept.
@@ -49,8 +50,8 @@ impl Group {
         group
     }
 
-    fn holds(&self, start: &[u8]) -> bool {
-        *self.least <= *start && (*start <= *self.most || start.starts_with(&self.most))
+    fn may_hold(&self, start: &[u8]) -> bool {
+        Texts { least: &self.least, most: &self.most }.may_hold(start)
     }
 }
 
@@ -116,7 +117,7 @@ fn put_column(groups: &[Group], bytes: usize, out: &mut Vec<u8>) -> bool {
 }
 
 fn bounds_pay(groups: &[Group]) -> bool {
-    let inside = |start: &[u8]| groups.iter().filter(|group| group.holds(start)).count();
+    let inside = |start: &[u8]| groups.iter().filter(|group| group.may_hold(start)).count();
     let all: usize = groups.iter().map(|group| inside(&group.least) + inside(&group.most)).sum();
     groups.len() > 1 && (all as f64) < EVERYWHERE * (2 * groups.len() * groups.len()) as f64
 }

@@ -7,6 +7,14 @@ use crate::error::Result;
 /// Most bytes of a frame, whatever its lines.
 const FRAME: usize = 256 << 20;
 
+/// A text without the newline at its end, and whether there was one.
+pub(super) fn ended(text: &[u8]) -> (&[u8], bool) {
+    match text.strip_suffix(b"\n") {
+        Some(lines) => (lines, true),
+        None => (text, false),
+    }
+}
+
 /// Cuts what is read into runs of whole lines.
 #[derive(Default)]
 pub(super) struct Lines {

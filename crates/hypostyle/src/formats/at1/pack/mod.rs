@@ -82,8 +82,7 @@ pub struct Packed {
 /// ```
 pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)> {
     check(options)?;
-    let model =
-        if options.codec.is_queryable() { Model::find(original, options.codec)? } else { None };
+    let model = Model::find(original, options.codec)?;
     let part = model.map(|model| model.part(original, options)).transpose()?.flatten();
     let part = match part {
         Some((part, _)) => part,
@@ -158,10 +157,7 @@ struct Frames {
 impl Frames {
     /// Frames that suit a text, which is the first of them.
     fn new(text: &[u8], options: &PackOptions) -> Result<Self> {
-        let model = match options.codec.is_queryable() {
-            true => Model::find(text, options.codec)?,
-            false => None,
-        };
+        let model = Model::find(text, options.codec)?;
         let (codec, model) = match (options.codec, model) {
             (Choice::Raw, _) => (Codec::Raw, None),
             (_, Some(Model::Table(cut))) => (Codec::QColumnar, Some(Model::Table(cut))),

@@ -32,9 +32,10 @@ pub(super) enum Model {
 }
 
 impl Model {
-    /// The model that suits a text; `None` if it has neither fields nor objects.
+    /// The model that suits a text; `None` if it has neither fields nor objects, or is
+    /// not to be queried.
     pub(super) fn find(text: &[u8], choice: Choice) -> Result<Option<Self>> {
-        if text.len() > LARGEST {
+        if !choice.is_queryable() || text.len() > LARGEST {
             return Ok(None);
         }
         match choice {

@@ -4,6 +4,7 @@ use super::container::Stream;
 use super::dialect;
 use super::effort::Search;
 use super::groups::{self, Grid, Table};
+use super::lines::ended;
 use super::options::PackOptions;
 use super::split::Rows;
 use crate::error::Result;
@@ -52,10 +53,7 @@ pub(super) fn streams(
     search: &Search,
     options: &PackOptions,
 ) -> Result<Option<(Vec<Stream>, usize)>> {
-    let (lines, trailing) = match text.strip_suffix(b"\n") {
-        Some(lines) => (lines, true),
-        None => (text, false),
-    };
+    let (lines, trailing) = ended(text);
     // A line of names would make every column one of text.
     let start = match memchr::memchr(b'\n', lines) {
         _ if !cut.header => 0,

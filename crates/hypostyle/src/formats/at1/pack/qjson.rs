@@ -11,6 +11,7 @@ use hashbrown::HashMap;
 use super::container::{Body, Stream};
 use super::effort::Search;
 use super::groups::{self, Grid, Table};
+use super::lines::ended;
 use super::options::PackOptions;
 use super::template::{Scan, paths};
 use crate::compress::zstd;
@@ -90,10 +91,7 @@ pub(super) fn streams(
     search: &Search,
     options: &PackOptions,
 ) -> Result<Option<(Vec<Stream>, Codec)>> {
-    let (lines, trailing) = match text.strip_suffix(b"\n") {
-        Some(lines) => (lines, true),
-        None => (text, false),
-    };
+    let (lines, trailing) = ended(text);
     let most = if codec == Some(Codec::QJson) { 1 } else { TEMPLATES };
     let mut found = Found::new(lines);
     // Who asks for the codec gets it, whatever it costs.

@@ -74,7 +74,7 @@ pub(in crate::formats::at1) struct Members {
     /// The names of strings, numbers, `true`, `false` and `null`, and where they are.
     pub(in crate::formats::at1) values: Vec<(String, Range<usize>)>,
     /// The names of objects and arrays, and where they are.
-    pub(in crate::formats::at1) brackets: Vec<(String, Range<usize>)>,
+    brackets: Vec<(String, Range<usize>)>,
 }
 
 impl Members {
@@ -138,6 +138,12 @@ impl Members {
     /// The names of objects and arrays inside the outermost one, which has none.
     pub(in crate::formats::at1) fn nested(&self) -> impl Iterator<Item = &String> {
         self.brackets.iter().skip(1).map(|(name, _)| name)
+    }
+
+    /// Where the member of a name is.
+    pub(in crate::formats::at1) fn get(&self, name: &str) -> Option<Range<usize>> {
+        let mut all = self.values.iter().chain(&self.brackets);
+        all.find(|(known, _)| known == name).map(|(_, place)| place.clone())
     }
 
     /// Whether two of them have one name.

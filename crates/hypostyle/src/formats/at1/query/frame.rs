@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::index::{INDEX, SUMS, Sums, Texts};
 use super::set::Set;
 use super::source::Directory;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::at1::cell::Syntax;
 use crate::formats::at1::codecs::groups::{self, Index, Meta};
 use crate::formats::at1::codecs::{self, Codec, Job, qjson};
@@ -58,7 +58,7 @@ impl<'a> Frame<'a> {
             let Some((blocks, len)) = directory.blocks(&format!("{prefix}blocks")) else {
                 return Ok(None);
             };
-            let modes = modes(streams, &prefix, &meta)?;
+            let modes = meta.modes(streams, &prefix)?;
             let rows = modes.iter().filter(|&&mode| mode != 0).count();
             let groups = rows.div_ceil(meta.group_rows);
             let len = usize::try_from(len).unwrap_or(usize::MAX);
@@ -121,7 +121,7 @@ impl<'a> Frame<'a> {
             }
             _ => {
                 let Some(set) = sets.first() else { return Ok(None) };
-                let modes = modes(streams, "", &set.meta)?;
+                let modes = set.meta.modes(streams, "")?;
                 let map = match modes.iter().any(|&mode| mode > 1) {
                     true => Cow::Owned(modes.iter().map(|&mode| mode.min(1)).collect()),
                     false => Cow::Borrowed(modes),
@@ -147,14 +147,4 @@ fn holes(set: &Set<'_>) -> Vec<(String, Range<usize>)> {
         (name.clone(), at - 1..at)
     };
     set.names.iter().zip(&set.segments).map(&mut hole).collect()
-}
-
-/// The modes of the lines of a table.
-fn modes<'a>(streams: &'a Streams, prefix: &str, meta: &Meta<'_>) -> Result<&'a [u8]> {
-    let modes = streams.bytes(&format!("{prefix}row_modes"));
-    let lines = usize::try_from(meta.lines).unwrap_or(usize::MAX);
-    modes.get(..lines).ok_or_else(|| {
-        let why = format!("has {} bytes for {} lines", modes.len(), meta.lines);
-        Error::malformed("row modes", why).in_stream("row_modes")
-    })
 }

@@ -42,11 +42,7 @@ impl<'l> Row<'l> {
                 let at = names.iter().position(|known| known == name)?;
                 Some((fields.get(at).copied()?, at + 1 == fields.len()))
             }
-            Self::Object { line, members } => {
-                let mut all = members.values.iter().chain(&members.brackets);
-                let (_, place) = all.find(|(known, _)| known == name)?;
-                Some((line.get(place.clone())?, false))
-            }
+            Self::Object { line, members } => Some((line.get(members.get(name)?)?, false)),
         }
     }
 

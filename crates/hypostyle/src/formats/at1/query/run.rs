@@ -372,11 +372,8 @@ impl<'a> Plan<'a> {
 
     /// Whether a line that is in no table is a row all the same.
     fn parses(&self, frame: &Frame<'_>, line: &[u8]) -> bool {
-        match &frame.dialect {
-            _ if line.trim_ascii().is_empty() => false,
-            Some(dialect) => dialect.fields(line).len() == self.head.names.len(),
-            None => Members::of(line).is_some(),
-        }
+        !line.trim_ascii().is_empty()
+            && Row::new(frame, &self.head.names, self.nulls, line).is_some()
     }
 }
 
@@ -575,9 +572,7 @@ fn in_some_line(frames: &[Frame<'_>], name: &str) -> bool {
         frame.verbatim.clone().take(verbatim)
     });
     let mut members = lines.filter_map(Members::of);
-    members.any(|members| {
-        members.values.iter().chain(&members.brackets).any(|(known, _)| known == name)
-    })
+    members.any(|members| members.get(name).is_some())
 }
 
 /// The names of all columns, each once.

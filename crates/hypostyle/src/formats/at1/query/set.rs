@@ -216,12 +216,9 @@ impl Set<'_> {
     }
 
     /// Where a block is in the file, and how long it is.
-    pub(super) fn place(&self, block: usize) -> (u64, u64) {
-        let ends = &self.index.ends;
-        let start = block.checked_sub(1).and_then(|before| ends.get(before)).copied();
-        let (start, end) = (start.unwrap_or_default(), ends.get(block).copied());
-        let len = end.unwrap_or_default().saturating_sub(start);
-        (self.blocks.saturating_add(start as u64), len as u64)
+    fn place(&self, block: usize) -> (u64, u64) {
+        let Range { start, end } = self.index.block(block);
+        (self.blocks.saturating_add(start as u64), end.saturating_sub(start) as u64)
     }
 
     /// The blocks that share a checksum with one, and that checksum.

@@ -31,7 +31,7 @@ pub(super) fn check(archive: &Archive) -> Result<Vec<Error>> {
             let count = set.groups.saturating_mul(set.meta.columns);
             let work = |block: usize| {
                 let (group, column) = (block / set.meta.columns, block % set.meta.columns);
-                Ok(set_block(set, group, column, &source, &job).err())
+                Ok(check_block(set, group, column, &source, &job).err())
             };
             parallel::in_order(count, job.threads, work, |_, err| {
                 found.extend(err);
@@ -43,7 +43,7 @@ pub(super) fn check(archive: &Archive) -> Result<Vec<Error>> {
 }
 
 /// Whether the cells of a block are what the indexes say.
-fn set_block(
+fn check_block(
     set: &Set<'_>,
     group: usize,
     column: usize,
@@ -62,9 +62,7 @@ fn set_block(
             _ => false,
         };
         let unheard = !known.may_hold_in(column, &value)
-            || texts.is_some_and(|texts| {
-                *value < *texts.least || !(*value <= *texts.most || value.starts_with(texts.most))
-            });
+            || texts.is_some_and(|texts| !texts.may_hold(&value));
         if outside || unheard {
             let which = if outside { "zone map" } else { "index of texts" };
             let shown = String::from_utf8_lossy(value.get(..40).unwrap_or(&value)).into_owned();
