@@ -1,11 +1,12 @@
 //! Questions to an archive of row groups, answered from a few byte ranges (§6.4).
 //!
-//! `source` reads directories and blocks and counts what it reads, `frame` and
-//! `set` say what a frame holds, `index` what our writer adds to that, and `run`
+//! `source` reads directories and blocks and counts what it reads, `held` is what
+//! is kept of that, `frame` and `set` say what a frame holds, `index` what our writer adds to that, and `run`
 //! goes through the lines. What comes out is text again: rows of CSV or objects,
 //! which the table view reads as it reads a whole archive.
 
 mod frame;
+mod held;
 pub(super) mod index;
 mod row;
 mod run;
@@ -147,11 +148,10 @@ impl Archive {
         if !table.header || table.encoding != Encoding::Utf8 {
             return Ok(None);
         }
-        let Some(plan) =
-            run::Plan::new(self, query, &options.null_words).map_err(super::archive::located)?
-        else {
-            return Ok(None);
-        };
+        let located = super::archive::located;
+        let Some(held) = held::Held::all(self).map_err(located)? else { return Ok(None) };
+        let plan = run::Plan::new(&held, query, &options.null_words).map_err(located)?;
+        let Some(plan) = plan else { return Ok(None) };
         let mut stats = None;
         let feed = |out: &mut dyn Write| {
             stats = Some(plan.run(out)?);

@@ -4,58 +4,36 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::Write;
 
-use bytes::Bytes;
 use hashbrown::HashSet;
 
 use super::frame::Frame;
-use super::index::{INDEX, SUMS};
+use super::held::Held;
 use super::row::Row;
 use super::set::{Kept, Set, Wanted, put_row};
-use super::source::{Counted, Directory};
 use super::{Damage, Query, QueryStats};
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::at1::archive::Archive;
 use crate::formats::at1::cell::Syntax;
 use crate::formats::at1::codecs::{Codec, Job};
-use crate::formats::at1::container::{Extent, Method};
 use crate::formats::at1::fields;
 use crate::formats::at1::pack::template::Members;
-use crate::formats::at1::streams::{PackedSet, Streams};
 use crate::parallel;
 use crate::text::csv::BOM;
 
 /// Bytes of rows that are collected before they are handed on.
 const PAGE: usize = 1 << 18;
 
-/// A frame as it lies in memory: everything but its blocks.
-enum Held {
-    Tables(Directory, Streams),
-    Text(Bytes),
-}
-
-impl Held {
-    fn bytes(&self) -> u64 {
-        match self {
-            Self::Tables(_, streams) => streams.total(),
-            Self::Text(text) => text.len() as u64,
-        }
-    }
-}
-
 /// A query that the archive can answer by itself.
-pub(super) struct Plan<'a> {
-    archive: &'a Archive,
-    query: &'a Query,
-    source: Counted<'a>,
-    held: Vec<Held>,
-    empty: PackedSet,
+pub(super) struct Plan<'h, 'a> {
+    held: &'h Held<'a>,
+    query: &'h Query,
+    frames: Vec<Frame<'h>>,
     head: Head,
     /// Whether lines are wanted as they were.
     exact: bool,
     /// Lines that come before those of the first frame here.
     lines_before: u64,
     /// Cells that mean null to the filter.
-    nulls: &'a [String],
+    nulls: &'h [String],
 }
 
 /// The line of names, for delimited text.
@@ -67,116 +45,49 @@ struct Head {
     names: Vec<String>,
 }
 
-impl<'a> Plan<'a> {
-    /// Looks at every frame; `None` if one of them cannot be asked.
+impl<'h, 'a> Plan<'h, 'a> {
+    /// A plan for an archive; `None` if it cannot be asked that.
     pub(super) fn new(
-        archive: &'a Archive,
-        query: &'a Query,
-        nulls: &'a [String],
+        held: &'h Held<'a>,
+        query: &'h Query,
+        nulls: &'h [String],
     ) -> Result<Option<Self>> {
-        if !archive.codec().has_groups() {
-            return Ok(None);
-        }
-        let mut plan = Self { nulls, ..Self::empty(archive, query) };
-        let mut asked = 0_u64;
-        for extent in archive.extents()? {
-            let Some(held) = plan.hold(extent)? else { return Ok(None) };
-            asked = asked.saturating_add(held.bytes());
-            let (what, limit) = ("size of what is not in blocks", archive.limits().read_bytes);
-            if asked > limit {
-                return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
-            }
-            plan.held.push(held);
-        }
+        let Some(frames) = held.frames()? else { return Ok(None) };
+        let (head, exact, lines_before) = Default::default();
+        let mut plan = Self { held, query, frames, head, exact, lines_before, nulls };
         let Some(head) = plan.resolve()? else { return Ok(None) };
+        let sets = plan.frames.iter_mut().flat_map(|frame| &mut frame.sets);
+        for set in sets.filter(|set| set.names.is_empty()) {
+            set.names.clone_from(&head.names);
+        }
         plan.head = head;
         Ok(Some(plan))
     }
 
-    /// A plan for the lines of one frame as they were; `None` if it cannot be asked.
-    pub(super) fn of_frame(
-        archive: &'a Archive,
-        query: &'a Query,
-        extent: Extent,
+    /// A plan for all lines as they were; `None` if that is not possible.
+    pub(super) fn exact(
+        held: &'h Held<'a>,
+        query: &'h Query,
         lines_before: u64,
     ) -> Result<Option<Self>> {
-        if !archive.codec().has_groups() {
-            return Ok(None);
-        }
-        let mut plan = Self { exact: true, lines_before, ..Self::empty(archive, query) };
-        let Some(held) = plan.hold(extent)? else { return Ok(None) };
-        plan.held.push(held);
-        Ok(plan.frames()?.is_some().then_some(plan))
+        let Some(frames) = held.frames()? else { return Ok(None) };
+        let (head, exact, nulls) = (Head::default(), true, &[]);
+        Ok(Some(Self { held, query, frames, head, exact, lines_before, nulls }))
     }
 
     /// Lines of all frames.
-    pub(super) fn lines(&self) -> Result<u64> {
-        let frames = self.frames()?.unwrap_or_default();
-        Ok(frames.iter().map(|frame| frame.map.len() as u64).sum())
-    }
-
-    fn empty(archive: &'a Archive, query: &'a Query) -> Self {
-        let source = Counted::new(archive.source());
-        let empty = PackedSet { streams: Vec::new() };
-        let (held, head, exact, lines_before) = Default::default();
-        let nulls = &[];
-        Self { archive, query, source, held, empty, head, exact, lines_before, nulls }
-    }
-
-    /// Reads a frame but for its blocks; `None` if that is not possible.
-    fn hold(&self, extent: Extent) -> Result<Option<Held>> {
-        Ok(match extent.method {
-            Method::Raw => Some(Held::Text(self.archive.raw_text(extent)?)),
-            Method::Structured => match Directory::read(&self.source, extent, self.exact)? {
-                None => None,
-                Some(directory) => {
-                    let job = self.archive.job(&directory.set);
-                    // What only our queries know is not needed: damaged, it is as if absent.
-                    let added = |name: &str| matches!(name, INDEX | SUMS);
-                    let mut streams = job.expand(|name| !added(name))?;
-                    if let Ok(more) = job.expand(added) {
-                        streams.join(more);
-                    }
-                    Some(Held::Tables(directory, streams))
-                }
-            },
-        })
+    pub(super) fn lines(&self) -> u64 {
+        self.frames.iter().map(|frame| frame.map.len() as u64).sum()
     }
 
     pub(super) fn is_json(&self) -> bool {
-        self.archive.codec() != Codec::QColumnar
-    }
-
-    /// The frames; `None` if one of them cannot be asked.
-    fn frames(&self) -> Result<Option<Vec<Frame<'_>>>> {
-        let mut frames: Vec<Frame<'_>> = Vec::with_capacity(self.held.len());
-        for held in &self.held {
-            let frame = match held {
-                Held::Text(text) => Frame::raw(text),
-                Held::Tables(directory, streams) => {
-                    let job = self.archive.job(&directory.set);
-                    match Frame::new(self.archive.codec(), directory, streams, &job)? {
-                        Some(frame) => frame,
-                        None => return Ok(None),
-                    }
-                }
-            };
-            frames.push(frame);
-        }
-        let dialect = frames.iter().find_map(|frame| frame.dialect.clone());
-        for frame in &mut frames {
-            frame.dialect.clone_from(&dialect);
-            for set in frame.sets.iter_mut().filter(|set| set.names.is_empty()) {
-                set.names.clone_from(&self.head.names);
-            }
-        }
-        Ok(Some(frames))
+        self.held.archive.codec() != Codec::QColumnar
     }
 
     /// Finds the names of columns; `None` if what is asked for is not to be had from
     /// the tables as they are.
     fn resolve(&self) -> Result<Option<Head>> {
-        let Some(frames) = self.frames()? else { return Ok(None) };
+        let frames = &self.frames;
         // A line that goes on in the next frame is in neither.
         let mut before = frames.iter().take(frames.len().saturating_sub(1));
         if before.any(|frame| frame.open && !frame.map.is_empty()) {
@@ -189,7 +100,7 @@ impl<'a> Plan<'a> {
         }
         let mut head = Head::default();
         if !self.is_json() {
-            let Some((line, is_row)) = self.first_line(&frames)? else { return Ok(None) };
+            let Some((line, is_row)) = self.first_line()? else { return Ok(None) };
             let Some(dialect) = frames.iter().find_map(|frame| frame.dialect.clone()) else {
                 return Ok(None);
             };
@@ -231,38 +142,34 @@ impl<'a> Plan<'a> {
                 return Ok(None);
             }
             // Lines that are in no table may have members of their own.
-            if !sets.any(|set| set.column(name).is_some()) && !in_some_line(&frames, name) {
-                return Err(no_column(name, &known_names(&frames)));
+            if !sets.any(|set| set.column(name).is_some()) && !in_some_line(frames, name) {
+                return Err(no_column(name, &known_names(frames)));
             }
         }
         Ok(Some(head))
     }
 
     /// The first line, and whether it is a row of a table.
-    fn first_line<'f>(&self, frames: &'f [Frame<'_>]) -> Result<Option<(Cow<'f, [u8]>, bool)>> {
-        let Some(frame) = frames.iter().find(|frame| !frame.map.is_empty()) else {
+    fn first_line(&self) -> Result<Option<(Cow<'_, [u8]>, bool)>> {
+        let mut frames = self.frames.iter().enumerate();
+        let Some((nth, frame)) = frames.find(|(_, frame)| !frame.map.is_empty()) else {
             return Ok(None);
         };
         if frame.map.first() == Some(&0) {
             let line = frame.verbatim.clone().next();
             return Ok(line.map(|line| (Cow::Borrowed(line), false)));
         }
-        // Frames without lines in front of it have no numbers of rows to mix up.
-        let (Some(set), Some(Held::Tables(directory, _))) = (frame.sets.first(), self.held.first())
-        else {
-            return Ok(None);
-        };
-        if frames.first().is_none_or(|first| first.map.is_empty()) {
-            return Ok(None);
-        }
-        let cells = set.row(0, &self.source, &self.archive.job(&directory.set))?;
+        // A frame without lines in front of it would mix up the numbers of rows.
+        let Some(set) = frame.sets.first().filter(|_| nth == 0) else { return Ok(None) };
+        let cells = set.row(0, &self.held.source, &self.held.job(0))?;
         Ok(Some((Cow::Owned(cells.join(set.meta.delimiter)), true)))
     }
 
     /// Writes the rows that are kept.
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<QueryStats> {
-        let frames = self.frames()?.unwrap_or_default();
-        let mut stats = QueryStats { bytes: self.archive.source().size(), ..Default::default() };
+        let frames = &self.frames;
+        let bytes = self.held.archive.source().size();
+        let mut stats = QueryStats { bytes, ..Default::default() };
         let mut text = Vec::new();
         if !self.is_json() && !self.exact {
             let named = |name: &String| self.head.names.iter().position(|known| known == name);
@@ -272,18 +179,14 @@ impl<'a> Plan<'a> {
                 Some(names) => names.iter().filter_map(named).collect(),
                 None => (0..fields.len()).collect(),
             };
-            let syntax = self.syntax(&frames);
+            let syntax = self.syntax();
             let cell = |at: &usize| (fields.get(*at).copied().unwrap_or_default(), true);
             put_row(all.iter().map(cell), syntax, &mut text);
         }
-        let chosen = self.choose(&frames)?;
+        let chosen = self.choose()?;
         let mut lines_before = self.lines_before;
-        for (nth, (frame, held)) in frames.iter().zip(&self.held).enumerate() {
-            let set = match held {
-                Held::Tables(directory, _) => &directory.set,
-                Held::Text(_) => &self.empty,
-            };
-            let job = self.archive.job(set);
+        for (nth, frame) in frames.iter().enumerate() {
+            let job = self.held.job(nth);
             let chosen = chosen.as_ref().and_then(|chosen| chosen.get(nth));
             let first = nth == 0;
             let mut walk = Walk { plan: self, frame, job, first, chosen, lines_before };
@@ -291,7 +194,7 @@ impl<'a> Plan<'a> {
             lines_before = lines_before.saturating_add(frame.map.len() as u64);
         }
         out.write_all(&text)?;
-        stats.bytes_read = self.source.bytes();
+        stats.bytes_read = self.held.source.bytes();
         Ok(stats)
     }
 
@@ -299,15 +202,15 @@ impl<'a> Plan<'a> {
     pub(super) fn put_names(&self, out: &mut dyn Write) -> Result<()> {
         let names = match &self.query.columns {
             Some(names) => names.clone(),
-            None => known_names(&self.frames()?.unwrap_or_default()),
+            None => known_names(&self.frames),
         };
         let mut text = Vec::new();
         put_row(names.iter().map(|name| (name.as_bytes(), false)), Syntax::Plain, &mut text);
         Ok(out.write_all(&text)?)
     }
 
-    fn syntax(&self, frames: &[Frame<'_>]) -> Syntax {
-        let sets = frames.iter().flat_map(|frame| &frame.sets);
+    fn syntax(&self) -> Syntax {
+        let sets = self.frames.iter().flat_map(|frame| &frame.sets);
         sets.map(|set| set.syntax).next().unwrap_or(Syntax::Csv)
     }
 
@@ -319,15 +222,15 @@ impl<'a> Plan<'a> {
 
     /// For each frame and table the rows of the numbers that were asked for, and
     /// for each frame the lines that are in no table.
-    fn choose(&self, frames: &[Frame<'_>]) -> Result<Option<Vec<Chosen>>> {
+    fn choose(&self) -> Result<Option<Vec<Chosen>>> {
         let Some(asked) = &self.query.rows else { return Ok(None) };
         let mut asked = asked.clone();
         asked.sort_unstable();
         asked.dedup();
         let mut asked = asked.into_iter().peekable();
         let mut number = 0_u64;
-        let mut all = Vec::with_capacity(frames.len());
-        for (nth, frame) in frames.iter().enumerate() {
+        let mut all = Vec::with_capacity(self.frames.len());
+        for (nth, frame) in self.frames.iter().enumerate() {
             let mut chosen = Chosen { sets: vec![Vec::new(); frame.sets.len()], lines: Vec::new() };
             let mut rows = vec![0_usize; frame.sets.len()];
             let mut verbatim = frame.verbatim.clone();
@@ -386,8 +289,8 @@ struct Chosen {
 }
 
 /// A way through the lines of a frame.
-struct Walk<'w, 'a> {
-    plan: &'w Plan<'a>,
+struct Walk<'w> {
+    plan: &'w Plan<'w, 'w>,
     frame: &'w Frame<'w>,
     job: Job<'w>,
     first: bool,
@@ -407,7 +310,7 @@ struct Progress {
     taken: usize,
 }
 
-impl Walk<'_, '_> {
+impl Walk<'_> {
     fn run(
         &mut self,
         text: &mut Vec<u8>,
@@ -509,7 +412,8 @@ impl Walk<'_, '_> {
                 }
                 chosen => chosen,
             };
-            let kept = set.keep(group, chosen.as_deref(), wanted, &self.plan.source, &self.job);
+            let kept =
+                set.keep(group, chosen.as_deref(), wanted, &self.plan.held.source, &self.job);
             Ok(kept.map_err(|err| (group, err)))
         };
         parallel::in_order(count, self.job.threads, work, |_, kept| {

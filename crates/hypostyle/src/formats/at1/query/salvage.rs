@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::held::Held;
 use super::run::Plan;
 use super::{Damage, Query};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,9 +46,11 @@ fn frame(
     lines_before: u64,
     out: &mut dyn Write,
 ) -> Result<(u64, Vec<Damage>)> {
-    if let Ok(Some(plan)) = Plan::of_frame(archive, query, extent, lines_before) {
+    let held = Held::one(archive, extent).ok().flatten();
+    let plan = held.as_ref().map(|held| Plan::exact(held, query, lines_before));
+    if let Some(Ok(Some(plan))) = plan {
         let stats = plan.run(out)?;
-        return Ok((plan.lines()?, stats.damaged));
+        return Ok((plan.lines(), stats.damaged));
     }
     // Other codecs are whole, or lost.
     let mut text = Vec::new();
