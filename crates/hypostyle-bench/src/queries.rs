@@ -135,14 +135,17 @@ fn sizes(samples: &[Sample], args: &Args, folder: &Path, report: &mut Report) ->
     let logs: f64 = shares.iter().map(|share| share.ln()).sum();
     let mean = (logs / shares.len().max(1) as f64).exp();
     let mut targets = Table::new(["What", "Figure", "Target", "Verdict"]);
-    let mut target = |what: &str, figure: f64, target: Target| {
-        let [wanted, verdict] = target.cells(figure);
-        targets.row([what.to_owned(), format!("{figure:.3}"), wanted, verdict]);
-    };
+    let mut target = |what: &str, figure, wanted| judge(&mut targets, what, figure, wanted);
     target("share of xz -9e, geometric mean", mean, Target::AtMost(0.97));
     target("share of Parquet, the worst table", worst, Target::AtMost(1.0));
     report.add(targets);
     Ok(())
+}
+
+/// Adds a figure, what was asked for, and whether it is so.
+fn judge(targets: &mut Table, what: &str, figure: f64, target: Target) {
+    let [wanted, verdict] = target.cells(figure);
+    targets.row([what.to_owned(), format!("{figure:.3}"), wanted, verdict]);
 }
 
 /// What Parquet takes for a table with zstd at its best; `None` without pyarrow.
@@ -288,10 +291,7 @@ fn asked(sample: &Sample, args: &Args, folder: &Path, report: &mut Report) -> Re
     report.add(table);
 
     let mut targets = Table::new(["What", "Figure", "Target", "Verdict"]);
-    let mut target = |what: &str, figure: f64, target: Target| {
-        let [wanted, verdict] = target.cells(figure);
-        targets.row([what.to_owned(), format!("{figure:.3}"), wanted, verdict]);
-    };
+    let mut target = |what: &str, figure, wanted| judge(&mut targets, what, figure, wanted);
     for (name, share, faster) in figures {
         match (name, faster) {
             ("one day", _) => {

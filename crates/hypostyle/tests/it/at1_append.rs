@@ -21,6 +21,8 @@ use hypostyle::{ErrorKind, ReadOptions, Result, Table};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
+use crate::archives;
+
 const TRAILER: usize = 36;
 
 fn open(archive: &[u8]) -> Archive {
@@ -34,16 +36,7 @@ fn quick() -> PackOptions {
 
 /// Packs as a whole, or in frames of so many lines.
 fn packed(text: &str, codec: Choice, frames: Option<u64>) -> Vec<u8> {
-    let options = quick().with_codec(codec);
-    match frames {
-        None => at1::pack(text.as_bytes(), &options).unwrap().0,
-        Some(lines) => {
-            let mut archive = Vec::new();
-            let options = options.with_chunk_lines(lines);
-            at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
-            archive
-        }
-    }
+    archives::packed(text, &quick().with_codec(codec), frames)
 }
 
 fn append(archive: &[u8], text: &[u8]) -> Result<(Vec<u8>, Appended)> {

@@ -20,6 +20,8 @@ use hypostyle::{ByteSource, ReadOptions, Result, Table};
 use hypostyle_testkit::source::CountingSource;
 use proptest::prelude::*;
 
+use crate::archives;
+
 fn open(source: Arc<dyn ByteSource>) -> Archive {
     Archive::open(source, &ReadOptions::default()).unwrap()
 }
@@ -200,15 +202,7 @@ fn packed(text: &str, codec: Choice, group: usize, frames: Option<u64>, index: b
         .with_codec(codec)
         .with_rows_per_group(NonZeroUsize::new(group))
         .with_index(index);
-    let archive = match frames {
-        None => at1::pack(text.as_bytes(), &options).unwrap().0,
-        Some(lines) => {
-            let mut archive = Vec::new();
-            let options = options.with_chunk_lines(lines);
-            at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
-            archive
-        }
-    };
+    let archive = archives::packed(text, &options, frames);
     open(Arc::new(Bytes::from(archive)))
 }
 

@@ -6,6 +6,7 @@
     reason = "helpers of tests, outside `#[test]`"
 )]
 
+mod archives;
 mod at1_append;
 mod at1_columns;
 mod at1_queries;
