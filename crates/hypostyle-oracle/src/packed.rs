@@ -6,7 +6,7 @@
 use std::fs;
 use std::num::NonZeroUsize;
 
-use hypostyle::formats::at1::{self, Choice, PackOptions};
+use hypostyle::formats::at1::{self, Choice, Codec, PackOptions};
 
 use crate::mutate::Dice;
 use crate::{Args, Result};
@@ -32,9 +32,9 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
     }
     for number in 0..count {
         let codec =
-            [Choice::Columnar, Choice::QColumnar, Choice::QJson, Choice::QJson2][dice.below(4)];
+            [Choice::Only(Codec::Columnar), Choice::Only(Codec::QColumnar), Choice::Only(Codec::QJson), Choice::Only(Codec::QJson2)][dice.below(4)];
         let original = match codec {
-            Choice::QJson | Choice::QJson2 => objects(&mut dice),
+            Choice::Only(Codec::QJson) | Choice::Only(Codec::QJson2) => objects(&mut dice),
             _ => table(&mut dice),
         };
         let level = u8::try_from(1 + dice.below(9))?;

@@ -3,8 +3,10 @@
 use std::fs;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use hypostyle::formats::at1::{self, Choice, Layout, PackOptions, Packed};
 
 use super::Status;
@@ -54,7 +56,7 @@ pub(crate) struct Args {
     quiet: bool,
 
     /// How the content is taken apart
-    #[arg(long, value_enum, default_value_t = Codec::Auto, value_name = "CODEC")]
+    #[arg(long, value_enum, default_value_t = Codec::AUTO, value_name = "CODEC")]
     codec: Codec,
 
     /// Make an archive that can be queried without unpacking it, if a little larger
@@ -83,21 +85,30 @@ pub(crate) struct Args {
     pack: PackArgs,
 }
 
-/// How the content is taken apart.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Codec {
-    /// Whatever makes the smallest archive
-    Auto,
-    /// Compressed as it is
-    Raw,
-    /// Delimited text, by columns
-    Columnar,
-    /// Delimited text that can be queried
-    Qcolumnar,
-    /// JSON Lines of one shape that can be queried
-    Qjson,
-    /// JSON Lines of several shapes that can be queried
-    Qjson2,
+/// How the content is taken apart: a codec, or whichever is best.
+#[derive(Clone, Copy, Debug)]
+struct Codec(Choice);
+
+impl Codec {
+    const AUTO: Self = Self(Choice::Auto);
+}
+
+impl ValueEnum for Codec {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<Codec>> = LazyLock::new(|| {
+            let one = at1::Codec::ALL.into_iter().filter(|&codec| codec != at1::Codec::Bundle);
+            let one = one.map(|codec| Codec(Choice::Only(codec)));
+            std::iter::once(Codec::AUTO).chain(one).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self.0 {
+            Choice::Only(codec) => PossibleValue::new(codec.name()).help(codec.about()),
+            _ => PossibleValue::new("auto").help("Whatever makes the smallest archive"),
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -113,15 +124,7 @@ impl Args {
         self.pack
             .options()
             .with_chunk_lines(self.chunk_lines)
-            .with_codec(match self.codec {
-                Codec::Auto if self.query => Choice::Query,
-                Codec::Auto => Choice::Auto,
-                Codec::Raw => Choice::Raw,
-                Codec::Columnar => Choice::Columnar,
-                Codec::Qcolumnar => Choice::QColumnar,
-                Codec::Qjson => Choice::QJson,
-                Codec::Qjson2 => Choice::QJson2,
-            })
+            .with_codec(if self.query { Choice::Query } else { self.codec.0 })
             .with_layout(match self.dialect {
                 Dialect::Reference => Layout::Reference,
                 Dialect::Published => Layout::Published,
@@ -200,7 +203,7 @@ fn one(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
         && !args.quiet
     {
         // Standard output may be where the archive goes.
-        let line = summary(&place, packed, rival, args);
+        let line = summary(&place, &packed, rival, args);
         if is_dash(&place) {
             io::stderr().write_all(line.as_bytes())?
         } else {
@@ -210,8 +213,8 @@ fn one(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
     Ok(())
 }
 
-fn summary(place: &Path, packed: Packed, rival: Option<u64>, args: &Args) -> String {
-    let Packed { codec, original, stored, frames } = packed;
+fn summary(place: &Path, packed: &Packed, rival: Option<u64>, args: &Args) -> String {
+    let &Packed { codec, original, stored, frames, .. } = packed;
     let share = |part: u64, whole: u64| 100.0 * part as f64 / (whole.max(1)) as f64;
     let mut line = String::new();
     if !is_dash(place) {

@@ -117,9 +117,9 @@ fn cases() -> Vec<(Choice, [String; 4])> {
     let [second, third, fourth] = rest;
     let json = [0..50, 50..60, 60..62, 62..130].map(json_rows);
     vec![
-        (Choice::QColumnar, [format!("{HEADER}{first}"), second, third, fourth]),
-        (Choice::QJson, json.clone()),
-        (Choice::QJson2, json),
+        (Choice::Only(Codec::QColumnar), [format!("{HEADER}{first}"), second, third, fourth]),
+        (Choice::Only(Codec::QJson), json.clone()),
+        (Choice::Only(Codec::QJson2), json),
     ]
 }
 
@@ -161,7 +161,7 @@ fn old_frames_stay_and_all_of_it_is_one_archive() {
 
 #[test]
 fn names_once_more_are_no_row() {
-    let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::QColumnar, None);
+    let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::Only(Codec::QColumnar), None);
     let (new, appended) = append(&old, format!("{HEADER}{}", csv_rows(30..50)).as_bytes()).unwrap();
     assert_eq!(appended.frames, (1, 0));
     assert_eq!(rows(&new, "id >= 0").len(), 50);
@@ -193,7 +193,7 @@ fn names_once_more_are_no_row() {
     assert_eq!(appender.finish().unwrap().frames, (2, 0));
     assert_eq!(rows(&out, "id >= 0").len(), 40);
     // What has frames of its own gets frames of the same number of lines.
-    let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::QColumnar, Some(10));
+    let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::Only(Codec::QColumnar), Some(10));
     let (new, appended) = append(&old, format!("{HEADER}{}", csv_rows(30..50)).as_bytes()).unwrap();
     assert_eq!(appended.frames, (3, 0));
     assert_eq!(rows(&new, "id >= 0").len(), 50);
@@ -201,7 +201,7 @@ fn names_once_more_are_no_row() {
 
 #[test]
 fn lines_that_do_not_fit_are_kept_and_frames_without_any_are_raw() {
-    let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::QColumnar, None);
+    let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::Only(Codec::QColumnar), None);
     let odd = "what\n30,Oslo,1.00\n1,2,3,4\n\n";
     let (new, appended) = append(&old, odd.as_bytes()).unwrap();
     assert_eq!(appended.frames, (1, 0));
@@ -213,14 +213,14 @@ fn lines_that_do_not_fit_are_kept_and_frames_without_any_are_raw() {
     let (newest, appended) = append(&newer, csv_rows(31..33).as_bytes()).unwrap();
     assert_eq!(appended.frames, (1, 0));
     assert_eq!(rows(&newest, "id >= 0").len(), 33);
-    let old = packed(&json_rows(0..30), Choice::QJson2, None);
+    let old = packed(&json_rows(0..30), Choice::Only(Codec::QJson2), None);
     assert_eq!(append(&old, b"\xFF\x00\n[1]\n").unwrap().1.frames, (1, 1));
 }
 
 #[test]
 fn nothing_to_add_changes_nothing() {
     for frames in [None, Some(10)] {
-        let old = packed(&json_rows(0..30), Choice::QJson, frames);
+        let old = packed(&json_rows(0..30), Choice::Only(Codec::QJson), frames);
         let (new, appended) = append(&old, b"").unwrap();
         assert_eq!(new, old);
         assert_eq!(appended.frames, (0, 0));
@@ -231,7 +231,7 @@ fn nothing_to_add_changes_nothing() {
 fn an_archive_of_nothing_takes_a_table() {
     // Codec 7 and no frame; then as the format has nothing in a whole archive.
     let none = b"AT1\x03\x07\x0A".to_vec();
-    let json = packed("", Choice::QJson, Some(10));
+    let json = packed("", Choice::Only(Codec::QJson), Some(10));
     for (old, text) in [(none, format!("{HEADER}{}", csv_rows(0..25))), (json, json_rows(0..25))] {
         let (new, appended) = append(&old, text.as_bytes()).unwrap();
         assert_eq!((appended.frames.1, appended.original), (0, text.len() as u64));
@@ -256,7 +256,7 @@ fn an_archive_without_a_trailer_gets_one() {
 
 #[test]
 fn what_is_damaged_is_refused() {
-    let old = packed(&format!("{HEADER}{}", csv_rows(0..60)), Choice::QColumnar, Some(20));
+    let old = packed(&format!("{HEADER}{}", csv_rows(0..60)), Choice::Only(Codec::QColumnar), Some(20));
     for at in 6..old.len() - 4 {
         let mut bad = old.clone();
         bad[at] ^= 0x20;
@@ -279,11 +279,11 @@ fn what_is_damaged_is_refused() {
 #[test]
 fn what_would_join_two_lines_is_refused() {
     let text = format!("{HEADER}{}", csv_rows(0..30));
-    let old = packed(text.trim_end(), Choice::QColumnar, None);
+    let old = packed(text.trim_end(), Choice::Only(Codec::QColumnar), None);
     let err = append(&old, b"30,Oslo,1.00\n").unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::Refused { .. }), "{err}");
     assert!(err.to_string().contains("newline"), "{err}");
-    let archive = packed(&text, Choice::QColumnar, None);
+    let archive = packed(&text, Choice::Only(Codec::QColumnar), None);
     let archive = open(&archive);
     let mut appender = Appender::new(&archive, Vec::new(), &quick()).unwrap();
     appender.add(&b"30,Oslo,1.00"[..], |_, _| {}).unwrap();
@@ -295,11 +295,11 @@ fn what_would_join_two_lines_is_refused() {
 #[test]
 fn other_codecs_and_layouts_are_refused() {
     let text = format!("{HEADER}{}", csv_rows(0..300));
-    for (codec, choice) in [(Codec::Columnar, Choice::Columnar), (Codec::Raw, Choice::Raw)] {
+    for (codec, choice) in [(Codec::Columnar, Choice::Only(Codec::Columnar)), (Codec::Raw, Choice::Only(Codec::Raw))] {
         let message = append(&packed(&text, choice, None), b"1,2,3\n").unwrap_err().to_string();
         assert!(message.contains(codec.name()) && message.contains("--query"), "{message}");
     }
-    let old = packed(&text, Choice::QColumnar, None);
+    let old = packed(&text, Choice::Only(Codec::QColumnar), None);
     for options in
         [quick().with_layout(Layout::Published), quick().with_level(0), quick().with_chunk_lines(0)]
     {
@@ -347,12 +347,12 @@ proptest! {
     fn appending_part_by_part_is_packing_at_once(
         csv in prop::collection::vec(csv_line(), 1..60),
         json in prop::collection::vec(json_line(), 1..60),
-        codec in prop::sample::select(&[Choice::QColumnar, Choice::QJson, Choice::QJson2][..]),
+        codec in prop::sample::select(&[Choice::Only(Codec::QColumnar), Choice::Only(Codec::QJson), Choice::Only(Codec::QJson2)][..]),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 1..5),
         frames in prop::option::of(3_u64..30),
     ) {
         let (first, lines) = match codec {
-            Choice::QColumnar => ("id,city,price\n1,Oslo,1.5\n2,Rome,2.5\n", csv),
+            Choice::Only(Codec::QColumnar) => ("id,city,price\n1,Oslo,1.5\n2,Rome,2.5\n", csv),
             _ => ("{\"id\":1,\"city\":\"Oslo\"}\n{\"price\":1.5, \"id\":7}\n", json),
         };
         let mut archive = packed(first, codec, frames);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hypostyle::formats::Abilities;
-use hypostyle::formats::at1::{self, Archive, Choice, PackOptions, TableOptions};
+use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions, TableOptions};
 use hypostyle::stage::Stage;
 use hypostyle::text::{ImportOptions, Imported};
 use hypostyle::{ReadOptions, Result, Table};
@@ -68,7 +68,7 @@ fn names_that_are_not_there_and_tables_with_odd_lines_are_read_whole() {
 
 #[test]
 fn damage_anywhere_is_an_error_at_worst() {
-    let options = PackOptions::default().with_codec(Choice::Columnar);
+    let options = PackOptions::default().with_codec(Choice::Only(Codec::Columnar));
     for level in [1, 6] {
         let options = options.clone().with_level(level);
         let (archive, _) = at1::pack(table(40).as_bytes(), &options).unwrap();

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hypostyle::bridge::cast::cast;
 use hypostyle::formats::Abilities;
 use hypostyle::formats::at1::{
-    self, Answer, Archive, Choice, PackOptions, Query, QueryStats, TableOptions,
+    self, Answer, Archive, Choice, Codec, PackOptions, Query, QueryStats, TableOptions,
 };
 use hypostyle::query::{ArrayColumns, Predicate};
 use hypostyle::stage::Stage;
@@ -214,7 +214,7 @@ proptest! {
         records in records(), test in test(), group in 1_usize..9,
         frames in prop::option::of(5_u64..30), index in any::<bool>(),
     ) {
-        let archive = packed(&csv(&records), Choice::QColumnar, group, frames, index);
+        let archive = packed(&csv(&records), Choice::Only(Codec::QColumnar), group, frames, index);
         // A few lines may be cut in another way than they were meant to be.
         prop_assume!(ask(&archive, &Query::default()).unwrap().is_some());
         let filter = Predicate::parse(&test).unwrap();
@@ -227,7 +227,7 @@ proptest! {
         records in records(), test in test(), group in 1_usize..9,
         frames in prop::option::of(5_u64..30), one in any::<bool>(),
     ) {
-        let codec = if one { Choice::QJson } else { Choice::QJson2 };
+        let codec = if one { Choice::Only(Codec::QJson) } else { Choice::Only(Codec::QJson2) };
         let mut text = jsonl(&records);
         // Every member is there somewhere, so that asking for it is no mistake.
         text += "{\"id\":0,\"price\":1.5,\"size\":1,\"name\":\"\",\"note\":\"\"}\n";
@@ -245,8 +245,8 @@ proptest! {
         json in any::<bool>(),
     ) {
         let (text, codec) = match json {
-            true => (jsonl(&records), Choice::QJson2),
-            false => (csv(&records), Choice::QColumnar),
+            true => (jsonl(&records), Choice::Only(Codec::QJson2)),
+            false => (csv(&records), Choice::Only(Codec::QColumnar)),
         };
         let archive = packed(&text, codec, group, None, true);
         prop_assume!(ask(&archive, &Query::default()).unwrap().is_some());
@@ -385,7 +385,7 @@ fn line_ends_null_words_and_marks_at_the_start_mean_what_they_mean_to_a_scan() {
     let mut options = ImportOptions::new(Abilities::EVERYTHING);
     options.null_words = vec!["NA".to_owned()];
     for text in [text.clone(), text.replace('\n', "\r\n")] {
-        let archive = packed(&text, Choice::QColumnar, 32, None, true);
+        let archive = packed(&text, Choice::Only(Codec::QColumnar), 32, None, true);
         let query = Query::default().with_filter(Some(test.clone()));
         let stage = Stage::in_memory;
         let answer = archive.query(&query, &TableOptions::default(), &options, stage());
@@ -403,10 +403,10 @@ fn line_ends_null_words_and_marks_at_the_start_mean_what_they_mean_to_a_scan() {
     }
     // A byte order mark is for those who read the whole text.
     let query = Query::default().with_rows(Some(vec![0]));
-    let marked = packed(&format!("\u{feff}{text}"), Choice::QColumnar, 32, None, true);
+    let marked = packed(&format!("\u{feff}{text}"), Choice::Only(Codec::QColumnar), 32, None, true);
     assert!(ask(&marked, &query).unwrap().is_none());
     let objects: String = (0..50).map(|i| format!("{{\"a\":{i}}}\n")).collect();
-    let marked = packed(&format!("\u{feff}{objects}"), Choice::QJson, 32, None, true);
+    let marked = packed(&format!("\u{feff}{objects}"), Choice::Only(Codec::QJson), 32, None, true);
     assert!(ask(&marked, &query).unwrap().is_none());
 }
 
@@ -456,7 +456,7 @@ fn of_frames_the_others_are_saved_and_lines_keep_their_numbers() {
     let text = diary(2999);
     let lines: Vec<&str> = text.lines().collect();
     let all = |kept: &[&str]| kept.iter().map(|line| format!("{line}\n")).collect::<String>();
-    for codec in [Choice::Query, Choice::Columnar] {
+    for codec in [Choice::Query, Choice::Only(Codec::Columnar)] {
         let options = options.clone().with_codec(codec);
         let mut archive = Vec::new();
         at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
@@ -484,7 +484,7 @@ fn of_frames_the_others_are_saved_and_lines_keep_their_numbers() {
 fn zone_maps_that_lie_are_found() {
     let text: String = (0..40).map(|row| format!("{row},{}.5,x{row}\n", row * 3)).collect();
     let options = PackOptions::default()
-        .with_codec(Choice::QColumnar)
+        .with_codec(Choice::Only(Codec::QColumnar))
         .with_rows_per_group(NonZeroUsize::new(10));
     let (good, _) = at1::pack(text.as_bytes(), &options).unwrap();
     let whole = open(Arc::new(Bytes::copy_from_slice(&good)));
@@ -535,13 +535,13 @@ fn damage_anywhere_is_an_error_at_worst() {
             .map(|id| Record { id, price: Some(5), size: None, name: "A", note: id, odd: id % 7 })
             .collect::<Vec<_>>(),
     );
-    for (text, codec) in [(diary(30), Choice::QColumnar), (lines, Choice::QJson2)] {
+    for (text, codec) in [(diary(30), Choice::Only(Codec::QColumnar)), (lines, Choice::Only(Codec::QJson2))] {
         let options = PackOptions::default()
             .with_level(1)
             .with_codec(codec)
             .with_rows_per_group(NonZeroUsize::new(8));
         let (archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
-        let test = if codec == Choice::QJson2 { "id > 3" } else { "day >= 0 and user > 'a'" };
+        let test = if codec == Choice::Only(Codec::QJson2) { "id > 3" } else { "day >= 0 and user > 'a'" };
         let query = Query::default().with_filter(Some(Predicate::parse(test).unwrap()));
         for at in 0..archive.len() {
             for flip in [0x01, 0x80, 0xFF] {

@@ -33,7 +33,7 @@ pub struct Tuning {
 }
 
 /// How hard matches are searched for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effort {
     /// A tree, and matches up to 32 bytes looked at closely; for trials.
     Quick,

@@ -36,7 +36,8 @@ pub use archive::{Archive, BundleEntry, Frame, StreamInfo, Unpacked};
 pub use codecs::Codec;
 pub use describe::{ColumnInfo, FrameInfo, Zone};
 pub use pack::{
-    Appended, Appender, Choice, Layout, PackOptions, Packed, append, pack, pack_stream, xz_size,
+    Appended, Appender, Choice, Layout, Outcome, PackOptions, Packed, Trial, append, pack,
+    pack_stream, xz_size,
 };
 pub use query::{Answer, Damage, Query, QueryStats};
 pub use reader::At1;

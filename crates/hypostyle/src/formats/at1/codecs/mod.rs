@@ -137,6 +137,28 @@ impl Codec {
     }
 }
 
+impl Codec {
+    /// What it is for, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Ssh => "Lines of sshd in an auth log",
+            Self::Json => "JSON Lines, values by path",
+            Self::Osm => "OpenStreetMap XML",
+            Self::Log => "Log lines, by template",
+            Self::Columnar => "Delimited text, by columns",
+            Self::Vcf => "Variant calls with genotypes",
+            Self::JsonDoc => "One JSON document, or lines with values in like places",
+            Self::QColumnar => "Delimited text that can be queried",
+            Self::QJson => "JSON Lines of one shape that can be queried",
+            Self::Dicom => "A medical image",
+            Self::Embed => "An array of numbers, such as .npy",
+            Self::QJson2 => "JSON Lines of several shapes that can be queried",
+            Self::Bundle => "A folder, each file by its best codec",
+            Self::Raw => "Compressed as it is",
+        }
+    }
+}
+
 impl fmt::Display for Codec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

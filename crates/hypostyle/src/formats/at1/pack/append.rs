@@ -133,7 +133,7 @@ impl<'a, W: Write> Appender<'a, W> {
         let lines = lines.unwrap_or(options.chunk_lines);
         let frames = Frames::of(codec, model, lines);
         // What fits no table is stored as it is, and not by columns of another codec.
-        let options = options.clone().with_codec(Choice::Raw).with_chunk_lines(lines);
+        let options = options.clone().with_codec(Choice::Only(Codec::Raw)).with_chunk_lines(lines);
         let appended = Appended { codec, added: 0, original, stored: 0, frames: (0, 0) };
         let Seen { hash, names, .. } = seen;
         Ok(Self { archive, output, options, frames, hash, names, open: false, appended })
@@ -190,7 +190,7 @@ impl<'a, W: Write> Appender<'a, W> {
         let model = &mut self.frames.model;
         if model.is_none() {
             // There was no row yet to tell how the text is cut.
-            *model = Model::find(text, Choice::QColumnar)?;
+            *model = Model::find(text, Choice::Only(Codec::QColumnar))?;
         }
         // The very first line may hold names, as in any table.
         if let (Some(Model::Table(cut)), 1..) = (model, self.appended.original) {

@@ -11,6 +11,7 @@ use super::lines::ended;
 use super::options::Layout;
 use super::plan::{How, Plan, Planner};
 use super::split::Rows;
+use super::ways::Job;
 use crate::compress::xz::encode::{self as xz, Block, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
@@ -48,14 +49,8 @@ struct Table<'a> {
     trailing: bool,
 }
 
-/// The smallest streams of a frame that these searches find; `None` if the text is
-/// not a table. `guess` hears what they will take, roughly, before they are made.
-pub(super) fn streams(
-    text: &[u8],
-    searches: &[Search],
-    threads: usize,
-    mut guess: impl FnMut(usize),
-) -> Result<Option<Vec<Stream>>> {
+/// The streams of a frame; `None` if the text is not a table.
+pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>> {
     let Some(dialect) = dialect::find(text)? else { return Ok(None) };
     let (lines, trailing) = ended(text);
     // Who reads the table again takes it for CSV, however it is best cut here.
@@ -67,28 +62,23 @@ pub(super) fn streams(
     };
     let Some(rows) = Rows::new(body, &dialect) else { return Ok(None) };
     let table = Table { rows, delimiter: &dialect.delimiter, header, trailing };
-    let mut best: Option<Vec<Stream>> = None;
-    for search in searches {
-        let found = table.streams(search, threads, &mut guess)?;
-        if best.as_ref().is_none_or(|best| size(&found) < size(best)) {
-            best = Some(found);
+    let mut best = table.streams(job.search, job)?;
+    if let Some(search) = job.other {
+        let other = table.streams(search, job)?;
+        if size(&other) < size(&best) {
+            best = other;
         }
     }
-    Ok(best)
+    Ok(Some(best))
 }
 
 impl Table<'_> {
     /// The streams of the columns that a search finds.
-    fn streams(
-        &self,
-        search: &Search,
-        threads: usize,
-        guess: &mut impl FnMut(usize),
-    ) -> Result<Vec<Stream>> {
+    fn streams(&self, search: &Search, job: &Job<'_>) -> Result<Vec<Stream>> {
         let rows = &self.rows;
-        let plan = Planner::new(rows, search, threads).plan()?;
-        guess(plan.size);
-        let made = make(&plan, search, threads)?;
+        let plan = Planner::new(rows, search, job.threads).plan()?;
+        (job.guess)(plan.size);
+        let made = make(&plan, search, job.threads)?;
         let fields: Vec<Range<usize>> =
             plan.columns.iter().map(|(column, _)| column.column.cells.fields.clone()).collect();
 

@@ -5,13 +5,25 @@ use std::borrow::Cow;
 use sha2::Sha256;
 use sha2::digest::Output;
 
+use super::effort::Search;
 use super::options::Layout;
-use crate::compress::xz::encode::{self as xz, Tuning};
+use crate::compress::xz::encode::{self as xz, Effort, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
 use crate::formats::at1::container::TRAILER_MAGIC;
 use crate::formats::at1::streams::Backend;
 use crate::wire::put;
+
+/// Content of no more bytes is compressed in every way that there is.
+const SMALL: usize = 4 << 10;
+
+/// Pieces by which longer content is judged, and the bytes of each.
+const PIECES: usize = 3;
+const PIECE: usize = 128 << 10;
+
+/// What is tried for it.
+const TUNINGS: &[Tuning] =
+    &[Tuning::flat(3), Tuning::flat(0), Tuning::flat(4), Tuning::flat(1), Tuning::pairs(0)];
 
 /// Bytes behind their backend.
 #[derive(Debug)]
@@ -47,6 +59,32 @@ impl Body {
         let best = Self::stored(content.to_vec()).min(Self::zstd(zstd::compress(content, 19)?));
         // An empty xz stream has 32 bytes.
         if best.bytes.len() > 48 { Ok(best.min(xz()?)) } else { Ok(best) }
+    }
+
+    /// Content of any size, with what suits it best of a few tunings.
+    pub(super) fn fitted(content: &[u8], search: &Search) -> Result<Self> {
+        if content.len() <= SMALL || search.layout == Layout::Published {
+            return Self::smallest(content, search.layout);
+        }
+        let stored = Self::stored(content.to_vec());
+        if search.is_quick() {
+            return Ok(stored.min(Self::zstd(zstd::compress(content, search.zstd)?)));
+        }
+        let step = (content.len() - PIECE.min(content.len())) / (PIECES - 1);
+        let piece = |at: usize| content.get(at * step..(at * step + PIECE).min(content.len()));
+        let few = content.len() <= PIECE * PIECES;
+        let pieces: Vec<&[u8]> = (0..PIECES).map(|at| piece(at).unwrap_or_default()).collect();
+        let pieces = if few { Cow::Borrowed(content) } else { pieces.concat().into() };
+        let mut best: Option<(f64, Tuning)> = None;
+        for &tuning in TUNINGS {
+            let cost = search.trial(&pieces, tuning)?;
+            if best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, tuning));
+            }
+        }
+        let tuning = best.map_or(Tuning::flat(3), |(_, tuning)| tuning);
+        let tuning = tuning.with_effort(search.effort.max(Effort::Full));
+        Ok(stored.min(Self::xz(xz::compress(content, tuning)?)))
     }
 
     /// As the body of RAW, or of a raw frame.

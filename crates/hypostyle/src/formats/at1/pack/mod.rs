@@ -27,6 +27,7 @@ mod columnar;
 mod container;
 mod dialect;
 mod effort;
+mod explain;
 mod groups;
 mod index;
 mod lines;
@@ -38,12 +39,14 @@ mod qjson;
 mod raw;
 mod split;
 pub(super) mod template;
+mod ways;
 mod zones;
 
 #[cfg(test)]
 mod tests;
 
 pub use append::{Appended, Appender, append};
+pub use explain::{Outcome, Trial};
 pub use options::{Choice, Layout, PackOptions};
 
 use check::compare;
@@ -52,7 +55,7 @@ use lines::Lines;
 use part::{Model, Part};
 
 /// What came of packing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packed {
     /// The codec that was used.
     pub codec: Codec,
@@ -62,6 +65,8 @@ pub struct Packed {
     pub stored: u64,
     /// Frames, and how many of them have no structure.
     pub frames: (u64, u64),
+    /// What was tried, for the first frame if there are several.
+    pub trials: Vec<Trial>,
 }
 
 /// Packs bytes that are all in memory.
@@ -84,9 +89,9 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
     check(options)?;
     let model = Model::find(original, options.codec)?;
     let part = model.map(|model| model.part(original, options)).transpose()?.flatten();
-    let part = match part {
-        Some((part, _)) => part,
-        None => Part::new(original, options)?,
+    let (part, trials) = match part {
+        Some((part, _)) => (part, Vec::new()),
+        None => Part::new(original, None, options)?,
     };
     let codec = part.codec();
     let mut archive = MAGIC.to_vec();
@@ -99,6 +104,7 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
         original: original.len() as u64,
         stored: archive.len() as u64,
         frames: (1, u64::from(codec == Codec::Raw)),
+        trials,
     };
     Ok((archive, packed))
 }
@@ -121,7 +127,8 @@ pub fn pack_stream(
     let mut lines = Lines::default();
     let mut next = lines.next(&mut input, options.chunk_lines)?;
     let mut frames = Frames::new(next.as_deref().unwrap_or_default(), options)?;
-    let mut packed = Packed { codec: frames.codec, original: 0, stored: 0, frames: (0, 0) };
+    let trials = frames.first.as_ref().map(|(_, trials)| trials.clone()).unwrap_or_default();
+    let mut packed = Packed { codec: frames.codec, original: 0, stored: 0, frames: (0, 0), trials };
     let mut send = |bytes: &[u8], packed: &mut Packed| {
         packed.stored += bytes.len() as u64;
         output.write_all(bytes)
@@ -152,6 +159,8 @@ struct Frames {
     /// What stands before them.
     head: Vec<u8>,
     model: Option<Model>,
+    /// The first frame, if it was made to find the codec, and what was tried.
+    first: Option<(Part, Vec<Trial>)>,
 }
 
 impl Frames {
@@ -159,14 +168,23 @@ impl Frames {
     fn new(text: &[u8], options: &PackOptions) -> Result<Self> {
         let model = Model::find(text, options.codec)?;
         let (codec, model) = match (options.codec, model) {
-            (Choice::Raw, _) => (Codec::Raw, None),
             (_, Some(Model::Table(cut))) => (Codec::QColumnar, Some(Model::Table(cut))),
             // Later frames may have templates that the first one has not.
             (_, Some(Model::Json(codec, asked))) => {
                 let codec = codec.unwrap_or(Codec::QJson2);
                 (codec, Some(Model::Json(Some(codec), asked)))
             }
-            _ => (Codec::Columnar, None),
+            (Choice::Only(codec), None) if !codec.has_groups() => (codec, None),
+            _ => {
+                let (part, trials) = Part::new(text, None, options)?;
+                let codec = match part.codec() {
+                    // What comes later may have a structure; most texts do as tables.
+                    Codec::Raw => Codec::Columnar,
+                    codec => codec,
+                };
+                let first = Some((part, trials));
+                return Ok(Self { first, ..Self::of(codec, None, options.chunk_lines) });
+            }
         };
         Ok(Self::of(codec, model, options.chunk_lines))
     }
@@ -175,19 +193,21 @@ impl Frames {
         let mut head = MAGIC.to_vec();
         head.extend_from_slice(&[STREAMING, codec.id()]);
         put::uv(&mut head, chunk_lines);
-        Self { codec, head, model }
+        Self { codec, head, model, first: None }
     }
 
     /// The next frame, and whether it has no structure.
     fn frame(&mut self, text: &[u8], options: &PackOptions) -> Result<(Vec<u8>, bool)> {
         let made = self.model.as_ref().map(|model| model.part(text, options)).transpose()?;
-        let part = match made {
-            Some(Some((part, model))) => {
+        let raw = || options.clone().with_codec(Choice::Only(Codec::Raw));
+        let part = match (made, self.first.take()) {
+            (Some(Some((part, model))), _) => {
                 self.model = Some(model);
                 part
             }
-            Some(None) => Part::new(text, &options.clone().with_codec(Choice::Raw))?,
-            None => Part::new(text, options)?,
+            (Some(None), _) => Part::new(text, None, &raw())?.0,
+            (None, Some((part, _))) => part,
+            (None, None) => Part::new(text, Some(self.codec), options)?.0,
         };
         let raw = matches!(part, Part::Raw(_));
         let mut body = vec![u8::from(raw)];
@@ -217,6 +237,10 @@ fn check(options: &PackOptions) -> Result<()> {
     if options.codec.is_queryable() && options.layout == Layout::Published {
         let why = "the published text has no blocks that are stored as they are";
         return Err(Error::refused(why, "leave the layout as it is by default"));
+    }
+    if options.codec == Choice::Only(Codec::Bundle) {
+        let why = "a bundle is made of several files, and not of one text";
+        return Err(Error::refused(why, "pack the files with `pack_bundle`"));
     }
     if options.chunk_lines == 0 {
         return Err(Error::invalid_argument("a frame must have a line"));

@@ -2,6 +2,8 @@
 
 use std::num::NonZeroUsize;
 
+use crate::formats::at1::codecs::Codec;
+
 /// How an archive is made.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -29,25 +31,21 @@ pub enum Choice {
     /// Whichever makes the smallest archive.
     #[default]
     Auto,
-    /// No structure: the bytes, compressed.
-    Raw,
-    /// Delimited text, by columns; what is none is stored raw.
-    Columnar,
-    /// Whichever of the three below suits the content, so that it can be queried;
+    /// Whichever codec with row groups suits the content, so that it can be queried;
     /// what has neither fields nor objects is stored as [`Choice::Auto`] does it.
     Query,
-    /// Delimited text, in row groups.
-    QColumnar,
-    /// JSON Lines of one template, in row groups.
-    QJson,
-    /// JSON Lines of several templates, in row groups.
-    QJson2,
+    /// This one, whatever its size; what does not fit its model at all is stored raw.
+    Only(Codec),
 }
 
 impl Choice {
     /// Whether the archive is to be queried.
     pub fn is_queryable(self) -> bool {
-        matches!(self, Self::Query | Self::QColumnar | Self::QJson | Self::QJson2)
+        match self {
+            Self::Auto => false,
+            Self::Query => true,
+            Self::Only(codec) => codec.has_groups(),
+        }
     }
 }
 

@@ -5,9 +5,11 @@ use std::sync::mpsc::{self, Sender};
 use super::container::{Body, Stream, put_set};
 use super::effort::Search;
 use super::options::{Choice, Layout, PackOptions};
+use super::explain::{Outcome, Trial};
 use super::qcolumnar::Cut;
 use super::raw::{Rival, Size};
-use super::{columnar, qcolumnar, qjson, raw};
+use super::ways::{self, Job, Structured, Way};
+use super::{qcolumnar, qjson, raw};
 use crate::compress::zstd;
 use crate::error::{Error, Result};
 use crate::formats::at1::codecs::Codec;
@@ -18,6 +20,7 @@ use crate::parallel;
 const LARGEST: usize = u32::MAX as usize - 1;
 
 /// The one part of an archive, or one of many.
+#[derive(Debug)]
 pub(super) enum Part {
     Structured(Codec, Vec<Stream>),
     Raw(Body),
@@ -39,8 +42,8 @@ impl Model {
             return Ok(None);
         }
         match choice {
-            Choice::QJson => Ok(Some(Self::Json(Some(Codec::QJson), true))),
-            Choice::QJson2 => Ok(Some(Self::Json(Some(Codec::QJson2), true))),
+            Choice::Only(Codec::QJson) => Ok(Some(Self::Json(Some(Codec::QJson), true))),
+            Choice::Only(Codec::QJson2) => Ok(Some(Self::Json(Some(Codec::QJson2), true))),
             Choice::Query if qjson::suits(text) => Ok(Some(Self::Json(None, false))),
             _ => Ok(qcolumnar::find(text)?.map(Self::Table)),
         }
@@ -72,55 +75,73 @@ impl Model {
 }
 
 impl Part {
-    /// The structured form of a text if it has one and it is smaller, else the raw one.
-    pub(super) fn new(original: &[u8], options: &PackOptions) -> Result<Self> {
+    /// The structured form of some content if it has one and it is smaller, else the
+    /// raw one; and what was tried.
+    /// Only the ways of one codec are tried `within` it.
+    pub(super) fn new(
+        original: &[u8],
+        within: Option<Codec>,
+        options: &PackOptions,
+    ) -> Result<(Self, Vec<Trial>)> {
         let search = &Search::new(options);
         // What a quick compressor makes of it tells what is worth trying.
         let quick = zstd::compress(original, 1)?.len();
-        let hopeless = match options.codec {
-            Choice::Raw => true,
-            Choice::Columnar => original.len() > LARGEST,
-            _ => original.len() > LARGEST || raw::is_noise(original, quick),
-        };
+        let asked = matches!(options.codec, Choice::Only(_));
+        let hopeless = original.len() > LARGEST || (!asked && raw::is_noise(original, quick));
+        let mut trials = Vec::new();
+        let mut chosen: Vec<&Way> = Vec::new();
+        for way in ways::ALL.iter().filter(|_| !hopeless) {
+            match options.codec {
+                Choice::Only(codec) if codec != way.codec => {}
+                Choice::Only(_) => chosen.push(way),
+                _ if within.is_some_and(|codec| codec != way.codec) => {}
+                _ if (way.suits)(original) => chosen.push(way),
+                _ => trials.push(Trial { codec: way.codec, outcome: Outcome::Unlike }),
+            }
+        }
         let (tell, news) = mpsc::channel();
-        let structured = move || match hopeless {
-            true => Ok(None),
-            false => Self::table(original, search, options, &tell),
-        };
+        let structured = move || Self::structured(original, &chosen, search, options, &tell);
         let rival = Rival::new(news);
         let raw = move || raw::body(original, quick, &rival, search);
         let threads = resolve_threads(options.threads);
         let (structured, raw) = parallel::both(threads, structured, raw);
-        match (structured?, raw?) {
-            (_, Some(body)) => Ok(Self::Raw(body)),
-            (Some(streams), None) => Ok(Self::Structured(Codec::Columnar, streams)),
-            (None, None) => Err(Error::invalid_argument("nothing came of packing")),
-        }
+        let (structured, tried) = structured?;
+        trials.extend(tried);
+        let (part, outcome) = match (structured, raw?) {
+            (_, Some(body)) => {
+                let outcome = Outcome::Made(body.bytes.len() as u64);
+                (Self::Raw(body), outcome)
+            }
+            (Some((codec, streams)), None) => (Self::Structured(codec, streams), Outcome::GivenUp),
+            (None, None) => return Err(Error::invalid_argument("nothing came of packing")),
+        };
+        trials.push(Trial { codec: Codec::Raw, outcome });
+        Ok((part, trials))
     }
 
-    /// The columns of a text; at high levels the better of two searches, since one
-    /// that looks farther may end up in a worse place. Tells its size.
-    fn table(
+    /// The best structured form. Tells its size.
+    fn structured(
         original: &[u8],
+        ways: &[&Way],
         search: &Search,
         options: &PackOptions,
         tell: &Sender<Size>,
-    ) -> Result<Option<Vec<Stream>>> {
-        let mut searches = vec![search.clone()];
-        if options.level > PackOptions::DEFAULT_LEVEL {
-            searches.push(Search::new(&options.clone().with_level(PackOptions::DEFAULT_LEVEL)));
-        }
-        let threads = resolve_threads(options.threads);
+    ) -> Result<(Option<Structured>, Vec<Trial>)> {
+        let usual = PackOptions::DEFAULT_LEVEL;
+        let other = (options.level > usual).then(|| options.clone().with_level(usual));
+        let other = other.map(|options| Search::new(&options));
         // What was asked for wins, whatever its size. Nobody may listen any more.
-        let told = |size| if options.codec == Choice::Columnar { 0 } else { size };
+        let told = |size| if matches!(options.codec, Choice::Only(_)) { 0 } else { size };
         let guess = |size| tell.send(Size::Guessed(told(size))).unwrap_or_default();
-        let streams = columnar::streams(original, &searches, threads, guess)?;
-        if let Some(streams) = &streams {
+        let threads = resolve_threads(options.threads);
+        let job = Job { search, other: other.as_ref(), threads, guess: &guess };
+        let (best, trials) = ways::best(original, ways, &job)?;
+        if let Some((_, streams)) = &best {
             let mut set = Vec::new();
             put_set(streams, options.layout, &mut set);
             tell.send(Size::Known(told(set.len()))).unwrap_or_default();
         }
-        Ok(streams)
+        Ok((best, trials))
     }
 
     pub(super) fn put(&self, layout: Layout, out: &mut Vec<u8>) {

@@ -14,12 +14,12 @@ fn options() -> impl Strategy<Value = PackOptions> {
     let codec = prop::sample::select(
         &[
             Choice::Auto,
-            Choice::Raw,
-            Choice::Columnar,
+            Choice::Only(Codec::Raw),
+            Choice::Only(Codec::Columnar),
             Choice::Query,
-            Choice::QColumnar,
-            Choice::QJson,
-            Choice::QJson2,
+            Choice::Only(Codec::QColumnar),
+            Choice::Only(Codec::QJson),
+            Choice::Only(Codec::QJson2),
         ][..],
     );
     let layout = prop_oneof![3 => Just(Layout::Reference), 1 => Just(Layout::Published)];
@@ -187,7 +187,7 @@ proptest! {
     fn auto_is_never_larger_than_raw(original in table(), level in 2_u8..=9) {
         let options = PackOptions::default().with_level(level);
         let auto = pack(&original, &options).unwrap().0.len();
-        let raw = pack(&original, &options.with_codec(Choice::Raw)).unwrap().0.len();
+        let raw = pack(&original, &options.with_codec(Choice::Only(Codec::Raw))).unwrap().0.len();
         prop_assert!(auto <= raw);
         let xz = usize::try_from(xz_size(&original).unwrap()).unwrap();
         prop_assert!(raw <= xz + 64);

@@ -1,0 +1,161 @@
+//! The ways to give content structure, and which of them is best for some content.
+//!
+//! Each way first looks whether content is what it is made for, which is quick. Those
+//! that remain are tried on a sample; the best ones are made in full. A wrong guess
+//! costs time, and never size: the smallest wins, and RAW is always among them.
+
+use super::columnar;
+use super::container::{Stream, size};
+use super::effort::Search;
+use super::explain::{Outcome, Trial};
+use crate::error::Result;
+use crate::formats::at1::codecs::Codec;
+
+/// One way to give content structure.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) codec: Codec,
+    /// Whether content looks like what the way is made for.
+    pub(super) suits: fn(&[u8]) -> bool,
+    /// The streams of content; `None` if it does not fit at all.
+    pub(super) streams: fn(&[u8], &Job<'_>) -> Result<Option<Vec<Stream>>>,
+    /// Whether some lines of the content tell what all of it will take.
+    pub(super) by_lines: bool,
+}
+
+/// Every way but RAW and those for queries. Of two that take the same the first wins.
+pub(super) const ALL: &[Way] = &[Way {
+    codec: Codec::Columnar,
+    suits: |_| true,
+    streams: columnar::streams,
+    by_lines: true,
+}];
+
+/// What a way works with.
+pub(super) struct Job<'a> {
+    /// How hard to search.
+    pub(super) search: &'a Search,
+    /// Another search: one that looks farther may end up in a worse place.
+    pub(super) other: Option<&'a Search>,
+    pub(super) threads: usize,
+    /// Hears what the streams will take, roughly, before they are made.
+    pub(super) guess: &'a dyn Fn(usize),
+}
+
+/// Bytes that ways are judged by; shorter content is not sampled.
+const SAMPLE: usize = 1 << 20;
+
+/// Runs of whole lines that a sample has.
+const RUNS: usize = 4;
+
+/// How much larger than the best a sample may be for its way to be made in full.
+const CLOSE: f64 = 1.04;
+
+/// Ways that are made in full, at most.
+const FINALS: usize = 2;
+
+/// Streams, and the codec that they are for.
+pub(super) type Structured = (Codec, Vec<Stream>);
+
+/// The smallest streams of content that these ways make, and what was tried.
+///
+/// With more than one way there is a contest on a sample before.
+pub(super) fn best(
+    content: &[u8],
+    ways: &[&Way],
+    job: &Job<'_>,
+) -> Result<(Option<Structured>, Vec<Trial>)> {
+    let mut trials = Vec::new();
+    let finals = match ways.len() > 1 && content.len() > SAMPLE {
+        true => finals(content, ways, job, &mut trials)?,
+        false => ways.to_vec(),
+    };
+    let mut best: Option<Structured> = None;
+    for way in finals {
+        let made = (way.streams)(content, job)?;
+        let outcome = match &made {
+            None => Outcome::Unfit,
+            Some(streams) => Outcome::Made(size(streams) as u64),
+        };
+        trials.push(Trial { codec: way.codec, outcome });
+        if let Some(streams) = made
+            && best.as_ref().is_none_or(|(_, least)| size(&streams) < size(least))
+        {
+            best = Some((way.codec, streams));
+        }
+    }
+    Ok((best, trials))
+}
+
+/// The ways whose samples are smallest.
+fn finals<'w>(
+    content: &[u8],
+    ways: &[&'w Way],
+    job: &Job<'_>,
+    trials: &mut Vec<Trial>,
+) -> Result<Vec<&'w Way>> {
+    let sample = sample(content);
+    let quiet = Job { guess: &|_| {}, other: None, ..*job };
+    let mut judged: Vec<(usize, &Way)> = Vec::new();
+    for way in ways {
+        match way.by_lines {
+            // It is rare that such content is of any other kind.
+            false => judged.push((0, way)),
+            true => match (way.streams)(&sample, &quiet)? {
+                Some(streams) => judged.push((size(&streams), way)),
+                None => trials.push(Trial { codec: way.codec, outcome: Outcome::Unfit }),
+            },
+        }
+    }
+    judged.sort_by_key(|&(size, _)| size);
+    let least = judged.iter().find(|&&(size, _)| size > 0).map_or(0, |&(size, _)| size);
+    let mut finals = Vec::new();
+    for (size, way) in judged {
+        if finals.len() < FINALS && size as f64 <= least as f64 * CLOSE {
+            finals.push(way);
+        } else {
+            let outcome = Outcome::Sampled { bytes: sample.len() as u64, stored: size as u64 };
+            trials.push(Trial { codec: way.codec, outcome });
+        }
+    }
+    Ok(finals)
+}
+
+/// Some runs of whole lines from all over content.
+fn sample(content: &[u8]) -> Vec<u8> {
+    let run = SAMPLE / RUNS;
+    let step = content.len().saturating_sub(run) / (RUNS - 1);
+    let mut out = Vec::with_capacity(SAMPLE);
+    let mut end = 0;
+    for at in 0..RUNS {
+        let start = (at * step).max(end);
+        let rest = content.get(start..).unwrap_or_default();
+        let skip = match start {
+            0 => 0,
+            _ => memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1),
+        };
+        let rest = rest.get(skip..).unwrap_or_default();
+        let part = rest.get(..run).unwrap_or(rest);
+        let len = memchr::memrchr(b'\n', part).map_or(part.len(), |at| at + 1);
+        out.extend_from_slice(part.get(..len).unwrap_or_default());
+        end = start + skip + len;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_whole_lines() {
+        let line = |i: usize| format!("{i:07} and some more text\n");
+        let text: String = (0..100_000).map(line).collect();
+        let sample = String::from_utf8(sample(text.as_bytes())).unwrap();
+        assert!(sample.len() > SAMPLE * 9 / 10 && sample.len() <= SAMPLE);
+        assert!(sample.lines().all(|line| line.len() == 26));
+        assert!(sample.starts_with(&line(0)) && sample.ends_with(&line(99_999)));
+        let numbers: Vec<&str> = sample.lines().map(|line| &line[..7]).collect();
+        assert!(numbers.is_sorted_by(|one, other| one < other));
+    }
+}
