@@ -4,8 +4,8 @@ use std::sync::mpsc::{self, Sender};
 
 use super::container::{Body, Stream, put_set};
 use super::effort::Search;
-use super::options::{Choice, Layout, PackOptions};
 use super::explain::{Outcome, Trial};
+use super::options::{Choice, Layout, PackOptions};
 use super::qcolumnar::Cut;
 use super::raw::{Rival, Size};
 use super::ways::{self, Job, Structured, Way};
@@ -132,7 +132,11 @@ impl Part {
         let other = other.map(|options| Search::new(&options));
         // What was asked for wins, whatever its size. Nobody may listen any more.
         let told = |size| if matches!(options.codec, Choice::Only(_)) { 0 } else { size };
-        let guess = |size| tell.send(Size::Guessed(told(size))).unwrap_or_default();
+        // A guess about one of several says nothing of the best of them.
+        let guess = |size| match ways {
+            [_] => tell.send(Size::Guessed(told(size))).unwrap_or_default(),
+            _ => {}
+        };
         let threads = resolve_threads(options.threads);
         let job = Job { search, other: other.as_ref(), threads, guess: &guess };
         let (best, trials) = ways::best(original, ways, &job)?;
