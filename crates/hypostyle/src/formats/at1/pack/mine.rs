@@ -147,6 +147,7 @@ fn templates(shapes: &mut [Shape<'_>]) -> Vec<Template> {
         }
         let words: Vec<&[u8]> = words(shape.example)
             .map(|(from, to)| shape.example.get(from..to).unwrap_or_default())
+            .take(WORDS + 1)
             .collect();
         if words.len() > WORDS {
             continue;

@@ -43,12 +43,16 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
     let few = sample(text);
     let tried = Mined::new(few.split(|&byte| byte == b'\n'));
     for length in LENGTHS {
+        // Records of short lines would be longer than the lines.
+        if length * tried.ids.len() > few.len() * 2 {
+            break;
+        }
         let cost = Records::new(&few, &tried, length).cost(job.search)?;
         if best.is_none_or(|(least, _)| cost < least) {
             best = Some((cost, length));
         }
     }
-    let length = best.map_or(0, |(_, length)| length);
+    let Some((_, length)) = best else { return Ok(None) };
     let (lines, trailing) = ended(text);
     let mined = Mined::new(lines.split(|&byte| byte == b'\n'));
     if mined.templates.is_empty() {
