@@ -210,7 +210,7 @@ fn one(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
         // Standard output may be where the archive goes.
         let mut line = summary(&place, &packed, rival, args);
         if args.explain {
-            line += &explained(&packed);
+            line += &explained(&packed, args.options().codec);
         }
         if is_dash(&place) {
             io::stderr().write_all(line.as_bytes())?
@@ -247,10 +247,11 @@ fn summary(place: &Path, packed: &Packed, rival: Option<u64>, args: &Args) -> St
 }
 
 /// What was tried, the winner first, and what came of it.
-fn explained(packed: &Packed) -> String {
+fn explained(packed: &Packed, choice: Choice) -> String {
     let Packed { codec: winner, trials, frames, .. } = packed;
-    if trials.is_empty() {
-        return format!("  {winner}: asked for, nothing else was tried\n");
+    if trials.is_empty() || choice == Choice::Only(*winner) {
+        let why = if choice == Choice::Query { "it can be queried" } else { "it was asked for" };
+        return format!("  {winner}: {why}, nothing else was tried\n");
     }
     let mut lines = Vec::new();
     let mut unlike = Vec::new();

@@ -6,6 +6,7 @@
 mod append;
 mod at1;
 mod convert;
+mod logs;
 mod pack;
 mod query;
 mod show;
