@@ -21,7 +21,7 @@ fn named(manifest: &str, entries: usize) -> Result<Vec<String>> {
     let names: Vec<String> = (0..entries).map(|index| format!("e{index}")).collect();
     let mut set: Vec<(&str, &[u8])> = vec![("manifest", manifest.as_bytes())];
     set.extend(names.iter().map(|name| (name.as_str(), bytes.as_slice())));
-    Ok(bundle(&set)?.into_iter().map(|entry| entry.name).collect())
+    Ok(bundle(&set)?.into_iter().map(|entry| entry.file.name).collect())
 }
 
 /// One entry of this name.
@@ -45,7 +45,7 @@ fn entries_have_names_and_unpack() {
     for entry in &entries {
         let mut out = Vec::new();
         assert!(entry.archive.unpack(&mut out).unwrap().hash_agreed);
-        unpacked.push((entry.name.as_str(), out));
+        unpacked.push((entry.file.name.as_str(), out));
     }
     assert_eq!(unpacked, [("a.txt", b"one\n".to_vec()), ("d/b.csv", Vec::new())]);
 }
@@ -65,7 +65,7 @@ fn entries_end_at_the_first_that_is_missing_or_empty() {
     let manifest = br#"[{"name":"a"},{"name":"b"},{"name":"c"}]"#;
     let base: &Set<'_> = &[("manifest", manifest), ("e2", &bytes), ("e0", &bytes), ("e1", &bytes)];
     let names = |set: &Set<'_>| -> Vec<String> {
-        bundle(set).unwrap().into_iter().map(|entry| entry.name).collect()
+        bundle(set).unwrap().into_iter().map(|entry| entry.file.name).collect()
     };
     assert_eq!(names(base), ["a", "b", "c"]);
     assert_eq!(names(&without(base, "e1")), ["a"]);
