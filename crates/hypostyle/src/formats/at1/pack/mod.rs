@@ -28,6 +28,7 @@ mod columnar;
 mod container;
 mod dialect;
 mod effort;
+mod embed;
 mod explain;
 mod groups;
 mod index;

@@ -7,6 +7,7 @@
 use super::columnar;
 use super::container::{Stream, size};
 use super::effort::Search;
+use super::embed;
 use super::explain::{Outcome, Trial};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
@@ -24,12 +25,15 @@ pub(super) struct Way {
 }
 
 /// Every way but RAW and those for queries. Of two that take the same the first wins.
-pub(super) const ALL: &[Way] = &[Way {
-    codec: Codec::Columnar,
-    suits: |_| true,
-    streams: columnar::streams,
-    by_lines: true,
-}];
+pub(super) const ALL: &[Way] = &[
+    Way {
+        codec: Codec::Columnar,
+        suits: |_| true,
+        streams: columnar::streams,
+        by_lines: true,
+    },
+    Way { codec: Codec::Embed, suits: embed::suits, streams: embed::streams, by_lines: false },
+];
 
 /// What a way works with.
 pub(super) struct Job<'a> {
