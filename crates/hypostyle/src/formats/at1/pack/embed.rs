@@ -5,6 +5,7 @@
 //! are noise then do not spoil the others.
 
 use super::container::{Body, Stream};
+use super::dicom;
 use super::effort::Search;
 use super::options::Layout;
 use super::ways::Job;
@@ -25,7 +26,7 @@ const PIECE: usize = 32 << 10;
 const TUNED: usize = 12 << 10;
 
 /// Bytes of a plane that distances are judged by.
-const NEAR: usize = 8 << 10;
+const NEAR: usize = 4 << 10;
 
 /// The share of what all bytes take together that planes must take to be worth it.
 const CLEARLY: f64 = 0.97;
@@ -45,12 +46,12 @@ pub(super) fn suits(bytes: &[u8]) -> bool {
         return true;
     }
     let as_it_is = pieces(bytes, 1, PIECE).concat();
-    if is_text(&as_it_is) {
+    // Images know more of their pixels than that they are numbers.
+    if is_text(&as_it_is) || dicom::suits(bytes) {
         return false;
     }
     let Ok(whole) = zstd::compress(&as_it_is, 1) else { return false };
-    let least = ranked(bytes).ok().and_then(|ranked| ranked.first().map(|&(cost, _)| cost));
-    least.is_some_and(|least| (least as f64) < whole.len() as f64 * CLEARLY)
+    ranked(bytes).first().is_some_and(|&(least, _)| least < whole.len() as f64 * CLEARLY)
 }
 
 /// The streams of an array; any content is one of bytes at least.
@@ -94,7 +95,7 @@ impl Plan {
         let search = job.search;
         let tried = if search.is_quick() { 1 } else { search.kinds };
         let mut best: Option<Self> = None;
-        for (_, width) in ranked(body)?.into_iter().take(tried) {
+        for (_, width) in ranked(body).into_iter().take(tried) {
             let plan = Self::new(body, width, job)?;
             if best.as_ref().is_none_or(|best| plan.cost < best.cost) {
                 best = Some(plan);
@@ -205,14 +206,15 @@ fn distance(plane: &[u8]) -> u8 {
     let start = plane.len().saturating_sub(NEAR) / 2;
     let some = plane.get(start..).unwrap_or_default();
     let some = some.get(..NEAR).unwrap_or(some);
-    let mut best = (entropy(some.iter().copied()), 0);
+    let mut best = (Counts::of(some.iter().copied()).bits() / some.len() as f64, 0);
     // A delta filter looks back 256 bytes; distances are kept in one byte here.
     for far in 1..=u8::MAX {
         let back = some.get(usize::from(far)..).unwrap_or_default();
-        if back.len() < some.len() / 2 {
+        if back.is_empty() || back.len() < some.len() / 2 {
             break;
         }
-        let found = entropy(back.iter().zip(some).map(|(&one, &other)| one.wrapping_sub(other)));
+        let apart = back.iter().zip(some).map(|(&this, &one)| this.wrapping_sub(one));
+        let found = Counts::of(apart).bits() / back.len() as f64;
         // The same may be seen at every multiple: the nearest is what counts.
         if found < best.0 * 0.99 {
             best = (found, far);
@@ -221,40 +223,54 @@ fn distance(plane: &[u8]) -> u8 {
     best.1
 }
 
-/// Bits that a byte takes, if they know nothing of each other.
-fn entropy(bytes: impl Iterator<Item = u8>) -> f64 {
-    let mut counts = [0_u32; 256];
-    let mut all = 0_u32;
-    for byte in bytes {
-        if let Some(count) = counts.get_mut(usize::from(byte)) {
-            *count += 1;
+/// How often each byte is there.
+struct Counts([u32; 256]);
+
+impl Counts {
+    fn of(bytes: impl Iterator<Item = u8>) -> Self {
+        let mut counts = [0; 256];
+        for byte in bytes {
+            if let Some(count) = counts.get_mut(usize::from(byte)) {
+                *count += 1;
+            }
         }
-        all += 1;
+        Self(counts)
     }
-    let all = f64::from(all.max(1));
-    let bits = |count: &u32| f64::from(*count) * (all / f64::from(*count)).log2();
-    counts.iter().filter(|&&count| count > 0).map(bits).sum::<f64>() / all
+
+    fn present(&self) -> impl Iterator<Item = f64> {
+        self.0.iter().filter(|&&count| count > 0).map(|&count| f64::from(count))
+    }
+
+    fn distinct(&self) -> f64 {
+        self.present().map(|_| 1.0).sum()
+    }
+
+    /// What the bytes take if they know nothing of each other.
+    fn bits(&self) -> f64 {
+        let all: f64 = self.present().sum();
+        self.present().map(|count| count * (all / count).log2()).sum()
+    }
 }
 
-/// What some of the content takes in elements of each width, by zstd; least first.
-fn ranked(bytes: &[u8]) -> Result<Vec<(usize, usize)>> {
-    let mut ranked = Vec::with_capacity(WIDEST);
-    for width in (1..=WIDEST).filter(|&width| width <= bytes.len() / 16 || width == 1) {
-        let mut cost = 0;
-        for mut plane in planes(&pieces(bytes, width, PIECE), width) {
-            let as_it_is = zstd::compress(&plane, 1)?.len();
-            let mut before = 0;
-            for byte in &mut plane {
-                let this = *byte;
-                *byte = this.wrapping_sub(before);
-                before = this;
-            }
-            cost += as_it_is.min(zstd::compress(&plane, 1)?.len());
-        }
-        ranked.push((cost, width));
-    }
-    ranked.sort_unstable();
-    Ok(ranked)
+/// What some of the content takes in elements of each width, by entropy; least first.
+fn ranked(bytes: &[u8]) -> Vec<(f64, usize)> {
+    /// Bits for each byte that a plane has: what a coder learns of them is not for free.
+    const LEARNED: f64 = 6.0;
+    let cost = |plane: &Vec<u8>| {
+        let counts = Counts::of(plane.iter().copied());
+        let before = std::iter::once(&0).chain(plane);
+        let apart =
+            Counts::of(plane.iter().zip(before).map(|(&this, &one)| this.wrapping_sub(one)));
+        let [one, other] =
+            [counts, apart].map(|counts| counts.bits() + counts.distinct() * LEARNED);
+        one.min(other) / 8.0
+    };
+    let widths = (1..=WIDEST).filter(|&width| width <= bytes.len() / 16 || width == 1);
+    let mut ranked: Vec<(f64, usize)> = widths
+        .map(|width| (planes(&pieces(bytes, width, PIECE), width).iter().map(cost).sum(), width))
+        .collect();
+    ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    ranked
 }
 
 /// Pieces of so many bytes from all over elements of a width. The bytes before the

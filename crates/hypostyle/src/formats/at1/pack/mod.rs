@@ -27,6 +27,7 @@ mod column;
 mod columnar;
 mod container;
 mod dialect;
+mod dicom;
 mod effort;
 mod embed;
 mod explain;

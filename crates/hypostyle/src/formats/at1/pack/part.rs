@@ -87,10 +87,12 @@ impl Part {
         // What a quick compressor makes of it tells what is worth trying.
         let quick = zstd::compress(original, 1)?.len();
         let asked = matches!(options.codec, Choice::Only(_));
-        let hopeless = original.len() > LARGEST || (!asked && raw::is_noise(original, quick));
+        let too_large = original.len() > LARGEST;
+        // What looks like noise has no lines, but numbers may still be in it.
+        let noise = !asked && raw::is_noise(original, quick);
         let mut trials = Vec::new();
         let mut chosen: Vec<&Way> = Vec::new();
-        for way in ways::ALL.iter().filter(|_| !hopeless) {
+        for way in ways::ALL.iter().filter(|way| !too_large && !(noise && way.by_lines)) {
             match options.codec {
                 Choice::Only(codec) if codec != way.codec => {}
                 Choice::Only(_) => chosen.push(way),

@@ -6,6 +6,7 @@
 
 use super::columnar;
 use super::container::{Stream, size};
+use super::dicom;
 use super::effort::Search;
 use super::embed;
 use super::explain::{Outcome, Trial};
@@ -32,6 +33,7 @@ pub(super) const ALL: &[Way] = &[
         streams: columnar::streams,
         by_lines: true,
     },
+    Way { codec: Codec::Dicom, suits: dicom::suits, streams: dicom::streams, by_lines: false },
     Way { codec: Codec::Embed, suits: embed::suits, streams: embed::streams, by_lines: false },
 ];
 
@@ -75,8 +77,12 @@ pub(super) fn best(
         false => ways.to_vec(),
     };
     let mut best: Option<Structured> = None;
-    for way in finals {
-        let made = (way.streams)(content, job)?;
+    for (index, way) in finals.iter().enumerate() {
+        // One that is yet to come may be smaller than any guess before it.
+        let least = best.as_ref().map_or(usize::MAX, |(_, streams)| size(streams));
+        let last = index + 1 == finals.len();
+        let guess = |size: usize| if last { (job.guess)(size.min(least)) };
+        let made = (way.streams)(content, &Job { guess: &guess, ..*job })?;
         let outcome = match &made {
             None => Outcome::Unfit,
             Some(streams) => Outcome::Made(size(streams) as u64),

@@ -211,3 +211,28 @@ fn entries_share_one_limit_on_what_they_unpack_to() {
     assert_eq!(unpack(1099), [true, false, true, false]);
     assert_eq!(unpack(599), [false, true, false, true]);
 }
+
+#[test]
+fn permissions_and_times_are_read_where_they_are_what_they_should_be() {
+    let known = |members: &str| {
+        let manifest = format!(r#"[{{"name":"a",{members}}}]"#);
+        let bytes = inner(b"x");
+        let set: &Set<'_> = &[("manifest", manifest.as_bytes()), ("e0", &bytes)];
+        let file = bundle(set).unwrap().remove(0).file;
+        (file.mode, file.modified)
+    };
+    assert_eq!(known(r#""mode":"0644","modified":-7"#), (Some(0o644), Some(-7)));
+    // Nothing but who may read, write and execute.
+    assert_eq!(known(r#""mode":"107755""#), (Some(0o755), None));
+    let deep = format!(r#""mode":{0}1{1},"modified":{0}1{1}"#, "[".repeat(500), "]".repeat(500));
+    for odd in [
+        r#""mode":420,"modified":"7""#,
+        r#""mode":"+644","modified":1.5"#,
+        r#""mode":"","modified":9223372036854775808"#,
+        r#""mode":"0o644","modified":null"#,
+        r#""mode":"999","modified":[7]"#,
+        &deep,
+    ] {
+        assert_eq!(known(odd), (None, None), "{odd}");
+    }
+}
