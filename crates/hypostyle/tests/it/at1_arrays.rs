@@ -1,5 +1,7 @@
 //! Arrays of numbers and images: what embed and dicom make of them, and of anything else.
 
+#![expect(clippy::cast_possible_truncation, reason = "numbers are made to fit")]
+
 use std::sync::Arc;
 
 use bytes::Bytes;

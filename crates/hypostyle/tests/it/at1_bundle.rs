@@ -90,7 +90,7 @@ fn large_files_are_packed_frame_by_frame_and_others_for_queries() {
 
 #[track_caller]
 fn refused(files: &[BundleFile], options: &PackOptions, words: &str) {
-    let open = |_: &BundleFile| -> Result<Content> { panic!("no file may be read") };
+    let open = |_: &BundleFile| -> Result<Content> { unreachable!("no file may be read") };
     let err = at1::pack_bundle(files, open, options, |_, _| {}).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::Refused { .. }), "{err}");
     assert!(err.to_string().contains(words), "{err}");

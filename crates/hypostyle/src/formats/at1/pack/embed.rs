@@ -19,11 +19,11 @@ use crate::wire::put;
 const WIDEST: usize = 32;
 
 /// Pieces that content is judged by, and the bytes of each.
-const PIECES: usize = 3;
-const PIECE: usize = 32 << 10;
+const PIECES: usize = 6;
+const PIECE: usize = 16 << 10;
 
 /// Bytes of each plane in a piece by which tunings are judged.
-const TUNED: usize = 12 << 10;
+const TUNED: usize = 8 << 10;
 
 /// Bytes of a plane that distances are judged by.
 const NEAR: usize = 4 << 10;
@@ -315,4 +315,52 @@ fn npy(bytes: &[u8]) -> Option<usize> {
     let end = before + len;
     let header = bytes.get(before..end)?;
     header.trim_ascii().starts_with(b"{").then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_numpy_files_end_where_they_say() {
+        let header = b"{'descr': '<f4', 'shape': (3,), }\n";
+        let old = [&b"\x93NUMPY\x01\x00\x22\x00"[..], header, &[0; 12]].concat();
+        assert_eq!(npy(&old), Some(10 + 34));
+        let new = [&b"\x93NUMPY\x03\x00\x22\x00\x00\x00"[..], header].concat();
+        assert_eq!(npy(&new), Some(12 + 34));
+        assert_eq!(npy(&new[..45]), None);
+        assert_eq!(npy(b"\x93NUMPY\x04\x00\x22\x00\x00\x00{}"), None);
+        assert_eq!(npy(b"\x93NUMPY\x01\x00\x02\x00xy"), None);
+        assert_eq!(npy(b""), None);
+    }
+
+    #[test]
+    fn the_width_of_elements_shows() {
+        let bytes = |of: fn(u32) -> Vec<u8>| (0..4000).flat_map(of).collect::<Vec<u8>>();
+        for (width, bytes) in [
+            (4, bytes(|at| (at * 5).to_le_bytes().to_vec())),
+            (5, bytes(|at| [&mixed(at)[..], &[7]].concat())),
+            (3, bytes(|at| vec![1, 200, mixed(at)[3]])),
+        ] {
+            assert_eq!(ranked(&bytes).first().map(|&(_, width)| width), Some(width));
+        }
+    }
+
+    #[test]
+    fn the_distance_of_bytes_that_are_alike_shows() {
+        let noise = |at: u32| mixed(at)[3];
+        let rows: Vec<u8> =
+            (0..4000).map(|at| noise(at % 13).wrapping_add(noise(at) % 3)).collect();
+        assert_eq!(distance(&rows), 13);
+        let rising: Vec<u8> = (0..4000).map(|at: u32| (at * 3).to_le_bytes()[0]).collect();
+        assert_eq!(distance(&rising), 1);
+        assert_eq!(distance(&(0..4000).map(noise).collect::<Vec<u8>>()), 0);
+        assert_eq!(distance(&[]), 0);
+    }
+
+    /// Bytes of which the last knows nothing of its neighbours.
+    fn mixed(at: u32) -> [u8; 4] {
+        let at = (at ^ at >> 7).wrapping_mul(0x9E37_79B9);
+        ((at ^ at >> 15).wrapping_mul(0x85EB_CA6B) ^ at).to_le_bytes()
+    }
 }

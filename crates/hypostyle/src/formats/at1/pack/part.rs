@@ -92,7 +92,7 @@ impl Part {
         let noise = !asked && raw::is_noise(original, quick);
         let mut trials = Vec::new();
         let mut chosen: Vec<&Way> = Vec::new();
-        for way in ways::ALL.iter().filter(|way| !too_large && !(noise && way.by_lines)) {
+        for way in ways::ALL.iter().filter(|way| !(too_large || noise && way.by_lines)) {
             match options.codec {
                 Choice::Only(codec) if codec != way.codec => {}
                 Choice::Only(_) => chosen.push(way),

@@ -15,9 +15,12 @@ use crate::parallel;
 use crate::wire::put;
 use elements::Image;
 
-/// Pieces that a transform is judged by, and the bytes of each.
-const PIECES: usize = 3;
+/// Pieces that a way is judged by, and the bytes of each.
+const PIECES: usize = 8;
 const PIECE: usize = 64 << 10;
+
+/// How much more than the best a way may take in trials to be made in full.
+const CLOSE: f64 = 1.06;
 
 /// What the trial of a piece says of the whole at least.
 const SURELY: f64 = 0.9;
@@ -103,6 +106,14 @@ struct Plan {
     samples: usize,
 }
 
+/// A plan, what it will take, and the tuning of each part that is compressed by itself.
+#[derive(Debug)]
+struct Tried {
+    plan: Plan,
+    cost: f64,
+    tunings: Vec<Tuning>,
+}
+
 impl<'a> Parts<'a> {
     /// Cuts a file at its pixels; what is not whole rows comes after them.
     fn new(bytes: &'a [u8], image: Image) -> Option<Self> {
@@ -124,18 +135,19 @@ impl<'a> Parts<'a> {
         self.pixels.len() / (self.image.bits / 8)
     }
 
-    /// What may be worth it, the likeliest first.
+    /// What may be worth it.
     fn plans(&self) -> Vec<Plan> {
         let Image { columns, samples, rows, frames, .. } = self.image;
         let plan = |transform, row, samples| Plan { transform, row, samples };
         let row = columns * samples;
         let mut plans =
-            vec![plan(Transform::Down, row, samples), plan(Transform::None, row, samples)];
-        match samples {
-            1 => plans.push(plan(Transform::Across, row, 1)),
-            _ => plans.push(plan(Transform::Down, samples, samples)),
-        }
+            vec![plan(Transform::None, row, samples), plan(Transform::Down, row, samples)];
         if self.wide() {
+            // Of single bytes the filter of xz does the same.
+            plans.push(match samples {
+                1 => plan(Transform::Across, row, 1),
+                _ => plan(Transform::Down, samples, samples),
+            });
             plans.push(plan(Transform::Planes, row, samples));
         }
         let frame = row.saturating_mul(rows / frames.max(1));
@@ -148,33 +160,41 @@ impl<'a> Parts<'a> {
     /// The pixels in the way that takes least, and that way.
     fn pixels_packed(&self, job: &Job<'_>) -> Result<(Plan, Body)> {
         let search = job.search;
-        let mut best: Option<(f64, Plan, Vec<Tuning>)> = None;
         let plans = self.plans();
         let work = |at: usize| plans.get(at).map(|&plan| self.tried(plan, search)).transpose();
-        parallel::in_order(plans.len(), job.threads, work, |at, tried| {
-            if let Some(((cost, tunings), &plan)) = tried.zip(plans.get(at))
-                && best.as_ref().is_none_or(|(least, ..)| cost < *least)
+        let mut tried: Vec<Tried> = Vec::new();
+        parallel::in_order(plans.len(), job.threads, work, |_, one| {
+            tried.extend(one);
+            Ok(())
+        })?;
+        tried.sort_by(|one, other| one.cost.total_cmp(&other.cost));
+        let least = tried.first().map_or(0.0, |first| first.cost);
+        #[expect(clippy::cast_possible_truncation, reason = "it is a guess")]
+        #[expect(clippy::cast_sign_loss, reason = "costs are positive")]
+        (job.guess)((least * SURELY) as usize);
+        tried.retain(|one| one.cost <= least * CLOSE);
+        tried.truncate(if search.is_quick() { 1 } else { search.kinds });
+        let work = |at: usize| tried.get(at).map(|one| self.packed(one, search)).transpose();
+        let mut best: Option<(Plan, Body)> = None;
+        parallel::in_order(tried.len(), job.threads, work, |at, body| {
+            if let Some((body, one)) = body.zip(tried.get(at))
+                && best.as_ref().is_none_or(|(_, least)| body.bytes.len() < least.bytes.len())
             {
-                best = Some((cost, plan, tunings));
+                best = Some((one.plan, body));
             }
             Ok(())
         })?;
-        let Some((cost, plan, tunings)) = best else {
-            let plan = Plan { transform: Transform::None, row: 1, samples: 1 };
-            return Ok((plan, Body::smallest(self.pixels, search.layout)?));
-        };
-        let guess = cost * SURELY;
-        #[expect(clippy::cast_possible_truncation, reason = "it is a guess")]
-        #[expect(clippy::cast_sign_loss, reason = "costs are positive")]
-        (job.guess)(guess as usize);
-        Ok((plan, self.packed(plan, &tunings, search)?))
+        let none = Plan { transform: Transform::None, row: 1, samples: 1 };
+        match best {
+            Some(best) => Ok(best),
+            None => Ok((none, Body::smallest(self.pixels, search.layout)?)),
+        }
     }
 
     /// What a plan will take, by pieces of it, and how each part of it is best tuned.
-    fn tried(&self, plan: Plan, search: &Search) -> Result<(f64, Vec<Tuning>)> {
+    fn tried(&self, plan: Plan, search: &Search) -> Result<Tried> {
         let transformed = self.transformed(plan);
-        let mut cost = 0.0;
-        let mut tunings = Vec::new();
+        let mut tried = Tried { plan, cost: 0.0, tunings: Vec::new() };
         for part in parts(&transformed, plan.transform) {
             let sample = pieces(part).concat();
             let mut best: Option<(f64, Tuning)> = None;
@@ -185,11 +205,11 @@ impl<'a> Parts<'a> {
                 }
             }
             if let Some((least, tuning)) = best {
-                cost += least * part.len() as f64 / sample.len().max(1) as f64;
-                tunings.push(tuning);
+                tried.cost += least * part.len() as f64 / sample.len().max(1) as f64;
+                tried.tunings.push(tuning);
             }
         }
-        Ok((cost, tunings))
+        Ok(tried)
     }
 
     /// The tunings that are tried for each part of what a plan makes.
@@ -198,30 +218,32 @@ impl<'a> Parts<'a> {
             return vec![Tuning::flat(0)];
         }
         let one = !self.wide() || plan.transform == Transform::Planes;
-        let mut tunings = match one {
-            true => vec![Tuning::flat(0), Tuning::flat(2)],
-            false => vec![Tuning::pairs(0), Tuning::pairs(2)],
+        let pixel = self.image.samples * if one { 1 } else { 2 };
+        let delta = u8::try_from(pixel).unwrap_or(0);
+        let mut tunings = match (one, plan.transform) {
+            (true, _) => vec![Tuning::flat(0), Tuning::flat(3)],
+            (false, Transform::None) => vec![Tuning::pairs(3)],
+            (false, _) => vec![Tuning::pairs(2)],
         };
         if search.all_kinds {
-            tunings.extend([Tuning::flat(3), Tuning::flat(4), Tuning::pairs(1), Tuning::pairs(3)]);
+            tunings.extend([Tuning::flat(1), Tuning::flat(2), Tuning::flat(4)]);
+            tunings.extend([Tuning::pairs(0), Tuning::pairs(1), Tuning::pairs(3)]);
         }
         // Differences of bytes, besides those that the transform makes.
-        let pixel = self.image.samples * if one { 1 } else { 2 };
-        let deltas = [0, u8::try_from(pixel).unwrap_or(0)];
-        let all = tunings.iter().flat_map(|&tuning| deltas.map(|delta| Tuning { delta, ..tuning }));
+        let all = tunings.iter().flat_map(|&tuning| [tuning, Tuning { delta, ..tuning }]);
         all.collect()
     }
 
-    /// All of the pixels by a plan.
-    fn packed(&self, plan: Plan, tunings: &[Tuning], search: &Search) -> Result<Body> {
-        let transformed = self.transformed(plan);
+    /// All of the pixels in a way that was tried.
+    fn packed(&self, tried: &Tried, search: &Search) -> Result<Body> {
+        let transformed = self.transformed(tried.plan);
         if search.is_quick() {
             let zstd = Body::zstd(zstd::compress(&transformed, search.zstd)?);
             return Ok(zstd.min(Body::stored(transformed)));
         }
-        let blocks = parts(&transformed, plan.transform)
+        let blocks = parts(&transformed, tried.plan.transform)
             .into_iter()
-            .zip(tunings)
+            .zip(&tried.tunings)
             .filter(|(part, _)| !part.is_empty())
             .map(|(part, tuning)| Block::new(part, tuning.with_effort(search.effort)));
         let blocks: Vec<Block> = blocks.collect::<Result<_>>()?;
