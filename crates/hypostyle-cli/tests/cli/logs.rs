@@ -40,7 +40,10 @@ fn what_was_tried_is_told() {
     assert_eq!(folder.hyp("unpack server.log.at1 -c").ok(), log(900));
     // A codec that is asked for is used, and the others are not tried.
     let said = folder.hyp("pack server.log --codec log --explain -o l.at1").ok();
-    assert!(said.contains(", log\n") && said.contains("asked for") && !said.contains("columnar"), "{said}");
+    assert!(
+        said.contains(", log\n") && said.contains("asked for") && !said.contains("columnar"),
+        "{said}"
+    );
     folder.hyp("pack server.log --codec nothing").fails(2, &["nothing", "columnar", "log"]);
     folder.hyp("pack server.log --codec bundle").fails(2, &["bundle"]);
 }

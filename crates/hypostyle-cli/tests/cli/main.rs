@@ -5,6 +5,7 @@
 
 mod append;
 mod at1;
+mod bundle;
 mod convert;
 mod logs;
 mod pack;

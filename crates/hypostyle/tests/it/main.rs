@@ -8,6 +8,8 @@
 
 mod archives;
 mod at1_append;
+mod at1_arrays;
+mod at1_bundle;
 mod at1_columns;
 mod at1_logs;
 mod at1_queries;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::container::{Stream, size};
 use super::effort::Search;
 use super::explain::{Outcome, Trial};
-use super::{columnar, log, records, ssh};
+use super::{columnar, dicom, embed, log, records, ssh};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
 
@@ -31,6 +31,8 @@ pub(super) const ALL: &[Way] = &[
     Way { codec: Codec::Log, suits: log::suits, streams: log::streams, by_lines: true },
     Way { codec: Codec::Ssh, suits: ssh::suits, streams: ssh::streams, by_lines: true },
     Way { codec: Codec::JsonDoc, suits: log::suits, streams: records::streams, by_lines: true },
+    Way { codec: Codec::Dicom, suits: dicom::suits, streams: dicom::streams, by_lines: false },
+    Way { codec: Codec::Embed, suits: embed::suits, streams: embed::streams, by_lines: false },
 ];
 
 /// What a way works with.
@@ -73,8 +75,16 @@ pub(super) fn best(
         false => ways.to_vec(),
     };
     let mut best: Option<Structured> = None;
-    for way in finals {
-        let made = (way.streams)(content, job)?;
+    for (index, way) in finals.iter().enumerate() {
+        // One that is yet to come may be smaller than any guess before it.
+        let least = best.as_ref().map_or(usize::MAX, |(_, streams)| size(streams));
+        let last = index + 1 == finals.len();
+        let guess = |size: usize| {
+            if last {
+                (job.guess)(size.min(least))
+            }
+        };
+        let made = (way.streams)(content, &Job { guess: &guess, ..*job })?;
         let outcome = match &made {
             None => Outcome::Unfit,
             Some(streams) => Outcome::Made(size(streams) as u64),
