@@ -91,9 +91,7 @@ pub(in crate::formats::at1) fn entries(job: &Job<'_>) -> Result<Vec<Entry>> {
         return Err(in_manifest(Error::malformed("manifest", why)));
     }
     files.truncate(archives.len());
-    check(&files).map_err(|(index, why)| {
-        in_manifest(Error::malformed("name", format!("that of entry {index} {why}")))
-    })?;
+    check(&files).map_err(|why| in_manifest(Error::malformed("name", why)))?;
     let entries = files.into_iter().zip(archives);
     Ok(entries.map(|(file, (stream, bytes))| Entry { file, stream, bytes }).collect())
 }
@@ -116,27 +114,26 @@ fn files(manifest: &[u8], job: &Job<'_>) -> Result<Vec<BundleFile>> {
     Ok(files)
 }
 
-/// Fails unless each name is a path of its own inside any folder; tells the first
-/// that is not, and why.
-pub(in crate::formats::at1) fn check(files: &[BundleFile]) -> Result<(), (usize, String)> {
+/// Fails, and says why, unless each name is a path of its own inside any folder.
+pub(in crate::formats::at1) fn check(files: &[BundleFile]) -> Result<(), String> {
     for (index, BundleFile { name, .. }) in files.iter().enumerate() {
         if let Some(why) = unsafe_because(name) {
-            return Err((index, why.to_owned()));
+            return Err(format!("that of entry {index} {why}"));
         }
         for BundleFile { name: other, .. } in files.iter().take(index) {
             if other == name {
-                return Err((index, format!("is given twice: {name:?}")));
+                return Err(format!("{name:?} is given twice"));
             }
             if is_inside(other, name) || is_inside(name, other) {
-                let why = format!("makes a file and a folder of one name: {name:?} and {other:?}");
-                return Err((index, why));
+                return Err(format!("{name:?} and {other:?} make a file and a folder of one name"));
             }
         }
     }
     Ok(())
 }
 
-fn unsafe_because(name: &str) -> Option<&'static str> {
+/// What is wrong with a name, if anything is.
+pub(in crate::formats::at1) fn unsafe_because(name: &str) -> Option<&'static str> {
     let odd = |c: char| c == '\\' || c == ':' || c.is_control();
     if name.is_empty() {
         Some("is empty")

@@ -110,11 +110,13 @@ fn check_files(files: &[BundleFile], options: &PackOptions) -> Result<()> {
         let way_out = "pack parts of the folder one by one, or make one file of it with tar";
         return Err(Error::refused(why, way_out));
     }
-    reader::check(files).map_err(|(index, why)| {
-        let name = files.get(index).map_or("", |file| &file.name);
-        let name: String = name.chars().take(80).collect();
-        Error::refused(format!("the name {name:?} {why}"), "rename the file")
-    })
+    for BundleFile { name, .. } in files {
+        if let Some(why) = reader::unsafe_because(name) {
+            let name: String = name.chars().take(80).collect();
+            return Err(Error::refused(format!("the name {name:?} {why}"), "rename the file"));
+        }
+    }
+    reader::check(files).map_err(|why| Error::refused(why, "give each file a name of its own"))
 }
 
 /// The archive of one file.
