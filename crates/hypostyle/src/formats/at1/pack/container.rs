@@ -84,7 +84,12 @@ impl Body {
         }
         let tuning = best.map_or(Tuning::flat(3), |(_, tuning)| tuning);
         let tuning = tuning.with_effort(search.effort.max(Effort::Full));
-        Ok(stored.min(Self::xz(xz::compress(content, tuning)?)))
+        let best = stored.min(Self::xz(xz::compress(content, tuning)?));
+        // Long runs of one byte are what zstd is best at.
+        match best.bytes.len() {
+            0..256 => Ok(best.min(Self::zstd(zstd::compress(content, 19)?))),
+            _ => Ok(best),
+        }
     }
 
     /// As the body of RAW, or of a raw frame.

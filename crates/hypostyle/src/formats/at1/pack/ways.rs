@@ -4,10 +4,10 @@
 //! that remain are tried on a sample; the best ones are made in full. A wrong guess
 //! costs time, and never size: the smallest wins, and RAW is always among them.
 
-use super::columnar;
 use super::container::{Stream, size};
 use super::effort::Search;
 use super::explain::{Outcome, Trial};
+use super::{columnar, json, jsondoc};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
 
@@ -24,12 +24,16 @@ pub(super) struct Way {
 }
 
 /// Every way but RAW and those for queries. Of two that take the same the first wins.
-pub(super) const ALL: &[Way] = &[Way {
-    codec: Codec::Columnar,
-    suits: |_| true,
-    streams: columnar::streams,
-    by_lines: true,
-}];
+pub(super) const ALL: &[Way] = &[
+    Way { codec: Codec::Columnar, suits: |_| true, streams: columnar::streams, by_lines: true },
+    Way { codec: Codec::Json, suits: json::suits, streams: json::streams, by_lines: true },
+    Way {
+        codec: Codec::JsonDoc,
+        suits: jsondoc::suits,
+        streams: jsondoc::streams,
+        by_lines: false,
+    },
+];
 
 /// What a way works with.
 pub(super) struct Job<'a> {
