@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::container::{Stream, size};
 use super::effort::Search;
 use super::explain::{Outcome, Trial};
-use super::{columnar, dicom, embed, log, records, ssh};
+use super::{columnar, dicom, embed, json, jsondoc, log, records, ssh};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
 
@@ -33,6 +33,13 @@ pub(super) const ALL: &[Way] = &[
     Way { codec: Codec::JsonDoc, suits: log::suits, streams: records::streams, by_lines: true },
     Way { codec: Codec::Dicom, suits: dicom::suits, streams: dicom::streams, by_lines: false },
     Way { codec: Codec::Embed, suits: embed::suits, streams: embed::streams, by_lines: false },
+    Way { codec: Codec::Json, suits: json::suits, streams: json::streams, by_lines: true },
+    Way {
+        codec: Codec::JsonDoc,
+        suits: jsondoc::suits,
+        streams: jsondoc::streams,
+        by_lines: false,
+    },
 ];
 
 /// What a way works with.
