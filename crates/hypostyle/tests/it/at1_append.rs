@@ -193,7 +193,8 @@ fn names_once_more_are_no_row() {
     assert_eq!(appender.finish().unwrap().frames, (2, 0));
     assert_eq!(rows(&out, "id >= 0").len(), 40);
     // What has frames of its own gets frames of the same number of lines.
-    let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::Only(Codec::QColumnar), Some(10));
+    let old =
+        packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::Only(Codec::QColumnar), Some(10));
     let (new, appended) = append(&old, format!("{HEADER}{}", csv_rows(30..50)).as_bytes()).unwrap();
     assert_eq!(appended.frames, (3, 0));
     assert_eq!(rows(&new, "id >= 0").len(), 50);
@@ -256,7 +257,8 @@ fn an_archive_without_a_trailer_gets_one() {
 
 #[test]
 fn what_is_damaged_is_refused() {
-    let old = packed(&format!("{HEADER}{}", csv_rows(0..60)), Choice::Only(Codec::QColumnar), Some(20));
+    let old =
+        packed(&format!("{HEADER}{}", csv_rows(0..60)), Choice::Only(Codec::QColumnar), Some(20));
     for at in 6..old.len() - 4 {
         let mut bad = old.clone();
         bad[at] ^= 0x20;
@@ -295,7 +297,9 @@ fn what_would_join_two_lines_is_refused() {
 #[test]
 fn other_codecs_and_layouts_are_refused() {
     let text = format!("{HEADER}{}", csv_rows(0..300));
-    for (codec, choice) in [(Codec::Columnar, Choice::Only(Codec::Columnar)), (Codec::Raw, Choice::Only(Codec::Raw))] {
+    for (codec, choice) in
+        [(Codec::Columnar, Choice::Only(Codec::Columnar)), (Codec::Raw, Choice::Only(Codec::Raw))]
+    {
         let message = append(&packed(&text, choice, None), b"1,2,3\n").unwrap_err().to_string();
         assert!(message.contains(codec.name()) && message.contains("--query"), "{message}");
     }

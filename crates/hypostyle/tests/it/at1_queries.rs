@@ -535,13 +535,16 @@ fn damage_anywhere_is_an_error_at_worst() {
             .map(|id| Record { id, price: Some(5), size: None, name: "A", note: id, odd: id % 7 })
             .collect::<Vec<_>>(),
     );
-    for (text, codec) in [(diary(30), Choice::Only(Codec::QColumnar)), (lines, Choice::Only(Codec::QJson2))] {
+    for (text, codec) in
+        [(diary(30), Choice::Only(Codec::QColumnar)), (lines, Choice::Only(Codec::QJson2))]
+    {
         let options = PackOptions::default()
             .with_level(1)
             .with_codec(codec)
             .with_rows_per_group(NonZeroUsize::new(8));
         let (archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
-        let test = if codec == Choice::Only(Codec::QJson2) { "id > 3" } else { "day >= 0 and user > 'a'" };
+        let test =
+            if codec == Choice::Only(Codec::QJson2) { "id > 3" } else { "day >= 0 and user > 'a'" };
         let query = Query::default().with_filter(Some(Predicate::parse(test).unwrap()));
         for at in 0..archive.len() {
             for flip in [0x01, 0x80, 0xFF] {

@@ -24,12 +24,8 @@ pub(super) struct Way {
 }
 
 /// Every way but RAW and those for queries. Of two that take the same the first wins.
-pub(super) const ALL: &[Way] = &[Way {
-    codec: Codec::Columnar,
-    suits: |_| true,
-    streams: columnar::streams,
-    by_lines: true,
-}];
+pub(super) const ALL: &[Way] =
+    &[Way { codec: Codec::Columnar, suits: |_| true, streams: columnar::streams, by_lines: true }];
 
 /// What a way works with.
 pub(super) struct Job<'a> {
