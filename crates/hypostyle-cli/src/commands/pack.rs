@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use hypostyle::formats::at1::{self, Choice, Layout, PackOptions, Packed};
+use hypostyle::formats::at1::{self, Choice, Layout, Outcome, PackOptions, Packed, Trial};
 
 use super::Status;
 use crate::cli::PackArgs;
@@ -28,6 +28,7 @@ Examples:
   hyp pack data.csv                       writes data.csv.at1
   hyp pack -9 *.csv -o packed             writes every archive into the folder packed
   hyp pack data.csv --compare             says what xz -9e would make of it
+  hyp pack --explain server.log           says what was tried, and what each would take
   hyp pack --query data.csv               can be asked: hyp cat data.csv.at1 --where 'price > 10'
   mysqldump ... | hyp pack - -o dump.at1
   hyp unpack data.csv.at1 -c | cmp - data.csv
@@ -80,6 +81,10 @@ pub(crate) struct Args {
     /// Say what `xz -9e` would take; as slow as that is
     #[arg(long)]
     compare: bool,
+
+    /// Say which codecs were tried, what each would take, and why the winner won
+    #[arg(long, conflicts_with = "quiet")]
+    explain: bool,
 
     #[command(flatten)]
     pack: PackArgs,
@@ -203,7 +208,10 @@ fn one(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
         && !args.quiet
     {
         // Standard output may be where the archive goes.
-        let line = summary(&place, &packed, rival, args);
+        let mut line = summary(&place, &packed, rival, args);
+        if args.explain {
+            line += &explained(&packed);
+        }
         if is_dash(&place) {
             io::stderr().write_all(line.as_bytes())?
         } else {
@@ -236,6 +244,46 @@ fn summary(place: &Path, packed: &Packed, rival: Option<u64>, args: &Args) -> St
         None => {}
     }
     line + "\n"
+}
+
+/// What was tried, the winner first, and what came of it.
+fn explained(packed: &Packed) -> String {
+    let Packed { codec: winner, trials, frames, .. } = packed;
+    if trials.is_empty() {
+        return format!("  {winner}: asked for, nothing else was tried\n");
+    }
+    let mut lines = Vec::new();
+    let mut unlike = Vec::new();
+    for &Trial { codec, outcome } in trials {
+        let (order, what) = match outcome {
+            Outcome::Unlike => {
+                unlike.push(codec.name());
+                continue;
+            }
+            Outcome::Made(bytes) if codec == *winner => {
+                (0, format!("{bytes:>12} bytes  the smallest"))
+            }
+            Outcome::Made(bytes) => (bytes, format!("{bytes:>12} bytes")),
+            Outcome::Sampled { bytes, stored } => {
+                let what = format!("{stored:>12} bytes  of a sample of {bytes}; others took less");
+                (u64::MAX - 2, what)
+            }
+            Outcome::GivenUp => {
+                (u64::MAX - 1, format!("{:>18}  given up when it was clear to take more", ""))
+            }
+            _ => (u64::MAX, format!("{:>18}  does not fit the content", "")),
+        };
+        lines.push((order, format!("  {:<9} {what}\n", codec.name())));
+    }
+    lines.sort();
+    let mut out: String = lines.into_iter().map(|(_, line)| line).collect();
+    if !unlike.is_empty() {
+        out += &format!("  not tried, the content is not like it: {}\n", unlike.join(", "));
+    }
+    if frames.0 > 1 {
+        out += "  this was for the first frame; the others have its codec, or none\n";
+    }
+    out
 }
 
 fn as_size(bytes: u64) -> usize {

@@ -10,6 +10,7 @@ mod digits;
 pub mod infer;
 pub mod jsonl;
 pub mod number;
+pub(crate) mod stamp;
 #[cfg(test)]
 mod tests;
 

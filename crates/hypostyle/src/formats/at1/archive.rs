@@ -389,7 +389,17 @@ impl Archive {
         })
     }
 
-    /// Writes the lines of a log as objects: template, line and variables.
+    /// Whether the first structured frame holds the lines of a log.
+    pub(super) fn is_log(&self) -> Result<bool> {
+        let mut found = false;
+        self.for_each_job(|job| {
+            found = codecs::is_log(self.codec(), job);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Writes the lines of a log as objects: template, time, line and variables.
     pub(super) fn log_rows(&self, out: &mut dyn Write) -> Result<()> {
         let mut output = Output::new(out, false, &self.options.limits);
         self.for_each_frame(|extent, body| match extent.method {
@@ -400,7 +410,7 @@ impl Archive {
             }
             Method::Structured => {
                 let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
-                codecs::log_rows(&self.job(&set), &mut output)
+                codecs::log_rows(self.codec(), &self.job(&set), &mut output)
             }
         })?;
         output.finish(None).map(|_| ()).map_err(located)

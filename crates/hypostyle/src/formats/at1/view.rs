@@ -92,7 +92,8 @@ impl Archive {
                 View::Jsonl
             }
             Codec::Vcf => View::Vcf,
-            Codec::Log => View::Log,
+            Codec::Log | Codec::Ssh => View::Log,
+            Codec::JsonDoc if self.is_log()? => View::Log,
             other => {
                 let why = format!("a table view of codec {other}: unpack it instead");
                 return Err(super::archive::located(Error::unsupported(why)));

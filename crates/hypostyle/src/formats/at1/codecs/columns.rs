@@ -46,6 +46,17 @@ impl<'a> Columns<'a> {
         Ok(Self { values: streams.bytes(VALUES), columns })
     }
 
+    /// For each column whether its tokens differ.
+    pub(super) fn differ(&self) -> Vec<bool> {
+        let differs = |column: &Column| {
+            let tokens = self.values.get(column.next..column.end).unwrap_or_default();
+            let mut tokens = tokens.split(|&byte| byte == b'\n');
+            let first = tokens.next();
+            tokens.any(|token| Some(token) != first)
+        };
+        self.columns.iter().map(differs).collect()
+    }
+
     /// How many columns there are.
     pub(super) fn len(&self) -> usize {
         self.columns.len()

@@ -8,9 +8,12 @@
 //! | `colids` | column uv per hole |
 //! | `value_index` | columns uv, length uv of each |
 //! | `values` | a list of tokens per column, back to back |
+//! | `hyp.lines` | ours, where the document is the lines of a log: holes uv of each line, column uv of lines without a template |
+
+use hashbrown::HashMap;
 
 use super::columns::Columns;
-use super::{Job, flag};
+use super::{Job, LINES, flag, log};
 use crate::error::Result;
 use crate::formats::at1::output::Output;
 
@@ -31,6 +34,44 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
         let (_, token) = columns.token(&mut ids)?;
         out.put(token)?;
         out.put(part)?;
+    }
+    Ok(())
+}
+
+/// Whether the document is the lines of a log, by what our writer says of it.
+pub(super) fn is_log(job: &Job<'_>) -> bool {
+    job.packed(LINES).is_some()
+}
+
+/// Writes an object for each line of a log: which columns it is made of, as the number
+/// of its template, the line, and the tokens of those columns whose tokens differ.
+pub(super) fn rows(job: &Job<'_>, text: &[u8], out: &mut Output<'_>) -> Result<()> {
+    let streams = job.streams(&["colids", "value_index", "values", LINES])?;
+    let mut lines = streams.read(LINES);
+    let holes = lines.size("holes of a line")?;
+    let whole = lines.size("column of whole lines")?;
+    let mut columns = Columns::parse(&streams, 0)?;
+    let differ = columns.differ();
+    let mut ids = streams.read("colids");
+    let mut templates: HashMap<Vec<usize>, usize> = HashMap::new();
+    let (mut record, mut vars) = (Vec::new(), Vec::new());
+    for line in text.split(|&byte| byte == b'\n') {
+        record.clear();
+        vars.clear();
+        for _ in 0..holes {
+            let (column, token) = columns.token(&mut ids)?;
+            record.push(column);
+            if differ.get(column).copied().unwrap_or_default() {
+                vars.push(token);
+            }
+        }
+        if record.first() == Some(&whole) {
+            log::row(None, line, &[], out)?;
+            continue;
+        }
+        let next = templates.len();
+        let template = *templates.entry_ref(&record[..]).or_insert(next);
+        log::row(Some(template), line, &vars, out)?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@
 use super::{Job, Joiner, Modes, pick, trailing};
 use crate::error::Result;
 use crate::formats::at1::output::Output;
-use crate::text::number;
+use crate::text::{number, stamp};
 
 const STREAMS: [&str; 6] = ["meta", "templates", "flags", "tids", "vars", "verbatim"];
 
@@ -41,7 +41,7 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes an object for each line: its template, the line, and its variables.
+/// Writes an object for each line: its template, its time, the line, and its variables.
 pub(super) fn rows(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut whole = Vec::new();
     for_each_line(job, |line| match line {
@@ -70,6 +70,11 @@ pub(super) fn row(
     buffer.extend_from_slice(b"{\"template\":");
     match template {
         Some(template) => buffer.extend_from_slice(template.to_string().as_bytes()),
+        None => buffer.extend_from_slice(b"null"),
+    }
+    buffer.extend_from_slice(b",\"time\":");
+    match stamp::find(line) {
+        Some(time) => put_text(time.as_bytes(), buffer),
         None => buffer.extend_from_slice(b"null"),
     }
     buffer.extend_from_slice(b",\"line\":");

@@ -165,6 +165,9 @@ impl fmt::Display for Codec {
     }
 }
 
+/// A stream of ours in a jsondoc that holds the lines of a log and no document (§7.4).
+pub(super) const LINES: &str = "hyp.lines";
+
 /// One frame to be decoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job<'a> {
@@ -275,8 +278,24 @@ pub(super) fn prefixes(codec: Codec, job: &Job<'_>) -> Result<Vec<String>> {
 }
 
 /// Writes the lines of a log frame as objects.
-pub(super) fn log_rows(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    log::rows(job, out)
+pub(super) fn log_rows(codec: Codec, job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    if codec == Codec::Log {
+        return log::rows(job, out);
+    }
+    let mut text = Vec::new();
+    let mut lines = Output::new(&mut text, false, job.limits);
+    decode(codec, job, &mut lines)?;
+    lines.finish(None)?;
+    let text = text.strip_suffix(b"\n").unwrap_or(&text);
+    match codec {
+        Codec::Ssh => ssh::rows(job, text, out),
+        _ => jsondoc::rows(job, text, out),
+    }
+}
+
+/// Whether a frame holds the lines of a log.
+pub(super) fn is_log(codec: Codec, job: &Job<'_>) -> bool {
+    matches!(codec, Codec::Log | Codec::Ssh) || (codec == Codec::JsonDoc && jsondoc::is_log(job))
 }
 
 /// Writes lines without a template as objects.

@@ -15,7 +15,7 @@
 use memchr::memmem;
 
 use super::deltas::decimal;
-use super::{Job, Joiner, pick, trailing};
+use super::{Job, Joiner, log, pick, trailing};
 use crate::error::Result;
 use crate::formats::at1::output::Output;
 use crate::formats::at1::streams::Lines;
@@ -88,6 +88,26 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     }
     if trailing {
         out.byte(b'\n')?;
+    }
+    Ok(())
+}
+
+/// Writes an object for each line: the template of its message, the line, and the
+/// variables of the message.
+pub(super) fn rows(job: &Job<'_>, text: &[u8], out: &mut Output<'_>) -> Result<()> {
+    let streams = job.streams(&["flags", "template_ids", "vars"])?;
+    let mut flags = streams.read("flags");
+    let mut ids = streams.read("template_ids");
+    let mut vars = streams.read("vars").lines();
+    for line in text.split(|&byte| byte == b'\n') {
+        match flags.u8("flag")? {
+            2 => {
+                let template = ids.size("template")?;
+                let vars: Vec<&[u8]> = vars.line("variables")?.split(|&byte| byte == 0).collect();
+                log::row(Some(template), line, &vars, out)?;
+            }
+            _ => log::row(None, line, &[], out)?,
+        }
     }
     Ok(())
 }

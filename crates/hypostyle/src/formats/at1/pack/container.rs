@@ -84,7 +84,23 @@ impl Body {
         }
         let tuning = best.map_or(Tuning::flat(3), |(_, tuning)| tuning);
         let tuning = tuning.with_effort(search.effort.max(Effort::Full));
-        Ok(stored.min(Self::xz(xz::compress(content, tuning)?)))
+        let best = stored.min(Self::xz(xz::compress(content, tuning)?));
+        // Of what is all alike zstd leaves even less.
+        match best.bytes.len() < 1 << 10 {
+            true => Ok(best.min(Self::zstd(zstd::compress(content, 19)?))),
+            false => Ok(best),
+        }
+    }
+
+    /// Streams of these names with these contents.
+    pub(super) fn all<const N: usize>(
+        contents: [(&'static str, Vec<u8>); N],
+        search: &Search,
+    ) -> Result<Vec<Stream>> {
+        let stream = |(name, content): (&'static str, Vec<u8>)| {
+            Ok(Stream { name: name.into(), body: Self::fitted(&content, search)? })
+        };
+        contents.into_iter().map(stream).collect()
     }
 
     /// As the body of RAW, or of a raw frame.

@@ -47,6 +47,18 @@ pub(super) fn find(text: &[u8]) -> Result<Option<Dialect>> {
     Ok(best.map(|(_, dialect)| dialect))
 }
 
+/// Whether nearly all lines of a text have as many fields, by a delimiter that tables
+/// have and prose has not.
+pub(super) fn is_table(text: &[u8]) -> bool {
+    let sample = sample(text);
+    let alike = |delimiter: &[u8]| {
+        let dialect = Dialect { delimiter: delimiter.to_vec(), quotes: true };
+        let lines = memchr::memchr_iter(b'\n', sample).count() + 1;
+        odd_lines(sample, &dialect).is_some_and(|odd| odd * 50 <= lines)
+    };
+    [&b","[..], b";", b"\t", b"|"].into_iter().any(alike)
+}
+
 /// Whole lines from the middle of a text, where it is long.
 fn sample(text: &[u8]) -> &[u8] {
     if text.len() <= SAMPLE {

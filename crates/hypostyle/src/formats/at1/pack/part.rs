@@ -132,7 +132,11 @@ impl Part {
         let other = other.map(|options| Search::new(&options));
         // What was asked for wins, whatever its size. Nobody may listen any more.
         let told = |size| if matches!(options.codec, Choice::Only(_)) { 0 } else { size };
-        let guess = |size| tell.send(Size::Guessed(told(size))).unwrap_or_default();
+        // A guess about one of several says nothing of the best of them.
+        let guess = |size| match ways {
+            [_] => tell.send(Size::Guessed(told(size))).unwrap_or_default(),
+            _ => {}
+        };
         let threads = resolve_threads(options.threads);
         let job = Job { search, other: other.as_ref(), threads, guess: &guess };
         let (best, trials) = ways::best(original, ways, &job)?;

@@ -4,10 +4,12 @@
 //! that remain are tried on a sample; the best ones are made in full. A wrong guess
 //! costs time, and never size: the smallest wins, and RAW is always among them.
 
-use super::columnar;
+use std::borrow::Cow;
+
 use super::container::{Stream, size};
 use super::effort::Search;
 use super::explain::{Outcome, Trial};
+use super::{columnar, log, records, ssh};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
 
@@ -24,8 +26,12 @@ pub(super) struct Way {
 }
 
 /// Every way but RAW and those for queries. Of two that take the same the first wins.
-pub(super) const ALL: &[Way] =
-    &[Way { codec: Codec::Columnar, suits: |_| true, streams: columnar::streams, by_lines: true }];
+pub(super) const ALL: &[Way] = &[
+    Way { codec: Codec::Columnar, suits: |_| true, streams: columnar::streams, by_lines: true },
+    Way { codec: Codec::Log, suits: log::suits, streams: log::streams, by_lines: true },
+    Way { codec: Codec::Ssh, suits: ssh::suits, streams: ssh::streams, by_lines: true },
+    Way { codec: Codec::JsonDoc, suits: log::suits, streams: records::streams, by_lines: true },
+];
 
 /// What a way works with.
 pub(super) struct Job<'a> {
@@ -117,8 +123,11 @@ fn finals<'w>(
     Ok(finals)
 }
 
-/// Some runs of whole lines from all over content.
-fn sample(content: &[u8]) -> Vec<u8> {
+/// Some runs of whole lines from all over content, or all of it if it is short.
+pub(super) fn sample(content: &[u8]) -> Cow<'_, [u8]> {
+    if content.len() <= SAMPLE {
+        return content.into();
+    }
     let run = SAMPLE / RUNS;
     let step = content.len().saturating_sub(run) / (RUNS - 1);
     let mut out = Vec::with_capacity(SAMPLE);
@@ -136,7 +145,7 @@ fn sample(content: &[u8]) -> Vec<u8> {
         out.extend_from_slice(part.get(..len).unwrap_or_default());
         end = start + skip + len;
     }
-    out
+    out.into()
 }
 
 #[cfg(test)]
@@ -147,7 +156,7 @@ mod tests {
     fn samples_are_whole_lines() {
         let line = |i: usize| format!("{i:07} and some more text\n");
         let text: String = (0..100_000).map(line).collect();
-        let sample = String::from_utf8(sample(text.as_bytes())).unwrap();
+        let sample = String::from_utf8(sample(text.as_bytes()).into_owned()).unwrap();
         assert!(sample.len() > SAMPLE * 9 / 10 && sample.len() <= SAMPLE);
         assert!(sample.lines().all(|line| line.len() == 26));
         assert!(sample.starts_with(&line(0)) && sample.ends_with(&line(99_999)));

@@ -1,0 +1,229 @@
+//! Logs come back as they were, whatever is in them, are small, and can be asked.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hypostyle::ReadOptions;
+use hypostyle::formats::Abilities;
+use hypostyle::formats::at1::{self, Archive, Choice, Codec, Outcome, PackOptions, TableOptions};
+use hypostyle::stage::Stage;
+use hypostyle::text::ImportOptions;
+use hypostyle::text::jsonl::Writer;
+use proptest::prelude::*;
+
+/// A log as programs write them: a few messages, each with values of its own.
+fn log(lines: usize) -> String {
+    let users = ["root", "admin", "webmaster", "oracle", "guest", "pi", "test", "nagios", "git"];
+    let mut out = String::new();
+    let mut time = 36_000_000_usize;
+    let mut dice = 12_345_usize;
+    for line in 0..lines {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let roll = dice >> 33;
+        time += roll % 900;
+        let (s, ms) = (time / 1000, time % 1000);
+        let _ = write!(
+            out,
+            "2024-05-06 {:02}:{:02}:{:02},{ms:03} ",
+            s / 3600 % 24,
+            s / 60 % 60,
+            s % 60
+        );
+        let (user, port) = (users[roll % 9], 30_000 + roll % 7919);
+        let _ = match roll % 5 {
+            0 => writeln!(out, "INFO  [worker-{}] Accepted user {user} from port {port}", roll % 4),
+            1 => writeln!(out, "INFO  [worker-{}] Closed session {line} of {user}", roll % 4),
+            2 => {
+                writeln!(out, "DEBUG [main] queue holds {} jobs, oldest {} s", roll % 31, roll % 97)
+            }
+            3 => {
+                writeln!(out, "WARN  [io] block blk_-{} took {} ms to write", roll * 31, roll % 211)
+            }
+            _ => {
+                writeln!(out, "ERROR [main] request 0x{:08x} failed: code={}", roll * 77, roll % 3)
+            }
+        };
+    }
+    out
+}
+
+fn auth_log(lines: usize) -> String {
+    let row = |i: usize| {
+        let (minute, pid) = (i / 60 % 60, 24_200 + i / 3);
+        let head = format!("Dec {:>2} 06:{minute:02}:{:02} LabSZ ", i / 4000 + 9, i % 60);
+        let dice = i * 7919 % 251;
+        match i % 7 {
+            0 => format!("{head}sshd[{pid}]: Invalid user u{dice} from 10.0.{dice}.9\n"),
+            1 | 2 => format!(
+                "{head}sshd[{pid}]: Failed password for root from 10.1.2.{dice} port {}\n",
+                4000 + dice * 7
+            ),
+            3 => format!("{head}sshd[{pid}]: Connection closed by 10.0.0.{dice} [preauth]\n"),
+            4 => format!("{head}sshd[{pid}]: pam_unix(sshd:auth): check pass; user <*> unknown\n"),
+            5 => format!("{head}CRON[{pid}]: session opened for user root\n"),
+            _ => {
+                format!("{head}sshd[{pid}]: reverse mapping checking failed - POSSIBLE BREAK-IN!\n")
+            }
+        }
+    };
+    (0..lines).map(row).collect()
+}
+
+fn packed(text: &[u8], options: &PackOptions) -> (Vec<u8>, at1::Packed) {
+    let (archive, packed) = at1::pack(text, options).unwrap();
+    assert_eq!(unpacked(&archive), text);
+    let mut stream = Vec::new();
+    let frames = options.clone().with_chunk_lines(5);
+    at1::pack_stream(text, &mut stream, &frames, |_, _| {}).unwrap();
+    assert_eq!(unpacked(&stream), text);
+    (archive, packed)
+}
+
+fn opened(archive: &[u8]) -> Archive {
+    let source = Arc::new(Bytes::copy_from_slice(archive));
+    Archive::open(source, &ReadOptions::default()).unwrap()
+}
+
+fn unpacked(archive: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    opened(archive).unpack(&mut out).unwrap();
+    out
+}
+
+fn only(codec: Codec) -> PackOptions {
+    PackOptions::default().with_level(4).with_codec(Choice::Only(codec))
+}
+
+#[test]
+fn every_way_makes_a_log_smaller_and_auto_takes_the_best() {
+    let text = log(3000);
+    let raw = packed(text.as_bytes(), &only(Codec::Raw)).1.stored;
+    let auto = packed(text.as_bytes(), &PackOptions::default().with_level(4)).1;
+    for codec in [Codec::Log, Codec::JsonDoc] {
+        let (_, made) = packed(text.as_bytes(), &only(codec));
+        assert_eq!(made.codec, codec);
+        assert!(made.stored * 10 < raw * 9, "{codec} {} {raw}", made.stored);
+        assert!(auto.stored <= made.stored, "{codec}");
+    }
+    assert!(auto.stored * 10 < raw * 8, "{} {raw}", auto.stored);
+    // Each way is accounted for, and none that was made is smaller than the winner.
+    let size = |codec| auto.trials.iter().find(|trial| trial.codec == codec).map(|it| it.outcome);
+    let Some(Outcome::Made(least)) = size(auto.codec) else { panic!("{:?}", auto.trials) };
+    for trial in &auto.trials {
+        assert!(!matches!(trial.outcome, Outcome::Made(bytes) if bytes < least), "{trial:?}");
+    }
+    assert_eq!(size(Codec::Ssh), Some(Outcome::Unlike));
+    assert_eq!(size(Codec::Raw), Some(Outcome::GivenUp));
+}
+
+#[test]
+fn lines_of_sshd_are_taken_apart() {
+    let text = auth_log(3000);
+    let (_, made) = packed(text.as_bytes(), &only(Codec::Ssh));
+    let raw = packed(text.as_bytes(), &only(Codec::Raw)).1.stored;
+    assert_eq!(made.codec, Codec::Ssh);
+    assert!(made.stored * 10 < raw * 8, "{} {raw}", made.stored);
+}
+
+/// The table of an archive, as objects.
+fn table(archive: &[u8]) -> Vec<serde_json::Value> {
+    let options = ImportOptions::new(Abilities::EVERYTHING);
+    let table = opened(archive).import(&TableOptions::default(), &options, Stage::in_memory());
+    let mut writer = Writer::new(Vec::new());
+    writer.write(&table.unwrap().batch(0).unwrap()).unwrap();
+    let text = writer.finish().unwrap();
+    let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+}
+
+#[test]
+fn a_log_is_a_table_of_templates_times_and_values() {
+    let text = log(400);
+    for codec in [Codec::Log, Codec::JsonDoc] {
+        let rows = table(&packed(text.as_bytes(), &only(codec)).0);
+        assert_eq!(rows.len(), 400);
+        for (row, line) in rows.iter().zip(text.lines()) {
+            assert_eq!(row["line"], line);
+            assert_eq!(row["time"], line[..23].replace(',', "."));
+            // The message after the stamp and the level decides the template.
+            let other = rows
+                .iter()
+                .zip(text.lines())
+                .find(|(other, _)| other["template"] == row["template"]);
+            let word = |line: &str| {
+                line.split(' ')
+                    .find(|word| word.len() > 4 && word.chars().all(char::is_alphabetic))
+                    .map(String::from)
+            };
+            assert_eq!(other.map(|(_, other)| word(other)), Some(word(line)));
+        }
+    }
+    let text = auth_log(400);
+    let rows = table(&packed(text.as_bytes(), &only(Codec::Ssh)).0);
+    assert_eq!(rows.len(), 400);
+    assert_eq!(rows[0]["time"], "12-09 06:00:00");
+    assert_eq!(rows[0]["line"], text.lines().next().unwrap());
+    assert!(rows[5]["template"].is_null() && rows[4]["template"].is_null());
+    assert!(rows[6]["template"].is_number());
+}
+
+const ODD: &[&[u8]] = &[
+    b" ",
+    b"  ",
+    b"-",
+    b":",
+    b"<*>",
+    b"\r",
+    b"\t",
+    b"sshd[7]: ",
+    b"sshd[07]: ",
+    b"0x",
+    b"Dec  9 06:00:01 host ",
+    b"2024-01-02 03:04:05,678 ",
+    b"\0",
+    b"\xff\xfe",
+];
+
+/// Pieces that a line may be made of: what templates are made of, and what breaks them.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        4 => "[a-z]{1,6}".prop_map(String::into_bytes),
+        3 => any::<i64>().prop_map(|n| n.to_string().into_bytes()),
+        2 => "[0-9a-f]{1,12}".prop_map(String::into_bytes),
+        2 => prop::sample::select(ODD).prop_map(<[u8]>::to_vec),
+        1 => prop::collection::vec(any::<u8>(), 0..4),
+    ]
+}
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    let line = prop::collection::vec(piece(), 0..8).prop_map(|pieces| pieces.join(&b' '));
+    let kinds = prop::collection::vec(line, 1..6);
+    (kinds, prop::collection::vec((0_usize..6, any::<u16>()), 0..60), any::<bool>()).prop_map(
+        |(kinds, lines, trailing)| {
+            let line = |&(kind, value): &(usize, u16)| {
+                let mut line = kinds[kind % kinds.len()].clone();
+                line.extend_from_slice(format!(" {value}").as_bytes());
+                line
+            };
+            let mut text = lines.iter().map(line).collect::<Vec<_>>().join(&b'\n');
+            if trailing {
+                text.push(b'\n');
+            }
+            text
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_log_comes_back(
+        text in text(),
+        codec in prop::sample::select(&[Codec::Log, Codec::Ssh, Codec::JsonDoc][..]),
+        level in 1_u8..=6,
+    ) {
+        packed(&text, &only(codec).with_level(level));
+    }
+}
