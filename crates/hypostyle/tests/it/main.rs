@@ -9,6 +9,7 @@
 mod archives;
 mod at1_append;
 mod at1_columns;
+mod at1_genomes_and_maps;
 mod at1_logs;
 mod at1_queries;
 mod cross;

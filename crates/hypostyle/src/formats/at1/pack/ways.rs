@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::container::{Stream, size};
 use super::effort::Search;
 use super::explain::{Outcome, Trial};
-use super::{columnar, log, records, ssh};
+use super::{columnar, log, osm, records, ssh, vcf};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
 
@@ -31,6 +31,8 @@ pub(super) const ALL: &[Way] = &[
     Way { codec: Codec::Log, suits: log::suits, streams: log::streams, by_lines: true },
     Way { codec: Codec::Ssh, suits: ssh::suits, streams: ssh::streams, by_lines: true },
     Way { codec: Codec::JsonDoc, suits: log::suits, streams: records::streams, by_lines: true },
+    Way { codec: Codec::Vcf, suits: vcf::suits, streams: vcf::streams, by_lines: true },
+    Way { codec: Codec::Osm, suits: osm::suits, streams: osm::streams, by_lines: true },
 ];
 
 /// What a way works with.
