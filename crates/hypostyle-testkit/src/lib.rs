@@ -2,6 +2,7 @@
 //!
 //! - [`batches`]: random tables that a format can hold.
 //! - [`conformance`]: the cases under `conformance/`, and what makes them.
+//! - [`variants`], [`maps`]: texts that codecs of their own are made for, by [`dice`].
 //! - [`content`]: what a table holds, compared bit for bit.
 //! - [`laws`]: what is true of every format; tests loop over `formats::ALL`.
 //! - [`sweeps`]: a file with every end cut off, and with every byte changed.
@@ -18,7 +19,10 @@ pub mod batches;
 pub mod build;
 pub mod conformance;
 pub mod content;
+pub mod dice;
 pub mod fuzz;
 pub mod laws;
+pub mod maps;
 pub mod source;
 pub mod sweeps;
+pub mod variants;

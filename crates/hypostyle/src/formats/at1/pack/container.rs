@@ -12,6 +12,7 @@ use crate::compress::zstd;
 use crate::error::Result;
 use crate::formats::at1::container::TRAILER_MAGIC;
 use crate::formats::at1::streams::Backend;
+use crate::parallel;
 use crate::wire::put;
 
 /// Content of no more bytes is compressed in every way that there is.
@@ -22,7 +23,7 @@ const PIECES: usize = 3;
 const PIECE: usize = 128 << 10;
 
 /// What is tried for it.
-const TUNINGS: &[Tuning] =
+pub(super) const TUNINGS: &[Tuning] =
     &[Tuning::flat(3), Tuning::flat(0), Tuning::flat(4), Tuning::flat(1), Tuning::pairs(0)];
 
 /// Bytes behind their backend.
@@ -63,6 +64,15 @@ impl Body {
 
     /// Content of any size, with what suits it best of a few tunings.
     pub(super) fn fitted(content: &[u8], search: &Search) -> Result<Self> {
+        Self::fitted_among(content, TUNINGS, search)
+    }
+
+    /// The same with what suits it best of these tunings.
+    pub(super) fn fitted_among(
+        content: &[u8],
+        tunings: &[Tuning],
+        search: &Search,
+    ) -> Result<Self> {
         if content.len() <= SMALL || search.layout == Layout::Published {
             return Self::smallest(content, search.layout);
         }
@@ -76,7 +86,7 @@ impl Body {
         let pieces: Vec<&[u8]> = (0..PIECES).map(|at| piece(at).unwrap_or_default()).collect();
         let pieces = if few { Cow::Borrowed(content) } else { pieces.concat().into() };
         let mut best: Option<(f64, Tuning)> = None;
-        for &tuning in TUNINGS {
+        for &tuning in tunings {
             let cost = search.trial(&pieces, tuning)?;
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, tuning));
@@ -101,6 +111,29 @@ impl Body {
             Ok(Stream { name: name.into(), body: Self::fitted(&content, search)? })
         };
         contents.into_iter().map(stream).collect()
+    }
+
+    /// Streams of these names with these contents and tunings, made on several threads.
+    pub(super) fn spread(
+        contents: &[(&'static str, Vec<u8>, &[Tuning])],
+        search: &Search,
+        threads: usize,
+    ) -> Result<Vec<Stream>> {
+        let mut streams = Vec::with_capacity(contents.len());
+        let work = |at: usize| {
+            contents
+                .get(at)
+                .map(|(name, content, tunings)| {
+                    let body = Self::fitted_among(content, tunings, search)?;
+                    Ok(Stream { name: (*name).into(), body })
+                })
+                .transpose()
+        };
+        parallel::in_order(contents.len(), threads, work, |_, stream| {
+            streams.extend(stream);
+            Ok(())
+        })?;
+        Ok(streams)
     }
 
     /// As the body of RAW, or of a raw frame.

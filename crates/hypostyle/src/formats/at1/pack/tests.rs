@@ -20,6 +20,8 @@ fn options() -> impl Strategy<Value = PackOptions> {
             Choice::Only(Codec::QColumnar),
             Choice::Only(Codec::QJson),
             Choice::Only(Codec::QJson2),
+            Choice::Only(Codec::Vcf),
+            Choice::Only(Codec::Osm),
         ][..],
     );
     let layout = prop_oneof![3 => Just(Layout::Reference), 1 => Just(Layout::Published)];

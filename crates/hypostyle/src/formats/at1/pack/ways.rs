@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::container::{Stream, size};
 use super::effort::Search;
 use super::explain::{Outcome, Trial};
-use super::{columnar, dicom, embed, json, jsondoc, log, records, ssh};
+use super::{columnar, dicom, embed, json, jsondoc, log, osm, records, ssh, vcf};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
 
@@ -40,6 +40,8 @@ pub(super) const ALL: &[Way] = &[
         streams: jsondoc::streams,
         by_lines: false,
     },
+    Way { codec: Codec::Vcf, suits: vcf::suits, streams: vcf::streams, by_lines: true },
+    Way { codec: Codec::Osm, suits: osm::suits, streams: osm::streams, by_lines: true },
 ];
 
 /// What a way works with.
