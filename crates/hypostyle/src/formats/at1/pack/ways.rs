@@ -13,14 +13,16 @@ use super::{columnar, dicom, embed, json, jsondoc, log, osm, records, ssh, vcf};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
 
+/// Makes streams of content; `None` if it does not fit at all.
+type Encoder = fn(&[u8], &Job<'_>) -> Result<Option<Vec<Stream>>>;
+
 /// One way to give content structure.
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) codec: Codec,
     /// Whether content looks like what the way is made for.
     pub(super) suits: fn(&[u8]) -> bool,
-    /// The streams of content; `None` if it does not fit at all.
-    pub(super) streams: fn(&[u8], &Job<'_>) -> Result<Option<Vec<Stream>>>,
+    pub(super) streams: Encoder,
     /// Whether some lines of the content tell what all of it will take.
     pub(super) by_lines: bool,
 }
