@@ -4,8 +4,8 @@ use std::sync::mpsc::{self, Sender};
 
 use super::container::{Body, Stream, put_set};
 use super::effort::Search;
-use super::options::{Choice, Layout, PackOptions};
 use super::explain::{Outcome, Trial};
+use super::options::{Choice, Layout, PackOptions};
 use super::qcolumnar::Cut;
 use super::raw::{Rival, Size};
 use super::ways::{self, Job, Structured, Way};

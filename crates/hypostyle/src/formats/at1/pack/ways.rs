@@ -27,12 +27,7 @@ pub(super) struct Way {
 
 /// Every way but RAW and those for queries. Of two that take the same the first wins.
 pub(super) const ALL: &[Way] = &[
-    Way {
-        codec: Codec::Columnar,
-        suits: |_| true,
-        streams: columnar::streams,
-        by_lines: true,
-    },
+    Way { codec: Codec::Columnar, suits: |_| true, streams: columnar::streams, by_lines: true },
     Way { codec: Codec::Dicom, suits: dicom::suits, streams: dicom::streams, by_lines: false },
     Way { codec: Codec::Embed, suits: embed::suits, streams: embed::streams, by_lines: false },
 ];
@@ -81,7 +76,11 @@ pub(super) fn best(
         // One that is yet to come may be smaller than any guess before it.
         let least = best.as_ref().map_or(usize::MAX, |(_, streams)| size(streams));
         let last = index + 1 == finals.len();
-        let guess = |size: usize| if last { (job.guess)(size.min(least)) };
+        let guess = |size: usize| {
+            if last {
+                (job.guess)(size.min(least))
+            }
+        };
         let made = (way.streams)(content, &Job { guess: &guess, ..*job })?;
         let outcome = match &made {
             None => Outcome::Unfit,
