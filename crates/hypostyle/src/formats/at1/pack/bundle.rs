@@ -60,7 +60,9 @@ pub struct PackedBundle {
 /// use hypostyle::formats::at1::{self, BundleFile, Content, PackOptions};
 ///
 /// let files = [BundleFile::new("a.csv"), BundleFile::new("notes/b.txt")];
-/// let open = |file: &BundleFile| Ok(Content::Whole(file.name.clone().into_bytes()));
+/// let open = |file: &BundleFile| {
+///     Ok::<_, hypostyle::Error>(Content::Whole(file.name.clone().into_bytes()))
+/// };
 /// let (archive, packed) =
 ///     at1::pack_bundle(&files, open, &PackOptions::default(), |_, _| {})?;
 /// assert_eq!((packed.files.len(), packed.original), (2, 16));
