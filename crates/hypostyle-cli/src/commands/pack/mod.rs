@@ -282,7 +282,7 @@ fn explained(packed: &Packed, choice: Choice) -> String {
             Outcome::Unlike => {
                 // A codec may be tried in more ways than one.
                 let other = |it: &Trial| it.codec == codec && it.outcome != Outcome::Unlike;
-                if !trials.iter().any(other) {
+                if !trials.iter().any(other) && !unlike.contains(&codec.name()) {
                     unlike.push(codec.name());
                 }
                 continue;
@@ -304,7 +304,6 @@ fn explained(packed: &Packed, choice: Choice) -> String {
     }
     lines.sort();
     let mut out: String = lines.into_iter().map(|(_, line)| line).collect();
-    unlike.dedup();
     if !unlike.is_empty() {
         out += &format!("  not tried, the content is not like it: {}\n", unlike.join(", "));
     }
