@@ -11,6 +11,10 @@ use hypostyle::formats::at1::{self, Choice, Codec, PackOptions};
 use crate::mutate::Dice;
 use crate::{Args, Result};
 
+/// What dice are rolled for.
+const CODECS: [Codec; 6] =
+    [Codec::Columnar, Codec::QColumnar, Codec::QJson, Codec::QJson2, Codec::Embed, Codec::Dicom];
+
 /// Packs files, and tables made by dice, in every way; the vendor must give them back.
 pub(crate) fn run(words: &[&str]) -> Result<bool> {
     let mut args = Args::new(words);
@@ -31,12 +35,14 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
         }
     }
     for number in 0..count {
-        let codec =
-            [Choice::Only(Codec::Columnar), Choice::Only(Codec::QColumnar), Choice::Only(Codec::QJson), Choice::Only(Codec::QJson2)][dice.below(4)];
+        let codec = CODECS[dice.below(CODECS.len())];
         let original = match codec {
-            Choice::Only(Codec::QJson) | Choice::Only(Codec::QJson2) => objects(&mut dice),
+            Codec::QJson | Codec::QJson2 => objects(&mut dice),
+            Codec::Embed => array(&mut dice),
+            Codec::Dicom => image(&mut dice),
             _ => table(&mut dice),
         };
+        let codec = Choice::Only(codec);
         let level = u8::try_from(1 + dice.below(9))?;
         let options = PackOptions::default()
             .with_level(level)
@@ -144,4 +150,54 @@ fn table(dice: &mut Dice) -> Vec<u8> {
         text += if row + 1 < rows || dice.below(2) == 0 { "\n" } else { "" };
     }
     text.into_bytes()
+}
+
+/// Elements of some width, behind a header, with bytes that are alike, rise or are noise.
+fn array(dice: &mut Dice) -> Vec<u8> {
+    let (width, count) = (1 + dice.below(36), dice.below(400));
+    let kinds: Vec<usize> = (0..width).map(|_| dice.below(3)).collect();
+    let mut bytes: Vec<u8> = (0..dice.below(40)).map(|_| dice.below(256) as u8).collect();
+    for at in 0..count {
+        for (place, kind) in kinds.iter().enumerate() {
+            bytes.push(match kind {
+                0 => place as u8,
+                1 => (at * (place + 1)) as u8,
+                _ => dice.below(256) as u8,
+            });
+        }
+    }
+    bytes
+}
+
+/// A DICOM file with pixels, most of the time whole.
+fn image(dice: &mut Dice) -> Vec<u8> {
+    let (rows, columns) = (1 + dice.below(20), 1 + dice.below(20));
+    let (samples, bits, frames) =
+        ([1, 3][dice.below(2)], [8, 16][dice.below(2)], 1 + dice.below(3));
+    let mut bytes = vec![0; 128];
+    bytes.extend_from_slice(b"DICM");
+    let mut element = |group: u16, number: u16, kind: &[u8], value: &[u8]| {
+        bytes.extend_from_slice(&group.to_le_bytes());
+        bytes.extend_from_slice(&number.to_le_bytes());
+        bytes.extend_from_slice(kind);
+        match kind.len() {
+            2 => bytes.extend_from_slice(&(value.len() as u16).to_le_bytes()),
+            _ => bytes.extend_from_slice(&(value.len() as u32).to_le_bytes()),
+        }
+        bytes.extend_from_slice(value);
+    };
+    element(2, 0x10, b"UI", b"1.2.840.10008.1.2.1\0");
+    for (number, value) in
+        [(0x02, samples), (0x06, dice.below(2)), (0x10, rows), (0x11, columns), (0x100, bits)]
+    {
+        element(0x28, number, b"US", &(value as u16).to_le_bytes());
+    }
+    element(0x28, 0x08, b"IS", format!("{frames} ").as_bytes());
+    let len = (rows * columns * samples * frames * bits / 8 + dice.below(3)).next_multiple_of(2);
+    let pixels: Vec<u8> = (0..len).map(|at| (at / 7 + dice.below(3)) as u8).collect();
+    element(0x7FE0, 0x10, b"OW\0\0", &pixels);
+    bytes.extend((0..dice.below(4)).map(|at| at as u8));
+    let cut = if dice.below(4) == 0 { dice.below(bytes.len()) } else { 0 };
+    bytes.truncate(bytes.len() - cut);
+    bytes
 }

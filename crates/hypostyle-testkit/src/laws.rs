@@ -157,7 +157,7 @@ pub fn unpack(file: &[u8], options: &ReadOptions) -> Result<(Original, Vec<Devia
     for entry in archive.bundle()? {
         let mut out = Vec::new();
         entry.archive.unpack(&mut out)?;
-        files.push((entry.name, out));
+        files.push((entry.file.name, out));
         met.extend(entry.archive.deviations());
     }
     met.extend(archive.deviations());

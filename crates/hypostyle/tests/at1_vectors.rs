@@ -122,7 +122,7 @@ fn check(folder: &Path, vector: &Vector) -> Result<(), String> {
     } else if let Some(expected) = bundle(name) {
         let entries = open(file).and_then(|archive| archive.bundle());
         let entries = entries.map_err(|err| err.to_string())?;
-        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let names: Vec<&str> = entries.iter().map(|entry| entry.file.name.as_str()).collect();
         let expected_names: Vec<&str> = expected.iter().map(|(name, _)| *name).collect();
         if names != expected_names {
             return Err(format!("has the entries {names:?}"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hypostyle::ReadOptions;
-use hypostyle::formats::at1::{Archive, PackOptions};
+use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions};
 
 use crate::Result;
 use crate::measure::Usage;
@@ -55,6 +55,10 @@ const UNPACKERS: [Unpacker; 5] = [
     Unpacker { of: DEFAULT, threads: 2 },
 ];
 
+/// Codecs that are looked at one by one.
+const CODECS: [Codec; 6] =
+    [Codec::Columnar, Codec::Json, Codec::JsonDoc, Codec::Log, Codec::Ssh, Codec::Raw];
+
 /// How often a file is packed, unless that takes so many seconds.
 const PACK_ROUNDS: usize = 5;
 const PACK_SECONDS: f64 = 5.0;
@@ -67,6 +71,8 @@ struct Found {
     sample: Sample,
     /// The codec of the archive at the default level.
     codec: &'static str,
+    /// What single codecs make of it, unless it is a table.
+    by_codec: Vec<(Codec, u64)>,
     packed: Vec<(Packer, Usage)>,
     /// Bytes of what was packed.
     sizes: Vec<(Packer, u64)>,
@@ -132,5 +138,19 @@ fn measure(
     })?;
     let opened = Bytes::from(fs::read(archive(DEFAULT))?);
     let codec = Archive::open(Arc::new(opened), &ReadOptions::default())?.codec().name();
-    Ok(Found { sample, codec, packed, sizes: sizes?, unpacked })
+    let by_codec = if sample.is_table() { Vec::new() } else { by_codec(&fs::read(from)?)? };
+    Ok(Found { sample, codec, by_codec, packed, sizes: sizes?, unpacked })
+}
+
+/// What single codecs make of a file, where it is what they are for.
+fn by_codec(original: &[u8]) -> Result<Vec<(Codec, u64)>> {
+    let mut sizes = Vec::new();
+    for codec in CODECS {
+        let options = PackOptions::default().with_codec(Choice::Only(codec));
+        let (_, packed) = at1::pack(original, &options)?;
+        if packed.codec == codec {
+            sizes.push((codec, packed.stored));
+        }
+    }
+    Ok(sizes)
 }

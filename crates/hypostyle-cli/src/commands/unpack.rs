@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hypostyle::formats::at1::{Archive, Codec};
+use hypostyle::formats::at1::{Archive, BundleEntry, Codec};
 
 use super::Status;
 use crate::cli::ReadArgs;
 use crate::failure::{Failure, InFile, Result};
 use crate::input::{Input, is_dash};
-use crate::output::{Out, Progress, Target};
+use crate::output::{Attributes, Out, Progress, Target};
 use crate::tables::warn_of_damage;
 
 /// Arguments of `hyp unpack`.
@@ -23,7 +23,7 @@ Examples:
   cat data.csv.at1 | hyp unpack - -o data.csv
 
 A file appears under its name only when all of it is there and its hash agrees; the archive is
-kept. A bundle is unpacked into a folder.")]
+kept. A bundle is unpacked into a folder; its files get the permissions and times that it has.")]
 pub(crate) struct Args {
     /// The archives; - for standard input
     #[arg(required = true)]
@@ -112,7 +112,8 @@ fn one(archive: &Archive, path: &Path, args: &Args, out: &mut dyn Out) -> Result
     if bundle {
         return unpack_bundle(archive, &target, args, out);
     }
-    unpack_file(archive, &target, args, out)
+    let file = Target::create(&target, false, args.force, out)?;
+    unpack_file(archive, file, &target, args, out)
 }
 
 /// Where the content of an archive goes.
@@ -135,8 +136,13 @@ fn target_for(path: &Path, bundle: bool, args: &Args) -> Result<PathBuf> {
     Ok(output.join(stem.file_name().unwrap_or_default()))
 }
 
-fn unpack_file(archive: &Archive, target: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
-    let file = Target::create(target, false, args.force, out)?;
+fn unpack_file(
+    archive: &Archive,
+    file: Target,
+    target: &Path,
+    args: &Args,
+    out: &mut dyn Out,
+) -> Result<()> {
     let mut bytes = 0;
     file.stream(out, |sink| {
         bytes = archive.unpack(&mut Counted::new(sink))?.bytes;
@@ -156,19 +162,26 @@ const LONGEST: usize = 1023;
 fn unpack_bundle(archive: &Archive, folder: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
     let entries = archive.bundle()?;
     let long = |path: &Path| path.as_os_str().len() > LONGEST;
-    if let Some(entry) = entries.iter().find(|entry| long(&folder.join(&entry.name))) {
+    if let Some(entry) = entries.iter().find(|entry| long(&folder.join(&entry.file.name))) {
         let why =
             format!("its path would be longer than {LONGEST} bytes: unpack to another folder");
-        return Err(Failure::input(why).in_file(&entry.name));
+        return Err(Failure::input(why).in_file(&entry.file.name));
     }
-    for entry in entries {
-        let target = folder.join(&entry.name);
+    for BundleEntry { file, archive } in entries {
+        let target = folder.join(&file.name);
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent).in_file(parent.display())?;
             stays_inside(folder, parent)?;
         }
-        unpack_file(&entry.archive, &target, args, out)
-            .map_err(|failure| failure.in_file(&entry.name))?;
+        if fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_symlink()) {
+            let why = "there is a link of that name, which would lead elsewhere: remove it";
+            return Err(Failure::input(why).in_file(target.display()));
+        }
+        let attributes = Attributes { mode: file.mode, modified: file.modified };
+        Target::create(&target, false, args.force, out)
+            .map(|target| target.with_attributes(attributes))
+            .and_then(|made| unpack_file(&archive, made, &target, args, out))
+            .map_err(|failure| failure.in_file(&file.name))?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ pub(crate) use grid::Grid;
 pub(crate) use progress::Progress;
 pub(crate) use rows::RowPrinter;
 pub(crate) use style::Paint;
-pub(crate) use target::Target;
+pub(crate) use target::{Attributes, Target};
 
 /// Where a command prints: standard output, or the demo.
 pub(crate) trait Out: Write {

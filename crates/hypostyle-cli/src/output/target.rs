@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use hypostyle::{SeekSink, Sink};
 use tempfile::NamedTempFile;
@@ -20,6 +21,38 @@ use crate::input::is_dash;
 pub(crate) struct Target {
     name: String,
     place: Place,
+    attributes: Attributes,
+}
+
+/// What a file had besides its bytes; a new one gets it before its name.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Attributes {
+    /// Who may read, write and execute it, where the system has such bits.
+    pub(crate) mode: Option<u32>,
+    /// When it was last modified, in seconds since 1970 began.
+    pub(crate) modified: Option<i64>,
+}
+
+impl Attributes {
+    fn apply(self, file: &File) -> io::Result<()> {
+        let time = |seconds: i64| {
+            let away = Duration::from_secs(seconds.unsigned_abs());
+            match seconds < 0 {
+                true => UNIX_EPOCH.checked_sub(away),
+                false => UNIX_EPOCH.checked_add(away),
+            }
+        };
+        if let Some(time) = self.modified.and_then(time) {
+            // Not every file system has every time, and the bytes matter more.
+            let _ = file.set_modified(time);
+        }
+        #[cfg(unix)]
+        if let Some(mode) = self.mode {
+            use std::os::unix::fs::PermissionsExt;
+            file.set_permissions(fs::Permissions::from_mode(mode & 0o777))?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -35,7 +68,13 @@ impl Target {
         let name =
             if is_dash(path) { "standard output".into() } else { path.display().to_string() };
         let place = Self::place(path, binary, force, out).map_err(|err| err.in_file(&name))?;
-        Ok(Self { name, place })
+        Ok(Self { name, place, attributes: Attributes::default() })
+    }
+
+    /// Gives the file what it had besides its bytes, unless it is a device.
+    pub(crate) fn with_attributes(mut self, attributes: Attributes) -> Self {
+        self.attributes = attributes;
+        self
     }
 
     fn place(path: &Path, binary: bool, force: bool, out: &dyn Out) -> Result<Place> {
@@ -94,7 +133,7 @@ impl Target {
         out: &mut dyn Out,
         write: impl FnOnce(&mut dyn Sink) -> Result<()>,
     ) -> Result<()> {
-        let Self { name, place } = self;
+        let Self { name, place, attributes } = self;
         let file = match &place {
             Place::Beside { temp, .. } => temp.as_file().try_clone(),
             Place::Device { temp, .. } => temp.try_clone(),
@@ -113,7 +152,7 @@ impl Target {
             return out.flush().in_file(&name);
         }
         drop(file);
-        place.complete().map_err(|failure| failure.in_file(&name))
+        place.complete(attributes).map_err(|failure| failure.in_file(&name))
     }
 
     /// Lets `write` fill the file from front to back.
@@ -133,9 +172,10 @@ impl Target {
 }
 
 impl Place {
-    fn complete(self) -> Result<()> {
+    fn complete(self, attributes: Attributes) -> Result<()> {
         match self {
             Self::Beside { temp, path, force } => {
+                attributes.apply(temp.as_file())?;
                 // The name must not outlive the content if the machine stops.
                 temp.as_file().sync_all()?;
                 let named = if force { temp.persist(&path) } else { temp.persist_noclobber(&path) };

@@ -5,7 +5,9 @@
 
 mod append;
 mod at1;
+mod bundle;
 mod convert;
+mod logs;
 mod pack;
 mod query;
 mod show;

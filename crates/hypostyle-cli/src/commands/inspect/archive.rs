@@ -1,6 +1,6 @@
 //! The parts of an AT-1 archive.
 
-use hypostyle::formats::at1::{Archive, Frame, FrameInfo, Zone};
+use hypostyle::formats::at1::{Archive, BundleEntry, Codec, Frame, FrameInfo, Zone};
 use serde_json::{Value, json};
 
 use super::{bar, ratio};
@@ -13,6 +13,7 @@ const GROUPS: usize = 20;
 pub(super) fn inspect(archive: &Archive, as_json: bool, out: &mut dyn Out) -> Result<()> {
     let frames = archive.frames()?;
     let described = archive.describe()?;
+    let bundled = if archive.codec() == Codec::Bundle { archive.bundle()? } else { Vec::new() };
     if as_json {
         let whole = json!({
             "format": "at1",
@@ -21,6 +22,7 @@ pub(super) fn inspect(archive: &Archive, as_json: bool, out: &mut dyn Out) -> Re
             "chunk_lines": archive.chunk_lines(),
             "sha256": archive.hash().map(hex),
             "frames": frames.iter().map(frame_json).collect::<Vec<_>>(),
+            "files": bundled.iter().map(file_json).collect::<Vec<_>>(),
             "tables": described.iter().map(table_json).collect::<Vec<_>>(),
             "deviations": archive.deviations().iter()
                 .map(|d| json!({ "code": d.code, "offset": d.offset, "message": d.message }))
@@ -38,6 +40,7 @@ pub(super) fn inspect(archive: &Archive, as_json: bool, out: &mut dyn Out) -> Re
         frames.len()
     )?;
     print_streams(&frames, out)?;
+    print_files(&bundled, out)?;
     for (index, table) in described.iter().enumerate() {
         print_table(index, table, described.len(), out)?;
     }
@@ -85,6 +88,40 @@ fn print_streams(frames: &[Frame], out: &mut dyn Out) -> Result<()> {
     writeln!(out)?;
     grid.print(out)?;
     Ok(())
+}
+
+/// The files of a bundle.
+fn print_files(entries: &[BundleEntry], out: &mut dyn Out) -> Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let mut grid = Grid::default()
+        .column("entry", false)
+        .column("file", false)
+        .column("mode", true)
+        .column("codec", false);
+    for (number, BundleEntry { file, archive }) in entries.iter().enumerate() {
+        grid.texts([
+            format!("e{number}"),
+            file.name.clone(),
+            file.mode.map(|mode| format!("{mode:04o}")).unwrap_or_default(),
+            archive.codec().to_string(),
+        ]);
+    }
+    writeln!(out)?;
+    grid.print(out)?;
+    Ok(())
+}
+
+fn file_json(entry: &BundleEntry) -> Value {
+    let BundleEntry { file, archive } = entry;
+    json!({
+        "name": file.name,
+        "mode": file.mode.map(|mode| format!("{mode:04o}")),
+        "modified": file.modified,
+        "codec": archive.codec().name(),
+        "sha256": archive.hash().map(hex),
+    })
 }
 
 fn print_table(index: usize, table: &FrameInfo, tables: usize, out: &mut dyn Out) -> Result<()> {

@@ -134,6 +134,23 @@ impl Block {
         Ok(Some(Self { delta: tuning.delta, dictionary, data, raw: raw.len() as u64 }))
     }
 
+    /// Holds `raw` as it is, which takes no time, where nothing is to be had.
+    pub fn stored(raw: &[u8]) -> Self {
+        /// Bytes of a chunk at most, and what begins the first and the others.
+        const CHUNK: usize = 64 << 10;
+        const FIRST: u8 = 1;
+        const NEXT: u8 = 2;
+        let chunks = raw.len().div_ceil(CHUNK);
+        let mut data = Vec::with_capacity(raw.len() + 3 * chunks + 1);
+        for (index, chunk) in raw.chunks(CHUNK).enumerate() {
+            data.push(if index == 0 { FIRST } else { NEXT });
+            data.extend_from_slice(&u16::try_from(chunk.len() - 1).unwrap_or(0).to_be_bytes());
+            data.extend_from_slice(chunk);
+        }
+        data.push(0);
+        Self { delta: 0, dictionary: 0, data, raw: raw.len() as u64 }
+    }
+
     /// Bytes that it adds to a stream, all told.
     pub fn cost(&self) -> usize {
         let mut record = Vec::new();
@@ -233,17 +250,18 @@ mod tests {
             .iter()
             .zip(tunings)
             .map(|(part, tuning)| Block::new(part, tuning).unwrap())
+            .chain([Block::stored(parts.last().unwrap())])
             .collect();
         let file = stream(&blocks);
         let costs: usize = blocks.iter().map(Block::cost).sum();
         assert!((file.len() - costs) <= 12 + 2 + 3 + 4 + 12);
-        let all: Vec<u8> = parts.concat();
+        let all: Vec<u8> = [parts.concat(), parts.last().unwrap().clone()].concat();
         for threads in [1, 2] {
             let (got, used) = expand(&file, &Limits::default(), threads).unwrap();
             assert!(got == all);
             assert_eq!(used, file.len());
         }
-        assert_eq!(Blocks::find(&file).unwrap().len(), 5);
+        assert_eq!(Blocks::find(&file).unwrap().len(), 6);
         let nothing = compress(&[], Tuning::XZ_9E).unwrap();
         assert!(expand(&nothing, &Limits::default(), 1).unwrap().0.is_empty());
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-use super::codecs::bundle::Entry;
+use super::codecs::bundle::{BundleFile, Entry};
 use super::codecs::{self, Cells, Codec, Job, Projection};
 use super::container::{Container, Extent, Method};
 use super::output::Output;
@@ -64,11 +64,8 @@ pub struct Unpacked {
 /// An archive inside a bundle.
 #[derive(Debug)]
 pub struct BundleEntry {
-    /// Where it unpacks to: a relative path with `/` between its parts.
-    ///
-    /// No part is empty, `.` or `..`, no character is a backslash, a colon or a
-    /// control, and no two entries of a bundle get in each other's way.
-    pub name: String,
+    /// The name of the file, and what else is known of it.
+    pub file: BundleFile,
     /// The archive, which is not a bundle itself.
     pub archive: Archive,
 }
@@ -210,7 +207,7 @@ impl Archive {
         })?;
         let spent: Arc<[AtomicU64]> = entries.iter().map(|_| AtomicU64::new(0)).collect();
         let open = |(index, entry): (usize, Entry)| {
-            let Entry { name, stream, bytes } = entry;
+            let Entry { file, stream, bytes } = entry;
             let archive = Self::open(Arc::new(bytes), &self.options);
             let mut archive = archive.map_err(|err| err.in_stream(&stream))?;
             archive.share = Some(Share { spent: spent.clone(), index });
@@ -218,7 +215,7 @@ impl Archive {
                 let err = Error::malformed("entry", "is a bundle in a bundle");
                 return Err(located(err.at(0).in_stream(&stream)));
             }
-            Ok(BundleEntry { name, archive })
+            Ok(BundleEntry { file, archive })
         };
         entries.into_iter().enumerate().map(open).collect()
     }

@@ -34,10 +34,11 @@ mod view;
 
 pub use archive::{Archive, BundleEntry, Frame, StreamInfo, Unpacked};
 pub use codecs::Codec;
+pub use codecs::bundle::BundleFile;
 pub use describe::{ColumnInfo, FrameInfo, Zone};
 pub use pack::{
-    Appended, Appender, Choice, Layout, Outcome, PackOptions, Packed, Trial, append, pack,
-    pack_stream, xz_size,
+    Appended, Appender, Choice, Content, Layout, Outcome, PackOptions, Packed, PackedBundle, Trial,
+    append, pack, pack_bundle, pack_stream, xz_size,
 };
 pub use query::{Answer, Damage, Query, QueryStats};
 pub use reader::At1;

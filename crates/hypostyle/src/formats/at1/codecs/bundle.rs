@@ -2,7 +2,7 @@
 //!
 //! | stream | content |
 //! |---|---|
-//! | `manifest` | JSON: an array of objects with `"name"` |
+//! | `manifest` | JSON: an array of objects with `"name"`, `"mode"`, `"modified"` |
 //! | `e0`, `e1`, ... | archives, up to the first that is missing or empty |
 //!
 //! A bundle becomes files, so what it calls them matters: a name is a relative
@@ -13,6 +13,7 @@ use std::fmt;
 use bytes::Bytes;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
+use serde_json::value::RawValue;
 
 use super::Job;
 use crate::error::{Error, ErrorKind, Result};
@@ -20,11 +21,52 @@ use crate::error::{Error, ErrorKind, Result};
 /// Bytes in a name at most.
 const LONGEST: usize = 511;
 
+/// Entries of a bundle at most: a set has 256 streams, and one is the manifest.
+pub(in crate::formats::at1) const MOST: usize = 255;
+
+/// What a bundle knows of a file besides its bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BundleFile {
+    /// Where it unpacks to: a relative path with `/` between its parts.
+    ///
+    /// No part is empty, `.` or `..`, no character is a backslash, a colon or a
+    /// control, and no two files of a bundle get in each other's way.
+    pub name: String,
+    /// Its permissions as Unix has them; only the nine bits of [`BundleFile::MODE`].
+    pub mode: Option<u32>,
+    /// When it was last modified, in seconds since 1970 began, in UTC.
+    pub modified: Option<i64>,
+}
+
+impl BundleFile {
+    /// The permission bits that a bundle has: who may read, write and execute.
+    pub const MODE: u32 = 0o777;
+
+    /// A file of which only the name is known.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Sets [`BundleFile::mode`], of which other bits are left out.
+    #[must_use]
+    pub fn with_mode(mut self, mode: Option<u32>) -> Self {
+        self.mode = mode.map(|mode| mode & Self::MODE);
+        self
+    }
+
+    /// Sets [`BundleFile::modified`].
+    #[must_use]
+    pub fn with_modified(mut self, modified: Option<i64>) -> Self {
+        self.modified = modified;
+        self
+    }
+}
+
 /// An archive in a bundle.
 #[derive(Debug)]
 pub(in crate::formats::at1) struct Entry {
-    /// A safe relative path with `/` between its parts.
-    pub(in crate::formats::at1) name: String,
+    pub(in crate::formats::at1) file: BundleFile,
     /// The stream that it is in.
     pub(in crate::formats::at1) stream: String,
     pub(in crate::formats::at1) bytes: Bytes,
@@ -43,26 +85,25 @@ pub(in crate::formats::at1) fn entries(job: &Job<'_>) -> Result<Vec<Entry>> {
         .take_while(|(_, bytes)| !bytes.is_empty())
         .collect();
     let in_manifest = |err: Error| err.in_stream("manifest");
-    let names = names(streams.bytes("manifest"), job).map_err(in_manifest)?;
-    if names.len() < archives.len() {
-        let why = format!("{} names for {} entries", names.len(), archives.len());
+    let mut files = files(streams.bytes("manifest"), job).map_err(in_manifest)?;
+    if files.len() < archives.len() {
+        let why = format!("{} names for {} entries", files.len(), archives.len());
         return Err(in_manifest(Error::malformed("manifest", why)));
     }
-    let entries = names.into_iter().zip(archives);
-    let entries: Vec<Entry> =
-        entries.map(|(name, (stream, bytes))| Entry { name, stream, bytes }).collect();
-    check(&entries).map_err(in_manifest)?;
-    Ok(entries)
+    files.truncate(archives.len());
+    check(&files).map_err(|why| in_manifest(Error::malformed("name", why)))?;
+    let entries = files.into_iter().zip(archives);
+    Ok(entries.map(|(file, (stream, bytes))| Entry { file, stream, bytes }).collect())
 }
 
-/// The names in the manifest; those that no set could have entries for are left out.
-fn names(manifest: &[u8], job: &Job<'_>) -> Result<Vec<String>> {
+/// The files in the manifest; those that no set could have entries for are left out.
+fn files(manifest: &[u8], job: &Job<'_>) -> Result<Vec<BundleFile>> {
     let (asked, limit) = (manifest.len() as u64, job.limits.header_bytes);
     if asked > limit {
         return Err(ErrorKind::LimitExceeded { what: "manifest", asked, limit }.into());
     }
     // What serde_json says may quote any amount of the manifest.
-    let Manifest(names) = serde_json::from_slice(manifest).map_err(|err| {
+    let Manifest(files) = serde_json::from_slice(manifest).map_err(|err| {
         let why = match err.classify() {
             Category::Data => "is not an array of objects with one `name` each",
             _ => "is not JSON",
@@ -70,31 +111,29 @@ fn names(manifest: &[u8], job: &Job<'_>) -> Result<Vec<String>> {
         let why = format!("{why}: line {}, column {}", err.line(), err.column());
         Error::malformed("manifest", why)
     })?;
-    Ok(names)
+    Ok(files)
 }
 
-/// Fails unless each name is a path of its own inside any folder.
-fn check(entries: &[Entry]) -> Result<()> {
-    for (index, entry) in entries.iter().enumerate() {
-        let name = &entry.name;
+/// Fails, and says why, unless each name is a path of its own inside any folder.
+pub(in crate::formats::at1) fn check(files: &[BundleFile]) -> Result<(), String> {
+    for (index, BundleFile { name, .. }) in files.iter().enumerate() {
         if let Some(why) = unsafe_because(name) {
-            return Err(Error::malformed("name", format!("that of entry {index} {why}")));
+            return Err(format!("that of entry {index} {why}"));
         }
-        let others = entries.iter().take(index).map(|other| &other.name);
-        for other in others {
+        for BundleFile { name: other, .. } in files.iter().take(index) {
             if other == name {
-                return Err(Error::malformed("name", format!("{name:?} is given twice")));
+                return Err(format!("{name:?} is given twice"));
             }
             if is_inside(other, name) || is_inside(name, other) {
-                let why = format!("{name:?} and {other:?} make a file and a folder of one name");
-                return Err(Error::malformed("name", why));
+                return Err(format!("{name:?} and {other:?} make a file and a folder of one name"));
             }
         }
     }
     Ok(())
 }
 
-fn unsafe_because(name: &str) -> Option<&'static str> {
+/// What is wrong with a name, if anything is.
+pub(in crate::formats::at1) fn unsafe_because(name: &str) -> Option<&'static str> {
     let odd = |c: char| c == '\\' || c == ':' || c.is_control();
     if name.is_empty() {
         Some("is empty")
@@ -116,9 +155,9 @@ fn is_inside(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The names of a manifest.
+/// The files of a manifest.
 #[derive(Debug)]
-struct Manifest(Vec<String>);
+struct Manifest(Vec<BundleFile>);
 
 impl<'de> Deserialize<'de> for Manifest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -136,24 +175,23 @@ impl<'de> Visitor<'de> for Objects {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        /// Streams that a set can have, so names beyond them have no entry.
-        const MOST: usize = 256;
-        let mut names = Vec::new();
-        while names.len() < MOST {
-            match seq.next_element::<Name>()? {
-                Some(Name(name)) => names.push(name),
-                None => return Ok(Manifest(names)),
+        let mut files = Vec::new();
+        // Without a manifest a set could have one entry more.
+        while files.len() <= MOST {
+            match seq.next_element::<Listed>()? {
+                Some(Listed(file)) => files.push(file),
+                None => return Ok(Manifest(files)),
             }
         }
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Manifest(names))
+        Ok(Manifest(files))
     }
 }
 
-/// The `"name"` of an object.
-struct Name(String);
+/// An object of a manifest.
+struct Listed(BundleFile);
 
-impl<'de> Deserialize<'de> for Name {
+impl<'de> Deserialize<'de> for Listed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Members)
     }
@@ -162,21 +200,37 @@ impl<'de> Deserialize<'de> for Name {
 struct Members;
 
 impl<'de> Visitor<'de> for Members {
-    type Value = Name;
+    type Value = Listed;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object with `name`")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = None;
+        let mut name = None;
+        let (mut mode, mut modified) = (None, None);
         while let Some(key) = map.next_key::<String>()? {
-            if key != "name" {
-                map.next_value::<IgnoredAny>()?;
-            } else if found.replace(map.next_value()?).is_some() {
-                return Err(de::Error::duplicate_field("name"));
+            match key.as_str() {
+                "name" => {
+                    if name.replace(map.next_value()?).is_some() {
+                        return Err(de::Error::duplicate_field("name"));
+                    }
+                }
+                "mode" => mode = octal(map.next_value()?),
+                "modified" => {
+                    modified = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok()
+                }
+                _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        found.map(Name).ok_or_else(|| de::Error::missing_field("name"))
+        let name: String = name.ok_or_else(|| de::Error::missing_field("name"))?;
+        Ok(Listed(BundleFile::new(name).with_mode(mode).with_modified(modified)))
     }
+}
+
+/// The number in a text of octal digits; other members than names may be anything.
+fn octal(value: &RawValue) -> Option<u32> {
+    let digits: String = serde_json::from_str(value.get()).ok()?;
+    let all = digits.bytes().all(|digit| digit.is_ascii_digit());
+    u32::from_str_radix(&digits, 8).ok().filter(|_| all)
 }

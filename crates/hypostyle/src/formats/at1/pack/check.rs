@@ -14,14 +14,8 @@ use crate::options::ReadOptions;
 /// Unpacks an archive and compares it with the original; gives it back if all is well.
 pub(super) fn compare(archive: Vec<u8>, original: &[u8], options: &PackOptions) -> Result<Vec<u8>> {
     let bytes = Bytes::from(archive);
-    let limits = Limits::default()
-        .with_output_bytes(u64::MAX)
-        .with_read_bytes(u64::MAX)
-        .with_block_bytes(u64::MAX);
-    let read = ReadOptions::default().with_limits(limits).with_threads(options.threads);
-    let source = Arc::new(bytes.clone());
     let mut left = Compared { original };
-    let unpacked = Archive::open(source, &read).and_then(|archive| archive.unpack(&mut left));
+    let unpacked = open(&bytes, options).and_then(|archive| archive.unpack(&mut left));
     if let Err(err) = unpacked {
         return Err(Error::invalid_argument(format!("the archive would not unpack: {err}")));
     }
@@ -29,6 +23,16 @@ pub(super) fn compare(archive: Vec<u8>, original: &[u8], options: &PackOptions) 
         return Err(Error::invalid_argument("the archive would not unpack to the original"));
     }
     Ok(bytes.into())
+}
+
+/// Opens an archive that was just made.
+pub(super) fn open(archive: &Bytes, options: &PackOptions) -> Result<Archive> {
+    let limits = Limits::default()
+        .with_output_bytes(u64::MAX)
+        .with_read_bytes(u64::MAX)
+        .with_block_bytes(u64::MAX);
+    let read = ReadOptions::default().with_limits(limits).with_threads(options.threads);
+    Archive::open(Arc::new(archive.clone()), &read)
 }
 
 /// Takes bytes that must be those of the original.

@@ -8,10 +8,10 @@
 use hashbrown::HashMap;
 
 /// A template that fewer lines have is none.
-const LEAST: u32 = 4;
+const LEAST: u32 = 10;
 
 /// A template that fewer lines have is tried together with others.
-const RARE: u32 = 8;
+const RARE: u32 = 16;
 
 /// Words that a line may have for it to be compared with others.
 const WORDS: usize = 200;

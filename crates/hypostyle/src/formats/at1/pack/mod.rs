@@ -5,7 +5,7 @@
 //! and how it is coded, `column` codes it, and `columnar` makes streams of it all.
 //! `raw` is the way out for everything else. `container` writes streams and
 //! trailers, and what a level spends its time on is in `effort`. `append` adds frames
-//! to an archive that is there.
+//! to an archive that is there, `bundle` makes one of several files.
 //!
 //! An archive is unpacked and compared with the original before anybody gets it.
 
@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::wire::put;
 
 mod append;
+mod bundle;
 mod cells;
 mod check;
 mod column;
@@ -27,16 +28,22 @@ mod columnar;
 mod container;
 mod decimal;
 mod dialect;
+mod dicom;
 mod effort;
+mod embed;
 mod explain;
 mod groups;
 mod index;
+mod json;
+mod jsondoc;
 mod lines;
+mod lists;
 mod log;
 mod mine;
 mod options;
 mod osm;
 mod part;
+mod paths;
 mod plan;
 mod qcolumnar;
 mod qjson;
@@ -53,6 +60,7 @@ mod zones;
 mod tests;
 
 pub use append::{Appended, Appender, append};
+pub use bundle::{Content, PackedBundle, pack_bundle};
 pub use explain::{Outcome, Trial};
 pub use options::{Choice, Layout, PackOptions};
 

@@ -87,10 +87,12 @@ impl Part {
         // What a quick compressor makes of it tells what is worth trying.
         let quick = zstd::compress(original, 1)?.len();
         let asked = matches!(options.codec, Choice::Only(_));
-        let hopeless = original.len() > LARGEST || (!asked && raw::is_noise(original, quick));
+        let too_large = original.len() > LARGEST;
+        // What looks like noise has no lines, but numbers may still be in it.
+        let noise = !asked && raw::is_noise(original, quick);
         let mut trials = Vec::new();
         let mut chosen: Vec<&Way> = Vec::new();
-        for way in ways::ALL.iter().filter(|_| !hopeless) {
+        for way in ways::ALL.iter().filter(|way| !(too_large || noise && way.by_lines)) {
             match options.codec {
                 Choice::Only(codec) if codec != way.codec => {}
                 Choice::Only(_) => chosen.push(way),
@@ -132,11 +134,7 @@ impl Part {
         let other = other.map(|options| Search::new(&options));
         // What was asked for wins, whatever its size. Nobody may listen any more.
         let told = |size| if matches!(options.codec, Choice::Only(_)) { 0 } else { size };
-        // A guess about one of several says nothing of the best of them.
-        let guess = |size| match ways {
-            [_] => tell.send(Size::Guessed(told(size))).unwrap_or_default(),
-            _ => {}
-        };
+        let guess = |size| tell.send(Size::Guessed(told(size))).unwrap_or_default();
         let threads = resolve_threads(options.threads);
         let job = Job { search, other: other.as_ref(), threads, guess: &guess };
         let (best, trials) = ways::best(original, ways, &job)?;

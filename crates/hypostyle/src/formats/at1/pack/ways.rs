@@ -9,9 +9,12 @@ use std::borrow::Cow;
 use super::container::{Stream, size};
 use super::effort::Search;
 use super::explain::{Outcome, Trial};
-use super::{columnar, log, osm, records, ssh, vcf};
+use super::{columnar, dicom, embed, json, jsondoc, log, osm, records, ssh, vcf};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
+
+/// Makes streams of content; `None` if it does not fit at all.
+type Encoder = fn(&[u8], &Job<'_>) -> Result<Option<Vec<Stream>>>;
 
 /// One way to give content structure.
 #[derive(Debug)]
@@ -19,8 +22,7 @@ pub(super) struct Way {
     pub(super) codec: Codec,
     /// Whether content looks like what the way is made for.
     pub(super) suits: fn(&[u8]) -> bool,
-    /// The streams of content; `None` if it does not fit at all.
-    pub(super) streams: fn(&[u8], &Job<'_>) -> Result<Option<Vec<Stream>>>,
+    pub(super) streams: Encoder,
     /// Whether some lines of the content tell what all of it will take.
     pub(super) by_lines: bool,
 }
@@ -31,6 +33,15 @@ pub(super) const ALL: &[Way] = &[
     Way { codec: Codec::Log, suits: log::suits, streams: log::streams, by_lines: true },
     Way { codec: Codec::Ssh, suits: ssh::suits, streams: ssh::streams, by_lines: true },
     Way { codec: Codec::JsonDoc, suits: log::suits, streams: records::streams, by_lines: true },
+    Way { codec: Codec::Dicom, suits: dicom::suits, streams: dicom::streams, by_lines: false },
+    Way { codec: Codec::Embed, suits: embed::suits, streams: embed::streams, by_lines: false },
+    Way { codec: Codec::Json, suits: json::suits, streams: json::streams, by_lines: true },
+    Way {
+        codec: Codec::JsonDoc,
+        suits: jsondoc::suits,
+        streams: jsondoc::streams,
+        by_lines: false,
+    },
     Way { codec: Codec::Vcf, suits: vcf::suits, streams: vcf::streams, by_lines: true },
     Way { codec: Codec::Osm, suits: osm::suits, streams: osm::streams, by_lines: true },
 ];
@@ -75,8 +86,16 @@ pub(super) fn best(
         false => ways.to_vec(),
     };
     let mut best: Option<Structured> = None;
-    for way in finals {
-        let made = (way.streams)(content, job)?;
+    for (index, way) in finals.iter().enumerate() {
+        // One that is yet to come may be smaller than any guess before it.
+        let least = best.as_ref().map_or(usize::MAX, |(_, streams)| size(streams));
+        let last = index + 1 == finals.len();
+        let guess = |size: usize| {
+            if last {
+                (job.guess)(size.min(least))
+            }
+        };
+        let made = (way.streams)(content, &Job { guess: &guess, ..*job })?;
         let outcome = match &made {
             None => Outcome::Unfit,
             Some(streams) => Outcome::Made(size(streams) as u64),

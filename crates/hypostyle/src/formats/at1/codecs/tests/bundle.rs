@@ -21,7 +21,7 @@ fn named(manifest: &str, entries: usize) -> Result<Vec<String>> {
     let names: Vec<String> = (0..entries).map(|index| format!("e{index}")).collect();
     let mut set: Vec<(&str, &[u8])> = vec![("manifest", manifest.as_bytes())];
     set.extend(names.iter().map(|name| (name.as_str(), bytes.as_slice())));
-    Ok(bundle(&set)?.into_iter().map(|entry| entry.name).collect())
+    Ok(bundle(&set)?.into_iter().map(|entry| entry.file.name).collect())
 }
 
 /// One entry of this name.
@@ -45,7 +45,7 @@ fn entries_have_names_and_unpack() {
     for entry in &entries {
         let mut out = Vec::new();
         assert!(entry.archive.unpack(&mut out).unwrap().hash_agreed);
-        unpacked.push((entry.name.as_str(), out));
+        unpacked.push((entry.file.name.as_str(), out));
     }
     assert_eq!(unpacked, [("a.txt", b"one\n".to_vec()), ("d/b.csv", Vec::new())]);
 }
@@ -65,7 +65,7 @@ fn entries_end_at_the_first_that_is_missing_or_empty() {
     let manifest = br#"[{"name":"a"},{"name":"b"},{"name":"c"}]"#;
     let base: &Set<'_> = &[("manifest", manifest), ("e2", &bytes), ("e0", &bytes), ("e1", &bytes)];
     let names = |set: &Set<'_>| -> Vec<String> {
-        bundle(set).unwrap().into_iter().map(|entry| entry.name).collect()
+        bundle(set).unwrap().into_iter().map(|entry| entry.file.name).collect()
     };
     assert_eq!(names(base), ["a", "b", "c"]);
     assert_eq!(names(&without(base, "e1")), ["a"]);
@@ -210,4 +210,29 @@ fn entries_share_one_limit_on_what_they_unpack_to() {
     assert_eq!(unpack(1100), [true, true, true, true]);
     assert_eq!(unpack(1099), [true, false, true, false]);
     assert_eq!(unpack(599), [false, true, false, true]);
+}
+
+#[test]
+fn permissions_and_times_are_read_where_they_are_what_they_should_be() {
+    let known = |members: &str| {
+        let manifest = format!(r#"[{{"name":"a",{members}}}]"#);
+        let bytes = inner(b"x");
+        let set: &Set<'_> = &[("manifest", manifest.as_bytes()), ("e0", &bytes)];
+        let file = bundle(set).unwrap().remove(0).file;
+        (file.mode, file.modified)
+    };
+    assert_eq!(known(r#""mode":"0644","modified":-7"#), (Some(0o644), Some(-7)));
+    // Nothing but who may read, write and execute.
+    assert_eq!(known(r#""mode":"107755""#), (Some(0o755), None));
+    let deep = format!(r#""mode":{0}1{1},"modified":{0}1{1}"#, "[".repeat(500), "]".repeat(500));
+    for odd in [
+        r#""mode":420,"modified":"7""#,
+        r#""mode":"+644","modified":1.5"#,
+        r#""mode":"","modified":9223372036854775808"#,
+        r#""mode":"0o644","modified":null"#,
+        r#""mode":"999","modified":[7]"#,
+        &deep,
+    ] {
+        assert_eq!(known(odd), (None, None), "{odd}");
+    }
 }

@@ -1,4 +1,6 @@
-//! `hyp pack`: files into AT-1 archives that restore them byte for byte.
+//! `hyp pack`: files and folders into AT-1 archives that restore them byte for byte.
+
+mod folder;
 
 use std::fs;
 use std::io::{self, Cursor, Read, Write};
@@ -27,6 +29,7 @@ const SMALL: u64 = 64 << 20;
 Examples:
   hyp pack data.csv                       writes data.csv.at1
   hyp pack -9 *.csv -o packed             writes every archive into the folder packed
+  hyp pack folder                         writes folder.at1, a bundle of all files in it
   hyp pack data.csv --compare             says what xz -9e would make of it
   hyp pack --explain server.log           says what was tried, and what each would take
   hyp pack --query data.csv               can be asked: hyp cat data.csv.at1 --where 'price > 10'
@@ -34,13 +37,17 @@ Examples:
   hyp unpack data.csv.at1 -c | cmp - data.csv
 
 Tables are taken apart into columns; what is no table is compressed as it is. An archive is unpacked
-and compared with the original before it gets its name. The original is kept.")]
+and compared with the original before it gets its name. The original is kept.
+
+A folder becomes a bundle of up to 255 files, each packed as it would be by itself, with permissions
+and times. Links and special files are left out with a warning and exit code 1; folders without
+files are not kept.")]
 pub(crate) struct Args {
-    /// The files; - for standard input
+    /// The files and folders; - for standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// The archive to write, or the folder for several files
+    /// The archive to write, or the folder for several of them
     #[arg(long, short, value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -141,13 +148,14 @@ impl Args {
         if self.stdout {
             return Ok("-".into());
         }
-        let named = || match is_dash(path) {
-            true => Err(Failure::usage("has no name: give one with -o, or write with -c")),
-            false => {
-                let mut name = path.as_os_str().to_owned();
-                name.push(".at1");
-                Ok(PathBuf::from(name))
+        let named = || {
+            // Neither do `.` and `..`; what `folder/` is called ends before the slash.
+            if is_dash(path) || path.file_name().is_none() {
+                return Err(Failure::usage("has no name: give one with -o, or write with -c"));
             }
+            let mut name = path.components().as_path().as_os_str().to_owned();
+            name.push(".at1");
+            Ok(PathBuf::from(name))
         };
         let Some(output) = &self.output else { return named() };
         if self.files.len() == 1 && !output.is_dir() {
@@ -164,10 +172,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     if args.stdout && args.files.len() > 1 {
         return Err(Failure::usage("-c writes one archive: give one file"));
     }
+    let mut worst = Status::Fine;
     for path in &args.files {
-        one(path, args, out).map_err(|failure| failure.in_file(name_of(path)))?;
+        let status = match !is_dash(path) && path.is_dir() {
+            true => folder::pack(path, args, out),
+            false => one(path, args, out).map(|()| Status::Fine),
+        };
+        worst = worst.max(status.map_err(|failure| failure.in_file(name_of(path)))?);
     }
-    Ok(Status::Fine)
+    Ok(worst)
 }
 
 fn one(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
@@ -207,23 +220,32 @@ fn one(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
     if let Some(packed) = packed
         && !args.quiet
     {
-        // Standard output may be where the archive goes.
         let mut line = summary(&place, &packed, rival, args);
         if args.explain {
-            line += &explained(&packed);
+            line += &explained(&packed, args.options().codec);
         }
-        if is_dash(&place) {
-            io::stderr().write_all(line.as_bytes())?
-        } else {
-            out.write_all(line.as_bytes())?
-        }
+        tell(&place, &line, out)?;
     }
     Ok(())
 }
 
+/// Prints what came of packing. Standard output may be where the archive goes.
+fn tell(place: &Path, line: &str, out: &mut dyn Out) -> Result<()> {
+    if is_dash(place) {
+        io::stderr().write_all(line.as_bytes())?;
+    } else {
+        out.write_all(line.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// A part in hundredths of a whole.
+fn share(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / (whole.max(1)) as f64
+}
+
 fn summary(place: &Path, packed: &Packed, rival: Option<u64>, args: &Args) -> String {
     let &Packed { codec, original, stored, frames, .. } = packed;
-    let share = |part: u64, whole: u64| 100.0 * part as f64 / (whole.max(1)) as f64;
     let mut line = String::new();
     if !is_dash(place) {
         line += &format!("{}: ", place.display());
@@ -247,17 +269,22 @@ fn summary(place: &Path, packed: &Packed, rival: Option<u64>, args: &Args) -> St
 }
 
 /// What was tried, the winner first, and what came of it.
-fn explained(packed: &Packed) -> String {
+fn explained(packed: &Packed, choice: Choice) -> String {
     let Packed { codec: winner, trials, frames, .. } = packed;
-    if trials.is_empty() {
-        return format!("  {winner}: asked for, nothing else was tried\n");
+    if trials.is_empty() || choice == Choice::Only(*winner) {
+        let why = if choice == Choice::Query { "it can be queried" } else { "it was asked for" };
+        return format!("  {winner}: {why}, nothing else was tried\n");
     }
     let mut lines = Vec::new();
     let mut unlike = Vec::new();
     for &Trial { codec, outcome } in trials {
         let (order, what) = match outcome {
             Outcome::Unlike => {
-                unlike.push(codec.name());
+                // A codec may be tried in more ways than one.
+                let other = |it: &Trial| it.codec == codec && it.outcome != Outcome::Unlike;
+                if !trials.iter().any(other) {
+                    unlike.push(codec.name());
+                }
                 continue;
             }
             Outcome::Made(bytes) if codec == *winner => {
@@ -277,6 +304,7 @@ fn explained(packed: &Packed) -> String {
     }
     lines.sort();
     let mut out: String = lines.into_iter().map(|(_, line)| line).collect();
+    unlike.dedup();
     if !unlike.is_empty() {
         out += &format!("  not tried, the content is not like it: {}\n", unlike.join(", "));
     }

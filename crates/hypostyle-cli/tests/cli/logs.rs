@@ -1,0 +1,82 @@
+//! Logs, JSON and variant calls in archives: packed, explained, and asked.
+
+use std::fmt::Write;
+
+use crate::Folder;
+
+fn log(lines: usize) -> String {
+    let mut text = String::new();
+    for i in 0..lines {
+        let _ =
+            write!(text, "2024-05-06 10:{:02}:{:02},{:03} ", i / 60 % 60, i % 60, i * 37 % 1000);
+        let _ = match i * i % 7 {
+            0 => writeln!(text, "INFO [main] started worker {} of {}", i % 13, i * 31 % 97),
+            1 => writeln!(
+                text,
+                "WARN [io-{}] block blk_{} is late by {} ms",
+                i % 3,
+                i * 7919,
+                i % 211
+            ),
+            _ => {
+                writeln!(text, "INFO [io-{}] wrote {} bytes to /data/part-{:05}", i % 3, i * 131, i)
+            }
+        };
+    }
+    text
+}
+
+#[test]
+fn what_was_tried_is_told() {
+    let folder = Folder::new().with("server.log", log(900));
+    let said = folder.hyp("pack server.log --explain").ok();
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines[0].starts_with("server.log.at1: "), "{said}");
+    assert!(lines[1].ends_with("the smallest"), "{said}");
+    for codec in ["columnar", "log", "jsondoc", "raw"] {
+        assert!(lines.iter().any(|line| line.trim().starts_with(codec)), "{codec}: {said}");
+    }
+    assert!(said.contains("not like it: ") && said.contains("ssh"), "{said}");
+    assert_eq!(folder.hyp("unpack server.log.at1 -c").ok(), log(900));
+    // A codec that is asked for is used, and the others are not tried.
+    let said = folder.hyp("pack server.log --codec log --explain -o l.at1").ok();
+    assert!(
+        said.contains(", log\n") && said.contains("asked for") && !said.contains("columnar"),
+        "{said}"
+    );
+    folder.hyp("pack server.log --codec nothing").fails(2, &["nothing", "columnar", "log"]);
+    folder.hyp("pack server.log --codec bundle").fails(2, &["bundle"]);
+}
+
+#[test]
+fn logs_can_be_asked_whatever_their_codec() {
+    let folder = Folder::new().with("server.log", log(600));
+    let late = log(600).lines().filter(|line| line.contains("is late")).count();
+    for codec in ["log", "jsondoc"] {
+        folder.hyp(&format!("pack server.log -q -f --codec {codec} -o s.at1")).ok();
+        let all = folder.hyp("cat s.at1 --columns time,line --format csv").ok();
+        assert_eq!(all.lines().count(), 601);
+        assert!(all.contains("2024-05-06 10:00:01.037"), "{all}");
+        let words =
+            ["cat", "s.at1", "--where", "line like '%is late%'", "--columns", "template,var_1"];
+        let found = folder.hyp_words(&[&words[..], &["--format", "csv"]].concat()).ok();
+        let rows: Vec<&str> = found.lines().skip(1).collect();
+        assert_eq!(rows.len(), late, "{codec}");
+        // They are all lines of one template.
+        let templates = rows.iter().filter_map(|row| row.split(',').next());
+        let mut templates: Vec<&str> = templates.collect();
+        templates.dedup();
+        assert_eq!(templates.len(), 1, "{codec}: {found}");
+        let words = ["cat", "s.at1", "--where", "time < '2024-05-06 10:01:00'", "--format", "csv"];
+        assert_eq!(folder.hyp_words(&words).ok().lines().count(), 61);
+    }
+}
+
+#[test]
+fn one_json_document_is_no_table_but_comes_back() {
+    let document = format!("[\n{}\n]\n", vec!["  {\"a\": 1, \"b\": \"x\"}"; 300].join(",\n"));
+    let folder = Folder::new().with("d.json", &document);
+    folder.hyp("pack d.json -q --codec jsondoc").ok();
+    assert_eq!(folder.hyp("unpack d.json.at1 -c").ok(), document);
+    folder.hyp("verify d.json.at1").ok();
+}
