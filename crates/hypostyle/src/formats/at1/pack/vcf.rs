@@ -34,9 +34,10 @@ const JUDGED: usize = 2 << 20;
 /// The share of lines that may be verbatim for the sake of positions as differences.
 const ODD: usize = 20;
 
-/// What the names of samples may be compressed with.
-const PAIRS: &[Tuning] =
-    &[Tuning::pairs(3), Tuning::flat(0), Tuning::pairs(0), Tuning::flat(4), Tuning::flat(1)];
+/// What named samples may be compressed with, if pairs start at even places, and if not.
+const EVEN: &[Tuning] = &[Tuning::pairs(3)];
+const ANYWHERE: &[Tuning] =
+    &[Tuning::flat(0), Tuning::flat(4), Tuning::flat(3), Tuning::flat(1), Tuning::pairs(0)];
 
 /// Whether content is variant calls, or lines out of the middle of them.
 pub(super) fn suits(content: &[u8]) -> bool {
@@ -79,7 +80,7 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
         ("filter", filter, TUNINGS),
         ("info", info, TUNINGS),
         ("format", format, TUNINGS),
-        ("gt", gt, PAIRS),
+        ("gt", gt, form.tunings()),
         ("verbatim", table.verbatim.bytes, TUNINGS),
     ];
     Body::spread(&contents, job.search, job.threads).map(Some)
@@ -220,10 +221,11 @@ impl Form {
         let mut best: Option<(usize, Self)> = None;
         for form in Self::ALL {
             let gt = tokens.name(some, form);
+            let tuning = form.tunings().first().copied().unwrap_or(Tuning::flat(0));
             let cost = match search.is_quick() {
                 true => zstd::compress(&gt, 1)?.len(),
                 // Only a thorough search finds lines that are almost the same.
-                false => Block::new(&gt, form.tuning())?.cost(),
+                false => Block::new(&gt, tuning)?.cost(),
             };
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, form));
@@ -232,9 +234,9 @@ impl Form {
         Ok(best.map_or(Self::ALL[0], |(_, form)| form))
     }
 
-    /// What is likely to suit it.
-    fn tuning(self) -> Tuning {
-        if self.aligned { Tuning::pairs(3) } else { Tuning::flat(0) }
+    /// What may suit it; the first one most likely does.
+    fn tunings(self) -> &'static [Tuning] {
+        if self.aligned { EVEN } else { ANYWHERE }
     }
 
     /// Whether all samples of a line are named.
