@@ -5,6 +5,8 @@
 //! have the same carriers. Now and then a branch moves to another place, so that
 //! variants far from each other have less to do with each other.
 
+#![expect(clippy::indexing_slicing, reason = "dice stay below the lengths they are given")]
+
 use std::fmt::Write;
 
 use crate::dice::{Dice, whole};
@@ -209,6 +211,7 @@ impl Tree {
             false => 2.0 * (leaves as f64 / 2.0).powf(dice.share()),
         };
         let share = level / leaves as f64;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let oldest = if share >= 1.0 { u64::MAX } else { (share * u64::MAX as f64) as u64 };
         let cut = |at: &usize| self.ranks.get(*at).is_none_or(|&rank| rank <= oldest);
         loop {

@@ -168,7 +168,7 @@ proptest! {
 
     #[test]
     fn harmed_calls_come_back(seed in 0_u64..4, harms in prop::collection::vec(harm(), 0..12)) {
-        let calls = [Calls::Phased, Calls::Clinical, Calls::Imputed][seed as usize % 3];
+        let calls = [Calls::Phased, Calls::Clinical, Calls::Imputed][usize::try_from(seed % 3).unwrap()];
         packs(&harmed(vcf(calls, 12, 3, seed), &harms), &only(Codec::Vcf));
     }
 

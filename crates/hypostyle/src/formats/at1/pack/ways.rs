@@ -5,6 +5,7 @@
 //! costs time, and never size: the smallest wins, and RAW is always among them.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use super::container::{Stream, size};
 use super::effort::Search;
@@ -80,16 +81,15 @@ pub(super) fn best(
     ways: &[&Way],
     job: &Job<'_>,
 ) -> Result<(Option<Structured>, Vec<Trial>)> {
-    let mut trials = Vec::new();
-    let finals = match ways.len() > 1 && content.len() > SAMPLE {
-        true => finals(content, ways, job, &mut trials)?,
-        false => ways.to_vec(),
+    let mut contest = match ways.len() > 1 && content.len() > SAMPLE {
+        true => Contest::sampled(content, ways, job)?,
+        false => Contest::new(ways),
     };
     let mut best: Option<Structured> = None;
-    for (index, way) in finals.iter().enumerate() {
+    while let Some(way) = contest.next(best.is_some()) {
         // One that is yet to come may be smaller than any guess before it.
         let least = best.as_ref().map_or(usize::MAX, |(_, streams)| size(streams));
-        let last = index + 1 == finals.len();
+        let last = contest.finals.is_empty();
         let guess = |size: usize| {
             if last {
                 (job.guess)(size.min(least))
@@ -100,48 +100,74 @@ pub(super) fn best(
             None => Outcome::Unfit,
             Some(streams) => Outcome::Made(size(streams) as u64),
         };
-        trials.push(Trial { codec: way.codec, outcome });
+        contest.trials.push(Trial { codec: way.codec, outcome });
         if let Some(streams) = made
             && best.as_ref().is_none_or(|(_, least)| size(&streams) < size(least))
         {
             best = Some((way.codec, streams));
         }
     }
-    Ok((best, trials))
+    let lost = contest.others.into_iter().map(|(way, outcome)| Trial { codec: way.codec, outcome });
+    contest.trials.extend(lost);
+    Ok((best, contest.trials))
 }
 
-/// The ways whose samples are smallest.
-fn finals<'w>(
-    content: &[u8],
-    ways: &[&'w Way],
-    job: &Job<'_>,
-    trials: &mut Vec<Trial>,
-) -> Result<Vec<&'w Way>> {
-    let sample = sample(content);
-    let quiet = Job { guess: &|_| {}, other: None, ..*job };
-    let mut judged: Vec<(usize, &Way)> = Vec::new();
-    for way in ways {
-        match way.by_lines {
-            // It is rare that such content is of any other kind.
-            false => judged.push((0, way)),
-            true => match (way.streams)(&sample, &quiet)? {
+/// Ways in the order in which they are made in full.
+struct Contest<'w> {
+    /// Those that are made in any case.
+    finals: VecDeque<&'w Way>,
+    /// Those that are made if none of these fits, and what came of their samples.
+    others: VecDeque<(&'w Way, Outcome)>,
+    trials: Vec<Trial>,
+}
+
+impl<'w> Contest<'w> {
+    /// All ways are made.
+    fn new(ways: &[&'w Way]) -> Self {
+        let finals = ways.iter().copied().collect();
+        Self { finals, others: VecDeque::new(), trials: Vec::new() }
+    }
+
+    /// The ways whose samples are smallest are made.
+    fn sampled(content: &[u8], ways: &[&'w Way], job: &Job<'_>) -> Result<Self> {
+        let sample = sample(content);
+        let quiet = Job { guess: &|_| {}, other: None, ..*job };
+        let mut contest = Self::new(&[]);
+        let mut judged: Vec<(usize, &Way)> = Vec::new();
+        for way in ways {
+            if !way.by_lines {
+                // It is rare that such content is of any other kind.
+                contest.finals.push_back(way);
+                continue;
+            }
+            match (way.streams)(&sample, &quiet)? {
                 Some(streams) => judged.push((size(&streams), way)),
-                None => trials.push(Trial { codec: way.codec, outcome: Outcome::Unfit }),
-            },
+                None => {
+                    let outcome = Outcome::Unfit;
+                    contest.trials.push(Trial { codec: way.codec, outcome });
+                }
+            }
+        }
+        judged.sort_by_key(|&(size, _)| size);
+        let least = judged.first().map_or(0, |&(size, _)| size);
+        for (place, (size, way)) in judged.into_iter().enumerate() {
+            if place < FINALS && size as f64 <= least as f64 * CLOSE {
+                contest.finals.push_back(way);
+            } else {
+                let (bytes, stored) = (sample.len() as u64, size as u64);
+                contest.others.push_back((way, Outcome::Sampled { bytes, stored }));
+            }
+        }
+        Ok(contest)
+    }
+
+    /// The next way to be made; `fits` says whether one did.
+    fn next(&mut self, fits: bool) -> Option<&'w Way> {
+        match self.finals.pop_front() {
+            None if !fits => self.others.pop_front().map(|(way, _)| way),
+            way => way,
         }
     }
-    judged.sort_by_key(|&(size, _)| size);
-    let least = judged.iter().find(|&&(size, _)| size > 0).map_or(0, |&(size, _)| size);
-    let mut finals = Vec::new();
-    for (size, way) in judged {
-        if finals.len() < FINALS && size as f64 <= least as f64 * CLOSE {
-            finals.push(way);
-        } else {
-            let outcome = Outcome::Sampled { bytes: sample.len() as u64, stored: size as u64 };
-            trials.push(Trial { codec: way.codec, outcome });
-        }
-    }
-    Ok(finals)
 }
 
 /// Some runs of whole lines from all over content, or all of it if it is short.
