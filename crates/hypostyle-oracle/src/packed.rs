@@ -11,6 +11,16 @@ use hypostyle::formats::at1::{self, Choice, Codec, PackOptions};
 use crate::mutate::Dice;
 use crate::{Args, Result};
 
+/// What tables of dice are packed with.
+const CODECS: [Codec; 6] = [
+    Codec::Columnar,
+    Codec::QColumnar,
+    Codec::QJson,
+    Codec::QJson2,
+    Codec::Json,
+    Codec::JsonDoc,
+];
+
 /// Packs files, and tables made by dice, in every way; the vendor must give them back.
 pub(crate) fn run(words: &[&str]) -> Result<bool> {
     let mut args = Args::new(words);
@@ -31,16 +41,18 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
         }
     }
     for number in 0..count {
-        let codec =
-            [Choice::Only(Codec::Columnar), Choice::Only(Codec::QColumnar), Choice::Only(Codec::QJson), Choice::Only(Codec::QJson2)][dice.below(4)];
+        let codec = CODECS[dice.below(CODECS.len())];
         let original = match codec {
-            Choice::Only(Codec::QJson) | Choice::Only(Codec::QJson2) => objects(&mut dice),
+            Codec::QJson | Codec::QJson2 => objects(&mut dice),
+            Codec::Json | Codec::JsonDoc if dice.below(4) == 0 => objects(&mut dice),
+            Codec::Json => links(&mut dice),
+            Codec::JsonDoc => document(&mut dice),
             _ => table(&mut dice),
         };
         let level = u8::try_from(1 + dice.below(9))?;
         let options = PackOptions::default()
             .with_level(level)
-            .with_codec(codec)
+            .with_codec(Choice::Only(codec))
             .with_rows_per_group(NonZeroUsize::new(dice.below(40)));
         check(&original, &options, &format!("table {number}"), &mut wrong)?;
     }
@@ -97,6 +109,35 @@ fn objects(dice: &mut Dice) -> Vec<u8> {
         text += &line;
         text += "\n";
     }
+    text.into_bytes()
+}
+
+/// Lines of compact JSON in which strings are made of other values, most of the time.
+fn links(dice: &mut Dice) -> Vec<u8> {
+    let mut text = String::new();
+    for _ in 0..dice.below(200) {
+        let (id, mut part) = (dice.below(1 << 30), dice.below(1 << 30));
+        text += &format!("{{\"id\":{id},\"name\":\"n{part}\",\"more\":[");
+        for item in 0..dice.below(4) {
+            text += if item > 0 { "," } else { "" };
+            part += dice.below(2);
+            text += &format!("{{\"url\":\"http://x/{id}/n{part}#\"}}");
+        }
+        text += ["],\"\":{}}\n", "],\"o\":[[],-1.50e+3]}\n", "]}\n", "] }\r\n"][dice.below(4)];
+    }
+    text.into_bytes()
+}
+
+/// A document with spaces, of like and unlike parts, that may be cut off.
+fn document(dice: &mut Dice) -> Vec<u8> {
+    let mut text = String::from("{\n  \"all\": [\n");
+    for _ in 0..dice.below(150) {
+        let (id, at) = (dice.below(1 << 20), dice.below(360));
+        text += &format!("    {{\n      \"id\": {id},\n      \"at\": [ {at}.5, -{id}e-2 ],\n");
+        text += ["      \"t\": \"x\",\n", "", "\t\"k\" :\"two\nlines\", \n"][dice.below(3)];
+        text += &format!("      \"m\": {{\"k{at}\": null, \"é\": true}}\n    }},\n");
+    }
+    text += ["    {}\n  ]\n}\n", "    []]}", "\"cut"][dice.below(3)];
     text.into_bytes()
 }
 
