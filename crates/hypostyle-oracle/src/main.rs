@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 mod agree;
 mod child;
+mod inputs;
 mod mutate;
 mod pack;
 mod packed;

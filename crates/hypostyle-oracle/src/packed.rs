@@ -6,14 +6,10 @@
 use std::fs;
 use std::num::NonZeroUsize;
 
-use hypostyle::formats::at1::{self, Choice, Codec, PackOptions};
+use hypostyle::formats::at1::{self, Choice, PackOptions};
 
 use crate::mutate::Dice;
-use crate::{Args, Result};
-
-/// What dice are rolled for.
-const CODECS: [Codec; 6] =
-    [Codec::Columnar, Codec::QColumnar, Codec::QJson, Codec::QJson2, Codec::Embed, Codec::Dicom];
+use crate::{Args, Result, inputs};
 
 /// Packs files, and tables made by dice, in every way; the vendor must give them back.
 pub(crate) fn run(words: &[&str]) -> Result<bool> {
@@ -35,22 +31,17 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
         }
     }
     for number in 0..count {
-        let codec = CODECS[dice.below(CODECS.len())];
-        let original = match codec {
-            Codec::QJson | Codec::QJson2 => objects(&mut dice),
-            Codec::Embed => array(&mut dice),
-            Codec::Dicom => image(&mut dice),
-            _ => table(&mut dice),
-        };
+        let codec = inputs::CODECS[dice.below(inputs::CODECS.len())];
+        let original = inputs::content(codec, &mut dice);
         let codec = Choice::Only(codec);
         let level = u8::try_from(1 + dice.below(9))?;
         let options = PackOptions::default()
             .with_level(level)
             .with_codec(codec)
             .with_rows_per_group(NonZeroUsize::new(dice.below(40)));
-        check(&original, &options, &format!("table {number}"), &mut wrong)?;
+        check(&original, &options, &format!("{codec:?} {number}"), &mut wrong)?;
     }
-    println!("{count} tables of dice; {wrong} archives that the vendor reads otherwise");
+    println!("{count} inputs of dice; {wrong} archives that the vendor reads otherwise");
     Ok(wrong == 0)
 }
 
@@ -70,134 +61,4 @@ fn check(original: &[u8], options: &PackOptions, name: &str, wrong: &mut u64) ->
         println!("{name}, {kind}, {options:?}: {why}");
     }
     Ok(whole.len())
-}
-
-/// Some lines of JSON of a few shapes, and some that are none.
-fn objects(dice: &mut Dice) -> Vec<u8> {
-    const VALUES: [&str; 10] = [
-        "1",
-        "-2.50",
-        "1e400",
-        "\"\"",
-        "\"a b\"",
-        "\"\\u00e9\\n\"",
-        "null",
-        "true",
-        "[]",
-        "{\"x\":[1,{\"y\":2}]}",
-    ];
-    const SHAPES: [&str; 6] = [
-        "{\"a\":_,\"b\":_}",
-        "{ \"b\" : _, \"a\":_ }\r",
-        "{\"a\":{\"b\":_,\"c\":[_,_]}}",
-        "{\"a\":_,\"a\":_}",
-        "no object",
-        "",
-    ];
-    let mut text = String::new();
-    for _ in 0..dice.below(120) {
-        let mut line = SHAPES[dice.below(SHAPES.len()).min(dice.below(12))].to_owned();
-        while line.contains('_') {
-            line = line.replacen('_', VALUES[dice.below(VALUES.len())], 1);
-        }
-        text += &line;
-        text += "\n";
-    }
-    text.into_bytes()
-}
-
-/// A small table of odd and of ordinary cells.
-fn table(dice: &mut Dice) -> Vec<u8> {
-    const ODD: [&str; 16] = [
-        "",
-        "NA",
-        "-0",
-        "007",
-        "+5",
-        "5.",
-        ".5",
-        "1e5",
-        "\"\"",
-        "\"a,b\"",
-        "\"a\"\"b\"",
-        "\"",
-        "x\r",
-        "4611686018427387904",
-        "-9223372036854775808",
-        "0.000000000000000001",
-    ];
-    let delimiter = [",", ";", "\t", "|", " ", "\t|\t"][dice.below(6)];
-    let (rows, width) = (dice.below(200), 2 + dice.below(6));
-    let kinds: Vec<usize> = (0..width).map(|_| dice.below(7)).collect();
-    let mut text = String::new();
-    for row in 0..rows {
-        let width = if dice.below(30) == 0 { 1 + dice.below(width + 2) } else { width };
-        for column in 0..width {
-            if column > 0 {
-                text += delimiter;
-            }
-            let kind = kinds.get(column).copied().unwrap_or(0);
-            text += &match kind {
-                0 => row.to_string(),
-                1 => (dice.below(1 << 40)).to_string(),
-                2 => format!("{}.{:02}", dice.below(1000), dice.below(100)),
-                3 => ["red", "green", "blue"][dice.below(3)].to_owned(),
-                4 => format!("\"{}\"", dice.below(20)),
-                5 => (row / 9).to_string(),
-                _ => ODD[dice.below(16)].to_owned(),
-            };
-        }
-        text += if row + 1 < rows || dice.below(2) == 0 { "\n" } else { "" };
-    }
-    text.into_bytes()
-}
-
-/// Elements of some width, behind a header, with bytes that are alike, rise or are noise.
-fn array(dice: &mut Dice) -> Vec<u8> {
-    let (width, count) = (1 + dice.below(36), dice.below(400));
-    let kinds: Vec<usize> = (0..width).map(|_| dice.below(3)).collect();
-    let mut bytes: Vec<u8> = (0..dice.below(40)).map(|_| dice.below(256) as u8).collect();
-    for at in 0..count {
-        for (place, kind) in kinds.iter().enumerate() {
-            bytes.push(match kind {
-                0 => place as u8,
-                1 => (at * (place + 1)) as u8,
-                _ => dice.below(256) as u8,
-            });
-        }
-    }
-    bytes
-}
-
-/// A DICOM file with pixels, most of the time whole.
-fn image(dice: &mut Dice) -> Vec<u8> {
-    let (rows, columns) = (1 + dice.below(20), 1 + dice.below(20));
-    let (samples, bits, frames) =
-        ([1, 3][dice.below(2)], [8, 16][dice.below(2)], 1 + dice.below(3));
-    let mut bytes = vec![0; 128];
-    bytes.extend_from_slice(b"DICM");
-    let mut element = |group: u16, number: u16, kind: &[u8], value: &[u8]| {
-        bytes.extend_from_slice(&group.to_le_bytes());
-        bytes.extend_from_slice(&number.to_le_bytes());
-        bytes.extend_from_slice(kind);
-        match kind.len() {
-            2 => bytes.extend_from_slice(&(value.len() as u16).to_le_bytes()),
-            _ => bytes.extend_from_slice(&(value.len() as u32).to_le_bytes()),
-        }
-        bytes.extend_from_slice(value);
-    };
-    element(2, 0x10, b"UI", b"1.2.840.10008.1.2.1\0");
-    for (number, value) in
-        [(0x02, samples), (0x06, dice.below(2)), (0x10, rows), (0x11, columns), (0x100, bits)]
-    {
-        element(0x28, number, b"US", &(value as u16).to_le_bytes());
-    }
-    element(0x28, 0x08, b"IS", format!("{frames} ").as_bytes());
-    let len = (rows * columns * samples * frames * bits / 8 + dice.below(3)).next_multiple_of(2);
-    let pixels: Vec<u8> = (0..len).map(|at| (at / 7 + dice.below(3)) as u8).collect();
-    element(0x7FE0, 0x10, b"OW\0\0", &pixels);
-    bytes.extend((0..dice.below(4)).map(|at| at as u8));
-    let cut = if dice.below(4) == 0 { dice.below(bytes.len()) } else { 0 };
-    bytes.truncate(bytes.len() - cut);
-    bytes
 }

@@ -27,6 +27,9 @@ const ARRAYS: u32 = 8;
 /// Columns of fewer values share one.
 const FEW: usize = 6;
 
+/// Different values of a column that may stay in the skeleton.
+const WORDS: usize = 12;
+
 /// Bytes of a document by which ways to form columns are judged.
 const SAMPLE: usize = 512 << 10;
 
@@ -38,8 +41,15 @@ const GLANCE: usize = 64 << 10;
 struct Leaf {
     path: u32,
     item: u32,
-    start: usize,
-    end: usize,
+    start: u32,
+    end: u32,
+}
+
+impl Leaf {
+    /// The value itself.
+    fn of<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        text.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
 }
 
 /// The values of a document.
@@ -61,12 +71,41 @@ enum Alike {
     Key,
 }
 
-/// Whether a text looks like a document, and not like lines of compact objects.
+/// Whether a text looks like a document or a part of one, and not like lines of compact
+/// objects.
 pub(super) fn suits(text: &[u8]) -> bool {
+    (is_whole(text) || is_part(text)) && !super::json::suits(text)
+}
+
+/// Whether a text begins and ends as documents do.
+fn is_whole(text: &[u8]) -> bool {
+    let inside = match text.trim_ascii() {
+        [b'{', inside @ .., b'}'] | [b'[', inside @ .., b']'] => inside.trim_ascii_start(),
+        _ => return false,
+    };
+    inside.first().is_none_or(|byte| b"\"{[-0123456789tfn".contains(byte))
+}
+
+/// Whether most lines begin with a key, or with a bracket and what may come after it.
+fn is_part(text: &[u8]) -> bool {
     let start = text.get(..GLANCE.min(text.len())).unwrap_or_default();
-    let is_json = matches!(start.trim_ascii_start(), [b'{' | b'[', after @ ..]
-        if after.trim_ascii_start().first().is_some_and(|byte| b"\"{[]}-0123456789tfn".contains(byte)));
-    is_json && matches!(text.trim_ascii_end(), [.., b'}' | b']']) && !super::json::suits(text)
+    let (mut lines, mut fit) = (0, 0);
+    for line in start.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii) {
+        let Some(first) = line.first() else { continue };
+        let (len, after): (_, &[u8]) = match first {
+            b'{' => (Some(1), b"\"}"),
+            b'[' => (Some(1), b"\"{[]"),
+            b'}' | b']' => (Some(1), b",}]"),
+            b'"' => (string(line), b":"),
+            _ => (None, b""),
+        };
+        let rest = len.and_then(|len| line.get(len..)).map(<[u8]>::trim_ascii_start);
+        let next =
+            rest.map(|rest| rest.first().map_or(*first != b'"', |byte| after.contains(byte)));
+        lines += 1;
+        fit += usize::from(next == Some(true));
+    }
+    lines >= 8 && fit * 2 > lines
 }
 
 /// The streams of a document; `None` if there are no values in it.
@@ -188,6 +227,7 @@ impl<'a> Document<'a> {
         let path = self.path(now)?;
         // A token with a newline cannot be in a list.
         if memchr::memchr(b'\n', self.text.get(start..end)?).is_none() {
+            let (start, end) = (u32::try_from(start).ok()?, u32::try_from(end).ok()?);
             self.leaves.push(Leaf { path, item: now.item, start, end });
         }
         Some(())
@@ -212,16 +252,22 @@ impl<'a> Document<'a> {
     /// The form that takes least, as far as a sample tells.
     fn best(&self, search: &Search) -> Result<Form> {
         let (by_path, by_key) = (self.columns(Alike::Path), self.columns(Alike::Key));
-        let full = |columns| Ok(Form::new(self.text, &self.leaves, columns));
+        let mut ways = vec![(&by_path, 1), (&by_path, WORDS)];
         // Each column by key holds one or more of those by path.
-        if width(&by_path) == width(&by_key) {
-            return full(&by_path);
+        if width(&by_key) < width(&by_path) {
+            ways.extend([(&by_key, 1), (&by_key, WORDS)]);
         }
-        let end = self.leaves.partition_point(|leaf| leaf.end <= SAMPLE);
+        let end = self.leaves.partition_point(|leaf| leaf.end as usize <= SAMPLE);
         let sample = self.leaves.get(..end).unwrap_or_default();
         let text = self.text.get(..SAMPLE.min(self.text.len())).unwrap_or_default();
-        let cost = |columns| Form::new(text, sample, columns).cost(search);
-        full(if cost(&by_key)? < cost(&by_path)? { &by_key } else { &by_path })
+        let mut best = (f64::INFINITY, &by_path, 1);
+        for (columns, words) in ways {
+            let cost = Form::new(text, sample, columns, words).cost(search)?;
+            if cost < best.0 {
+                best = (cost, columns, words);
+            }
+        }
+        Ok(Form::new(self.text, &self.leaves, best.1, best.2))
     }
 
     /// The columns of each path: the first one, and how many there are.
@@ -266,61 +312,77 @@ struct Form {
 }
 
 /// What is known of a column before lists are made.
-#[derive(Clone, Copy, Debug)]
-struct Column {
+#[derive(Clone, Debug, Default)]
+struct Column<'a> {
     count: usize,
-    /// Where its first value is.
-    first: (usize, usize),
-    constant: bool,
-    list: u32,
+    /// Its first different values, and whether there are no others.
+    words: Vec<&'a [u8]>,
+    closed: bool,
+    list: Option<u32>,
+}
+
+impl<'a> Column<'a> {
+    /// Notes a value; more than so many different ones are too many to know.
+    fn note(&mut self, token: &'a [u8], most: usize) {
+        self.closed = self.count == 0 || self.closed;
+        self.count += 1;
+        if self.closed && !self.words.contains(&token) {
+            self.closed = self.words.len() < most;
+            self.words.push(token);
+        }
+    }
+
+    /// Whether values stay where they are: few different ones cost little there.
+    fn stays(&self) -> bool {
+        self.closed && self.count > self.words.len() * self.words.len()
+    }
 }
 
 impl Form {
-    fn new(text: &[u8], leaves: &[Leaf], columns: &[(u32, u32)]) -> Self {
-        /// In place of a list: there is none yet.
-        const NONE: u32 = u32::MAX;
-        let empty = Column { count: 0, first: (0, 0), constant: true, list: NONE };
-        let mut known = vec![empty; width(columns)];
+    /// Takes the values out of columns that have more than so many different ones.
+    fn new(text: &[u8], leaves: &[Leaf], columns: &[(u32, u32)], words: usize) -> Self {
+        let mut known = vec![Column::default(); width(columns)];
         let column = |leaf: &Leaf| {
             let (first, len) = columns.get(leaf.path as usize).copied().unwrap_or((0, 1));
             (first + leaf.item.min(len - 1)) as usize
         };
-        let token = |(start, end): (usize, usize)| text.get(start..end).unwrap_or_default();
         for leaf in leaves {
-            let Some(column) = known.get_mut(column(leaf)) else { continue };
-            if column.count == 0 {
-                column.first = (leaf.start, leaf.end);
+            if let Some(column) = known.get_mut(column(leaf)) {
+                column.note(leaf.of(text), words);
             }
-            column.count += 1;
-            column.constant =
-                column.constant && token(column.first) == token((leaf.start, leaf.end));
         }
         let mut form = Self { skeleton: Vec::new(), holes: Vec::new(), lists: Vec::new() };
-        let mut rare = NONE;
+        let mut rare = None;
         let mut copied = 0;
         for leaf in leaves {
             let Some(column) = known.get_mut(column(leaf)) else { continue };
-            // What is always the same costs nothing where it is.
-            if column.constant && column.count > 1 {
+            if column.stays() {
                 continue;
             }
             let list = if column.count < FEW { &mut rare } else { &mut column.list };
-            if *list == NONE {
-                *list = u32::try_from(form.lists.len()).unwrap_or(NONE);
-                form.lists.push(Vec::new());
-            } else if let Some(list) = form.lists.get_mut(*list as usize) {
-                list.push(b'\n');
-            }
-            if let Some(tokens) = form.lists.get_mut(*list as usize) {
-                tokens.extend_from_slice(token((leaf.start, leaf.end)));
-            }
-            form.holes.push(*list);
-            form.skeleton.extend_from_slice(token((copied, leaf.start)));
+            let list = form.put(list, leaf.of(text));
+            form.holes.push(list);
+            let between = text.get(copied..leaf.start as usize).unwrap_or_default();
+            form.skeleton.extend_from_slice(between);
             form.skeleton.push(0);
-            copied = leaf.end;
+            copied = leaf.end as usize;
         }
-        form.skeleton.extend_from_slice(token((copied, text.len())));
+        form.skeleton.extend_from_slice(text.get(copied..).unwrap_or_default());
         form
+    }
+
+    /// Appends a token to a list, which is made if there is none yet; its number.
+    fn put(&mut self, list: &mut Option<u32>, token: &[u8]) -> u32 {
+        let is_new = list.is_none();
+        let number =
+            *list.get_or_insert_with(|| u32::try_from(self.lists.len()).unwrap_or(u32::MAX));
+        if is_new {
+            self.lists.push(token.to_vec());
+        } else if let Some(list) = self.lists.get_mut(number as usize) {
+            list.push(b'\n');
+            list.extend_from_slice(token);
+        }
+        number
     }
 
     /// What it takes, roughly.
@@ -353,6 +415,65 @@ fn string(text: &[u8]) -> Option<usize> {
         match text.get(at)? {
             b'"' => return Some(at + 1),
             _ => at += 2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The skeleton, with `_` for holes, and the lists that values are taken out to.
+    fn form(text: &str, alike: Alike) -> (String, Vec<String>) {
+        let document = Document::new(text.as_bytes());
+        let form = Form::new(document.text, &document.leaves, &document.columns(alike), 1);
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (text(form.skeleton).replace('\0', "_"), form.lists.into_iter().map(text).collect())
+    }
+
+    #[test]
+    fn values_are_taken_out_by_path() {
+        let item = |i: u32| format!("{{ \"t\": \"x\", \"at\": [{i}, -{i}.5], \"n\":\"{i}\" }}");
+        let items: Vec<String> = (10..20).map(item).collect();
+        let (skeleton, lists) = form(&format!("[\n{}\n]\n", items.join(",\n")), Alike::Path);
+        let hole = "{ \"t\": \"x\", \"at\": [_, _], \"n\":_ }";
+        assert_eq!(skeleton, format!("[\n{}\n]\n", [hole; 10].join(",\n")));
+        // Places of arrays that are all as long are columns of their own.
+        assert_eq!(lists.len(), 3);
+        assert!(lists[0].starts_with("10\n11\n") && lists[1].starts_with("-10.5\n-11.5\n"));
+        assert!(lists[2].starts_with("\"10\"\n"));
+    }
+
+    #[test]
+    fn values_of_one_key_come_together_if_keys_are_data() {
+        let item = |i: u32| format!("\"item {i}\":{{\"size\":{i},\"name\":\"n{i}\"}}");
+        let text = format!("{{{}}}", (0..20).map(item).collect::<Vec<_>>().join(","));
+        // Columns of one value share a list.
+        assert_eq!(form(&text, Alike::Path).1.len(), 1);
+        assert_eq!(form(&text, Alike::Key).1.len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_read_stays() {
+        let (skeleton, lists) = form("}, 1 : \"a\": [é \"b\nc\", 2]] \"d", Alike::Path);
+        assert_eq!(skeleton, "}, _ : \"a\": [é \"b\nc\", _]] \"d");
+        assert_eq!(lists, ["1\n2"]);
+    }
+
+    #[test]
+    fn documents_and_parts_of_them_are_known() {
+        for text in
+            ["{}", " [\n1, 2]\n", "{\"a\": {\n}}", "[{\"a\":1},{\"a\":2}]\n", "{\"a\": 1}\n"]
+        {
+            assert!(suits(text.as_bytes()), "{text}");
+        }
+        let part = "    },\n    {\n      \"a\": 1,\n      \"b\" : {\n".repeat(3);
+        assert!(suits(part.as_bytes()));
+        let lines = "{\"a\":1}\n".repeat(20);
+        let table = "\"a\",\"b\"\n".repeat(20);
+        let log = "[Sun Dec 04] [notice] started\n".repeat(20);
+        for text in ["", "[Sun]", "{a}", &lines, &table, &log, "a:1\nb:2\n"] {
+            assert!(!suits(text.as_bytes()), "{text}");
         }
     }
 }

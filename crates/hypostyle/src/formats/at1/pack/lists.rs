@@ -30,9 +30,13 @@ const PLACES: u64 = 4;
 /// The share of its pieces that a list which stands alone may have in common with others.
 const SHARED: f64 = 0.1;
 
-/// What is tried for a block, and the bytes by which it is judged.
+/// What is tried for a block, and the pieces by which it is judged.
 const TUNINGS: [Tuning; 3] = [Tuning::flat(3), Tuning::flat(4), Tuning::flat(0)];
-const PIECE: usize = 192 << 10;
+const PIECES: usize = 6;
+const PIECE: usize = 48 << 10;
+
+/// Bytes that it takes until a block has learned what its content is like.
+const LEARNED: f64 = 120.0;
 
 /// Lists that stand alone, at most: each block takes some bytes.
 const ALONE: usize = 64;
@@ -100,13 +104,14 @@ fn blocks(parts: &[Vec<u8>], job: &Job<'_>) -> Result<Body> {
     Ok(Body::xz(xz::stream(&blocks)))
 }
 
-/// A block with the tuning that suits its middle best.
+/// A block with the tuning that suits pieces of it best.
 fn block(part: &[u8], search: &Search) -> Result<Block> {
-    let start = (part.len() - PIECE.min(part.len())) / 2;
-    let piece = part.get(start..part.len().min(start + PIECE)).unwrap_or_default();
+    let step = part.len() / PIECES;
+    let pieces = (0..PIECES).filter_map(|at| part.get(at * step..at * step + step.min(PIECE)));
+    let pieces = pieces.collect::<Vec<_>>().concat();
     let mut best = (f64::INFINITY, Tuning::flat(3));
     for tuning in TUNINGS {
-        let cost = search.trial(piece, tuning)?;
+        let cost = search.trial(&pieces, tuning)?;
         if cost < best.0 {
             best = (cost, tuning);
         }
@@ -138,10 +143,15 @@ fn unlike(lists: &[Vec<u8>], gap: &[u8], job: &Job<'_>) -> Result<Vec<usize>> {
     let rest = samples.iter().enumerate().filter(|(list, _)| !alone.contains(list));
     let rest: Vec<&[u8]> = rest.map(|(_, sample)| *sample).collect();
     apart += cost(&rest.join(gap))?;
+    // What a block has to learn it learns once, however long it is.
+    let full = |cost: f64, blocks: f64| (cost - blocks * LEARNED) * scale + blocks * LEARNED;
+    let (all, apart) = (full(all, 1.0), full(apart, alone.len() as f64 + 1.0));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a guess")]
+    (job.guess)(all.min(apart) as usize);
     Ok(if apart < all { alone } else { Vec::new() })
 }
 
-/// The first lines of each list, the same share of all.
+/// The start of each list, the same share of all.
 fn samples(lists: &[Vec<u8>]) -> Vec<&[u8]> {
     let total: usize = lists.iter().map(Vec::len).sum();
     let share = SAMPLE as f64 / total.max(1) as f64;
@@ -189,4 +199,31 @@ fn pieces(list: &[u8]) -> impl Iterator<Item = u64> {
         let mixed = piece.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (mixed >> 40).is_multiple_of(PLACES).then_some(piece)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_tell_which_lists_are_alike() {
+        let list = |first: u64, last: u64| {
+            let token = |i: u64| format!("{:016x}\n", i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            (first..last).map(token).collect::<String>().into_bytes()
+        };
+        let (one, other, apart) = (list(0, 500), list(250, 750), list(1000, 1500));
+        let shares = shares(&[&one, &other, &apart, b""]);
+        assert!((0.4..0.6).contains(&shares[0]) && (0.4..0.6).contains(&shares[1]));
+        assert!(shares[2] < 0.05 && shares[3] < 0.05);
+    }
+
+    #[test]
+    fn samples_are_the_same_share_of_all() {
+        let lists = [vec![b'a'; SAMPLE * 3], vec![b'b'; SAMPLE], Vec::new(), vec![b'c'; 8]];
+        let lengths: Vec<usize> = samples(&lists).iter().map(|sample| sample.len()).collect();
+        assert!(lengths[0].abs_diff(SAMPLE * 3 / 4) < 100 && lengths[1].abs_diff(SAMPLE / 4) < 100);
+        assert_eq!(lengths[2], 0);
+        let whole = samples(&lists[2..]);
+        assert_eq!(whole, [&b""[..], b"cccccccc"]);
+    }
 }

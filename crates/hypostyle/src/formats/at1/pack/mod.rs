@@ -3,6 +3,8 @@
 //! `dialect` finds out how a text is cut into fields, `split` cuts it, `cells`
 //! numbers what is in the fields, `plan` decides which of them become a column
 //! and how it is coded, `column` codes it, and `columnar` makes streams of it all.
+//! `json` does the same for lines of JSON, by `paths` instead of fields, `jsondoc` for
+//! documents; their values are `lists`.
 //! `raw` is the way out for everything else. `container` writes streams and
 //! trailers, and what a level spends its time on is in `effort`. `append` adds frames
 //! to an archive that is there, `bundle` makes one of several files.

@@ -13,7 +13,6 @@ use super::rules::{Latest, Rule, Rules, string};
 use super::token;
 use crate::compress::zstd;
 use crate::error::Result;
-use crate::formats::at1::pack::effort::Search;
 
 /// Runs of leaves that a sample has, and the leaves of each.
 const RUNS: usize = 12;
@@ -21,6 +20,9 @@ const RUN: usize = 6000;
 
 /// Paths that rules are looked for, at most: those with most text.
 const PATHS: usize = 64;
+
+/// With more paths than this, keys are data, and what goes together is not to be found.
+const MANY: usize = 1 << 15;
 
 /// Strings of a path that are looked at closely.
 const EXAMPLES: usize = 96;
@@ -51,12 +53,15 @@ const COPY: f64 = 2.0;
 const TAPE: f64 = 1.5;
 
 /// The rules for the strings of a text.
-pub(super) fn rules(text: &[u8], parsed: &Parsed<'_>, search: &Search) -> Result<Rules> {
+pub(super) fn rules(text: &[u8], parsed: &Parsed<'_>) -> Result<Rules> {
     let sample = Sample { text, leaves: sample(&parsed.leaves), paths: parsed.paths };
     let mut rules = Rules { all: Vec::new(), of_path: vec![Vec::new(); parsed.paths] };
+    if parsed.paths > MANY {
+        return Ok(rules);
+    }
     for path in sample.candidates() {
         let found = sample.mine(path, &rules);
-        let mut kept = sample.choose(path, found, &rules, search)?;
+        let mut kept = sample.choose(path, &found, &rules)?;
         let first = u32::try_from(rules.all.len()).unwrap_or(u32::MAX);
         let numbers = (first..).take(kept.len()).collect();
         rules.all.append(&mut kept);
@@ -160,15 +165,9 @@ impl<'a> Sample<'a> {
     }
 
     /// Those of some rules that make most strings of a path, if they pay.
-    fn choose(
-        &self,
-        path: u32,
-        mut found: Vec<Rule>,
-        rules: &Rules,
-        search: &Search,
-    ) -> Result<Vec<Rule>> {
+    fn choose(&self, path: u32, found: &[Rule], rules: &Rules) -> Result<Vec<Rule>> {
         if found.is_empty() {
-            return Ok(found);
+            return Ok(Vec::new());
         }
         let mut cases: Vec<(&[u8], u32)> = Vec::new();
         self.visit(path, rules, |case| {
@@ -196,16 +195,15 @@ impl<'a> Sample<'a> {
                 _ => break,
             }
         }
-        if !pays(&cases, &kept, &found, search)? {
+        if !pays(&cases, &kept, found)? {
             return Ok(Vec::new());
         }
-        let keep = |bit: &u32| found.get_mut(*bit as usize).map(|rule| rule.clone());
-        Ok(kept.iter().filter_map(keep).collect())
+        Ok(kept.iter().filter_map(|&bit| found.get(bit as usize).cloned()).collect())
     }
 }
 
 /// Whether rules save more in the column than they add to the tape.
-fn pays(cases: &[(&[u8], u32)], kept: &[u32], found: &[Rule], search: &Search) -> Result<bool> {
+fn pays(cases: &[(&[u8], u32)], kept: &[u32], found: &[Rule]) -> Result<bool> {
     let choices: Vec<usize> = cases
         .iter()
         .map(|&(_, made)| kept.iter().position(|&bit| made >> bit & 1 == 1).map_or(0, |at| at + 1))
@@ -215,7 +213,6 @@ fn pays(cases: &[(&[u8], u32)], kept: &[u32], found: &[Rule], search: &Search) -
         cases.map(|((string, _), _)| *string).collect::<Vec<_>>().join(&b'\n')
     };
     let size = |bytes: &[u8]| Ok::<_, crate::Error>(zstd::compress(bytes, 3)?.len() as f64);
-    let _ = search;
     let saved = size(&joined(&|_| true))? - size(&joined(&|choice| choice == 0))?;
     // What is like its sources takes little as it is.
     let copies = choices.iter().filter_map(|&choice| {
@@ -311,5 +308,51 @@ impl Case<'_, '_> {
             .map(|(source, next)| Some((source.path, literal(source.place.end, next)?)))
             .collect::<Option<_>>()?;
         Some(Rule { first, rest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rules that are found for lines, by their literals.
+    fn found(line: impl Fn(u32) -> String) -> Vec<Vec<String>> {
+        let lines: Vec<String> = (0..200).map(line).collect();
+        let text = lines.join("\n");
+        let parsed = Parsed::new(text.as_bytes());
+        let literals = |rule: &Rule| {
+            let rest = rule.rest.iter().map(|(_, literal)| literal);
+            let all = std::iter::once(&rule.first).chain(rest);
+            all.map(|literal| String::from_utf8(literal.clone()).unwrap()).collect()
+        };
+        rules(text.as_bytes(), &parsed).unwrap().all.iter().map(literals).collect()
+    }
+
+    /// A number that looks like chance.
+    fn chance(i: u32) -> u32 {
+        i.wrapping_mul(2_654_435_761) >> 4
+    }
+
+    #[test]
+    fn sources_are_found_where_they_are() {
+        let line = |i| {
+            let (a, b) = (chance(i), chance(i + 1000));
+            format!(r#"{{"a":{a},"b":"b{b}","c":"see {a}/b{b}.","d":"{}"}}"#, chance(i + 2000))
+        };
+        assert_eq!(found(line), [["see ", "/", "."]]);
+    }
+
+    #[test]
+    fn what_is_derived_is_no_source() {
+        let line = |i| format!(r#"{{"a":{0},"b":"{0}","c":"x{0}","d":"x{0}y"}}"#, chance(i));
+        assert_eq!(found(line), [["", ""], ["x", ""], ["x", "y"]]);
+    }
+
+    #[test]
+    fn strings_that_are_few_or_like_nothing_have_no_rule() {
+        let few = |i| format!(r#"{{"a":{},"b":"v{}"}}"#, i % 2, i % 2);
+        assert!(found(few).is_empty());
+        let other = |i| format!(r#"{{"a":{},"b":"v{}"}}"#, chance(i), chance(i + 500));
+        assert!(found(other).is_empty());
     }
 }

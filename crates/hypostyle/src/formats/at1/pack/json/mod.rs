@@ -38,7 +38,7 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
     if parsed.verbatim.len() == parsed.flags.len() {
         return Ok(None);
     }
-    let derived = Derived::new(lines, &parsed, job.search)?;
+    let derived = Derived::new(lines, &parsed)?;
     let (tokens, columns) = tokens(lines, &parsed, &derived);
     let arranged = lists::arrange(&tokens, b"\n", job)?;
     let columns: Vec<u64> = columns

@@ -7,7 +7,6 @@ use super::mine;
 use super::parse::Parsed;
 use super::token;
 use crate::error::Result;
-use crate::formats::at1::pack::effort::Search;
 use crate::wire::put;
 
 /// How a string is made: literal text, and between each two a source.
@@ -96,8 +95,8 @@ pub(super) struct Derived {
 
 impl Derived {
     /// Finds rules, and the leaves that they make.
-    pub(super) fn new(text: &[u8], parsed: &Parsed<'_>, search: &Search) -> Result<Self> {
-        let rules = mine::rules(text, parsed, search)?;
+    pub(super) fn new(text: &[u8], parsed: &Parsed<'_>) -> Result<Self> {
+        let rules = mine::rules(text, parsed)?;
         if rules.all.is_empty() {
             return Ok(Self::default());
         }
