@@ -38,6 +38,10 @@ fn what_was_tried_is_told() {
     }
     assert!(said.contains("not like it: ") && said.contains("ssh"), "{said}");
     assert_eq!(folder.hyp("unpack server.log.at1 -c").ok(), log(900));
+    // Of a folder each file is explained.
+    let folder = folder.with("in/a.log", log(50)).with("in/b.csv", "a,b\n1,2\n");
+    let said = folder.hyp("pack in --explain").ok();
+    assert!(said.contains("\na.log: ") && said.contains("\nb.csv: "), "{said}");
     // A codec that is asked for is used, and the others are not tried.
     let said = folder.hyp("pack server.log --codec log --explain -o l.at1").ok();
     assert!(

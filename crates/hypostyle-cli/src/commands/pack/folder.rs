@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 
 use hypostyle::formats::at1::{self, BundleFile, Content, PackedBundle};
 
-use super::{Args, WHOLE, share, tell};
+use super::{Args, WHOLE, compared, explained, share, tell};
 use crate::commands::Status;
 use crate::failure::{Failure, InFile, Result};
 use crate::input::{is_dash, name_of};
@@ -47,7 +47,12 @@ pub(super) fn pack(folder: &Path, args: &Args, out: &mut dyn Out) -> Result<Stat
         warn(path, "is a folder without files, which a bundle does not keep")?;
     }
     if !args.quiet {
-        tell(&place, &summary(&place, &packed, rival.get(), args), out)?;
+        let mut lines = summary(&place, &packed, rival.get(), args);
+        for (file, packed) in files.iter().zip(&packed.files).filter(|_| args.explain) {
+            lines += &format!("{}: {}\n", file.name, packed.codec);
+            lines += &explained(packed, args.options().codec);
+        }
+        tell(&place, &lines, out)?;
     }
     Ok(if left_out.is_empty() { Status::Fine } else { Status::Failed })
 }
@@ -146,13 +151,5 @@ fn summary(place: &Path, packed: &PackedBundle, rival: Option<u64>, args: &Args)
         let asked = files.iter().filter(|file| file.codec.has_groups()).count();
         line += &format!(", {asked} of them can be queried");
     }
-    match rival {
-        Some(rival) => {
-            let times = share(stored, rival) / 100.0;
-            line += &format!("; xz -9e of each takes {rival}, of which this is {times:.3}");
-        }
-        None if args.compare => line += "; too large to compare with xz",
-        None => {}
-    }
-    line + "\n"
+    line + &compared(stored, rival, "of each takes", args) + "\n"
 }

@@ -257,15 +257,19 @@ fn summary(place: &Path, packed: &Packed, rival: Option<u64>, args: &Args) -> St
     if args.options().codec.is_queryable() && !codec.has_groups() {
         line += ", cannot be queried: it has neither rows of fields nor objects";
     }
+    line + &compared(stored, rival, "takes", args) + "\n"
+}
+
+/// How an archive compares with what xz would take, if that was asked for.
+fn compared(stored: u64, rival: Option<u64>, takes: &str, args: &Args) -> String {
     match rival {
         Some(rival) => {
             let times = share(stored, rival) / 100.0;
-            line += &format!("; xz -9e takes {rival}, of which this is {times:.3}");
+            format!("; xz -9e {takes} {rival}, of which this is {times:.3}")
         }
-        None if args.compare => line += "; too large to compare with xz",
-        None => {}
+        None if args.compare => "; too large to compare with xz".to_owned(),
+        None => String::new(),
     }
-    line + "\n"
 }
 
 /// What was tried, the winner first, and what came of it.

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use super::container::{Body, Stream};
 use super::effort::Search;
 use super::lists;
-use super::paths::{ELEMENT, Paths, ROOT};
+use super::paths::{ELEMENT, Paths, ROOT, string};
 use super::ways::Job;
 use crate::compress::xz::encode::Tuning;
 use crate::error::Result;
@@ -405,18 +405,6 @@ fn width(columns: &[(u32, u32)]) -> usize {
 /// Whether a byte may be in a number or a word.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b',' | b':' | b'"' | b'{' | b'}' | b'[' | b']')
-}
-
-/// The length of a string with its quotes.
-fn string(text: &[u8]) -> Option<usize> {
-    let mut at = 1;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
-        match text.get(at)? {
-            b'"' => return Some(at + 1),
-            _ => at += 2,
-        }
-    }
 }
 
 #[cfg(test)]

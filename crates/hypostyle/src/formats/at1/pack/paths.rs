@@ -81,6 +81,21 @@ impl<'a> Paths<'a> {
     }
 }
 
+/// The length of a string with its quotes, if `text` starts with one.
+pub(super) fn string(text: &[u8]) -> Option<usize> {
+    if text.first() != Some(&b'"') {
+        return None;
+    }
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            _ => at += 2,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

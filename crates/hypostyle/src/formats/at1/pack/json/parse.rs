@@ -1,6 +1,6 @@
 //! Lines of compact JSON, taken apart.
 
-use crate::formats::at1::pack::paths::{ELEMENT, MOST, Paths, ROOT};
+use crate::formats::at1::pack::paths::{ELEMENT, MOST, Paths, ROOT, string};
 
 /// Objects and arrays that decoders let be open at once (§7.3).
 const DEEPEST: usize = 8192;
@@ -194,21 +194,6 @@ impl<'a> Parser<'a> {
         self.parsed.ops.push(Op::new(Step::Key(key)));
         let path = self.paths.behind(path, key)?;
         (line.get(at + len) == Some(&b':')).then_some((at + len + 1, path))
-    }
-}
-
-/// The length of a string with its quotes, if `text` starts with one.
-fn string(text: &[u8]) -> Option<usize> {
-    if text.first() != Some(&b'"') {
-        return None;
-    }
-    let mut at = 1;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
-        match text.get(at)? {
-            b'"' => return Some(at + 1),
-            _ => at += 2,
-        }
     }
 }
 
