@@ -12,8 +12,16 @@ use crate::mutate::Dice;
 use crate::{Args, Result};
 
 /// What dice are rolled for.
-const CODECS: [Codec; 6] =
-    [Codec::Columnar, Codec::QColumnar, Codec::QJson, Codec::QJson2, Codec::Embed, Codec::Dicom];
+const CODECS: [Codec; 8] = [
+    Codec::Columnar,
+    Codec::QColumnar,
+    Codec::QJson,
+    Codec::QJson2,
+    Codec::Embed,
+    Codec::Dicom,
+    Codec::Vcf,
+    Codec::Osm,
+];
 
 /// Packs files, and tables made by dice, in every way; the vendor must give them back.
 pub(crate) fn run(words: &[&str]) -> Result<bool> {
@@ -40,6 +48,8 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
             Codec::QJson | Codec::QJson2 => objects(&mut dice),
             Codec::Embed => array(&mut dice),
             Codec::Dicom => image(&mut dice),
+            Codec::Vcf => calls(&mut dice),
+            Codec::Osm => map(&mut dice),
             _ => table(&mut dice),
         };
         let codec = Choice::Only(codec);
@@ -103,6 +113,90 @@ fn objects(dice: &mut Dice) -> Vec<u8> {
         text += &line;
         text += "\n";
     }
+    text.into_bytes()
+}
+
+/// Variant calls, of which some have odd positions or too few samples.
+fn calls(dice: &mut Dice) -> Vec<u8> {
+    const ODD: [&str; 6] = ["007", "", "x", "-3", "99999999999999999999", "4611686018427387904"];
+    let samples = [1, 3, 12, 150, 400][dice.below(5)];
+    let (distinct, rare) = ([2, 4, 400][dice.below(3)], 1 + dice.below(12));
+    let mut text = String::from("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\n");
+    let mut position = 10_000;
+    for _ in 0..dice.below(60) {
+        position += dice.below(300);
+        let position = match dice.below(25) {
+            0 => ODD[dice.below(ODD.len())].to_owned(),
+            _ => position.to_string(),
+        };
+        text += &format!("22\t{position}\trs{}\tA\tG\t.\tPASS\tDP=9\tGT", dice.below(9000));
+        let rare = if dice.below(5) == 0 { 1 } else { rare };
+        for _ in 0..samples - usize::from(dice.below(30) == 0) {
+            let cell = if dice.below(rare) == 0 { dice.below(distinct) } else { 0 };
+            text += &format!("\t{}|{}", cell / 2, cell % 2);
+        }
+        text += ["\n", "\n", "\n", "\n", "\r\n", "\n\n"][dice.below(6)];
+    }
+    text.into_bytes()
+}
+
+/// A map, of which some elements are laid out otherwise.
+fn map(dice: &mut Dice) -> Vec<u8> {
+    const PLACES: [&str; 8] =
+        ["0", "52.5", "-0.0000001", "179.9999999", "-180", "1.50", "-0", "13.12345678"];
+    const TIMES: [&str; 4] = [
+        "2024-01-02T03:04:06Z",
+        "1969-12-31T23:59:59Z",
+        "0000-02-29T00:00:00Z",
+        "2023-02-29T00:00:00Z",
+    ];
+    let mut text = String::from("<?xml version='1.0' encoding='UTF-8'?>\n<osm version=\"0.6\">\n");
+    for _ in 0..dice.below(80) {
+        let kind = dice.below(3);
+        let name = ["node", "way", "relation"][kind];
+        let id = [dice.below(1 << 40).to_string(), format!("-{}", dice.below(9)), "01".to_owned()]
+            [dice.below(3).min(dice.below(12))]
+        .clone();
+        let time = match dice.below(4) {
+            0 => TIMES[dice.below(TIMES.len())].to_owned(),
+            _ => format!(
+                "20{:02}-{:02}-11T12:{:02}:00Z",
+                dice.below(25),
+                1 + dice.below(12),
+                dice.below(60)
+            ),
+        };
+        text +=
+            &format!("  <{name} id=\"{id}\" version=\"{}\" timestamp=\"{time}\"", dice.below(300));
+        if kind == 0 {
+            let lat = PLACES[dice.below(PLACES.len()).min(dice.below(12))];
+            text += &format!(" lat=\"{lat}\" lon=\"13.{:07}\"", 1 + 2 * dice.below(4_999_999));
+        }
+        let (children, tags) = (dice.below(4) * kind.min(1), dice.below(3));
+        if children + tags == 0 {
+            text += "/>\n";
+            continue;
+        }
+        text += ">\n";
+        for _ in 0..children {
+            let reference = dice.below(1 << 34);
+            text += &match kind {
+                1 => format!("    <nd ref=\"{reference}\"/>\n"),
+                _ => format!(
+                    "    <member type=\"{}\" ref=\"{reference}\" role=\"{}\"/>\n",
+                    ["node", "way", "relation", "area"][dice.below(4).min(dice.below(9))],
+                    ["", "outer", "inner"][dice.below(3)],
+                ),
+            };
+        }
+        for _ in 0..tags {
+            let key = ["name", "highway", "addr:street", "note"][dice.below(4)];
+            let value = ["A &amp; B", "", "residential", "Straße"][dice.below(4)];
+            text += &format!("    <tag k=\"{key}\" v=\"{value}\"/>\n");
+        }
+        text += &format!("  </{name}>{}", ["\n", "\n", "\n", " \n"][dice.below(4)]);
+    }
+    text += ["</osm>\n", "</osm>", ""][dice.below(3)];
     text.into_bytes()
 }
 

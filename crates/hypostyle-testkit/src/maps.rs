@@ -4,6 +4,8 @@
 //! nodes go up with gaps, versions are small, times are spread over years but come in
 //! sessions of one user, and tags have a few common keys and many rare values.
 
+#![expect(clippy::indexing_slicing, reason = "tests panic when a law is broken")]
+
 use std::fmt::Write;
 
 use crate::dice::{Dice, whole};
@@ -121,8 +123,10 @@ impl Map {
                 session.time += i64::from(self.dice.count(20.0));
                 let kind = self.dice.rank(KINDS.len());
                 let building = KINDS[kind].0 == "building";
-                let (mut heading, pace) =
-                    (self.dice.share() * 6.28, if building { 900.0 } else { 2500.0 });
+                let (mut heading, pace) = (
+                    self.dice.share() * std::f64::consts::TAU,
+                    if building { 900.0 } else { 2500.0 },
+                );
                 let mut members = Vec::new();
                 let count =
                     if building { 4 + 2 * self.dice.rank(5) } else { 2 + self.dice.rank(40) };
@@ -136,7 +140,11 @@ impl Map {
                     lon += whole(self.dice.wait(60_000.0)) as i64 - 30_000;
                 }
                 for _ in 0..count {
-                    heading += if building { 1.5708 } else { self.dice.bell() * 0.25 };
+                    heading += if building {
+                        std::f64::consts::FRAC_PI_2
+                    } else {
+                        self.dice.bell() * 0.25
+                    };
                     let pace = self.dice.wait(pace);
                     lat += round(heading.sin() * pace);
                     lon += round(heading.cos() * pace * 1.6);
