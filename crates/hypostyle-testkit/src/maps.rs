@@ -4,7 +4,7 @@
 //! nodes go up with gaps, versions are small, times are spread over years but come in
 //! sessions of one user, and tags have a few common keys and many rare values.
 
-#![expect(clippy::indexing_slicing, reason = "dice stay below the lengths they are given")]
+#![expect(clippy::indexing_slicing, reason = "tests panic when a law is broken")]
 
 use std::fmt::Write;
 

@@ -1,6 +1,7 @@
 //! Logs, JSON and variant calls in archives: packed, explained, and asked.
 
 use std::fmt::Write;
+use std::fs;
 
 use crate::Folder;
 
@@ -39,6 +40,7 @@ fn what_was_tried_is_told() {
     assert!(said.contains("not like it: ") && said.contains("ssh"), "{said}");
     assert_eq!(folder.hyp("unpack server.log.at1 -c").ok(), log(900));
     // Of a folder each file is explained.
+    fs::create_dir(folder.path("in")).unwrap();
     let folder = folder.with("in/a.log", log(50)).with("in/b.csv", "a,b\n1,2\n");
     let said = folder.hyp("pack in --explain").ok();
     assert!(said.contains("\na.log: ") && said.contains("\nb.csv: "), "{said}");

@@ -422,7 +422,7 @@ fn coordinate(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// The seconds since 1970 that print as this text.
+/// The seconds since 1970 that print as this text, in every decoder.
 fn timestamp(text: &[u8]) -> Option<i64> {
     let part = |range: std::ops::Range<usize>| {
         let width = range.len();
@@ -441,13 +441,14 @@ fn timestamp(text: &[u8]) -> Option<i64> {
         1..=12 => 31,
         _ => return None,
     };
-    if !(1..=last).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+    // Not every decoder prints earlier years with four digits.
+    if year < 1000 || !(1..=last).contains(&day) || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
     Some(days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-/// Days from the start of 1970 to a date in the years 0 to 9999.
+/// Days from the start of 1970 to a date in the years 1000 to 9999.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     // Years are taken to start in March, so that a leap day is their last.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
@@ -468,13 +469,14 @@ mod tests {
             ("2000-02-29T23:59:59Z", 951_868_799),
             ("2100-03-01T00:00:00Z", 4_107_542_400),
             ("2024-01-02T03:04:06Z", 1_704_164_646),
-            ("0000-01-01T00:00:00Z", -62_167_219_200),
+            ("1000-01-01T00:00:00Z", -30_610_224_000),
             ("9999-12-31T23:59:59Z", 253_402_300_799),
         ] {
             assert_eq!(timestamp(text.as_bytes()), Some(seconds), "{text}");
         }
         for text in [
             "",
+            "0999-12-31T23:59:59Z",
             "2023-02-29T00:00:00Z",
             "2024-13-01T00:00:00Z",
             "2024-00-01T00:00:00Z",
