@@ -110,7 +110,9 @@ pub(super) fn body(
         if rival.is_out() {
             break;
         }
-        sure = zstd::compress_far(original, level)?.len() as f64 * share;
+        // It can always be stored as it is.
+        sure =
+            (zstd::compress_far(original, level)?.len() as f64 * share).min(original.len() as f64);
         if rival.is_below(sure) {
             return Ok(None);
         }
@@ -118,6 +120,13 @@ pub(super) fn body(
     let made = |tuning, sure| xz::compress_while(original, tuning, || !rival.is_below(sure));
     let Some(xz) = made(Tuning::XZ_9E, sure)? else { return Ok(None) };
     let mut best = Body::xz(xz);
+    if search.layout == Layout::Reference {
+        best = best.min(Body::stored(original.to_vec()));
+        // Long runs of one byte are what zstd is best at.
+        if best.bytes.len() < 256 || best.bytes.len() < original.len() / 500 {
+            best = best.min(Body::zstd(zstd::compress(original, 19)?));
+        }
+    }
     let sure = best.bytes.len() as f64 * SURE_TUNED;
     if rival.is_below(sure) {
         return Ok(None);
@@ -125,13 +134,6 @@ pub(super) fn body(
     if suits_better(original, TEXT)? {
         let Some(xz) = made(TEXT, sure)? else { return Ok(None) };
         best = best.min(Body::xz(xz));
-    }
-    if search.layout == Layout::Reference {
-        best = best.min(Body::stored(original.to_vec()));
-        // Long runs of one byte are what zstd is best at.
-        if best.bytes.len() < 256 || best.bytes.len() < original.len() / 500 {
-            best = best.min(Body::zstd(zstd::compress(original, 19)?));
-        }
     }
     smallest(best)
 }
