@@ -15,6 +15,16 @@ pub(super) fn ended(text: &[u8]) -> (&[u8], bool) {
     }
 }
 
+/// Bytes by which content is taken for text or not.
+const LOOKED_AT: usize = 64 << 10;
+
+/// The start of content, if it is text: one byte in a hundred may be of no character.
+pub(super) fn text_start(content: &[u8]) -> Option<&[u8]> {
+    let start = content.get(..content.len().min(LOOKED_AT)).unwrap_or_default();
+    let is_control = |byte: &&u8| **byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b);
+    (start.iter().filter(is_control).count() * 100 <= start.len()).then_some(start)
+}
+
 /// Cuts what is read into runs of whole lines.
 #[derive(Default)]
 pub(super) struct Lines {

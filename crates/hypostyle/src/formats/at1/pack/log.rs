@@ -2,25 +2,20 @@
 
 use super::container::{Body, Stream};
 use super::dialect;
-use super::lines::ended;
+use super::lines::{ended, text_start};
 use super::mine::Mined;
 use super::ways::Job;
 use crate::error::Result;
 use crate::wire::put;
 
-/// Bytes by which content is taken for a log or not.
-const LOOKED_AT: usize = 64 << 10;
-
-/// Lines in them that are enough to be one.
+/// Lines that are enough to be a log.
 const LINES: usize = 8;
 
 /// Whether content may be the lines of a log: text in lines that is neither a table
 /// nor JSON Lines.
 pub(super) fn suits(content: &[u8]) -> bool {
-    let start = content.get(..content.len().min(LOOKED_AT)).unwrap_or_default();
-    let is_control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b);
+    let Some(start) = text_start(content) else { return false };
     memchr::memchr_iter(b'\n', start).take(LINES).count() == LINES
-        && start.iter().filter(|byte| is_control(byte)).count() * 100 <= start.len()
         && !start.starts_with(b"{")
         && !dialect::is_table(content)
 }

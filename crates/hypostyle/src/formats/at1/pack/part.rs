@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Sender};
 use super::container::{Body, Stream, put_set};
 use super::effort::Search;
 use super::explain::{Outcome, Trial};
+use super::lines::text_start;
 use super::options::{Choice, Layout, PackOptions};
 use super::qcolumnar::Cut;
 use super::raw::{Rival, Size};
@@ -44,6 +45,7 @@ impl Model {
         match choice {
             Choice::Only(Codec::QJson) => Ok(Some(Self::Json(Some(Codec::QJson), true))),
             Choice::Only(Codec::QJson2) => Ok(Some(Self::Json(Some(Codec::QJson2), true))),
+            Choice::Query if text_start(text).is_none() => Ok(None),
             Choice::Query if qjson::suits(text) => Ok(Some(Self::Json(None, false))),
             _ => Ok(qcolumnar::find(text)?.map(Self::Table)),
         }
