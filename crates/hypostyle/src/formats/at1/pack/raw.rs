@@ -59,7 +59,8 @@ impl Rival {
         self.gone.get() && !matches!(self.latest.get(), Some(Size::Known(_)))
     }
 
-    /// Whether the rival is smaller; waits until that is known or not to be expected.
+    /// Whether the rival is smaller; waits until that is known, or not to be expected by
+    /// what is guessed.
     fn is_below(&self, bytes: f64) -> bool {
         loop {
             self.hear();
@@ -73,6 +74,17 @@ impl Rival {
                 },
             }
         }
+    }
+
+    /// Whether the rival turned out smaller. A guess is not enough for that.
+    fn is_smaller(&self, bytes: usize) -> bool {
+        while !self.gone.get() && !matches!(self.latest.get(), Some(Size::Known(_))) {
+            match self.news.recv() {
+                Ok(size) => self.latest.set(Some(size)),
+                Err(_) => self.gone.set(true),
+            }
+        }
+        matches!(self.latest.get(), Some(Size::Known(size)) if size < bytes)
     }
 
     fn hear(&self) {
@@ -96,7 +108,7 @@ pub(super) fn body(
     rival: &Rival,
     search: &Search,
 ) -> Result<Option<Body>> {
-    let smallest = |best: Body| Ok((!rival.is_below(best.bytes.len() as f64)).then_some(best));
+    let smallest = |best: Body| Ok((!rival.is_smaller(best.bytes.len())).then_some(best));
     if search.is_quick() {
         if rival.is_below(quick as f64 * SURE_QUICK) {
             return Ok(None);
