@@ -1,6 +1,10 @@
 //! Archives that tests are about.
 
-use hypostyle::formats::at1::{self, PackOptions};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hypostyle::ReadOptions;
+use hypostyle::formats::at1::{self, Archive, Choice, Codec, Layout, PackOptions, Packed};
 
 /// Packs a text as a whole, or in frames of so many lines.
 pub(crate) fn packed(text: &str, options: &PackOptions, frames: Option<u64>) -> Vec<u8> {
@@ -13,4 +17,41 @@ pub(crate) fn packed(text: &str, options: &PackOptions, frames: Option<u64>) -> 
             archive
         }
     }
+}
+
+/// Options that ask for one codec.
+pub(crate) fn only(codec: Codec) -> PackOptions {
+    PackOptions::default().with_codec(Choice::Only(codec))
+}
+
+pub(crate) fn opened(archive: &[u8]) -> Archive {
+    let source = Arc::new(Bytes::copy_from_slice(archive));
+    Archive::open(source, &ReadOptions::default()).unwrap()
+}
+
+/// Packs content as a whole and in frames of so many lines. Both must give it back, and
+/// depart from what decoders read only where the published layout is asked for.
+#[track_caller]
+pub(crate) fn comes_back(original: &[u8], options: &PackOptions, lines: u64) -> (Vec<u8>, Packed) {
+    let (whole, packed) = at1::pack(original, options).unwrap();
+    let mut stream = Vec::new();
+    let framed = options.clone().with_chunk_lines(lines);
+    at1::pack_stream(original, &mut stream, &framed, |_, _| {}).unwrap();
+    let expected: &[&str] = match options.layout {
+        Layout::Published => &["A1", "A2", "A3"],
+        _ => &[],
+    };
+    for archive in [&whole, &stream] {
+        let archive = opened(archive);
+        let mut text = Vec::new();
+        archive.unpack(&mut text).unwrap();
+        assert!(text == original);
+        assert!(archive.deviations().iter().all(|met| expected.contains(&met.code)));
+    }
+    (whole, packed)
+}
+
+/// The lines of content.
+pub(crate) fn lines(content: &[u8]) -> u64 {
+    content.iter().filter(|&&byte| byte == b'\n').count() as u64
 }

@@ -21,14 +21,9 @@ use hypostyle::{ErrorKind, ReadOptions, Result, Table};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::archives;
+use crate::archives::{self, opened as open};
 
 const TRAILER: usize = 36;
-
-fn open(archive: &[u8]) -> Archive {
-    let source = Arc::new(Bytes::copy_from_slice(archive));
-    Archive::open(source, &ReadOptions::default()).unwrap()
-}
 
 fn quick() -> PackOptions {
     PackOptions::default().with_level(1).with_rows_per_group(NonZeroUsize::new(7))

@@ -2,37 +2,15 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "numbers are made to fit")]
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use hypostyle::ReadOptions;
-use hypostyle::formats::at1::{self, Archive, Choice, Codec, Layout, PackOptions, Packed};
+use hypostyle::formats::at1::{self, Codec, Layout, PackOptions, Packed};
 use proptest::prelude::*;
 
-fn only(codec: Codec) -> PackOptions {
-    PackOptions::default().with_codec(Choice::Only(codec))
-}
-
-fn unpacked(archive: Vec<u8>) -> Vec<u8> {
-    let archive = Archive::open(Arc::new(Bytes::from(archive)), &ReadOptions::default()).unwrap();
-    let mut out = Vec::new();
-    archive.unpack(&mut out).unwrap();
-    assert_eq!(archive.deviations(), []);
-    out
-}
+use crate::archives::{self, only};
 
 /// Packs content as a whole and in frames; both must give it back.
 #[track_caller]
 fn comes_back(original: &[u8], options: &PackOptions) -> Packed {
-    let (archive, packed) = at1::pack(original, options).unwrap();
-    if options.layout == Layout::Reference {
-        assert!(unpacked(archive) == original);
-    }
-    let mut stream = Vec::new();
-    let lines = original.iter().filter(|&&byte| byte == b'\n').count() as u64;
-    let options = options.clone().with_chunk_lines(lines / 2 + 1);
-    at1::pack_stream(original, &mut stream, &options, |_, _| {}).unwrap();
-    packed
+    archives::comes_back(original, options, archives::lines(original) / 2 + 1).1
 }
 
 /// Numbers from 0 to 1 that know nothing of each other.

@@ -1,36 +1,15 @@
 //! Variant calls and maps: what is packed in their own form comes back, and is small.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use hypostyle::ReadOptions;
-use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions, Packed};
+use hypostyle::formats::at1::{self, Codec, PackOptions, Packed};
 use hypostyle_testkit::maps::{Attributes, osm};
 use hypostyle_testkit::variants::{Calls, vcf};
 use proptest::prelude::*;
 
-fn unpacked(archive: &[u8]) -> Vec<u8> {
-    let source = Arc::new(Bytes::copy_from_slice(archive));
-    let archive = Archive::open(source, &ReadOptions::default()).unwrap();
-    let mut out = Vec::new();
-    archive.unpack(&mut out).unwrap();
-    assert!(archive.deviations().is_empty());
-    out
-}
+use crate::archives::{self, only};
 
 /// Packs as a whole and in frames of a few lines; what comes out is what went in.
 fn packs(original: &[u8], options: &PackOptions) -> Packed {
-    let (archive, packed) = at1::pack(original, options).unwrap();
-    assert!(unpacked(&archive) == original);
-    let mut stream = Vec::new();
-    let options = options.clone().with_chunk_lines(97);
-    at1::pack_stream(original, &mut stream, &options, |_, _| {}).unwrap();
-    assert!(unpacked(&stream) == original);
-    packed
-}
-
-fn only(codec: Codec) -> PackOptions {
-    PackOptions::default().with_codec(Choice::Only(codec))
+    archives::comes_back(original, options, 97).1
 }
 
 /// The share of what `xz -9e` takes.

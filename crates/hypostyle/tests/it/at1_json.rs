@@ -1,12 +1,11 @@
 //! JSON in archives that are made to be small: lines as json, documents as jsondoc.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
-use bytes::Bytes;
-use hypostyle::ReadOptions;
-use hypostyle::formats::at1::{self, Archive, Choice, Codec, Layout, PackOptions};
+use hypostyle::formats::at1::{self, Choice, Codec, Layout, PackOptions};
 use proptest::prelude::*;
+
+use crate::archives::{self, only};
 
 const CODECS: [Codec; 2] = [Codec::Json, Codec::JsonDoc];
 
@@ -21,27 +20,14 @@ impl Dice {
     }
 }
 
-/// Packs as a whole and in frames; what comes back must be the same, with no deviation.
+/// Packs as a whole and in frames; what comes back must be the same.
 fn comes_back(original: &[u8], options: &PackOptions) {
-    let (whole, _) = at1::pack(original, options).unwrap();
-    let mut stream = Vec::new();
-    let lines = original.iter().filter(|&&byte| byte == b'\n').count() as u64;
-    let framed = options.clone().with_chunk_lines(lines / 4 + 1);
-    at1::pack_stream(original, &mut stream, &framed, |_, _| {}).unwrap();
-    for archive in [whole, stream] {
-        let archive = Archive::open(Arc::new(Bytes::from(archive)), &ReadOptions::default());
-        let archive = archive.unwrap();
-        let mut text = Vec::new();
-        archive.unpack(&mut text).unwrap();
-        assert!(text == original);
-        assert!(archive.deviations().iter().all(|met| matches!(met.code, "A1" | "A2" | "A3")));
-    }
+    archives::comes_back(original, options, archives::lines(original) / 4 + 1);
 }
 
 /// Bytes of an archive by this codec alone, which must have been used.
 fn size(original: &[u8], codec: Codec) -> usize {
-    let options = PackOptions::default().with_codec(Choice::Only(codec));
-    let (archive, packed) = at1::pack(original, &options).unwrap();
+    let (archive, packed) = at1::pack(original, &only(codec)).unwrap();
     assert_eq!(packed.codec, codec);
     archive.len()
 }

@@ -1,16 +1,15 @@
 //! Logs come back as they were, whatever is in them, are small, and can be asked.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
-use bytes::Bytes;
-use hypostyle::ReadOptions;
 use hypostyle::formats::Abilities;
-use hypostyle::formats::at1::{self, Archive, Choice, Codec, Outcome, PackOptions, TableOptions};
+use hypostyle::formats::at1::{self, Codec, Outcome, PackOptions, TableOptions};
 use hypostyle::stage::Stage;
 use hypostyle::text::ImportOptions;
 use hypostyle::text::jsonl::Writer;
 use proptest::prelude::*;
+
+use crate::archives::{self, opened};
 
 /// A log as programs write them: a few messages, each with values of its own.
 fn log(lines: usize) -> String {
@@ -71,28 +70,11 @@ fn auth_log(lines: usize) -> String {
 }
 
 fn packed(text: &[u8], options: &PackOptions) -> (Vec<u8>, at1::Packed) {
-    let (archive, packed) = at1::pack(text, options).unwrap();
-    assert_eq!(unpacked(&archive), text);
-    let mut stream = Vec::new();
-    let frames = options.clone().with_chunk_lines(5);
-    at1::pack_stream(text, &mut stream, &frames, |_, _| {}).unwrap();
-    assert_eq!(unpacked(&stream), text);
-    (archive, packed)
-}
-
-fn opened(archive: &[u8]) -> Archive {
-    let source = Arc::new(Bytes::copy_from_slice(archive));
-    Archive::open(source, &ReadOptions::default()).unwrap()
-}
-
-fn unpacked(archive: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    opened(archive).unpack(&mut out).unwrap();
-    out
+    archives::comes_back(text, options, 5)
 }
 
 fn only(codec: Codec) -> PackOptions {
-    PackOptions::default().with_level(4).with_codec(Choice::Only(codec))
+    archives::only(codec).with_level(4)
 }
 
 #[test]

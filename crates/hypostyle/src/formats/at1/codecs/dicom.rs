@@ -38,7 +38,7 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
 
 /// How pixels become other pixels that compress better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Transform {
+pub(in crate::formats::at1) enum Transform {
     None,
     /// Each element less the one before it in its row.
     Across,
@@ -46,6 +46,20 @@ enum Transform {
     Down,
     /// All high bytes, then all low bytes.
     Planes,
+}
+
+impl Transform {
+    const ALL: [Self; 4] = [Self::None, Self::Across, Self::Down, Self::Planes];
+
+    /// The byte that stands for it.
+    pub(in crate::formats::at1) fn id(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Across => 1,
+            Self::Down => 2,
+            Self::Planes => 3,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -62,14 +76,9 @@ struct Image {
 impl Image {
     fn parse(meta: &mut Stream<'_>) -> Result<Self> {
         let at = meta.offset();
-        let transform = match meta.u8("transform")? {
-            0 => Transform::None,
-            1 => Transform::Across,
-            2 => Transform::Down,
-            3 => Transform::Planes,
-            other => {
-                return Err(meta.malformed_at(at, "transform", format!("{other} is unknown")));
-            }
+        let id = meta.u8("transform")?;
+        let Some(transform) = Transform::ALL.into_iter().find(|known| known.id() == id) else {
+            return Err(meta.malformed_at(at, "transform", format!("{id} is unknown")));
         };
         let class = meta.u8("decode class")?;
         if class != 0 {

@@ -16,7 +16,7 @@ pub(super) mod bundle;
 mod columnar;
 mod columns;
 mod deltas;
-mod dicom;
+pub(super) mod dicom;
 mod embed;
 pub(super) mod groups;
 mod json;
@@ -26,7 +26,7 @@ mod osm;
 mod qcolumnar;
 pub(super) mod qjson;
 pub(super) mod qjson2;
-mod ssh;
+pub(super) mod ssh;
 mod vcf;
 
 #[cfg(test)]

@@ -34,7 +34,8 @@ const STREAMS: [&str; 12] = [
     "rawmsgs",
     "verbatim",
 ];
-const HOLE: &[u8] = b"<*>";
+/// How a hole is written in a template.
+pub(in crate::formats::at1) const HOLE: &[u8] = b"<*>";
 
 /// Writes the lines of one frame.
 pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {

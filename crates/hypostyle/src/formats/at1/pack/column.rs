@@ -98,6 +98,11 @@ impl Number {
         Some(Self { value, digits: u8::try_from(digits.len()).ok()? })
     }
 
+    /// The value, if there is no point in it.
+    pub(super) fn integer(self) -> Option<i64> {
+        (self.digits == 0).then_some(self.value)
+    }
+
     /// Which of two is smaller.
     fn compare(self, other: Self) -> Ordering {
         // Good enough to order a dictionary by; ties go by text.

@@ -7,6 +7,7 @@ use sha2::digest::Output;
 
 use super::effort::Search;
 use super::options::Layout;
+use super::ways::Job;
 use crate::compress::xz::encode::{self as xz, Effort, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
@@ -102,34 +103,30 @@ impl Body {
         }
     }
 
-    /// Streams of these names with these contents.
+    /// Streams of these names with these contents, made on several threads.
     pub(super) fn all<const N: usize>(
         contents: [(&'static str, Vec<u8>); N],
-        search: &Search,
+        job: &Job<'_>,
     ) -> Result<Vec<Stream>> {
-        let stream = |(name, content): (&'static str, Vec<u8>)| {
-            Ok(Stream { name: name.into(), body: Self::fitted(&content, search)? })
-        };
-        contents.into_iter().map(stream).collect()
+        Self::tuned(&contents.map(|(name, content)| (name, content, TUNINGS)), job)
     }
 
-    /// Streams of these names with these contents and tunings, made on several threads.
-    pub(super) fn spread(
+    /// The same, each with what suits it best of its tunings.
+    pub(super) fn tuned(
         contents: &[(&'static str, Vec<u8>, &[Tuning])],
-        search: &Search,
-        threads: usize,
+        job: &Job<'_>,
     ) -> Result<Vec<Stream>> {
         let mut streams = Vec::with_capacity(contents.len());
         let work = |at: usize| {
             contents
                 .get(at)
                 .map(|(name, content, tunings)| {
-                    let body = Self::fitted_among(content, tunings, search)?;
+                    let body = Self::fitted_among(content, tunings, job.search)?;
                     Ok(Stream { name: (*name).into(), body })
                 })
                 .transpose()
         };
-        parallel::in_order(contents.len(), threads, work, |_, stream| {
+        parallel::in_order(contents.len(), job.threads, work, |_, stream| {
             streams.extend(stream);
             Ok(())
         })?;

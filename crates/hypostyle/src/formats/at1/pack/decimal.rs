@@ -1,21 +1,10 @@
 //! Numbers in text that come back the same when they are printed (§1.3).
 
-/// Greatest magnitude: differences of two such numbers fit 64 bits.
-const LARGEST: u64 = 1 << 62;
+use super::column::Number;
 
 /// The number that prints as this text, if there is one and it is not too large.
 pub(super) fn canonical(text: &[u8]) -> Option<i64> {
-    let (digits, negative) = match text.strip_prefix(b"-") {
-        Some(digits) => (digits, true),
-        None => (text, false),
-    };
-    let value = match digits {
-        b"0" if !negative => 0,
-        [b'1'..=b'9', ..] if digits.len() < 20 => magnitude(digits)?,
-        _ => return None,
-    };
-    let value = i64::try_from(value).ok().filter(|value| value.unsigned_abs() < LARGEST)?;
-    Some(if negative { -value } else { value })
+    Number::parse(text)?.integer()
 }
 
 /// The value of digits; `None` if there is anything else, or too many of them.

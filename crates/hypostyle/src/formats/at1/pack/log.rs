@@ -58,7 +58,7 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
         ("vars", vars.bytes),
         ("verbatim", verbatim.bytes),
     ];
-    Body::all(streams, job.search).map(Some)
+    Body::all(streams, job).map(Some)
 }
 
 /// Texts with newlines between them.

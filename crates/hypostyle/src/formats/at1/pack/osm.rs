@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 
-use super::container::{Body, Stream, TUNINGS};
+use super::container::{Body, Stream};
 use super::decimal::{canonical, padded};
 use super::lines::ended;
 use super::ways::Job;
@@ -81,9 +81,8 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
         ("r_tagcnt", relations.tags),
         ("r_tagkey", placed(&relations.keys, &key_places)),
         ("r_tagval", relations.values),
-    ]
-    .map(|(name, content)| (name, content, TUNINGS));
-    Body::spread(&content, job.search, job.threads).map(Some)
+    ];
+    Body::all(content, job).map(Some)
 }
 
 /// Numbers as differences.

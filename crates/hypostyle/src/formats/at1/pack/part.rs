@@ -104,11 +104,23 @@ impl Part {
             }
         }
         let (tell, news) = mpsc::channel();
-        let structured = move || Self::structured(original, &chosen, search, options, &tell);
+        // Given away with its end of the channel: RAW waits until nobody can speak any more.
+        let structured = move || {
+            let tell = tell;
+            Self::structured(original, &chosen, search, options, &tell)
+        };
         let rival = Rival::new(news);
         let raw = move || raw::body(original, quick, &rival, search);
-        let threads = resolve_threads(options.threads);
-        let (structured, raw) = parallel::both(threads, structured, raw);
+        let (structured, raw) = match asked {
+            // What was asked for wins, whatever its size.
+            true => match structured()? {
+                (Some((codec, streams)), tried) => {
+                    return Ok((Self::Structured(codec, streams), tried));
+                }
+                none => (Ok(none), raw()),
+            },
+            false => parallel::both(resolve_threads(options.threads), structured, raw),
+        };
         let (structured, tried) = structured?;
         trials.extend(tried);
         let (part, outcome) = match (structured, raw?) {
@@ -134,16 +146,15 @@ impl Part {
         let usual = PackOptions::DEFAULT_LEVEL;
         let other = (options.level > usual).then(|| options.clone().with_level(usual));
         let other = other.map(|options| Search::new(&options));
-        // What was asked for wins, whatever its size. Nobody may listen any more.
-        let told = |size| if matches!(options.codec, Choice::Only(_)) { 0 } else { size };
-        let guess = |size| tell.send(Size::Guessed(told(size))).unwrap_or_default();
+        // Nobody may listen any more.
+        let guess = |size| tell.send(Size::Guessed(size)).unwrap_or_default();
         let threads = resolve_threads(options.threads);
         let job = Job { search, other: other.as_ref(), threads, guess: &guess };
         let (best, trials) = ways::best(original, ways, &job)?;
         if let Some((_, streams)) = &best {
             let mut set = Vec::new();
             put_set(streams, options.layout, &mut set);
-            tell.send(Size::Known(told(set.len()))).unwrap_or_default();
+            tell.send(Size::Known(set.len())).unwrap_or_default();
         }
         Ok((best, trials))
     }

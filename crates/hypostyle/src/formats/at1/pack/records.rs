@@ -58,7 +58,7 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
     if mined.templates.is_empty() {
         return Ok(None);
     }
-    Records::new(lines, &mined, length).streams(trailing, job.search).map(Some)
+    Records::new(lines, &mined, length).streams(trailing, job).map(Some)
 }
 
 /// What a column is for.
@@ -267,7 +267,7 @@ impl<'m> Records<'m> {
         Ok(values + search.trial(&self.ids(&order), Tuning::flat(0))?)
     }
 
-    fn streams(&self, trailing: bool, search: &Search) -> Result<Vec<Stream>> {
+    fn streams(&self, trailing: bool, job: &Job<'_>) -> Result<Vec<Stream>> {
         let order = self.order();
         let mut index = Vec::new();
         put::uv(&mut index, order.len() as u64);
@@ -290,9 +290,9 @@ impl<'m> Records<'m> {
             ("values", self.values(&order)),
             (LINES, self.lines(&order)),
         ];
-        let mut streams = Body::all(streams, search)?;
+        let mut streams = Body::all(streams, job)?;
         // The published text knows nothing of what others may add.
-        if search.layout == Layout::Published {
+        if job.search.layout == Layout::Published {
             streams.pop();
         }
         Ok(streams)

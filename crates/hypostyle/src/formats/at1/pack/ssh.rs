@@ -6,10 +6,10 @@ use super::log::List;
 use super::mine::Mined;
 use super::ways::Job;
 use crate::error::Result;
+use crate::formats::at1::codecs::ssh::HOLE;
 use crate::wire::put;
 
-/// How a hole is written in a template, and what is between the values of a line.
-const HOLE: &[u8] = b"<*>";
+/// What is between the values of a line.
 const BETWEEN: u8 = 0;
 
 /// Lines at the start of content by which it is judged.
@@ -117,7 +117,7 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
         ("rawmsgs", messages.bytes),
         ("verbatim", verbatim.bytes),
     ];
-    Body::all(streams, job.search).map(Some)
+    Body::all(streams, job).map(Some)
 }
 
 #[cfg(test)]

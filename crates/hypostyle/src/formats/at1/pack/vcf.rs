@@ -83,7 +83,7 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
         ("gt", gt, form.tunings()),
         ("verbatim", table.verbatim.bytes, TUNINGS),
     ];
-    Body::spread(&contents, job.search, job.threads).map(Some)
+    Body::tuned(&contents, job).map(Some)
 }
 
 /// A line cut at its tabs.

@@ -11,6 +11,7 @@ use super::ways::Job;
 use crate::compress::xz::encode::{self as xz, Block, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
+use crate::formats::at1::codecs::dicom::Transform;
 use crate::parallel;
 use crate::wire::put;
 use elements::Image;
@@ -70,29 +71,6 @@ struct Parts<'a> {
     /// What makes the length of the pixels even.
     pad: &'a [u8],
     after: &'a [u8],
-}
-
-/// How pixels become what is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Transform {
-    None,
-    /// Each element less the one before it in its row.
-    Across,
-    /// Each element less the one above it.
-    Down,
-    /// All high bytes, then all low bytes.
-    Planes,
-}
-
-impl Transform {
-    fn id(self) -> u8 {
-        match self {
-            Self::None => 0,
-            Self::Across => 1,
-            Self::Down => 2,
-            Self::Planes => 3,
-        }
-    }
 }
 
 /// A transform of rows of so many elements.
