@@ -33,6 +33,7 @@ pub(crate) fn content(codec: Codec, dice: &mut Dice) -> Vec<u8> {
         Codec::Embed => array(dice),
         Codec::Dicom => image(dice),
         Codec::Vcf => calls(dice),
+        Codec::Columnar if dice.below(4) == 0 => calls(dice),
         Codec::Osm => map(dice),
         _ => table(dice),
     }
@@ -200,6 +201,8 @@ fn image(dice: &mut Dice) -> Vec<u8> {
 /// Variant calls, of which some have odd positions or too few samples.
 fn calls(dice: &mut Dice) -> Vec<u8> {
     const ODD: [&str; 6] = ["007", "", "x", "-3", "99999999999999999999", "4611686018427387904"];
+    const INFO: [&str; 7] =
+        ["AC=#;AF=0.#;DP=#", "AC=#;DP=#", "DP=#;AC=1", "DB;AC=#;AC=2", ".", "", "=;;DB=;AC=-#"];
     let samples = [1, 3, 12, 150, 400][dice.below(5)];
     let (distinct, rare) = ([2, 4, 400][dice.below(3)], 1 + dice.below(12));
     let mut text = String::from("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\n");
@@ -210,7 +213,10 @@ fn calls(dice: &mut Dice) -> Vec<u8> {
             0 => ODD[dice.below(ODD.len())].to_owned(),
             _ => position.to_string(),
         };
-        text += &format!("22\t{position}\trs{}\tA\tG\t.\tPASS\tDP=9\tGT", dice.below(9000));
+        let info = INFO[dice.below(INFO.len())].replace('#', &dice.below(300).to_string());
+        let id = [format!("rs{}", dice.below(9000)), ".".to_owned(), "x007".to_owned()];
+        let id = &id[dice.below(3).min(dice.below(9))];
+        text += &format!("22\t{position}\t{id}\tA\tG\t.\tPASS\t{info}\tGT");
         let rare = if dice.below(5) == 0 { 1 } else { rare };
         for _ in 0..samples - usize::from(dice.below(30) == 0) {
             let cell = if dice.below(rare) == 0 { dice.below(distinct) } else { 0 };

@@ -4,7 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hypostyle::ReadOptions;
-use hypostyle::formats::at1::{self, Archive, Choice, Codec, Layout, PackOptions, Packed};
+use hypostyle::formats::Abilities;
+use hypostyle::formats::at1::{
+    self, Archive, Choice, Codec, Layout, PackOptions, Packed, TableOptions,
+};
+use hypostyle::stage::Stage;
+use hypostyle::text::ImportOptions;
+use hypostyle::text::jsonl::Writer;
 
 /// Packs a text as a whole, or in frames of so many lines.
 pub(crate) fn packed(text: &str, options: &PackOptions, frames: Option<u64>) -> Vec<u8> {
@@ -54,4 +60,15 @@ pub(crate) fn comes_back(original: &[u8], options: &PackOptions, lines: u64) -> 
 /// The lines of content.
 pub(crate) fn lines(content: &[u8]) -> u64 {
     content.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// The table of an archive, as objects.
+pub(crate) fn table(archive: &[u8]) -> Vec<serde_json::Value> {
+    let options = ImportOptions::new(Abilities::EVERYTHING);
+    let table = opened(archive).import(&TableOptions::default(), &options, Stage::in_memory());
+    let mut writer = Writer::new(Vec::new());
+    writer.write(&table.unwrap().batch(0).unwrap()).unwrap();
+    let text = writer.finish().unwrap();
+    let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
 }

@@ -24,26 +24,46 @@ fn variant_calls_of_all_kinds_come_back() {
     {
         let text = vcf(calls, 250, samples, 7);
         for level in [1, 6] {
-            let packed = packs(&text, &only(Codec::Vcf).with_level(level));
-            assert_eq!(packed.codec, Codec::Vcf, "{calls:?}");
+            for codec in [Codec::Vcf, Codec::Columnar] {
+                let packed = packs(&text, &only(codec).with_level(level));
+                assert_eq!(packed.codec, codec, "{calls:?}");
+            }
         }
     }
 }
 
 #[test]
 fn genotypes_take_less_than_text() {
-    for (samples, most) in [(12, 0.85), (100, 0.88), (300, 0.9)] {
+    for (samples, most, cut) in [(12, 0.85, 0.75), (100, 0.88, 0.75), (300, 0.9, 0.82)] {
         let text = vcf(Calls::Phased, 300_000 / (samples * 4 + 100), samples, 11);
-        let (_, packed) = at1::pack(&text, &only(Codec::Vcf)).unwrap();
-        let share = share(&text, &packed);
-        assert!(share < most, "{samples} samples: {share}");
+        for (codec, most) in [(Codec::Vcf, most), (Codec::Columnar, cut)] {
+            let (_, packed) = at1::pack(&text, &only(codec)).unwrap();
+            let share = share(&text, &packed);
+            assert!(share < most, "{codec}, {samples} samples: {share}");
+        }
+    }
+}
+
+/// However it is stored, the table is the same.
+#[test]
+fn calls_are_one_table_in_either_form() {
+    for (calls, samples) in [(Calls::Phased, 20), (Calls::Clinical, 3)] {
+        let text = vcf(calls, 300, samples, 5);
+        let table = |codec| {
+            let (archive, packed) = at1::pack(&text, &only(codec)).unwrap();
+            assert_eq!(packed.codec, codec);
+            archives::table(&archive)
+        };
+        let one = table(Codec::Vcf);
+        assert_eq!(one.len(), 300);
+        assert_eq!(one, table(Codec::Columnar));
     }
 }
 
 #[test]
 fn calls_and_maps_are_known_when_they_are_seen() {
     let pack = |text: &[u8]| at1::pack(text, &PackOptions::default()).unwrap().1.codec;
-    assert_eq!(pack(&vcf(Calls::Phased, 100, 100, 2)), Codec::Vcf);
+    assert_eq!(pack(&vcf(Calls::Phased, 100, 100, 2)), Codec::Columnar);
     assert_eq!(pack(&osm(Attributes::Plain, 400, 2)), Codec::Osm);
 }
 
@@ -152,6 +172,7 @@ proptest! {
         harms in prop::collection::vec(harm(), 0..12),
     ) {
         packs(&harmed(vcf(calls, 12, 3, seed), &harms), &only(Codec::Vcf));
+        packs(&harmed(vcf(calls, 12, 17, seed), &harms), &only(Codec::Columnar));
     }
 
     #[test]

@@ -2,14 +2,10 @@
 
 use std::fmt::Write as _;
 
-use hypostyle::formats::Abilities;
-use hypostyle::formats::at1::{self, Codec, Outcome, PackOptions, TableOptions};
-use hypostyle::stage::Stage;
-use hypostyle::text::ImportOptions;
-use hypostyle::text::jsonl::Writer;
+use hypostyle::formats::at1::{self, Codec, Outcome, PackOptions};
 use proptest::prelude::*;
 
-use crate::archives::{self, opened};
+use crate::archives::{self, table};
 
 /// A log as programs write them: a few messages, each with values of its own.
 fn log(lines: usize) -> String {
@@ -111,17 +107,6 @@ fn lines_of_sshd_are_taken_apart() {
     let raw = packed(text.as_bytes(), &only(Codec::Raw)).1.stored;
     assert_eq!(made.codec, Codec::Ssh);
     assert!(made.stored * 10 < raw * 8, "{} {raw}", made.stored);
-}
-
-/// The table of an archive, as objects.
-fn table(archive: &[u8]) -> Vec<serde_json::Value> {
-    let options = ImportOptions::new(Abilities::EVERYTHING);
-    let table = opened(archive).import(&TableOptions::default(), &options, Stage::in_memory());
-    let mut writer = Writer::new(Vec::new());
-    writer.write(&table.unwrap().batch(0).unwrap()).unwrap();
-    let text = writer.finish().unwrap();
-    let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
 }
 
 #[test]

@@ -279,9 +279,14 @@ fn explained(packed: &Packed, choice: Choice) -> String {
         let why = if choice == Choice::Query { "it can be queried" } else { "it was asked for" };
         return format!("  {winner}: {why}, nothing else was tried\n");
     }
+    let least = trials.iter().filter_map(|trial| match trial.outcome {
+        Outcome::Made(bytes) if trial.codec == *winner => Some(bytes),
+        _ => None,
+    });
+    let least = least.min().unwrap_or_default();
     let mut lines = Vec::new();
     let mut unlike = Vec::new();
-    for &Trial { codec, outcome } in trials {
+    for &Trial { codec, form, outcome } in trials {
         let (order, what) = match outcome {
             Outcome::Unlike => {
                 // A codec may be tried in more ways than one.
@@ -291,7 +296,7 @@ fn explained(packed: &Packed, choice: Choice) -> String {
                 }
                 continue;
             }
-            Outcome::Made(bytes) if codec == *winner => {
+            Outcome::Made(bytes) if codec == *winner && bytes == least => {
                 (0, format!("{bytes:>12} bytes  the smallest"))
             }
             Outcome::Made(bytes) => (bytes, format!("{bytes:>12} bytes")),
@@ -304,7 +309,8 @@ fn explained(packed: &Packed, choice: Choice) -> String {
             }
             _ => (u64::MAX, format!("{:>18}  does not fit the content", "")),
         };
-        lines.push((order, format!("  {:<9} {what}\n", codec.name())));
+        let name = if form.is_empty() { codec.to_string() } else { format!("{codec}, {form}") };
+        lines.push((order, format!("  {name:<17} {what}\n")));
     }
     lines.sort();
     let mut out: String = lines.into_iter().map(|(_, line)| line).collect();

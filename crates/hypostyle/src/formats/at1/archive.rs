@@ -396,6 +396,16 @@ impl Archive {
         Ok(found)
     }
 
+    /// Whether the first structured frame, of columnar, holds variant calls.
+    pub(super) fn is_calls(&self) -> Result<bool> {
+        let mut found = false;
+        self.for_each_job(|job| {
+            found = codecs::is_calls(job)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
     /// Writes the lines of a log as objects: template, time, line and variables.
     pub(super) fn log_rows(&self, out: &mut dyn Write) -> Result<()> {
         let mut output = Output::new(out, false, &self.options.limits);

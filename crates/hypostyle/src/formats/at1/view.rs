@@ -73,6 +73,7 @@ impl Archive {
 
     fn view(&self, options: &TableOptions) -> Result<View> {
         Ok(match self.codec() {
+            Codec::Columnar if self.is_calls()? => View::Vcf,
             Codec::Columnar | Codec::QColumnar => {
                 let Cells { delimiter, columns, header: split_off } = self.cells()?;
                 let header = options.header && split_off.unwrap_or(true);

@@ -168,6 +168,10 @@ impl fmt::Display for Codec {
 /// A stream of ours in a jsondoc that holds the lines of a log and no document (§7.4).
 pub(super) const LINES: &str = "hyp.lines";
 
+/// A stream of ours in a columnar frame whose cells are no fields: the codec as whose
+/// lines it is viewed (§7.6.1).
+pub(super) const VIEW: &str = "hyp.view";
+
 /// One frame to be decoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job<'a> {
@@ -296,6 +300,15 @@ pub(super) fn log_rows(codec: Codec, job: &Job<'_>, out: &mut Output<'_>) -> Res
 /// Whether a frame holds the lines of a log.
 pub(super) fn is_log(codec: Codec, job: &Job<'_>) -> bool {
     matches!(codec, Codec::Log | Codec::Ssh) || (codec == Codec::JsonDoc && jsondoc::is_log(job))
+}
+
+/// Whether a columnar frame holds variant calls.
+pub(super) fn is_calls(job: &Job<'_>) -> Result<bool> {
+    if job.packed(VIEW).is_none() {
+        return Ok(false);
+    }
+    let streams = job.streams(&[VIEW])?;
+    Ok(streams.read(VIEW).u8("codec of the view")? == Codec::Vcf.id())
 }
 
 /// Writes lines without a template as objects.

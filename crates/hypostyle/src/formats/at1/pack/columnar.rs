@@ -1,6 +1,5 @@
 //! Delimited text as columnar (§5).
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::column::Kind;
@@ -12,7 +11,7 @@ use super::options::Layout;
 use super::plan::{How, Plan, Planner};
 use super::split::Rows;
 use super::ways::Job;
-use crate::compress::xz::encode::{self as xz, Block, Tuning};
+use crate::compress::xz::encode::{self as xz, Block, Effort, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
 use crate::formats::at1::cell::Syntax;
@@ -42,11 +41,19 @@ impl Made {
 }
 
 /// A table before its columns are chosen.
-struct Table<'a> {
-    rows: Rows<'a>,
-    delimiter: &'a [u8],
-    header: Option<&'a [u8]>,
-    trailing: bool,
+pub(super) struct Table<'a> {
+    pub(super) rows: Rows<'a>,
+    pub(super) delimiter: &'a [u8],
+    pub(super) header: Option<&'a [u8]>,
+    pub(super) trailing: bool,
+    pub(super) tail: Tail,
+}
+
+/// Columns behind those of the rows: dictionaries (§5.2.5), all of a kind, and
+/// compressed as one.
+#[derive(Debug, Default)]
+pub(super) struct Tail {
+    pub(super) chunks: Vec<Vec<u8>>,
 }
 
 /// The streams of a frame; `None` if the text is not a table.
@@ -61,23 +68,30 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
         None => (None, lines),
     };
     let Some(rows) = Rows::new(body, &dialect) else { return Ok(None) };
-    let table = Table { rows, delimiter: &dialect.delimiter, header, trailing };
-    let mut best = table.streams(job.search, job)?;
-    if let Some(search) = job.other {
-        let other = table.streams(search, job)?;
-        if size(&other) < size(&best) {
-            best = other;
-        }
-    }
-    Ok(Some(best))
+    let tail = Tail::default();
+    let table = Table { rows, delimiter: &dialect.delimiter, header, trailing, tail };
+    table.best(job).map(Some)
 }
 
 impl Table<'_> {
+    /// The smallest streams that any search finds.
+    pub(super) fn best(&self, job: &Job<'_>) -> Result<Vec<Stream>> {
+        let tail = self.tail.block(job.search)?;
+        let mut best = self.streams(job.search, tail.as_ref(), job)?;
+        if let Some(search) = job.other {
+            let other = self.streams(search, tail.as_ref(), job)?;
+            if size(&other) < size(&best) {
+                best = other;
+            }
+        }
+        Ok(best)
+    }
+
     /// The streams of the columns that a search finds.
-    fn streams(&self, search: &Search, job: &Job<'_>) -> Result<Vec<Stream>> {
+    fn streams(&self, search: &Search, tail: Option<&Block>, job: &Job<'_>) -> Result<Vec<Stream>> {
         let rows = &self.rows;
         let plan = Planner::new(rows, search, job.threads).plan()?;
-        (job.guess)(plan.size);
+        (job.guess)(plan.size + tail.map_or(0, Block::cost));
         let made = make(&plan, search, job.threads)?;
         let fields: Vec<Range<usize>> =
             plan.columns.iter().map(|(column, _)| column.column.cells.fields.clone()).collect();
@@ -87,41 +101,65 @@ impl Table<'_> {
         meta.push(self.trailing.into());
         meta.push(self.header.is_some().into());
         put::lp(&mut meta, self.delimiter);
-        put::uv(&mut meta, made.len() as u64);
+        let width = made.len() + self.tail.chunks.len();
+        put::uv(&mut meta, width as u64);
         let mut index = Vec::new();
-        for column in &made {
-            put::uv(&mut index, column.chunk.len() as u64);
+        for chunk in made.iter().map(|column| &column.chunk).chain(&self.tail.chunks) {
+            put::uv(&mut index, chunk.len() as u64);
         }
-        let types: Vec<u8> = made.iter().map(|column| column.kind).collect();
-        let quotes: Vec<u8> = made.iter().map(|column| column.quoted.into()).collect();
-        let small = |name, content: &[u8]| {
-            let body = Body::smallest(content, search.layout)?;
-            Ok::<_, crate::Error>(Stream { name: Cow::Borrowed(name), body })
-        };
+        let mut types: Vec<u8> = made.iter().map(|column| column.kind).collect();
+        types.resize(width, kind::DICT);
+        let mut quotes: Vec<u8> = made.iter().map(|column| column.quoted.into()).collect();
+        quotes.resize(width, 0);
+        let small = |name, content: &[u8]| Stream::small(name, content, search.layout);
         let mut streams = vec![
             small("meta", &meta)?,
             small("row_modes", &rows.modes)?,
-            small("fieldcounts", &counts(rows, &fields))?,
+            small("fieldcounts", &counts(rows, &fields, self.tail.chunks.len()))?,
             small("coltypes", &types)?,
             small("col_index", &index)?,
-            Stream { name: "values".into(), body: values(&made, search)? },
+            Stream { name: "values".into(), body: self.values(&made, tail, search)? },
             small("quotemodes", &quotes)?,
             small("quotebits", &[])?,
             small("verbatim", &rows.verbatim())?,
             small("header", self.header.unwrap_or_default())?,
         ];
         // Decoders pass over what they do not know.
-        if search.layout == Layout::Reference && fields.len() < rows.width {
+        let cut_at_delimiters = !self.delimiter.is_empty();
+        if search.layout == Layout::Reference && cut_at_delimiters && fields.len() < rows.width {
             let mut widths = Vec::new();
             fields.iter().for_each(|fields| put::uv(&mut widths, fields.len() as u64));
             streams.push(small(FIELDS, &widths)?);
         }
         Ok(streams)
     }
+
+    /// The chunks of all columns.
+    fn values(&self, made: &[Made], tail: Option<&Block>, search: &Search) -> Result<Body> {
+        if search.is_quick() {
+            let made = made.iter().map(|column| &column.chunk[..]);
+            let chunks: Vec<&[u8]> =
+                made.chain(self.tail.chunks.iter().map(|it| &it[..])).collect();
+            return Ok(Body::zstd(zstd::compress(&chunks.concat(), search.zstd)?));
+        }
+        let mut blocks = blocks(made)?;
+        blocks.extend(tail.cloned());
+        Ok(Body::xz(xz::stream(&blocks)))
+    }
+}
+
+impl Tail {
+    fn block(&self, search: &Search) -> Result<Option<Block>> {
+        if self.chunks.is_empty() || search.is_quick() {
+            return Ok(None);
+        }
+        let tuning = Tuning::flat(0).with_effort(search.effort.max(Effort::Full));
+        Block::new(&self.chunks.concat(), tuning).map(Some)
+    }
 }
 
 /// The cells that each row has.
-fn counts(rows: &Rows<'_>, columns: &[Range<usize>]) -> Vec<u8> {
+fn counts(rows: &Rows<'_>, columns: &[Range<usize>], tail: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(rows.len());
     for row in 0..rows.len() {
         let count = match rows.missing {
@@ -131,7 +169,7 @@ fn counts(rows: &Rows<'_>, columns: &[Range<usize>]) -> Vec<u8> {
                 columns.iter().take_while(|column| column.start < fields).count()
             }
         };
-        put::uv(&mut out, count as u64);
+        put::uv(&mut out, (count + tail) as u64);
     }
     out
 }
@@ -180,15 +218,6 @@ fn make(plan: &Plan<'_>, search: &Search, threads: usize) -> Result<Vec<Made>> {
     })?;
     made.sort_by_key(|&(index, _)| index);
     Ok(made.into_iter().map(|(_, column)| column).collect())
-}
-
-/// The chunks of all columns.
-fn values(made: &[Made], search: &Search) -> Result<Body> {
-    if search.is_quick() {
-        let chunks: Vec<&[u8]> = made.iter().map(|column| &column.chunk[..]).collect();
-        return Ok(Body::zstd(zstd::compress(&chunks.concat(), search.zstd)?));
-    }
-    Ok(Body::xz(xz::stream(&blocks(made)?)))
 }
 
 /// The blocks of `values`: one for each column, but small neighbours share one.

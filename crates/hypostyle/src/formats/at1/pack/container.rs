@@ -149,6 +149,13 @@ pub(super) struct Stream {
     pub(super) body: Body,
 }
 
+impl Stream {
+    /// One whose content is not much.
+    pub(super) fn small(name: &'static str, content: &[u8], layout: Layout) -> Result<Self> {
+        Ok(Self { name: name.into(), body: Body::smallest(content, layout)? })
+    }
+}
+
 /// Bytes of all streams.
 pub(super) fn size(streams: &[Stream]) -> usize {
     streams.iter().map(|stream| stream.body.bytes.len()).sum()

@@ -7,6 +7,8 @@ use crate::formats::at1::codecs::Codec;
 pub struct Trial {
     /// The codec.
     pub codec: Codec,
+    /// In which form, for a codec that has several for different content; else empty.
+    pub form: &'static str,
     /// What came of it.
     pub outcome: Outcome,
 }

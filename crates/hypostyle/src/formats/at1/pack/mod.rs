@@ -23,6 +23,7 @@ use crate::wire::put;
 
 mod append;
 mod bundle;
+mod calls;
 mod cells;
 mod check;
 mod column;

@@ -100,7 +100,7 @@ impl Part {
                 Choice::Only(_) => chosen.push(way),
                 _ if within.is_some_and(|codec| codec != way.codec) => {}
                 _ if (way.suits)(original) => chosen.push(way),
-                _ => trials.push(Trial { codec: way.codec, outcome: Outcome::Unlike }),
+                _ => trials.push(way.trial(Outcome::Unlike)),
             }
         }
         let (tell, news) = mpsc::channel();
@@ -131,7 +131,7 @@ impl Part {
             (Some((codec, streams)), None) => (Self::Structured(codec, streams), Outcome::GivenUp),
             (None, None) => return Err(Error::invalid_argument("nothing came of packing")),
         };
-        trials.push(Trial { codec: Codec::Raw, outcome });
+        trials.push(Trial { codec: Codec::Raw, form: "", outcome });
         Ok((part, trials))
     }
 

@@ -94,7 +94,7 @@ pub(super) struct Planner<'r, 'a> {
 
 impl<'r, 'a> Planner<'r, 'a> {
     pub(super) fn new(rows: &'r Rows<'a>, search: &'r Search, threads: usize) -> Self {
-        let sample = search.sample(rows.len(), rows.text_len());
+        let sample = search.sample(rows.len(), rows.judged);
         let taken: usize = sample.iter().map(Range::len).sum();
         let scale = rows.len() as f64 / taken.max(1) as f64;
         let (known, maps) = Default::default();

@@ -35,6 +35,8 @@ pub(super) struct Rows<'a> {
     ends: Vec<u32>,
     /// Fields that rows lack, all told.
     pub(super) missing: usize,
+    /// Bytes that its columns are made of, roughly.
+    pub(super) judged: usize,
 }
 
 impl<'a> Rows<'a> {
@@ -70,17 +72,49 @@ impl<'a> Rows<'a> {
         Some(Self::collect(text, dialect, width, &usual))
     }
 
-    fn collect(text: &'a [u8], dialect: &Dialect, width: usize, usual: &[bool]) -> Self {
-        let mut rows = Self {
+    /// Cuts lines anywhere, with nothing between the fields. `cut` says where the fields
+    /// of a line end, and whether it is a row; all rows have as many. `None` if there are
+    /// none.
+    pub(super) fn by(
+        text: &'a [u8],
+        mut cut: impl FnMut(&[u8], &mut Vec<usize>) -> bool,
+    ) -> Option<Self> {
+        let mut rows = Self::empty(text, 0, 0);
+        rows.judged = 0;
+        let (mut start, mut ends) = (0, Vec::new());
+        for line in text.split(|&byte| byte == b'\n') {
+            ends.clear();
+            if cut(line, &mut ends) {
+                rows.modes.push(1);
+                rows.starts.push(offset(start));
+                rows.ends.extend(ends.iter().map(|end| offset(start + end)));
+                rows.width = ends.len();
+                rows.judged += ends.last().copied().unwrap_or(0);
+            } else {
+                rows.modes.push(0);
+                rows.verbatim.push(start..start + line.len());
+            }
+            start += line.len() + 1;
+        }
+        (rows.width > 0).then_some(rows)
+    }
+
+    fn empty(text: &'a [u8], delimiter: usize, width: usize) -> Self {
+        Self {
             text,
-            delimiter: dialect.delimiter.len(),
+            delimiter,
             width,
             modes: Vec::new(),
             verbatim: Vec::new(),
             starts: Vec::new(),
             ends: Vec::new(),
             missing: 0,
-        };
+            judged: text.len(),
+        }
+    }
+
+    fn collect(text: &'a [u8], dialect: &Dialect, width: usize, usual: &[bool]) -> Self {
+        let mut rows = Self::empty(text, dialect.delimiter.len(), width);
         let mut start = 0;
         for line in text.split(|&byte| byte == b'\n') {
             let before = rows.ends.len();
@@ -110,11 +144,6 @@ impl<'a> Rows<'a> {
     pub(super) fn verbatim(&self) -> Vec<u8> {
         let line = |line: &Range<usize>| self.text.get(line.clone()).unwrap_or_default();
         self.verbatim.iter().map(line).collect::<Vec<_>>().join(&b'\n')
-    }
-
-    /// Bytes of the text.
-    pub(super) fn text_len(&self) -> usize {
-        self.text.len()
     }
 
     /// The text of some neighbouring fields of a row; `None` if it has not even the first.

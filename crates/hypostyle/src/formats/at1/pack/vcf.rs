@@ -86,16 +86,21 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
     Body::tuned(&contents, job).map(Some)
 }
 
+/// The samples that most lines with any have.
+pub(super) fn samples(lines: &[u8]) -> Option<usize> {
+    Layout::find(lines).map(|layout| layout.samples)
+}
+
 /// A line cut at its tabs.
-struct Record<'a> {
-    columns: [&'a [u8]; COLUMNS],
+pub(super) struct Record<'a> {
+    pub(super) columns: [&'a [u8]; COLUMNS],
     /// Everything behind them, tabs and all.
-    samples: &'a [u8],
+    pub(super) samples: &'a [u8],
 }
 
 impl<'a> Record<'a> {
     /// `None` for lines of the header, and for those without samples.
-    fn cut(line: &'a [u8]) -> Option<Self> {
+    pub(super) fn cut(line: &'a [u8]) -> Option<Self> {
         if line.starts_with(b"#") {
             return None;
         }
@@ -109,8 +114,17 @@ impl<'a> Record<'a> {
         Some(Self { columns, samples: rest })
     }
 
-    fn samples(&self) -> usize {
+    pub(super) fn samples(&self) -> usize {
         memchr::memchr_iter(b'\t', self.samples).count() + 1
+    }
+
+    pub(super) fn cells(&self) -> impl Iterator<Item = &'a [u8]> {
+        cells(self.samples)
+    }
+
+    pub(super) fn info(&self) -> &'a [u8] {
+        let [.., info, _] = self.columns;
+        info
     }
 
     /// Whether this is a position and bases, and not some other table.

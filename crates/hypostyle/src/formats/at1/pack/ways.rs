@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use super::container::{Stream, size};
 use super::effort::Search;
 use super::explain::{Outcome, Trial};
-use super::{columnar, dicom, embed, json, jsondoc, log, osm, records, ssh, vcf};
+use super::{calls, columnar, dicom, embed, json, jsondoc, log, osm, records, ssh, vcf};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
 
@@ -21,6 +21,8 @@ type Encoder = fn(&[u8], &Job<'_>) -> Result<Option<Vec<Stream>>>;
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) codec: Codec,
+    /// The form, if the codec has several for different content.
+    form: &'static str,
     /// Whether content looks like what the way is made for.
     pub(super) suits: fn(&[u8]) -> bool,
     pub(super) streams: Encoder,
@@ -28,23 +30,44 @@ pub(super) struct Way {
     pub(super) by_lines: bool,
 }
 
+impl Way {
+    const fn by_lines(
+        codec: Codec,
+        form: &'static str,
+        suits: fn(&[u8]) -> bool,
+        streams: Encoder,
+    ) -> Self {
+        Self { codec, form, suits, streams, by_lines: true }
+    }
+
+    const fn whole(
+        codec: Codec,
+        form: &'static str,
+        suits: fn(&[u8]) -> bool,
+        streams: Encoder,
+    ) -> Self {
+        Self { codec, form, suits, streams, by_lines: false }
+    }
+
+    pub(super) fn trial(&self, outcome: Outcome) -> Trial {
+        Trial { codec: self.codec, form: self.form, outcome }
+    }
+}
+
 /// Every way but RAW and those for queries. Of two that take the same the first wins.
 pub(super) const ALL: &[Way] = &[
-    Way { codec: Codec::Columnar, suits: |_| true, streams: columnar::streams, by_lines: true },
-    Way { codec: Codec::Log, suits: log::suits, streams: log::streams, by_lines: true },
-    Way { codec: Codec::Ssh, suits: ssh::suits, streams: ssh::streams, by_lines: true },
-    Way { codec: Codec::JsonDoc, suits: log::suits, streams: records::streams, by_lines: true },
-    Way { codec: Codec::Dicom, suits: dicom::suits, streams: dicom::streams, by_lines: false },
-    Way { codec: Codec::Embed, suits: embed::suits, streams: embed::streams, by_lines: false },
-    Way { codec: Codec::Json, suits: json::suits, streams: json::streams, by_lines: true },
-    Way {
-        codec: Codec::JsonDoc,
-        suits: jsondoc::suits,
-        streams: jsondoc::streams,
-        by_lines: false,
-    },
-    Way { codec: Codec::Vcf, suits: vcf::suits, streams: vcf::streams, by_lines: true },
-    Way { codec: Codec::Osm, suits: osm::suits, streams: osm::streams, by_lines: true },
+    Way::by_lines(Codec::Columnar, "", |_| true, columnar::streams),
+    Way::by_lines(Codec::Log, "", log::suits, log::streams),
+    Way::by_lines(Codec::Ssh, "", ssh::suits, ssh::streams),
+    Way::by_lines(Codec::JsonDoc, "records", log::suits, records::streams),
+    Way::whole(Codec::Dicom, "", dicom::suits, dicom::streams),
+    Way::whole(Codec::Embed, "", embed::suits, embed::streams),
+    Way::by_lines(Codec::Json, "", json::suits, json::streams),
+    Way::whole(Codec::JsonDoc, "document", jsondoc::suits, jsondoc::streams),
+    Way::by_lines(Codec::Vcf, "", vcf::suits, vcf::streams),
+    // A sample of lines has too few sites to tell.
+    Way::whole(Codec::Columnar, "calls", vcf::suits, calls::streams),
+    Way::by_lines(Codec::Osm, "", osm::suits, osm::streams),
 ];
 
 /// What a way works with.
@@ -100,14 +123,14 @@ pub(super) fn best(
             None => Outcome::Unfit,
             Some(streams) => Outcome::Made(size(streams) as u64),
         };
-        contest.trials.push(Trial { codec: way.codec, outcome });
+        contest.trials.push(way.trial(outcome));
         if let Some(streams) = made
             && best.as_ref().is_none_or(|(_, least)| size(&streams) < size(least))
         {
             best = Some((way.codec, streams));
         }
     }
-    let lost = contest.others.into_iter().map(|(way, outcome)| Trial { codec: way.codec, outcome });
+    let lost = contest.others.into_iter().map(|(way, outcome)| way.trial(outcome));
     contest.trials.extend(lost);
     Ok((best, contest.trials))
 }
@@ -144,7 +167,7 @@ impl<'w> Contest<'w> {
                 Some(streams) => judged.push((size(&streams), way)),
                 None => {
                     let outcome = Outcome::Unfit;
-                    contest.trials.push(Trial { codec: way.codec, outcome });
+                    contest.trials.push(way.trial(outcome));
                 }
             }
         }
