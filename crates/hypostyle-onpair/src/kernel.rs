@@ -1,0 +1,262 @@
+//! The loops that live on over-copying.
+//!
+//! A token is copied as 16 bytes, whatever its length, and the output moves on by the
+//! length. Each function here is safe to call with anything; what makes it so stands
+//! next to each block. [`crate::naive`] has a checked twin of each, and tests compare
+//! the two.
+
+#![expect(unsafe_code, reason = "copies of fixed size past the end of a token, see above")]
+
+use crate::MAX_TOKEN_SIZE;
+use crate::bits::{GROUP, code};
+
+/// Tokens at a fixed stride, ready for over-copying.
+///
+/// # Invariants
+///
+/// Set up by [`Table::new`], the only constructor; no method breaks them.
+///
+/// 1. `slots` and `lengths` have `1 << bits` entries each, so any code of that width is
+///    an index into both. Entries that are no tokens have length 0.
+/// 2. No length is above [`MAX_TOKEN_SIZE`].
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    bits: u32,
+    slots: Box<[[u8; MAX_TOKEN_SIZE]]>,
+    lengths: Box<[u8]>,
+}
+
+impl Table {
+    /// The table of some tokens, of which those beyond the width and bytes beyond 16
+    /// are left out.
+    pub(crate) fn new<'t>(bits: u32, tokens: impl Iterator<Item = &'t [u8]>) -> Self {
+        let bits = bits.clamp(9, 16);
+        let mut slots = vec![[0; MAX_TOKEN_SIZE]; 1 << bits].into_boxed_slice();
+        let mut lengths = vec![0; 1 << bits].into_boxed_slice();
+        for ((slot, length), token) in slots.iter_mut().zip(&mut lengths).zip(tokens) {
+            for (to, from) in slot.iter_mut().zip(token) {
+                *to = *from;
+                *length += 1;
+            }
+        }
+        Self { bits, slots, lengths }
+    }
+
+    /// The bytes of a token; empty if there is none.
+    #[inline]
+    pub(crate) fn token(&self, code: u16) -> &[u8] {
+        let slot = self.slots.get(usize::from(code)).map_or(&[][..], |slot| slot);
+        slot.get(..self.length(code)).unwrap_or_default()
+    }
+
+    #[inline]
+    pub(crate) fn length(&self, code: u16) -> usize {
+        self.lengths.get(usize::from(code)).map_or(0, |&length| length.into())
+    }
+}
+
+/// How far decoding came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Codes that were decoded.
+    pub(crate) codes: usize,
+    /// Bytes that were written.
+    pub(crate) bytes: usize,
+}
+
+/// Decodes codes until `out` is full or there are no more.
+///
+/// Writes nothing behind `out`, but any bytes within it, also behind what it says that
+/// it has written. A code that does not fit any more is left, and so are all after it.
+#[inline(never)]
+pub(crate) fn decode(
+    table: &Table,
+    packed: &[u8],
+    start: usize,
+    count: usize,
+    out: &mut [u8],
+) -> Progress {
+    match table.bits {
+        9 => decode_width::<9>(table, packed, start, count, out),
+        10 => decode_width::<10>(table, packed, start, count, out),
+        11 => decode_width::<11>(table, packed, start, count, out),
+        12 => decode_width::<12>(table, packed, start, count, out),
+        13 => decode_width::<13>(table, packed, start, count, out),
+        14 => decode_width::<14>(table, packed, start, count, out),
+        15 => decode_width::<15>(table, packed, start, count, out),
+        _ => decode_width::<16>(table, packed, start, count, out),
+    }
+}
+
+fn decode_width<const BITS: usize>(
+    table: &Table,
+    packed: &[u8],
+    start: usize,
+    count: usize,
+    out: &mut [u8],
+) -> Progress {
+    let mut done = Progress { codes: 0, bytes: 0 };
+    // Up to a code that starts at a byte.
+    let head = (GROUP - start % GROUP) % GROUP;
+    slow(table, packed, start, head.min(count), out, &mut done);
+    if done.codes < head.min(count) {
+        return done;
+    }
+    loop {
+        let first = (start + done.codes) / GROUP * BITS;
+        let room = out.len() - done.bytes;
+        let groups = (count - done.codes) / GROUP;
+        // A code is read as four bytes, of which the last may be behind its group.
+        let groups = groups.min(packed.len().saturating_sub(first + 4) / BITS);
+        let groups = groups.min(room / (GROUP * MAX_TOKEN_SIZE));
+        if groups == 0 {
+            break;
+        }
+        // SAFETY: `groups` groups of `BITS` bytes and four more are in `packed` from
+        // `first` on, and `out` has room for as many groups of the longest tokens from
+        // `done.bytes` on; both were computed above.
+        done.bytes +=
+            unsafe { decode_groups::<BITS>(table, packed, first, groups, out, done.bytes) };
+        done.codes += groups * GROUP;
+    }
+    slow(table, packed, start + done.codes, count - done.codes, out, &mut done);
+    done
+}
+
+/// Decodes whole groups; says how many bytes that gave.
+///
+/// # Safety
+///
+/// `packed` has `groups * BITS + 4` bytes from `first` on, and `out` has
+/// `groups * GROUP * MAX_TOKEN_SIZE` from `at` on. `BITS` is the width of the table.
+#[inline]
+unsafe fn decode_groups<const BITS: usize>(
+    table: &Table,
+    packed: &[u8],
+    first: usize,
+    groups: usize,
+    out: &mut [u8],
+    at: usize,
+) -> usize {
+    debug_assert_eq!(BITS, table.bits as usize);
+    let mut to = at;
+    for group in 0..groups {
+        for index in 0..GROUP {
+            let bit = index * BITS;
+            let from = first + group * BITS + bit / 8;
+            // SAFETY: the last code of a group starts before its end, and four bytes
+            // behind the last group are readable.
+            let word = unsafe { packed.get_unchecked(from..from + 4) };
+            let word = word.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+            let code = (word >> (bit % 8)) as usize & ((1 << BITS) - 1);
+            // SAFETY: invariant 1 of `Table`: every code of this width is an index.
+            let slot = unsafe { table.slots.get_unchecked(code) };
+            // SAFETY: the same.
+            let length = unsafe { table.lengths.get_unchecked(code) };
+            // SAFETY: no code before this one has moved `to` by more than 16 (invariant
+            // 2), and there is room for all as 16 bytes each.
+            let place = unsafe { out.get_unchecked_mut(to..to + MAX_TOKEN_SIZE) };
+            place.copy_from_slice(slot);
+            to += usize::from(*length);
+        }
+    }
+    to - at
+}
+
+/// Decodes code by code, exactly.
+#[inline]
+fn slow(
+    table: &Table,
+    packed: &[u8],
+    start: usize,
+    count: usize,
+    out: &mut [u8],
+    done: &mut Progress,
+) {
+    for index in start..start + count {
+        let code = code(packed, table.bits, index);
+        let (Some(slot), length) = (table.slots.get(usize::from(code)), table.length(code)) else {
+            return;
+        };
+        let Some(rest) = out.get_mut(done.bytes..) else { return };
+        if let Some(room) = rest.first_chunk_mut::<MAX_TOKEN_SIZE>() {
+            *room = *slot;
+        } else {
+            let (Some(to), Some(from)) = (rest.get_mut(..length), slot.get(..length)) else {
+                return;
+            };
+            to.copy_from_slice(from);
+        }
+        done.bytes += length;
+        done.codes += 1;
+    }
+}
+
+/// Decodes one row to the front of `out`, which has 16 bytes more than it needs; says
+/// how many bytes it has. What does not fit is left out.
+#[inline]
+pub(crate) fn decode_row(
+    table: &Table,
+    packed: &[u8],
+    start: usize,
+    end: usize,
+    out: &mut [u8],
+) -> usize {
+    let mut done = Progress { codes: 0, bytes: 0 };
+    slow(table, packed, start, end.saturating_sub(start), out, &mut done);
+    done.bytes
+}
+
+/// Bytes that codes stand for.
+pub(crate) fn decoded_len(table: &Table, packed: &[u8], start: usize, end: usize) -> usize {
+    (start..end).map(|index| table.length(code(packed, table.bits, index))).sum()
+}
+
+/// The first code at or above `limit`.
+pub(crate) fn first_beyond(packed: &[u8], bits: u32, count: usize, limit: usize) -> Option<usize> {
+    // Whole groups are looked at at once; only a group with such a code one by one.
+    let groups = (count / GROUP).min(packed.len().saturating_sub(4) / bits as usize);
+    let found = match bits {
+        9 => group_beyond::<9>(packed, groups, limit),
+        10 => group_beyond::<10>(packed, groups, limit),
+        11 => group_beyond::<11>(packed, groups, limit),
+        12 => group_beyond::<12>(packed, groups, limit),
+        13 => group_beyond::<13>(packed, groups, limit),
+        14 => group_beyond::<14>(packed, groups, limit),
+        15 => group_beyond::<15>(packed, groups, limit),
+        _ => group_beyond::<16>(packed, groups, limit),
+    };
+    let start = found.unwrap_or(groups) * GROUP;
+    (start..count).find(|&index| usize::from(code(packed, bits, index)) >= limit)
+}
+
+fn group_beyond<const BITS: usize>(packed: &[u8], groups: usize, limit: usize) -> Option<usize> {
+    let mask = (1_u32 << BITS) - 1;
+    let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+    let largest = |group: usize| {
+        let mut largest = 0;
+        if let Some(bytes) = packed.get(group * BITS..group * BITS + BITS + 4) {
+            for index in 0..GROUP {
+                let (byte, shift) = (index * BITS / 8, index * BITS % 8);
+                if let Some(&[a, b, c, d]) = bytes.get(byte..byte + 4) {
+                    largest = largest.max((u32::from_le_bytes([a, b, c, d]) >> shift) & mask);
+                }
+            }
+        }
+        largest
+    };
+    (0..groups).find(|&group| largest(group) >= limit)
+}
+
+/// Asks for the cache line of a place that will be read soon.
+#[inline]
+pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(place) = slice.get(index) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the place is in the slice; a prefetch changes nothing that can be seen.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (slice, index);
+}

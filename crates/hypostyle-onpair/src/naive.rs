@@ -1,0 +1,35 @@
+//! The plainest way to do each thing, for tests to compare with.
+
+use crate::Parts;
+
+/// Cuts a string into the longest tokens.
+pub(crate) fn cut(tokens: &[&[u8]], string: &[u8]) -> Vec<u16> {
+    let (mut codes, mut rest) = (Vec::new(), string);
+    while !rest.is_empty() {
+        let fits = tokens.iter().enumerate().filter(|(_, token)| rest.starts_with(token));
+        let (code, token) = fits.max_by_key(|(_, token)| token.len()).unwrap();
+        codes.push(u16::try_from(code).unwrap());
+        rest = &rest[token.len()..];
+    }
+    codes
+}
+
+/// How few tokens a string can be cut into.
+pub(crate) fn fewest(tokens: &[&[u8]], string: &[u8]) -> usize {
+    let mut least = vec![0; string.len() + 1];
+    for start in (0..string.len()).rev() {
+        let fits = tokens.iter().filter(|token| string[start..].starts_with(token));
+        least[start] = 1 + fits.map(|token| least[start + token.len()]).min().unwrap();
+    }
+    least[0]
+}
+
+/// The bytes of all rows, code by code and bit by bit.
+pub(crate) fn decode(parts: &Parts<'_>) -> Vec<u8> {
+    let last = parts.row_offsets.len() - 1;
+    let codes = parts.row_offsets.get(0).unwrap()..parts.row_offsets.get(last).unwrap();
+    let bit = |at: usize| usize::from(parts.codes[at / 8] >> (at % 8) & 1);
+    let bits = parts.bits as usize;
+    let code = |index: usize| (0..bits).map(|at| bit(index * bits + at) << at).sum();
+    codes.flat_map(|index| parts.token(code(index)).to_vec()).collect()
+}
