@@ -9,8 +9,8 @@
 //! The trie is a double array: the child of node `n` for byte `b` is at place `n ^ b`,
 //! if the entry there names `b`.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::MAX_TOKEN_SIZE;
 
@@ -73,12 +73,11 @@ impl Automaton {
     /// The automaton of a dictionary that has every single byte.
     ///
     /// Tokens are numbered in the order in which they come; of equal ones the last
-    /// counts. `uses` says how often each is used, roughly: what is used most is put
-    /// together. Bytes that are no tokens count as the last token.
-    pub(crate) fn new<'t>(tokens: impl Iterator<Item = &'t [u8]>, uses: &[u32]) -> Self {
+    /// counts. Bytes that are no tokens count as the last token.
+    pub(crate) fn new<'t>(tokens: impl Iterator<Item = &'t [u8]>) -> Self {
         let trie = Trie::new(tokens);
         let mut places = Places::default();
-        let ids = trie.place(&mut places, uses);
+        let ids = trie.place(&mut places);
         let id = |node: usize| ids.get(node).copied().unwrap_or(ROOT);
         let mut automaton = Self { steps: Vec::new(), falls: Vec::new() };
         automaton.resize(places.len());
@@ -101,7 +100,7 @@ impl Automaton {
     fn link(&mut self, trie: &Trie, ids: &[u32], places: &mut Places) {
         // What is given out, and where that leads, if a node is left: the token of the
         // node, or what its parent gives out and then its byte.
-        let mut known: HashMap<(u16, u32), u32> = HashMap::new();
+        let mut known: HashMap<(u16, u32), u32, BuildHasherDefault<Mixer>> = HashMap::default();
         let mut given: Vec<u16> = Vec::new();
         for index in trie.by_depth() {
             let (Some(node), Some(&id)) = (trie.nodes.get(index), ids.get(index)) else { continue };
@@ -231,6 +230,28 @@ impl Automaton {
 /// Bytes of a string that are cut into the fewest tokens at once.
 const PIECE: usize = 1 << 16;
 
+/// Mixes a token and a node.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(byte.into()));
+    }
+
+    fn write_u16(&mut self, number: u16) {
+        self.write_u32(number.into());
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0.rotate_left(26) ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
 /// All tokens by their bytes.
 #[derive(Debug)]
 struct Trie {
@@ -303,9 +324,13 @@ impl Trie {
 
     /// All nodes but the root, those nearer to it first.
     fn by_depth(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (1..self.nodes.len()).collect();
-        order.sort_by_key(|&index| self.nodes.get(index).map_or(0, |node| node.depth));
-        order
+        let mut levels: [Vec<usize>; MAX_TOKEN_SIZE] = Default::default();
+        for (index, node) in self.nodes.iter().enumerate().skip(1) {
+            if let Some(level) = levels.get_mut(usize::from(node.depth) - 1) {
+                level.push(index);
+            }
+        }
+        levels.concat()
     }
 
     /// The bytes of the children of a node.
@@ -319,23 +344,11 @@ impl Trie {
     }
 
     /// A place for every node.
-    fn place(&self, places: &mut Places, uses: &[u32]) -> Vec<u32> {
+    fn place(&self, places: &mut Places) -> Vec<u32> {
         let mut ids = vec![ROOT; self.nodes.len()];
         let mut bytes = Vec::new();
-        let mut weights = vec![0_u64; self.nodes.len()];
-        // Children come after their parents, and a step to a child goes past the parent.
-        for (index, node) in self.nodes.iter().enumerate().rev() {
-            let uses = node.token.and_then(|token| uses.get(usize::from(token)));
-            let weight = weights.get_mut(index).map_or(0, |weight| {
-                *weight += uses.map_or(0, |&uses| uses.into());
-                *weight
-            });
-            if let Some(parent) = weights.get_mut(node.parent as usize).filter(|_| index > 0) {
-                *parent += weight;
-            }
-        }
-        let mut order: Vec<usize> = (0..self.nodes.len()).collect();
-        order.sort_by_key(|&index| (index > 0, Reverse(weights.get(index).copied())));
+        // Every string passes those near the root, so they are put together.
+        let order = [0].into_iter().chain(self.by_depth());
         for index in order {
             self.children(index, &mut bytes);
             let id = places.of_children(&bytes);
@@ -505,7 +518,7 @@ mod tests {
         let bytes: Vec<[u8; 1]> = (0..=255).map(|byte| [byte]).collect();
         let long: [&[u8]; 7] = [b"ab", b"abcdefgh", b"cde", b"ef", b"fg", b"fgx", b"gxyz"];
         let tokens: Vec<&[u8]> = bytes.iter().map(|byte| &byte[..]).chain(long).collect();
-        let automaton = Automaton::new(tokens.iter().copied(), &[]);
+        let automaton = Automaton::new(tokens.iter().copied());
         for text in
             ["", "a", "abcdefgx", "abcdefgxyz", "abcdefgxy", "abcdef", "abcdefghabc", "cdefgxyzz"]
         {

@@ -102,11 +102,7 @@ impl<'a> Column<'a> {
     /// If there is no such row, or its length is not the one that is stored.
     pub fn row_into(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         let codes = self.known_row(row)?;
-        let (start, room) = (out.len(), codes.len() * MAX_TOKEN_SIZE);
-        out.resize(start + room, 0);
-        let place = out.get_mut(start..).unwrap_or_default();
-        let len = kernel::decode_row(&self.table, &self.parts.codes, codes.start, codes.end, place);
-        out.truncate(start + len);
+        let len = kernel::append(&self.table, &self.parts.codes, codes.start, codes.end, out);
         self.check_length(row, len)
     }
 
@@ -231,8 +227,6 @@ impl<'a> Column<'a> {
     ) -> Result<()> {
         let (packed, bits) = (&self.parts.codes[..], self.parts.bits as usize);
         ends.reserve(rows.len());
-        // What is written past the end of the last row.
-        let mut at = out.len();
         for (index, &row) in rows.iter().enumerate() {
             if let Some(&ahead) = rows.get(index + OFFSETS_AHEAD) {
                 kernel::prefetch(offsets, ahead);
@@ -244,23 +238,12 @@ impl<'a> Column<'a> {
             }
             let place = |row: usize| offsets.get(row).and_then(|offset| offset.place());
             let (Some(start), Some(end)) = (place(row), place(row.saturating_add(1))) else {
-                out.truncate(at);
                 return Err(Error::new(Section::Rows, row, ErrorKind::NoSuchRow));
             };
-            let room = at + (end - start + 1) * MAX_TOKEN_SIZE;
-            if out.len() < room {
-                out.resize(room.max(out.len() + (out.len() >> 1)), 0);
-            }
-            let slot = out.get_mut(at..).unwrap_or_default();
-            let len = kernel::decode_row(&self.table, packed, start, end, slot);
-            at += len;
-            ends.push(at);
-            if let Err(err) = self.check_length(row, len) {
-                out.truncate(at);
-                return Err(err);
-            }
+            let len = kernel::append(&self.table, packed, start, end, out);
+            ends.push(out.len());
+            self.check_length(row, len)?;
         }
-        out.truncate(at);
         Ok(())
     }
 }

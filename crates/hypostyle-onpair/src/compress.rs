@@ -12,8 +12,9 @@ use crate::bits::{Packer, check_width};
 use crate::error::{Error, ErrorKind, Result, Section};
 use crate::lanes::Cut;
 use crate::parts::{Offsets, Parse, Parts};
+use crate::sample::Sample;
 use crate::strings::Strings;
-use crate::train::{self, Effort, Sample, Token};
+use crate::train::{self, Effort, Token};
 
 /// Bytes of strings that are cut in one go.
 const BATCH: usize = 1 << 18;
@@ -84,8 +85,7 @@ impl Dictionary {
         let sample = Sample::new(strings, config.effort.sample(config.bits), config.seed);
         let mut tokens = train::dictionary(&sample, config.bits, config.effort);
         tokens.sort_unstable_by(|one, other| one.bytes().cmp(other.bytes()));
-        let uses = train::uses(&tokens, &sample.pieces());
-        let automaton = Automaton::new(tokens.iter().map(Token::bytes), &uses);
+        let automaton = Automaton::new(tokens.iter().map(Token::bytes));
         Ok(Self { bits: train::width(tokens.len()), tokens, automaton })
     }
 

@@ -192,19 +192,55 @@ fn slow(
     }
 }
 
-/// Decodes one row to the front of `out`, which has 16 bytes more than it needs; says
-/// how many bytes it has. What does not fit is left out.
+/// Appends the bytes of some codes; says how many there were.
 #[inline]
-pub(crate) fn decode_row(
+pub(crate) fn append(
     table: &Table,
     packed: &[u8],
     start: usize,
     end: usize,
-    out: &mut [u8],
+    out: &mut Vec<u8>,
 ) -> usize {
-    let mut done = Progress { codes: 0, bytes: 0 };
-    slow(table, packed, start, end.saturating_sub(start), out, &mut done);
-    done.bytes
+    let count = end.saturating_sub(start);
+    let most = count.saturating_mul(MAX_TOKEN_SIZE);
+    if out.capacity() - out.len() < most {
+        out.reserve(most);
+    }
+    let bits = table.bits as usize;
+    let mask = (1 << bits) - 1;
+    // A code is read as four bytes, so these are the codes from which there are four.
+    let quick = match (end.checked_mul(bits), packed.len().checked_sub(4)) {
+        (Some(bit), Some(last)) if bit / 8 <= last => count,
+        (_, Some(last)) => ((last * 8 + 7) / bits + 1).min(end).saturating_sub(start),
+        _ => 0,
+    };
+    let before = out.len();
+    let room = out.spare_capacity_mut();
+    let (mut at, mut bit) = (0, start.wrapping_mul(bits));
+    for _ in 0..quick {
+        // SAFETY: four bytes can be read from where each of these codes starts, as was
+        // computed above.
+        let word = unsafe { packed.get_unchecked(bit / 8..bit / 8 + 4) };
+        let word = word.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+        let code = (word >> (bit % 8)) as usize & mask;
+        // SAFETY: invariant 1 of `Table`: every code of this width is an index.
+        let slot = unsafe { table.slots.get_unchecked(code) };
+        // SAFETY: the same.
+        let length = unsafe { table.lengths.get_unchecked(code) };
+        // SAFETY: there is room for 16 bytes for each code, and no code before this one
+        // took more (invariant 2).
+        let place = unsafe { room.get_unchecked_mut(at..at + MAX_TOKEN_SIZE) };
+        place.write_copy_of_slice(slot);
+        at += usize::from(*length);
+        bit += bits;
+    }
+    // SAFETY: the codes so far have written all bytes up to here: each begins where the
+    // one before it ends.
+    unsafe { out.set_len(before + at) };
+    for index in start + quick..end {
+        out.extend_from_slice(table.token(code(packed, table.bits, index)));
+    }
+    out.len() - before
 }
 
 /// Bytes that codes stand for.

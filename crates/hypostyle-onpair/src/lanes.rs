@@ -13,7 +13,7 @@ use crate::Strings;
 use crate::automaton::{Automaton, ROOT};
 
 /// Strings that are cut at the same time.
-const LANES: usize = 4;
+const LANES: usize = 6;
 
 /// Codes of some strings.
 #[derive(Debug, Default)]
@@ -52,6 +52,12 @@ impl<'s> Lane<'s> {
 }
 
 impl Cut {
+    /// Forgets all codes.
+    pub(crate) fn clear(&mut self) {
+        self.codes.clear();
+        self.counts.clear();
+    }
+
     /// Appends the codes of some rows.
     pub(crate) fn rows(
         &mut self,

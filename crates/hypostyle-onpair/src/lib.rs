@@ -21,22 +21,28 @@ mod automaton;
 mod bits;
 mod column;
 mod compress;
+mod cpp;
 mod error;
 mod kernel;
 mod lanes;
 #[cfg(test)]
 mod naive;
 mod parts;
+mod sample;
+mod search;
 mod strings;
 #[cfg(test)]
 mod tests;
 mod train;
+mod trie;
 
 pub use bits::{pack, unpack};
 pub use column::Column;
 pub use compress::{Config, Dictionary, compress, decompress, decompress_into};
+pub use cpp::read_cpp;
 pub use error::{Error, ErrorKind, Result, Section};
 pub use parts::{Offsets, Parse, Parts};
+pub use search::{Pattern, Searcher};
 pub use strings::{Joined, Offset, Strings};
 pub use train::Effort;
 

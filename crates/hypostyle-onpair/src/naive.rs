@@ -1,6 +1,6 @@
 //! The plainest way to do each thing, for tests to compare with.
 
-use crate::Parts;
+use crate::{Parts, Pattern};
 
 /// Cuts a string into the longest tokens.
 pub(crate) fn cut(tokens: &[&[u8]], string: &[u8]) -> Vec<u16> {
@@ -32,4 +32,21 @@ pub(crate) fn decode(parts: &Parts<'_>) -> Vec<u8> {
     let bits = parts.bits as usize;
     let code = |index: usize| (0..bits).map(|at| bit(index * bits + at) << at).sum();
     codes.flat_map(|index| parts.token(code(index)).to_vec()).collect()
+}
+
+/// Whether a string is what is searched for.
+pub(crate) fn matches(pattern: &Pattern<'_>, string: &[u8]) -> bool {
+    let contains = |string: &[u8], needle: &[u8]| {
+        (0..=string.len()).any(|start| string[start..].starts_with(needle))
+    };
+    match *pattern {
+        Pattern::Equals(needle) => string == needle,
+        Pattern::AnyOf(needles) => needles.contains(&string),
+        Pattern::StartsWith(needle) => string.starts_with(needle),
+        Pattern::EndsWith(needle) => string.ends_with(needle),
+        Pattern::Contains(needle) => contains(string, needle),
+        Pattern::ContainsIgnoringCase(needle) => {
+            contains(&string.to_ascii_lowercase(), &needle.to_ascii_lowercase())
+        }
+    }
 }

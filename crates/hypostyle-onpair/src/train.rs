@@ -3,12 +3,15 @@
 //! Strings of a sample are cut into the longest tokens that there are so far, at first
 //! single bytes. Two neighbours that have met often enough become a token. So far this
 //! is OnPair. A merge is decided by what was seen until then and is never taken back;
-//! therefore the sample is then cut again with the finished tokens, those that save
-//! least are dropped, and others grow in their place, a few times over.
+//! therefore more tokens are made than are wanted, the sample is cut again with them,
+//! and those that save least are dropped. Which width is best is known from growing:
+//! how many codes strings take while there are so many tokens.
 
 use crate::MAX_TOKEN_SIZE;
 use crate::automaton::Automaton;
-use crate::strings::Strings;
+use crate::lanes::Cut;
+use crate::sample::Sample;
+use crate::trie::{Trie, hash};
 
 /// A token and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +44,7 @@ pub(crate) const BYTES: usize = 256;
 pub enum Effort {
     /// What one look at a small sample gives.
     Quick,
-    /// A width that is chosen with care, and tokens that are chosen twice.
+    /// The best of more tokens than are wanted.
     #[default]
     Usual,
     /// Many times over on a large sample.
@@ -49,16 +52,33 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Bytes to learn from: so many for each token that there may be.
+    /// Bytes to learn from.
     pub(crate) fn sample(self, bits: Option<u32>) -> usize {
-        let each = match self {
-            Self::Quick => 96,
-            Self::Usual => 128,
-            Self::Thorough => 256,
+        self.bytes(self.widest(bits.unwrap_or(16)))
+    }
+
+    /// Bytes to learn the tokens of a width from: few tokens need more each, since fewer
+    /// of them are rare.
+    fn bytes(self, bits: u32) -> usize {
+        let most = match self {
+            Self::Quick => 6 << 20,
+            Self::Usual => 8 << 20,
+            Self::Thorough => 24 << 20,
         };
-        // Few tokens need more each: there are fewer that are rare.
-        let tokens = 1_usize << bits.unwrap_or(16);
-        tokens * each.max(each * 8192 / tokens)
+        // By the root of the root of eight for each bit less.
+        match bits {
+            16 => most,
+            15 => most * 5 / 8,
+            14 => most * 3 / 8,
+            13 => most / 4,
+            12 => most / 6,
+            _ => most / 8,
+        }
+    }
+
+    /// The width up to which tokens grow that are dropped again to have `bits`.
+    fn widest(self, bits: u32) -> u32 {
+        if self == Self::Quick { bits } else { (bits + 1).min(16) }
     }
 
     /// How often the least useful tokens give way to others, and which share of them.
@@ -71,65 +91,6 @@ impl Effort {
     }
 }
 
-/// The strings that tokens are learned from.
-///
-/// They are copied, so that going through them is going through memory.
-#[derive(Debug)]
-pub(crate) struct Sample {
-    text: Vec<u8>,
-    lengths: Vec<u32>,
-    /// Bytes that there are for each one of the sample.
-    scale: f64,
-}
-
-/// Bytes of a string that are learned from in one piece: what meets far apart in one
-/// long string would otherwise not be learned from at all.
-const PIECE: usize = 4 << 10;
-
-impl Sample {
-    /// Some strings from all over, in an order that has nothing to do with theirs.
-    pub(crate) fn new(strings: &(impl Strings + ?Sized), bytes: usize, seed: u64) -> Self {
-        let total: usize = (0..strings.len()).map(|row| strings.get(row).len()).sum();
-        let mut sample =
-            Self { text: Vec::with_capacity(bytes.min(total)), lengths: Vec::new(), scale: 1.0 };
-        let rows = strings.len();
-        // Every step is the same, and meets every row before it meets one twice.
-        let mut step = (rows as u64).wrapping_mul(0x9E37_79B9) >> 32 | 1;
-        while gcd(step, rows as u64) > 1 {
-            step += 2;
-        }
-        let mut row = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (rows as u64).max(1);
-        let mut left = rows;
-        while left > 0 && sample.text.len() < bytes {
-            let string = strings.get(usize::try_from(row).unwrap_or(0));
-            // Of a string that is longer than all of the sample may be, some places.
-            let skip = (string.len() / bytes.max(1)).max(1);
-            for piece in string.chunks(PIECE).step_by(skip) {
-                sample.text.extend_from_slice(piece);
-                sample.lengths.push(u32::try_from(piece.len()).unwrap_or(0));
-            }
-            row = (row + step) % rows as u64;
-            left -= 1;
-        }
-        sample.scale = total as f64 / sample.text.len().max(1) as f64;
-        sample
-    }
-
-    pub(crate) fn pieces(&self) -> Vec<&[u8]> {
-        let mut rest = &self.text[..];
-        let cut = |&len: &u32| {
-            let (piece, after) = rest.split_at_checked(len as usize).unwrap_or((rest, &[]));
-            rest = after;
-            piece
-        };
-        self.lengths.iter().map(cut).collect()
-    }
-}
-
-fn gcd(one: u64, other: u64) -> u64 {
-    if other == 0 { one } else { gcd(other, one % other) }
-}
-
 /// The bits that the codes of so many tokens have.
 pub(crate) fn width(tokens: usize) -> u32 {
     tokens.max(2).next_power_of_two().trailing_zeros().clamp(9, 16)
@@ -139,131 +100,211 @@ pub(crate) fn width(tokens: usize) -> u32 {
 /// none is given.
 pub(crate) fn dictionary(sample: &Sample, bits: Option<u32>, effort: Effort) -> Vec<Token> {
     let pieces = &sample.pieces()[..];
-    let bytes = sample.text.len();
-    let mut tokens: Vec<Token> = (0..=u8::MAX).map(|byte| Token::new(&[byte])).collect();
-    let mut from = 0;
-    grow(&mut tokens, pieces, &mut from, bytes, 1 << bits.unwrap_or(16));
-    if bits.is_none() || tokens.len() < 1 << bits.unwrap_or(16) {
-        tokens = narrowed(tokens, sample, pieces);
+    let mut growth = Growth::new(pieces);
+    let most = effort.widest(bits.unwrap_or(16));
+    let mut least = f64::INFINITY;
+    for bits in 9..=most {
+        let bytes = effort.bytes(bits).saturating_sub(growth.seen);
+        let codes = growth.grow(1 << bits, bytes.max(LEAST));
+        let cost = sample.cost(codes, &growth.tokens);
+        least = least.min(cost);
+        // It will not become less again, or there is nothing more to learn.
+        if cost > least * HOPELESS || growth.tokens.len() < 1 << bits {
+            break;
+        }
     }
-    let most = 1 << width(tokens.len());
-    for share in effort.rounds() {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
-        let keep = (tokens.len() as f64 * (1.0 - share)) as usize;
-        prune(&mut tokens, pieces, keep);
-        grow(&mut tokens, pieces, &mut from, bytes, most);
-    }
-    tokens
-}
-
-/// Drops tokens to the next power of two for as long as that takes less.
-fn narrowed(tokens: Vec<Token>, sample: &Sample, pieces: &[&[u8]]) -> Vec<Token> {
-    let cost = |tokens: &[Token]| {
-        let codes: u64 = uses(tokens, pieces).iter().map(|&uses| u64::from(uses)).sum();
-        let dictionary: usize = tokens.iter().map(|token| token.bytes().len() / 2 + 1).sum();
-        codes as f64 * sample.scale * f64::from(width(tokens.len())) / 8.0 + dictionary as f64
+    let mut losses = growth.losses();
+    let bits = match bits {
+        // One token above a power of two would cost a bit for every code.
+        Some(bits) if growth.tokens.len() >= 1 << bits => bits,
+        _ => {
+            while losses.take_less_narrower(sample, &growth.tokens) {
+                growth.prune(&losses, 1 << (width(growth.tokens.len()) - 1));
+                losses = growth.losses();
+            }
+            width(growth.tokens.len())
+        }
     };
-    let mut best = (cost(&tokens), tokens);
-    while width(best.1.len()) > 9 {
-        let mut fewer = best.1.clone();
-        prune(&mut fewer, pieces, 1 << (width(best.1.len()) - 1));
-        let cost = cost(&fewer);
-        if cost >= best.0 {
-            break;
+    let wanted = 1 << bits;
+    for (round, share) in effort.rounds().iter().enumerate() {
+        if round > 0 {
+            losses = growth.losses();
         }
-        best = (cost, fewer);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
+        let keep = (growth.tokens.len().min(wanted) as f64 * (1.0 - share)) as usize;
+        growth.prune(&losses, keep);
+        growth.grow(wanted, effort.bytes(bits));
     }
-    best.1
+    // After a round there are no more than that.
+    growth.prune(&losses, wanted);
+    growth.tokens
 }
 
-/// Merges neighbours until there are enough tokens or `bytes` were seen.
-pub(crate) fn grow(
-    tokens: &mut Vec<Token>,
-    pieces: &[&[u8]],
-    from: &mut usize,
+/// Bytes that each width is judged by, at least.
+const LEAST: usize = 64 << 10;
+
+/// How much more than the best a width may take for a wider one to be looked at.
+const HOPELESS: f64 = 1.15;
+
+/// Bytes for each token by which it is judged what tokens save.
+const JUDGED: usize = 128;
+
+/// How much more it costs to drop many tokens than to drop each of them alone: one may
+/// be what another would be replaced by.
+const TOGETHER: f64 = 1.2;
+
+/// What strings would take without tokens.
+#[derive(Debug)]
+struct Losses {
+    /// The bytes that they were judged by, and the codes of these with all tokens.
     bytes: usize,
-    most: usize,
-) {
-    let mut trie = Trie::new(tokens);
-    let mut counts = Counts::new(most);
-    let mut pace = Pace::new(most.saturating_sub(tokens.len()), bytes);
-    let mut seen = 0;
-    for _ in 0..pieces.len() {
-        if tokens.len() >= most || seen >= bytes {
-            break;
-        }
-        let Some(piece) = pieces.get(*from) else {
-            *from = 0;
-            continue;
+    codes: u64,
+    /// The codes that each token saves, and its number; least first.
+    tokens: Vec<(u64, usize)>,
+}
+
+impl Losses {
+    /// Whether all strings take less with codes of one bit less, and without the tokens
+    /// that this leaves no room for.
+    fn take_less_narrower(&self, sample: &Sample, tokens: &[Token]) -> bool {
+        let bits = width(tokens.len());
+        let cost = |bits: u32| {
+            let drop = tokens.len().saturating_sub(1 << bits);
+            let lost: u64 = self.tokens.iter().take(drop).map(|&(lost, _)| lost).sum();
+            let codes = (self.codes as f64 + lost as f64 * TOGETHER) / self.bytes as f64;
+            let kept = self.tokens.iter().skip(drop).filter_map(|&(_, at)| tokens.get(at));
+            sample.cost_with(codes, bits, kept)
         };
-        *from += 1;
-        seen += piece.len();
-        let mut rest = *piece;
+        bits > 9 && cost(bits - 1) < cost(bits)
+    }
+}
+
+/// Tokens that become more.
+struct Growth<'p> {
+    pieces: &'p [&'p [u8]],
+    /// The next piece to learn from.
+    next: usize,
+    tokens: Vec<Token>,
+    trie: Trie,
+    counts: Counts,
+    /// Bytes that were learned from.
+    seen: usize,
+}
+
+impl<'p> Growth<'p> {
+    fn new(pieces: &'p [&'p [u8]]) -> Self {
+        let tokens: Vec<Token> = (0..=u8::MAX).map(|byte| Token::new(&[byte])).collect();
+        let trie = Trie::new(&tokens);
+        Self { pieces, next: 0, tokens, trie, counts: Counts::new(1 << 12), seen: 0 }
+    }
+
+    /// Merges neighbours until there are `most` tokens, or `bytes` were seen twice over.
+    /// Says how many codes a byte took towards the end.
+    fn grow(&mut self, most: usize, bytes: usize) -> f64 {
+        let mut pace = Pace::new(most.saturating_sub(self.tokens.len()), bytes);
+        let (mut seen, mut codes) = (0, 0);
+        // Where the last part begins, by which it is judged.
+        let mut mark = (0, 0);
+        for _ in 0..self.pieces.len() {
+            if self.tokens.len() >= most || seen >= bytes * 2 {
+                break;
+            }
+            if seen - mark.0 > bytes / 4 {
+                mark = (seen, codes);
+            }
+            let piece = self.pieces.get(self.next).copied().unwrap_or_default();
+            self.next = if self.next + 1 < self.pieces.len() { self.next + 1 } else { 0 };
+            seen += piece.len();
+            codes += self.learn(piece, most, &mut pace, seen);
+        }
+        self.seen += seen;
+        if seen - mark.0 < bytes / 16 {
+            mark = (0, 0);
+        }
+        (codes - mark.1) as f64 / (seen - mark.0).max(1) as f64
+    }
+
+    /// Learns from a piece; says how many codes it took.
+    fn learn(&mut self, piece: &[u8], most: usize, pace: &mut Pace, seen: usize) -> usize {
+        let (mut rest, mut codes) = (piece, 0);
         let mut last: Option<(u32, usize)> = None;
         while !rest.is_empty() {
-            let (token, len) = trie.longest(rest);
+            let (token, len) = self.trie.longest(rest);
             rest = rest.get(len..).unwrap_or_default();
-            let Some((before, before_len)) = last.filter(|(_, it)| it + len <= MAX_TOKEN_SIZE)
-            else {
-                last = Some((token, len));
-                continue;
-            };
-            if !counts.bump(before, token, pace.threshold) {
-                last = Some((token, len));
+            codes += 1;
+            let short = last.filter(|(_, before)| before + len <= MAX_TOKEN_SIZE);
+            last = Some((token, len));
+            let Some((before, before_len)) = short else { continue };
+            if !self.counts.bump(before, token, pace.threshold) || self.tokens.len() >= most {
                 continue;
             }
             // The two stand side by side in the piece.
             let end = piece.len() - rest.len();
             let merged = piece.get(end - before_len - len..end).unwrap_or_default();
-            let id = trie.insert(merged, tokens.len());
-            tokens.push(Token::new(merged));
+            let id = self.trie.insert(merged, self.tokens.len());
             last = Some((id, before_len + len));
-            if tokens.len() >= most {
-                break;
+            // It may be there already, from two others.
+            if id as usize == self.tokens.len() {
+                self.tokens.push(Token::new(merged));
+                pace.created(seen);
             }
-            pace.created(seen);
         }
+        codes
     }
-}
 
-/// Drops the tokens that save least until `keep` are left.
-///
-/// What a token saves is how often it is used, times the codes that its bytes would
-/// take without it, less one.
-pub(crate) fn prune(tokens: &mut Vec<Token>, pieces: &[&[u8]], keep: usize) {
-    let uses = uses(tokens, pieces);
-    let trie = Trie::new(tokens);
-    let mut loss: Vec<(u64, usize)> = Vec::with_capacity(tokens.len());
-    for (index, (token, &uses)) in tokens.iter().zip(&uses).enumerate().skip(BYTES) {
-        loss.push((u64::from(uses) * (trie.without(token.bytes()) - 1), index));
+    /// The pieces that tokens are judged by: so many that most are met a few times.
+    fn judges(&self) -> &'p [&'p [u8]] {
+        let mut bytes = self.tokens.len() * JUDGED;
+        let enough = self.pieces.iter().position(|piece| {
+            bytes = bytes.saturating_sub(piece.len());
+            bytes == 0
+        });
+        enough.and_then(|enough| self.pieces.get(..enough)).unwrap_or(self.pieces)
     }
-    let drop = tokens.len().saturating_sub(keep.max(BYTES)).min(loss.len());
-    if drop == 0 {
-        return;
+
+    /// What each token saves: how often it is used, times the codes that its bytes would
+    /// take without it, less one.
+    fn losses(&self) -> Losses {
+        let uses = uses(&self.tokens, self.judges());
+        let codes = uses.iter().map(|&uses| u64::from(uses)).sum();
+        let all = self.tokens.iter().zip(&uses).enumerate().skip(BYTES);
+        let loss = |(index, (token, &uses)): (usize, (&Token, &u32))| {
+            (u64::from(uses) * (self.trie.without(token.bytes()) - 1), index)
+        };
+        let mut tokens: Vec<(u64, usize)> = all.map(loss).collect();
+        tokens.sort_unstable();
+        let bytes = self.judges().iter().map(|piece| piece.len()).sum();
+        Losses { bytes, codes, tokens }
     }
-    loss.select_nth_unstable(drop - 1);
-    let mut dropped = vec![false; tokens.len()];
-    for &(_, index) in loss.iter().take(drop) {
-        if let Some(dropped) = dropped.get_mut(index) {
-            *dropped = true;
+
+    /// Drops the tokens that save least until `keep` are left.
+    fn prune(&mut self, losses: &Losses, keep: usize) {
+        let drop = self.tokens.len().saturating_sub(keep.max(BYTES));
+        if drop == 0 {
+            return;
         }
+        let mut dropped = vec![false; self.tokens.len()];
+        for &(_, index) in losses.tokens.iter().take(drop) {
+            if let Some(dropped) = dropped.get_mut(index) {
+                *dropped = true;
+            }
+        }
+        let mut dropped = dropped.into_iter();
+        self.tokens.retain(|_| !dropped.next().unwrap_or_default());
+        self.trie = Trie::new(&self.tokens);
+        self.counts = Counts::new(self.tokens.len());
     }
-    let mut index = 0;
-    tokens.retain(|_| {
-        index += 1;
-        !dropped.get(index - 1).copied().unwrap_or_default()
-    });
 }
 
 /// How often each token is used.
 pub(crate) fn uses(tokens: &[Token], pieces: &[&[u8]]) -> Vec<u32> {
-    let automaton = Automaton::new(tokens.iter().map(Token::bytes), &[]);
+    let automaton = Automaton::new(tokens.iter().map(Token::bytes));
     let mut uses = vec![0_u32; tokens.len()];
-    let mut codes = Vec::new();
-    for piece in pieces {
-        codes.clear();
-        automaton.cut(piece, &mut codes);
-        for &code in &codes {
+    let mut cut = Cut::default();
+    for pieces in pieces.chunks(BATCH) {
+        cut.clear();
+        cut.rows(&automaton, pieces, 0..pieces.len());
+        for &code in &cut.codes {
             if let Some(uses) = uses.get_mut(usize::from(code)) {
                 *uses += 1;
             }
@@ -271,6 +312,9 @@ pub(crate) fn uses(tokens: &[Token], pieces: &[&[u8]]) -> Vec<u32> {
     }
     uses
 }
+
+/// Pieces that are cut in one go.
+const BATCH: usize = 4096;
 
 /// How often two tokens must meet, so that the dictionary is full when the sample ends.
 #[derive(Debug)]
@@ -316,7 +360,7 @@ struct Counts {
 
 impl Counts {
     fn new(tokens: usize) -> Self {
-        Self { entries: vec![0; (tokens * 8).next_power_of_two().max(1 << 14)], used: 0 }
+        Self { entries: vec![0; (tokens * 2).next_power_of_two().max(1 << 14)], used: 0 }
     }
 
     /// Counts a pair; says whether it was met often enough, and forgets it then.
@@ -361,155 +405,5 @@ impl Counts {
                 at += 1;
             }
         }
-    }
-}
-
-#[inline]
-fn hash(key: u64) -> usize {
-    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24) as usize
-}
-
-/// No token, and no node.
-const NONE: u32 = u32::MAX;
-
-/// Tokens by their bytes, to which more can be added.
-#[derive(Debug)]
-struct Trie {
-    /// The token at each node.
-    tokens: Vec<u32>,
-    /// The node of every two bytes.
-    pairs: Vec<u32>,
-    /// Steps from deeper nodes: node and byte in the upper half, child in the lower.
-    steps: Vec<u64>,
-    used: usize,
-}
-
-impl Trie {
-    fn new(tokens: &[Token]) -> Self {
-        let room = (tokens.len() * 8).next_power_of_two().max(1 << 12);
-        let mut trie = Self {
-            // The nodes of single bytes.
-            tokens: vec![NONE; BYTES],
-            pairs: vec![NONE; BYTES * BYTES],
-            steps: vec![u64::MAX; room],
-            used: 0,
-        };
-        for (index, token) in tokens.iter().enumerate() {
-            trie.insert(token.bytes(), index);
-        }
-        trie
-    }
-
-    fn insert(&mut self, bytes: &[u8], token: usize) -> u32 {
-        let token = u32::try_from(token).unwrap_or(NONE);
-        let mut node = match *bytes {
-            [] => return NONE,
-            [byte] => usize::from(byte),
-            [one, other, ..] => {
-                let next = self.tokens.len();
-                match self.pairs.get_mut(usize::from(one) << 8 | usize::from(other)) {
-                    Some(node) if *node == NONE => {
-                        *node = u32::try_from(next).unwrap_or(NONE);
-                        self.tokens.push(NONE);
-                        next
-                    }
-                    Some(node) => *node as usize,
-                    None => return NONE,
-                }
-            }
-        };
-        for &byte in bytes.iter().skip(2) {
-            node = self.add(node, byte);
-        }
-        if let Some(place) = self.tokens.get_mut(node) {
-            *place = token;
-        }
-        token
-    }
-
-    fn add(&mut self, node: usize, byte: u8) -> usize {
-        let key = (node as u64) << 8 | u64::from(byte);
-        if let Some(child) = self.step(key) {
-            return child as usize;
-        }
-        if self.used * 2 > self.steps.len() {
-            let old = std::mem::take(&mut self.steps);
-            self.steps = vec![u64::MAX; old.len() * 2];
-            old.into_iter().filter(|&step| step != u64::MAX).for_each(|step| self.put(step));
-        }
-        let child = self.tokens.len();
-        self.tokens.push(NONE);
-        self.put(key << 32 | child as u64);
-        self.used += 1;
-        child
-    }
-
-    fn put(&mut self, step: u64) {
-        let mask = self.steps.len() - 1;
-        let mut at = hash(step >> 32);
-        while let Some(place) = self.steps.get_mut(at & mask) {
-            if *place == u64::MAX {
-                *place = step;
-                return;
-            }
-            at += 1;
-        }
-    }
-
-    #[inline]
-    fn step(&self, key: u64) -> Option<u32> {
-        let mask = self.steps.len() - 1;
-        let mut at = hash(key);
-        loop {
-            let step = *self.steps.get(at & mask)?;
-            if step >> 32 == key {
-                return u32::try_from(step & 0xFFFF_FFFF).ok();
-            }
-            if step == u64::MAX {
-                return None;
-            }
-            at += 1;
-        }
-    }
-
-    /// The longest token that bytes start with, which has at most so many.
-    #[inline]
-    fn longest_within(&self, bytes: &[u8], most: usize) -> (u32, usize) {
-        let Some((&first, rest)) = bytes.split_first() else { return (NONE, 0) };
-        let token = |node: usize| self.tokens.get(node).copied().unwrap_or(NONE);
-        let mut best = (token(first.into()), 1);
-        let Some((&second, rest)) = rest.split_first().filter(|_| most > 1) else { return best };
-        let pair = self.pairs.get(usize::from(first) << 8 | usize::from(second));
-        let Some(&pair) = pair.filter(|&&pair| pair != NONE) else { return best };
-        let mut node = pair as usize;
-        if token(node) != NONE {
-            best = (token(node), 2);
-        }
-        for (len, &byte) in (3..=most).zip(rest) {
-            let Some(child) = self.step((node as u64) << 8 | u64::from(byte)) else { break };
-            node = child as usize;
-            if token(node) != NONE {
-                best = (token(node), len);
-            }
-        }
-        best
-    }
-
-    #[inline]
-    fn longest(&self, bytes: &[u8]) -> (u32, usize) {
-        self.longest_within(bytes, MAX_TOKEN_SIZE)
-    }
-
-    /// The codes that the bytes of a token would take without it.
-    fn without(&self, token: &[u8]) -> u64 {
-        let (mut rest, mut codes) = (token, 0);
-        let mut most = token.len() - 1;
-        while !rest.is_empty() {
-            let (_, len) = self.longest_within(rest, most.max(1));
-            rest = rest.get(len.max(1)..).unwrap_or_default();
-            codes += 1;
-            most = MAX_TOKEN_SIZE;
-        }
-        codes
     }
 }

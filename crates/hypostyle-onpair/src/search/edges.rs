@@ -1,0 +1,199 @@
+//! Rows that start or end with a needle.
+//!
+//! Where a token fits on the needle is a word of bits ([`Window`]), so that most rows
+//! cost one code and no bytes, however they were cut.
+
+use std::ops::Range;
+
+use super::scan::{self, Marks, Reader, Side};
+use super::window::{Case, MAX_WINDOW, Window};
+use crate::Column;
+use crate::kernel::Table;
+
+/// Tokens that can be looked at in the time that one row takes byte by byte.
+const TOKENS_PER_ROW: usize = 16;
+
+/// What is known from the first token: that it is a part of the needle, or has all of it.
+const SOME: u8 = 1;
+const WHOLE: u8 = 2;
+
+/// A needle at one end of a row.
+#[derive(Debug)]
+pub(super) struct Edge {
+    needle: Vec<u8>,
+    side: Side,
+    /// The bytes of the needle that are next to the end of the row.
+    window: Window,
+}
+
+impl Edge {
+    pub(super) fn new(needle: &[u8], side: Side) -> Self {
+        let from = match side {
+            Side::Start => 0,
+            Side::End => needle.len().saturating_sub(MAX_WINDOW),
+        };
+        let window = Window::new(needle.get(from..).unwrap_or_default(), Case::Kept);
+        Self { needle: needle.to_vec(), side, window }
+    }
+
+    /// Whether the needle is at its end of these codes, byte by byte.
+    pub(super) fn is_at(&self, column: &Column<'_>, codes: Range<usize>) -> bool {
+        let tokens = codes.map(|at| column.table().token(column.code(at)));
+        let (fits, len) = match self.side {
+            Side::Start => common_start(tokens, &self.needle),
+            Side::End => common_end(tokens.rev(), &self.needle),
+        };
+        fits && len == self.needle.len()
+    }
+
+    pub(super) fn scan(
+        &self,
+        column: &Column<'_>,
+        rows: Range<usize>,
+        each: &mut dyn FnMut(usize),
+    ) {
+        if rows.len() < column.parts().token_count() / TOKENS_PER_ROW {
+            let each_row = |row, codes| {
+                if self.is_at(column, codes) {
+                    each(row);
+                }
+            };
+            return scan::each_row(column, rows, each_row);
+        }
+        let table = column.table();
+        let tokens = (0..=u16::MAX).take(column.parts().token_count());
+        let marks = Marks::new(tokens.map(|code| self.mark(table.token(code))));
+        let empty = if self.needle.is_empty() { WHOLE } else { 0 };
+        let edges = scan::Edges { side: self.side, marks, empty };
+        let is_whole = self.window.len() == self.needle.len();
+        let mut places = Places::new(&self.window, column);
+        edges.each(column, rows, &mut |row, codes, mark| {
+            let is_at = mark == WHOLE
+                || (match self.side {
+                    Side::Start => places.starts(codes.clone()),
+                    Side::End => places.ends(codes.clone()),
+                } && (is_whole || self.is_at(column, codes)));
+            if is_at {
+                each(row);
+            }
+        });
+    }
+
+    /// What a token says that is next to the end of a row.
+    #[inline]
+    fn mark(&self, token: &[u8]) -> u8 {
+        let (outer, wanted) = match self.side {
+            Side::Start => (token.first(), self.needle.first()),
+            Side::End => (token.last(), self.needle.last()),
+        };
+        // Few tokens get past this, and there are many.
+        if wanted.is_some() && outer != wanted {
+            return 0;
+        }
+        let token = std::iter::once(token);
+        let (fits, len) = match self.side {
+            Side::Start => common_start(token, &self.needle),
+            Side::End => common_end(token, &self.needle),
+        };
+        match (fits, len == self.needle.len()) {
+            (false, _) => 0,
+            (true, false) => SOME,
+            (true, true) => WHOLE,
+        }
+    }
+}
+
+/// Where tokens fit, as far as it was asked for.
+struct Places<'s> {
+    window: &'s Window,
+    table: &'s Table,
+    codes: Reader<'s>,
+    /// 0 if it was not: any token fits before the needle.
+    known: Vec<u64>,
+}
+
+impl<'s> Places<'s> {
+    fn new(window: &'s Window, column: &'s Column<'_>) -> Self {
+        let known = vec![0; column.parts().token_count()];
+        Self { window, table: column.table(), codes: Reader::new(column), known }
+    }
+
+    /// Whether codes, of which the first fits, start with the window.
+    #[inline]
+    fn starts(&mut self, mut codes: Range<usize>) -> bool {
+        let mut at = codes.next().map_or(0, |first| self.table.length(self.codes.code(first)));
+        while at < self.window.len() {
+            let Some(code) = codes.next().map(|next| self.codes.code(next)) else { return false };
+            if !Window::fits(self.of(code), at) {
+                return false;
+            }
+            at += self.table.length(code);
+        }
+        true
+    }
+
+    /// Whether codes end with the window.
+    #[inline]
+    fn ends(&mut self, mut codes: Range<usize>) -> bool {
+        let mut end = self.window.len();
+        while end > 0 {
+            let Some(code) = codes.next_back().map(|last| self.codes.code(last)) else {
+                return false;
+            };
+            match Window::start(self.of(code), end, self.table.length(code)) {
+                Some(start) => end = start,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn of(&mut self, code: u16) -> u64 {
+        match self.known.get_mut(usize::from(code)) {
+            Some(0) | None => self.find_out(code),
+            Some(known) => *known,
+        }
+    }
+
+    #[cold]
+    fn find_out(&mut self, code: u16) -> u64 {
+        let places = self.window.places(self.table.token(code));
+        self.known.get_mut(usize::from(code)).into_iter().for_each(|known| *known = places);
+        places
+    }
+}
+
+/// Whether tokens start as the needle does up to the end of either, and how many bytes
+/// that are.
+fn common_start<'t>(tokens: impl Iterator<Item = &'t [u8]>, needle: &[u8]) -> (bool, usize) {
+    let mut rest = needle;
+    for token in tokens {
+        let common = token.len().min(rest.len());
+        if token.get(..common) != rest.get(..common) {
+            return (false, needle.len() - rest.len());
+        }
+        rest = rest.get(common..).unwrap_or_default();
+        if rest.is_empty() {
+            break;
+        }
+    }
+    (true, needle.len() - rest.len())
+}
+
+/// The same from the end, of tokens in reverse.
+fn common_end<'t>(tokens: impl Iterator<Item = &'t [u8]>, needle: &[u8]) -> (bool, usize) {
+    let mut rest = needle;
+    for token in tokens {
+        let left = rest.len().saturating_sub(token.len());
+        let skipped = token.len().saturating_sub(rest.len());
+        if token.get(skipped..) != rest.get(left..) {
+            return (false, needle.len() - rest.len());
+        }
+        rest = rest.get(..left).unwrap_or_default();
+        if rest.is_empty() {
+            break;
+        }
+    }
+    (true, needle.len() - rest.len())
+}

@@ -1,0 +1,158 @@
+//! Rows that are one of some strings.
+//!
+//! If it is known how rows were cut, the strings are cut the same way, and codes are
+//! compared. If not, tokens are followed through the strings in order.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::cut::Cutter;
+use super::scan::{self, Edges, Marks, Reader, Side};
+use crate::{Column, MAX_TOKEN_SIZE};
+
+/// Tokens that can be put in order in the time that one row takes token by token.
+const TOKENS_PER_ROW: usize = 16;
+
+/// Strings that a row may be equal to.
+#[derive(Debug)]
+pub(super) struct Equal {
+    /// In order, all different.
+    strings: Vec<Vec<u8>>,
+    /// The strings as rows would have them, if that is known.
+    cuts: OnceLock<Option<Codes>>,
+}
+
+/// The strings as rows would have them.
+#[derive(Debug)]
+struct Codes {
+    codes: HashSet<Vec<u16>>,
+    /// Whether any has so many codes.
+    counts: Vec<bool>,
+    /// Codes that any ends with.
+    edges: Edges,
+}
+
+impl Equal {
+    pub(super) fn new<'s>(strings: impl Iterator<Item = &'s [u8]>) -> Self {
+        let mut strings: Vec<Vec<u8>> = strings.map(<[u8]>::to_vec).collect();
+        strings.sort_unstable();
+        strings.dedup();
+        Self { strings, cuts: OnceLock::new() }
+    }
+
+    /// Whether these codes are any of the strings, token by token.
+    pub(super) fn is_any(&self, column: &Column<'_>, codes: Range<usize>) -> bool {
+        let (mut left, mut len) = (&self.strings[..], 0);
+        for at in codes {
+            let token = column.table().token(column.code(at));
+            left = going_on(left, len, token);
+            len += token.len();
+            if left.is_empty() {
+                return false;
+            }
+        }
+        // Of those that start with the row, the row itself comes first.
+        left.first().is_some_and(|string| string.len() == len)
+    }
+
+    pub(super) fn scan(
+        &self,
+        column: &Column<'_>,
+        rows: Range<usize>,
+        each: &mut dyn FnMut(usize),
+    ) {
+        if is_small(column, &rows) && self.cuts.get().is_none() {
+            return self.by_tokens(column, rows, each);
+        }
+        match self.cuts.get_or_init(|| self.cut(column)) {
+            Some(codes) => codes.scan(column, rows, each),
+            None => self.by_tokens(column, rows, each),
+        }
+    }
+
+    fn cut(&self, column: &Column<'_>) -> Option<Codes> {
+        let cutter = Cutter::new(column)?;
+        let codes = self.strings.iter().filter_map(|string| cutter.cut(string));
+        Some(Codes::new(codes.collect()))
+    }
+
+    /// Follows tokens in every row whose first token starts any of the strings.
+    fn by_tokens(&self, column: &Column<'_>, rows: Range<usize>, each: &mut dyn FnMut(usize)) {
+        let lens = || self.strings.iter().map(Vec::len);
+        let (Some(shortest), Some(longest)) = (lens().min(), lens().max()) else { return };
+        let mut look = |row, codes: Range<usize>| {
+            let most = codes.len().saturating_mul(MAX_TOKEN_SIZE);
+            if codes.len() <= longest && most >= shortest && self.is_any(column, codes) {
+                each(row);
+            }
+        };
+        if is_small(column, &rows) {
+            return scan::each_row(column, rows, look);
+        }
+        let mark = |code| {
+            let token = column.table().token(code);
+            u8::from(!going_on(&self.strings, 0, token).is_empty())
+        };
+        let tokens = (0..=u16::MAX).take(column.parts().token_count());
+        let marks = Marks::new(tokens.map(mark));
+        let edges = Edges { side: Side::Start, marks, empty: u8::from(shortest == 0) };
+        edges.each(column, rows, &mut |row, codes, _| look(row, codes));
+    }
+}
+
+/// Whether there are so few rows that it does not pay to look at all tokens.
+fn is_small(column: &Column<'_>, rows: &Range<usize>) -> bool {
+    rows.len() < column.parts().token_count() / TOKENS_PER_ROW
+}
+
+/// Of strings in order that are the same up to `len`, those that go on with a token.
+#[inline]
+fn going_on<'s>(strings: &'s [Vec<u8>], len: usize, token: &[u8]) -> &'s [Vec<u8>] {
+    if let [string] = strings {
+        return if next(string, len, token.len()) == token { strings } else { &[] };
+    }
+    let start = strings.partition_point(|string| next(string, len, token.len()) < token);
+    let rest = strings.get(start..).unwrap_or_default();
+    let end = rest.partition_point(|string| next(string, len, token.len()) == token);
+    rest.get(..end).unwrap_or_default()
+}
+
+/// The bytes of a string from `start` on, up to so many.
+#[inline]
+fn next(string: &[u8], start: usize, most: usize) -> &[u8] {
+    let rest = string.get(start..).unwrap_or_default();
+    rest.get(..most).unwrap_or(rest)
+}
+
+impl Codes {
+    fn new(codes: Vec<Vec<u16>>) -> Self {
+        let most = codes.iter().map(Vec::len).max();
+        let mut counts = vec![false; most.map_or(0, |most| most + 1)];
+        let mut lasts = Marks::new(std::iter::empty());
+        for codes in &codes {
+            counts.get_mut(codes.len()).into_iter().for_each(|count| *count = true);
+            let last = codes.last().and_then(|&last| lasts.get_mut(last));
+            last.into_iter().for_each(|last| *last = 1);
+        }
+        let empty = u8::from(counts.first() == Some(&true));
+        // Rows often start the same, and rarely end so.
+        let edges = Edges { side: Side::End, marks: lasts, empty };
+        Self { codes: codes.into_iter().collect(), counts, edges }
+    }
+
+    fn scan(&self, column: &Column<'_>, rows: Range<usize>, each: &mut dyn FnMut(usize)) {
+        let reader = Reader::new(column);
+        let mut row_codes = Vec::new();
+        self.edges.each(column, rows, &mut |row, codes, _| {
+            if self.counts.get(codes.len()) != Some(&true) {
+                return;
+            }
+            row_codes.clear();
+            row_codes.extend(codes.map(|at| reader.code(at)));
+            if self.codes.contains(&row_codes) {
+                each(row);
+            }
+        });
+    }
+}

@@ -1,0 +1,345 @@
+//! Every question has the answer that the decoded strings give.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use proptest::prelude::*;
+
+use super::{Pattern, Searcher};
+use crate::{Column, Config, Effort, Offsets, Parse, Parts, compress, naive, pack};
+
+/// Asks a column everything about a needle.
+#[track_caller]
+fn answers_are_right(parts: &Parts<'_>, strings: &[Vec<u8>], needle: &[u8]) {
+    let column = Column::new(parts.borrowed()).unwrap();
+    assert_eq!(column.len(), strings.len());
+    let half = &needle[..needle.len() / 2];
+    let other = strings.get(strings.len() / 2).map_or(half, |string| &string[..]);
+    let patterns = [
+        Pattern::Equals(needle),
+        Pattern::StartsWith(needle),
+        Pattern::EndsWith(needle),
+        Pattern::Contains(needle),
+        Pattern::ContainsIgnoringCase(needle),
+        Pattern::AnyOf(&[]),
+        Pattern::AnyOf(&[needle]),
+        Pattern::AnyOf(&[needle, half, other, needle, b"\x00"]),
+    ];
+    for pattern in &patterns {
+        let all: Vec<usize> =
+            (0..strings.len()).filter(|&row| naive::matches(pattern, &strings[row])).collect();
+        assert_eq!(column.find(pattern), all, "{pattern:?} {:?}", parts.parse);
+        assert_eq!(column.count(pattern), all.len());
+        // In parts, before and after all rows were asked for by the same searcher.
+        let searcher = Searcher::new(&column, pattern);
+        let (third, end) = (strings.len() / 3, strings.len());
+        for _ in 0..2 {
+            for rows in [0..third, third..end, end / 2..end / 2 + 1, third..end + 7, end..end + 1] {
+                let some: Vec<usize> =
+                    all.iter().copied().filter(|row| rows.contains(row)).collect();
+                assert_eq!(searcher.find_in(rows.clone()), some, "{pattern:?} {rows:?}");
+                assert_eq!(searcher.count_in(rows.clone()), some.len());
+                assert_eq!(column.find_in(rows, pattern), some);
+            }
+            assert_eq!(searcher.find(), all);
+        }
+        for row in (0..end + 2).take(60) {
+            assert_eq!(searcher.matches(row), all.contains(&row), "{pattern:?} {row}");
+            assert_eq!(column.matches(row, pattern), all.contains(&row));
+        }
+        assert!(!searcher.matches(usize::MAX));
+    }
+    bounds_are_right(&column, strings, needle, other);
+}
+
+#[track_caller]
+fn bounds_are_right(column: &Column<'_>, strings: &[Vec<u8>], one: &[u8], other: &[u8]) {
+    for (row, string) in strings.iter().enumerate() {
+        assert_eq!(column.compare_row(row, one), string[..].cmp(one));
+    }
+    let bounds = |bound| [Bound::Included(bound), Bound::Excluded(bound), Bound::Unbounded];
+    for (low, high) in [(one, other), (other, one), (one, one)] {
+        for lower in bounds(low) {
+            for upper in bounds(high) {
+                let is_within = |row: &usize| {
+                    let string = &strings[*row][..];
+                    let from = match lower {
+                        Bound::Included(bound) => string >= bound,
+                        Bound::Excluded(bound) => string > bound,
+                        Bound::Unbounded => true,
+                    };
+                    let to = match upper {
+                        Bound::Included(bound) => string <= bound,
+                        Bound::Excluded(bound) => string < bound,
+                        Bound::Unbounded => true,
+                    };
+                    from && to
+                };
+                let all: Vec<usize> = (0..strings.len()).filter(is_within).collect();
+                assert_eq!(column.find_between(lower, upper), all, "{lower:?} {upper:?}");
+                let rows = strings.len() / 4..strings.len() / 2;
+                let some: Vec<usize> = all.into_iter().filter(|row| rows.contains(row)).collect();
+                assert_eq!(column.find_between_in(rows, lower, upper), some);
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn order_is_right(parts: &Parts<'_>, strings: &[Vec<u8>]) {
+    let column = Column::new(parts.borrowed()).unwrap();
+    for (a, one) in strings.iter().enumerate().take(80) {
+        for (b, other) in strings.iter().enumerate().take(80) {
+            assert_eq!(column.compare_rows(a, b), one.cmp(other), "{one:?} {other:?}");
+        }
+        assert_eq!(column.compare_row(a, one), Ordering::Equal);
+    }
+    let first = |wanted: Option<&Vec<u8>>| {
+        wanted.and_then(|wanted| strings.iter().position(|string| string == wanted))
+    };
+    assert_eq!(column.min_row(), first(strings.iter().min()));
+    assert_eq!(column.max_row(), first(strings.iter().max()));
+}
+
+/// A column by hand, from the codes of each row, and its strings. There are codes that
+/// belong to no row before the first and after the last.
+fn by_hand(
+    tokens: &[Vec<u8>],
+    rows: &[Vec<u16>],
+    bits: u32,
+    parse: Parse,
+) -> (Parts<'static>, Vec<Vec<u8>>) {
+    let mut codes: Vec<u16> = if tokens.is_empty() { vec![] } else { vec![0; 3] };
+    let mut offsets = vec![u32::try_from(codes.len()).unwrap()];
+    for row in rows {
+        codes.extend_from_slice(row);
+        offsets.push(u32::try_from(codes.len()).unwrap());
+    }
+    codes.extend(tokens.first().map(|_| 0));
+    let mut ends = vec![0];
+    for token in tokens {
+        ends.push(ends[ends.len() - 1] + u32::try_from(token.len()).unwrap());
+    }
+    let parts = Parts {
+        bits,
+        dict_offsets: ends.into(),
+        dict_bytes: [tokens.concat(), vec![b'a'; 16]].concat().into(),
+        codes: pack(&codes, bits).unwrap().into(),
+        code_count: codes.len(),
+        row_offsets: match bits % 2 {
+            0 => Offsets::Narrow(offsets.into()),
+            _ => Offsets::Wide(offsets.into_iter().map(u64::from).collect()),
+        },
+        // Wrong, which is for no search to notice.
+        row_lengths: Some(vec![1; rows.len()].into()),
+        parse,
+    };
+    let strings = rows
+        .iter()
+        .map(|row| row.iter().flat_map(|&code| tokens[usize::from(code)].clone()).collect());
+    (parts, strings.collect())
+}
+
+/// Cuts a string into the longest tokens, and of equal tokens takes any.
+fn longest(tokens: &[Vec<u8>], string: &[u8], mut dice: usize) -> Option<Vec<u16>> {
+    let (mut codes, mut rest) = (Vec::new(), string);
+    while !rest.is_empty() {
+        let fits = || (0..tokens.len()).filter(|&code| rest.starts_with(&tokens[code]));
+        let most = fits().map(|code| tokens[code].len()).max()?;
+        let fits: Vec<usize> = fits().filter(|&code| tokens[code].len() == most).collect();
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        codes.push(u16::try_from(fits[(dice >> 33) % fits.len()]).unwrap());
+        rest = &rest[most..];
+    }
+    Some(codes)
+}
+
+/// Needles from within a row and next to it.
+fn needles(strings: &[Vec<u8>], dice: usize) -> Vec<Vec<u8>> {
+    let mut needles = vec![vec![], vec![0], vec![0xFF], b"zq".to_vec(), vec![b'a'; 400]];
+    if let Some(string) = strings.get(dice % strings.len().max(1)) {
+        let start = (dice >> 8) % (string.len() + 1);
+        let end = start + (dice >> 20) % (string.len() - start + 1);
+        let inner = string[start..end].to_vec();
+        let mut changed = inner.clone();
+        if let Some(byte) = changed.get_mut((dice >> 30) % (end - start).max(1)) {
+            *byte ^= 0x20;
+        }
+        let next = strings.get(dice % strings.len() + 1).unwrap_or(string);
+        needles.extend([
+            string.clone(),
+            string[start..].to_vec(),
+            string[..end].to_vec(),
+            inner,
+            changed,
+            [&string[..], next].concat(),
+            string[..start].to_ascii_uppercase(),
+        ]);
+    }
+    needles
+}
+
+fn text(rows: usize) -> Vec<Vec<u8>> {
+    let words = [
+        "http://",
+        "www.",
+        "example",
+        ".org/",
+        "Index",
+        "?id=",
+        "&q=",
+        "-",
+        "ünïcode",
+        "0",
+        "SESSION=",
+    ];
+    let row = |row: usize| {
+        let mut out = String::new();
+        let mut dice = row.wrapping_mul(2_654_435_761);
+        for _ in 0..dice % 13 {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            out += words[(dice >> 40) % words.len()];
+            out += &((dice >> 50) % 100).to_string();
+        }
+        out.into_bytes()
+    };
+    (0..rows).map(row).collect()
+}
+
+#[test]
+fn every_width_answers() {
+    let strings = text(300);
+    for bits in 9..=16 {
+        for parse in [Parse::Greedy, Parse::Fewest] {
+            let config =
+                Config { bits: Some(bits), parse, effort: Effort::Quick, ..Config::default() };
+            let mut parts = compress(&strings, &config).unwrap();
+            // A width is chosen that suffices; any above it must do as well.
+            let codes = crate::unpack(&parts.codes, parts.bits, parts.code_count).unwrap();
+            parts.codes = pack(&codes, bits).unwrap().into();
+            parts.bits = bits;
+            order_is_right(&parts, &strings);
+            let mut asked = needles(&strings, 0x9E37_79B9_7F4A_7C15 >> bits);
+            asked.extend([b"session=".to_vec(), b"SESSION=4".to_vec(), b"x".to_vec()]);
+            // Longer than what is looked for at once, and common, and rare.
+            let longest = strings.iter().max_by_key(|string| string.len()).unwrap();
+            asked.extend([longest[1..longest.len() - 1].to_vec(), longest[..60].to_vec()]);
+            for needle in asked {
+                answers_are_right(&parts, &strings, &needle);
+            }
+        }
+    }
+}
+
+#[test]
+fn long_needles_are_whole() {
+    // Rows that have any part of a needle, and not all of it.
+    let needle: Vec<u8> = (0..150).map(|at: u32| b"abc"[(at * at % 7 % 3) as usize]).collect();
+    let mut strings = Vec::new();
+    for cut in [0, 1, 40, 47, 48, 49, 75, 100, 101, 102, 149] {
+        strings.extend([needle[cut..].to_vec(), needle[..cut].to_vec()]);
+        let mut wrong = [b"xx", &needle[..], b"yy"].concat();
+        wrong[cut + 2] = b'-';
+        strings.extend([wrong, [b"ab", &needle[..], b"bc"].concat()]);
+    }
+    for len in [47, 48, 49, 50, 96, 150] {
+        for parse in [Parse::Greedy, Parse::Fewest] {
+            let parts = compress(&strings, &Config { parse, ..Config::default() }).unwrap();
+            answers_are_right(&parts, &strings, &needle[..len]);
+            answers_are_right(&parts, &strings, &needle[150 - len..]);
+            // Among many others, so that it is rare.
+            let many = [text(1000), strings.clone()].concat();
+            let parts = compress(&many, &Config { parse, ..Config::default() }).unwrap();
+            let column = Column::new(parts).unwrap();
+            let pattern = Pattern::Contains(&needle[..len]);
+            let all = (0..many.len()).filter(|&row| naive::matches(&pattern, &many[row]));
+            assert_eq!(column.find(&pattern), all.collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_in_nothing() {
+    for parse in [Parse::Greedy, Parse::Fewest, Parse::Unknown] {
+        for rows in [vec![], vec![vec![]; 3]] {
+            for tokens in [vec![], vec![b"a".to_vec()]] {
+                let (parts, strings) = by_hand(&tokens, &rows, 9, parse);
+                order_is_right(&parts, &strings);
+                for needle in [&b""[..], b"a", b"ab"] {
+                    answers_are_right(&parts, &strings, needle);
+                }
+            }
+        }
+    }
+}
+
+/// Tokens of few bytes, so that they overlap in many ways; some may be equal.
+fn tokens() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let byte = || prop::sample::select(&b"aabbAB\x00\xFF\xC3"[..]);
+    let short = prop::collection::vec(byte(), 1..4);
+    let long = prop::collection::vec(byte(), 1..17);
+    prop::collection::vec(prop_oneof![short, long], 1..40)
+}
+
+fn rows() -> impl Strategy<Value = Vec<Vec<prop::sample::Index>>> {
+    let row = prop::collection::vec(any::<prop::sample::Index>(), 0..12);
+    prop::collection::vec(row, 0..80)
+}
+
+fn numbered(tokens: &[Vec<u8>], rows: &[Vec<prop::sample::Index>]) -> Vec<Vec<u16>> {
+    let code = |index: &prop::sample::Index| u16::try_from(index.index(tokens.len())).unwrap();
+    rows.iter().map(|row| row.iter().map(code).collect()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Rows that were cut in any way, with tokens in any order.
+    #[test]
+    fn any_cut_answers(tokens in tokens(), rows in rows(), bits in 9_u32..=16, dice: usize) {
+        let rows = numbered(&tokens, &rows);
+        let (parts, strings) = by_hand(&tokens, &rows, bits, Parse::Unknown);
+        order_is_right(&parts, &strings);
+        for needle in needles(&strings, dice) {
+            answers_are_right(&parts, &strings, &needle);
+        }
+    }
+
+    /// Rows that were cut into the longest tokens, which may be in any order, be equal,
+    /// and lack bytes.
+    #[test]
+    fn longest_tokens_answer(
+        mut tokens in tokens(),
+        rows in rows(),
+        bits in 9_u32..=16,
+        order in 0..3,
+        dice: usize,
+    ) {
+        if order > 0 { tokens.sort(); }
+        if order > 1 { tokens.dedup(); }
+        let strings = by_hand(&tokens, &numbered(&tokens, &rows), bits, Parse::Greedy).1;
+        let cut = |(row, string): (usize, &Vec<u8>)| longest(&tokens, string, dice ^ row);
+        let rows: Vec<Vec<u16>> = strings.iter().enumerate().filter_map(cut).collect();
+        let (parts, strings) = by_hand(&tokens, &rows, bits, Parse::Greedy);
+        order_is_right(&parts, &strings);
+        for needle in needles(&strings, dice) {
+            answers_are_right(&parts, &strings, &needle);
+        }
+    }
+
+    /// Rows that were cut into few tokens, and other strings as needles.
+    #[test]
+    fn few_tokens_answer(
+        strings in prop::collection::vec(prop::collection::vec(0_u8..3, 0..90), 1..60),
+        fewest: bool,
+        dice: usize,
+    ) {
+        let parse = if fewest { Parse::Fewest } else { Parse::Greedy };
+        let config = Config { parse, effort: Effort::Quick, ..Config::default() };
+        let parts = compress(&strings, &config).unwrap();
+        order_is_right(&parts, &strings);
+        for needle in needles(&strings, dice) {
+            answers_are_right(&parts, &strings, &needle);
+        }
+    }
+}
