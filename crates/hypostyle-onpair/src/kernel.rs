@@ -2,7 +2,7 @@
 //!
 //! A token is copied as 16 bytes, whatever its length, and the output moves on by the
 //! length. Each function here is safe to call with anything; what makes it so stands
-//! next to each block. [`crate::naive`] has a checked twin of each, and tests compare
+//! next to each block. `naive.rs` has a checked twin of each, and tests compare
 //! the two.
 
 #![expect(unsafe_code, reason = "copies of fixed size past the end of a token, see above")]

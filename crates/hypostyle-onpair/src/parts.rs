@@ -47,13 +47,6 @@ pub enum Parse {
     Unknown,
 }
 
-impl Parse {
-    /// Whether equal strings have equal codes.
-    pub(crate) fn is_canonical(self) -> bool {
-        self != Self::Unknown
-    }
-}
-
 /// Offsets of 32 or 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Offsets<'a> {

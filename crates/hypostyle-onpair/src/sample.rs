@@ -47,6 +47,11 @@ impl Sample {
         sample
     }
 
+    /// Bytes of the sample.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
     /// What all strings take at so many codes for a byte, dictionary and all.
     pub(crate) fn cost(&self, codes: f64, tokens: &[Token]) -> f64 {
         self.cost_with(codes, width(tokens.len()), tokens.iter())

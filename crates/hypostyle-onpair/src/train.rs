@@ -65,13 +65,12 @@ impl Effort {
             Self::Usual => 8 << 20,
             Self::Thorough => 24 << 20,
         };
-        // By the root of the root of eight for each bit less.
         match bits {
             16 => most,
             15 => most * 5 / 8,
             14 => most * 3 / 8,
             13 => most / 4,
-            12 => most / 6,
+            12 => most * 3 / 16,
             _ => most / 8,
         }
     }
@@ -102,9 +101,13 @@ pub(crate) fn dictionary(sample: &Sample, bits: Option<u32>, effort: Effort) -> 
     let pieces = &sample.pieces()[..];
     let mut growth = Growth::new(pieces);
     let most = effort.widest(bits.unwrap_or(16));
+    // Where there is little to learn from, nothing is learned from it many times over.
+    let scale = sample.len() as f64 / effort.bytes(most) as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
+    let bytes_for = |bits: u32| (effort.bytes(bits) as f64 * scale.min(1.0)) as usize;
     let mut least = f64::INFINITY;
     for bits in 9..=most {
-        let bytes = effort.bytes(bits).saturating_sub(growth.seen);
+        let bytes = bytes_for(bits).saturating_sub(growth.seen);
         let codes = growth.grow(1 << bits, bytes.max(LEAST));
         let cost = sample.cost(codes, &growth.tokens);
         least = least.min(cost);
@@ -118,9 +121,15 @@ pub(crate) fn dictionary(sample: &Sample, bits: Option<u32>, effort: Effort) -> 
         // One token above a power of two would cost a bit for every code.
         Some(bits) if growth.tokens.len() >= 1 << bits => bits,
         _ => {
-            while losses.take_less_narrower(sample, &growth.tokens) {
-                growth.prune(&losses, 1 << (width(growth.tokens.len()) - 1));
-                losses = growth.losses();
+            let mut cost = losses.cost(sample, &growth.tokens);
+            while losses.may_narrow(sample, &growth.tokens) {
+                let fewer = growth.pruned(&losses, 1 << (width(growth.tokens.len()) - 1));
+                let fewer_losses = fewer.losses();
+                let fewer_cost = fewer_losses.cost(sample, &fewer.tokens);
+                if fewer_cost >= cost {
+                    break;
+                }
+                (growth, losses, cost) = (fewer, fewer_losses, fewer_cost);
             }
             width(growth.tokens.len())
         }
@@ -132,26 +141,24 @@ pub(crate) fn dictionary(sample: &Sample, bits: Option<u32>, effort: Effort) -> 
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
         let keep = (growth.tokens.len().min(wanted) as f64 * (1.0 - share)) as usize;
-        growth.prune(&losses, keep);
-        growth.grow(wanted, effort.bytes(bits));
+        growth = growth.pruned(&losses, keep);
+        growth.grow(wanted, bytes_for(bits));
     }
-    // After a round there are no more than that.
-    growth.prune(&losses, wanted);
-    growth.tokens
+    match growth.tokens.len() > wanted {
+        true => growth.pruned(&losses, wanted).tokens,
+        // After a round there are no more than that.
+        false => growth.tokens,
+    }
 }
 
 /// Bytes that each width is judged by, at least.
-const LEAST: usize = 64 << 10;
+const LEAST: usize = 16 << 10;
 
 /// How much more than the best a width may take for a wider one to be looked at.
 const HOPELESS: f64 = 1.15;
 
 /// Bytes for each token by which it is judged what tokens save.
 const JUDGED: usize = 128;
-
-/// How much more it costs to drop many tokens than to drop each of them alone: one may
-/// be what another would be replaced by.
-const TOGETHER: f64 = 1.2;
 
 /// What strings would take without tokens.
 #[derive(Debug)]
@@ -164,18 +171,21 @@ struct Losses {
 }
 
 impl Losses {
-    /// Whether all strings take less with codes of one bit less, and without the tokens
-    /// that this leaves no room for.
-    fn take_less_narrower(&self, sample: &Sample, tokens: &[Token]) -> bool {
+    /// What all strings take.
+    fn cost(&self, sample: &Sample, tokens: &[Token]) -> f64 {
+        sample.cost(self.codes as f64 / self.bytes as f64, tokens)
+    }
+
+    /// Whether all strings may take less with codes of one bit less, and without the
+    /// tokens that this leaves no room for.
+    fn may_narrow(&self, sample: &Sample, tokens: &[Token]) -> bool {
         let bits = width(tokens.len());
-        let cost = |bits: u32| {
-            let drop = tokens.len().saturating_sub(1 << bits);
-            let lost: u64 = self.tokens.iter().take(drop).map(|&(lost, _)| lost).sum();
-            let codes = (self.codes as f64 + lost as f64 * TOGETHER) / self.bytes as f64;
-            let kept = self.tokens.iter().skip(drop).filter_map(|&(_, at)| tokens.get(at));
-            sample.cost_with(codes, bits, kept)
-        };
-        bits > 9 && cost(bits - 1) < cost(bits)
+        let drop = tokens.len().saturating_sub(1 << (bits - 1));
+        // If no token that is dropped were what another would be replaced by.
+        let lost: u64 = self.tokens.iter().take(drop).map(|&(lost, _)| lost).sum();
+        let codes = (self.codes + lost) as f64 / self.bytes as f64;
+        let kept = self.tokens.iter().skip(drop).filter_map(|&(_, at)| tokens.get(at));
+        bits > 9 && sample.cost_with(codes, bits - 1, kept) < self.cost(sample, tokens)
     }
 }
 
@@ -277,22 +287,19 @@ impl<'p> Growth<'p> {
         Losses { bytes, codes, tokens }
     }
 
-    /// Drops the tokens that save least until `keep` are left.
-    fn prune(&mut self, losses: &Losses, keep: usize) {
+    /// The same without the tokens that save least, so that `keep` are left.
+    fn pruned(&self, losses: &Losses, keep: usize) -> Self {
         let drop = self.tokens.len().saturating_sub(keep.max(BYTES));
-        if drop == 0 {
-            return;
-        }
         let mut dropped = vec![false; self.tokens.len()];
         for &(_, index) in losses.tokens.iter().take(drop) {
             if let Some(dropped) = dropped.get_mut(index) {
                 *dropped = true;
             }
         }
-        let mut dropped = dropped.into_iter();
-        self.tokens.retain(|_| !dropped.next().unwrap_or_default());
-        self.trie = Trie::new(&self.tokens);
-        self.counts = Counts::new(self.tokens.len());
+        let kept = self.tokens.iter().zip(dropped).filter(|(_, dropped)| !dropped);
+        let tokens: Vec<Token> = kept.map(|(token, _)| *token).collect();
+        let (trie, counts) = (Trie::new(&tokens), Counts::new(tokens.len()));
+        Self { pieces: self.pieces, next: self.next, tokens, trie, counts, seen: self.seen }
     }
 }
 

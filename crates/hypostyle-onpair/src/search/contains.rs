@@ -16,13 +16,8 @@ use crate::bits::GROUP;
 /// Groups of codes that say how common tokens are.
 const SAMPLE: usize = 2048;
 
-/// What is done for a token that may have a part of the needle, in terms of what is done
-/// for one that has all of it.
-const PART: usize = 3;
-
-/// One code in so many may have all of the needle; if there are more, it does not pay to
-/// look at each of them by itself.
-const RARE: usize = 7;
+/// If more than one code in so many is one to look near, it does not pay to.
+const RARE: usize = 20;
 
 /// Marks of tokens that have a part of the window, and that have all of it.
 const SOME: u8 = 1;
@@ -41,7 +36,7 @@ pub(super) struct Contains {
     plan: OnceLock<Plan>,
 }
 
-/// How many rows are searched.
+/// What is found out about all tokens before many rows are searched.
 #[derive(Debug)]
 struct Plan {
     window: Window,
@@ -111,12 +106,12 @@ impl Contains {
         let mut starts = vec![0, last / 2, last];
         starts.dedup();
         let plans = starts.iter().map(|&start| self.plan_at(column, start, &sample));
-        let best = plans.min_by_key(|&(cost, _)| cost).map(|(_, plan)| plan);
+        let best = plans.min_by_key(|&(share, _)| share).map(|(_, plan)| plan);
         best.unwrap_or_else(|| self.plan_at(column, 0, &sample).1)
     }
 
-    /// A plan for the part of the needle from `start` on, and what it costs to look near
-    /// its rarest byte.
+    /// A plan for the part of the needle from `start` on, and how common its rarest byte
+    /// is.
     fn plan_at(&self, column: &Column<'_>, start: usize, sample: &[u16]) -> (usize, Plan) {
         let window = Window::new(self.needle.get(start..).unwrap_or_default(), self.case);
         let table = column.table();
@@ -131,12 +126,11 @@ impl Contains {
             window.step(0, places, table.length(code))
         };
         let is_whole = |code| first(code) >= window.len();
-        // What each byte costs that is met, and how many tokens there are for it.
+        // How often each byte is met, and how many tokens there are for it.
         let mut uses = [(0_usize, 0_usize); MAX_WINDOW];
         for &code in sample {
-            let cost = if is_whole(code) { 1 } else { PART };
             each_bit(covered(code), |byte| {
-                uses.get_mut(byte).into_iter().for_each(|uses| uses.0 += cost);
+                uses.get_mut(byte).into_iter().for_each(|uses| uses.0 += 1);
             });
         }
         for code in tokens() {
@@ -146,10 +140,10 @@ impl Contains {
         }
         let uses = uses.iter().take(window.len()).enumerate();
         let rarest = uses.clone().min_by_key(|&(_, uses)| uses);
-        let (byte, cost) = rarest.map_or((0, 0), |(byte, uses)| (byte, uses.0));
+        let (byte, share) = rarest.map_or((0, 0), |(byte, uses)| (byte, uses.0));
         let way = if uses.clone().any(|(_, &(_, tokens))| tokens == 0) {
             Way::Nowhere
-        } else if cost * RARE <= sample.len() {
+        } else if share * RARE <= sample.len() {
             let mark = |code| match covered(code) >> byte & 1 {
                 0 => 0,
                 _ if is_whole(code) => WHOLE,
@@ -160,7 +154,7 @@ impl Contains {
             let first = |code| u8::try_from(first(code)).unwrap_or(u8::MAX);
             Way::Through(Marks::new(tokens().map(first)))
         };
-        (cost, Plan { window, places, way })
+        (share, Plan { window, places, way })
     }
 
     /// Looks for the window in every row, and for the whole needle where it is.

@@ -1,6 +1,6 @@
 //! Cutting a needle as rows were cut.
 
-use crate::{Column, MAX_TOKEN_SIZE, Parse};
+use crate::{Column, MAX_TOKEN_SIZE, Parse, Parts};
 
 /// Cuts strings as the rows of a column were cut, if that is known.
 ///
@@ -21,14 +21,12 @@ impl<'c> Cutter<'c> {
         if column.parts().parse != Parse::Greedy {
             return None;
         }
-        let keys: Vec<Key> = (0..=u16::MAX)
-            .take(column.parts().token_count())
-            .map(|code| key(column.table().token(code)))
-            .collect();
-        if keys.is_sorted_by(|one, other| one < other) {
+        if is_sorted(column.parts()) {
             return Some(Self { column, order: None });
         }
-        let mut order: Vec<(Key, u16)> = keys.into_iter().zip(0..).collect();
+        let tokens = (0..=u16::MAX).take(column.parts().token_count());
+        let mut order: Vec<(Key, u16)> =
+            tokens.map(|code| (key(column.table().token(code)), code)).collect();
         order.sort_unstable();
         let is_unique = order.is_sorted_by(|one, other| one.0 < other.0);
         let order = order.into_iter().map(|(_, code)| code).collect();
@@ -82,6 +80,21 @@ impl<'c> Cutter<'c> {
             None => u16::try_from(place).ok(),
         }
     }
+}
+
+/// As [`Parts::is_sorted`], in much less time for many tokens.
+fn is_sorted(parts: &Parts<'_>) -> bool {
+    let mut last = (0, 0);
+    parts.dict_offsets.windows(2).all(|pair| {
+        let &[start, end] = pair else { return false };
+        // A column has 16 bytes behind the start of every token.
+        let rest = parts.dict_bytes.get(start as usize..).and_then(<[u8]>::first_chunk);
+        let Some(&bytes) = rest else { return false };
+        let len = end.saturating_sub(start);
+        let others = u128::MAX.checked_shr(len * 8).unwrap_or(0);
+        let before = std::mem::replace(&mut last, (u128::from_be_bytes(bytes) & !others, len));
+        before < last
+    })
 }
 
 /// What is in order as the tokens are: bytes, and of those that differ only in zeros at

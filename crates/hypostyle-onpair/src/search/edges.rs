@@ -4,7 +4,9 @@
 //! cost one code and no bytes, however they were cut.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
+use super::prefix::Prefix;
 use super::scan::{self, Marks, Reader, Side};
 use super::window::{Case, MAX_WINDOW, Window};
 use crate::Column;
@@ -24,6 +26,8 @@ pub(super) struct Edge {
     side: Side,
     /// The bytes of the needle that are next to the end of the row.
     window: Window,
+    /// What is known if rows were cut into the longest tokens.
+    prefix: OnceLock<Option<Prefix>>,
 }
 
 impl Edge {
@@ -33,7 +37,7 @@ impl Edge {
             Side::End => needle.len().saturating_sub(MAX_WINDOW),
         };
         let window = Window::new(needle.get(from..).unwrap_or_default(), Case::Kept);
-        Self { needle: needle.to_vec(), side, window }
+        Self { needle: needle.to_vec(), side, window, prefix: OnceLock::new() }
     }
 
     /// Whether the needle is at its end of these codes, byte by byte.
@@ -60,6 +64,13 @@ impl Edge {
             };
             return scan::each_row(column, rows, each_row);
         }
+        if let Some(prefix) = self.prefix(column) {
+            return prefix.scan(column, rows, &mut |row, codes, is_open| {
+                if !is_open || self.is_at(column, codes) {
+                    each(row);
+                }
+            });
+        }
         let table = column.table();
         let tokens = (0..=u16::MAX).take(column.parts().token_count());
         let marks = Marks::new(tokens.map(|code| self.mark(table.token(code))));
@@ -77,6 +88,13 @@ impl Edge {
                 each(row);
             }
         });
+    }
+
+    fn prefix(&self, column: &Column<'_>) -> Option<&Prefix> {
+        match self.side {
+            Side::Start => self.prefix.get_or_init(|| Prefix::new(column, &self.needle)).as_ref(),
+            Side::End => None,
+        }
     }
 
     /// What a token says that is next to the end of a row.

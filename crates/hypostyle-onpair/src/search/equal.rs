@@ -4,12 +4,12 @@
 //! compared. If not, tokens are followed through the strings in order.
 
 use std::collections::HashSet;
-use std::ops::Range;
+use std::ops::{Range, Sub};
 use std::sync::OnceLock;
 
 use super::cut::Cutter;
 use super::scan::{self, Edges, Marks, Reader, Side};
-use crate::{Column, MAX_TOKEN_SIZE};
+use crate::{Column, MAX_TOKEN_SIZE, Offset, Offsets};
 
 /// Tokens that can be put in order in the time that one row takes token by token.
 const TOKENS_PER_ROW: usize = 16;
@@ -142,6 +142,13 @@ impl Codes {
     }
 
     fn scan(&self, column: &Column<'_>, rows: Range<usize>, each: &mut dyn FnMut(usize)) {
+        let mut all = self.codes.iter();
+        if let (Some(codes), None) = (all.next(), all.next()) {
+            return match &column.parts().row_offsets {
+                Offsets::Narrow(offsets) => one(codes, column, offsets, rows, each),
+                Offsets::Wide(offsets) => one(codes, column, offsets, rows, each),
+            };
+        }
         let reader = Reader::new(column);
         let mut row_codes = Vec::new();
         self.edges.each(column, rows, &mut |row, codes, _| {
@@ -154,5 +161,44 @@ impl Codes {
                 each(row);
             }
         });
+    }
+}
+
+/// Rows that are looked at in one go.
+const BLOCK: usize = 512;
+
+/// Rows of just these codes.
+///
+/// Most rows have another number of codes. Which do not is found without a guess for
+/// each, and of those the last code is looked at first: rows often start the same.
+fn one<O: Copy + Default + PartialEq + Sub<Output = O> + Offset>(
+    codes: &[u16],
+    column: &Column<'_>,
+    offsets: &[O],
+    rows: Range<usize>,
+    each: &mut dyn FnMut(usize),
+) {
+    let reader = Reader::new(column);
+    let is_it = |start: usize| {
+        let mut all = codes.iter().enumerate().rev();
+        all.all(|(at, &code)| reader.code(start + at) == code)
+    };
+    let mut found = [(0_usize, O::default()); BLOCK];
+    for first in rows.clone().step_by(BLOCK) {
+        let last = rows.end.min(first + BLOCK);
+        let Some(ends) = offsets.get(first..last + 1) else { return };
+        let mut count = 0;
+        for (row, pair) in (first..last).zip(ends.windows(2)) {
+            let &[start, end] = pair else { continue };
+            if let Some(place) = found.get_mut(count) {
+                *place = (row, start);
+            }
+            count += usize::from((end - start).place() == Some(codes.len()));
+        }
+        for &(row, start) in found.iter().take(count) {
+            if start.place().is_some_and(is_it) {
+                each(row);
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@
 //! else holds for rows that were cut in any way.
 //!
 //! * `window` has where tokens fit on a needle, `contains` and `edges` follow from it;
-//! * `equal` compares codes, with needles from `cut`;
+//! * `equal` and `prefix` compare codes, with needles from `cut`;
 //! * `order` compares rows;
 //! * `scan` has the loops over codes and rows.
 
@@ -16,6 +16,7 @@ mod cut;
 mod edges;
 mod equal;
 mod order;
+mod prefix;
 mod scan;
 #[cfg(test)]
 mod tests;

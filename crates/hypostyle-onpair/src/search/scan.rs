@@ -297,9 +297,27 @@ impl<'c> Reader<'c> {
         }
     }
 
+    /// The code at an index and those behind it, 57 bits at least; zeros behind the last.
+    #[inline(always)]
+    pub(super) fn word(self, index: usize) -> u64 {
+        let bit = (index as u64).wrapping_mul(self.bits.into());
+        let at = usize::try_from(bit / 8).unwrap_or(usize::MAX);
+        let rest = self.packed.get(at..).unwrap_or_default();
+        let word = rest.first_chunk().copied().unwrap_or_else(|| last_word(rest));
+        u64::from_le_bytes(word) >> (bit % 8)
+    }
+
     /// A code that four bytes cannot be read for.
     #[cold]
     fn last_code(self, index: usize) -> u16 {
         code(self.packed, self.bits, index)
     }
+}
+
+/// Less than eight bytes, and zeros.
+#[cold]
+fn last_word(bytes: &[u8]) -> [u8; 8] {
+    let mut word = [0; 8];
+    word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    word
 }

@@ -258,6 +258,37 @@ fn long_needles_are_whole() {
     }
 }
 
+/// A rare byte at any place of a needle, at either end of a token, far from the last.
+#[test]
+fn rare_bytes_are_found_from() {
+    let tokens: Vec<Vec<u8>> =
+        ["a", "b", "ab", "xZ", "Zx", "Z", "aZb"].map(|token| token.as_bytes().to_vec()).into();
+    for bits in 9..=16 {
+        let row = |row: usize| {
+            let dice = row.wrapping_mul(0x9E37_79B9) >> 7;
+            let mut codes: Vec<u16> =
+                (0..dice % 7).map(|at| [0, 1, 2, 1][(dice >> (at + 3)) % 4]).collect();
+            // Many rows without any, and some next to each other.
+            if row % 301 < 4 {
+                codes.insert(codes.len() / 2, [3, 4, 5, 6][dice % 4]);
+            }
+            codes
+        };
+        let rows: Vec<Vec<u16>> = (0..4000).map(row).collect();
+        let (parts, strings) = by_hand(&tokens, &rows, bits, Parse::Unknown);
+        let column = Column::new(parts).unwrap();
+        for needle in
+            ["Z", "Zab", "Za", "Zb", "aZb", "abZ", "bZ", "xZb", "xZab", "bZx", "abb", "Zxa"]
+        {
+            let pattern = Pattern::Contains(needle.as_bytes());
+            let all: Vec<usize> =
+                (0..rows.len()).filter(|&row| naive::matches(&pattern, &strings[row])).collect();
+            assert!(!all.is_empty(), "{needle}");
+            assert_eq!(column.find(&pattern), all, "{needle}");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_in_nothing() {
     for parse in [Parse::Greedy, Parse::Fewest, Parse::Unknown] {

@@ -96,6 +96,10 @@ impl Window {
     /// The bytes of the needle that the token is on at any of its places, as bits.
     #[inline]
     pub(super) fn covered(&self, places: u64, len: usize) -> u64 {
+        // Most tokens fit only before the needle.
+        if places >> (ZERO + 1).saturating_sub(len) == 0 {
+            return 0;
+        }
         let mut covered = places;
         let mut width = 1;
         while width < len {
