@@ -11,8 +11,9 @@ use crate::commands;
 
 /// Column files from the command line.
 ///
-/// Reads and writes COLM, COLF and CLMN, checks them, shows what is inside, and
-/// converts them to and from CSV, TSV, JSON Lines, Parquet and Arrow. Packs files
+/// Reads and writes COLM, COLF, CLMN and columns of strings (.onpair), checks them,
+/// shows what is inside, and converts them to and from CSV, TSV, JSON Lines, lines of
+/// text, Parquet and Arrow. Packs files
 /// into AT-1 archives, unpacks these, and shows the tables in them. The format of an input is found
 /// by its content.
 #[derive(Debug, Parser)]
@@ -182,7 +183,8 @@ impl Level {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "CSV input")]
 pub(crate) struct CsvArgs {
-    /// The character between cells; `tab` and `\t` work too [default: , or tab for TSV]
+    /// The character between cells; `tab` and `\t` work too [default: , or tab for TSV].
+    /// With it, a .txt is no lines, but cells
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     pub(crate) delimiter: Option<u8>,
 
@@ -224,9 +226,12 @@ pub(crate) enum Kind {
     Colf,
     Clmn,
     At1,
+    Onpair,
     Csv,
     Tsv,
     Jsonl,
+    /// One column of lines
+    Txt,
     Parquet,
     Arrow,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hypostyle::formats::at1::Archive;
 use hypostyle::formats::{self, Format, Reader};
-use hypostyle::text::{ImportOptions, Imported, Infer, csv, jsonl};
+use hypostyle::text::{ImportOptions, Imported, Infer, csv, jsonl, lines};
 use hypostyle::{FileSource, ReadOptions};
 
 use crate::cli::{self, Kind, ReadArgs};
@@ -104,7 +104,7 @@ impl Input {
         }
         let by_name = Kind::by_extension(&self.path);
         match by_name {
-            Some(text @ (Kind::Csv | Kind::Tsv | Kind::Jsonl)) => return Ok(text),
+            Some(text) if !text.is_binary() => return Ok(text),
             Some(binary) => {
                 let why = format!(
                     "is not {}, whatever its name says: {}",
@@ -198,6 +198,11 @@ impl Input {
         let options = import_options(args, abilities);
         let imported = match kind {
             Kind::Jsonl => jsonl::import(&mut text, &options, stage, &mut told),
+            Kind::Txt => {
+                // Whether the last line has a newline is kept where text is all there is.
+                let exact = abilities.nulls && !abilities.numbers;
+                lines::import(&mut text, exact, stage, &mut told)
+            }
             _ => {
                 let syntax = csv_syntax(kind, &args.csv);
                 csv::import(&mut text, &syntax, &options, stage, &mut told)
@@ -267,6 +272,8 @@ fn magic(head: &[u8]) -> Option<&'static dyn Format> {
         b"COLF" | b"FLOC" => formats::by_name("colf"),
         b"CLMN" | b"NMLC" => formats::by_name("clmn"),
         [b'A', b'T', b'1', 0..=15] => formats::by_name("at1"),
+        b"HYPO" if head.starts_with(b"HYPOPAIR") => formats::by_name("onpair"),
+        b"ONPA" if head.starts_with(b"ONPAIR01") => formats::by_name("onpair"),
         _ => None,
     }
 }
@@ -300,6 +307,7 @@ impl Kind {
             formats::FormatId::Colf => Self::Colf,
             formats::FormatId::Clmn => Self::Clmn,
             formats::FormatId::At1 => Self::At1,
+            formats::FormatId::OnPair => Self::Onpair,
             _ => Self::Colm,
         }
     }
@@ -314,6 +322,7 @@ impl Kind {
             "csv" => Some(Self::Csv),
             "tsv" | "tab" => Some(Self::Tsv),
             "jsonl" | "ndjson" => Some(Self::Jsonl),
+            "txt" => Some(Self::Txt),
             "parquet" | "pq" => Some(Self::Parquet),
             "arrow" | "arrows" | "feather" | "ipc" => Some(Self::Arrow),
             _ => None,
@@ -327,9 +336,11 @@ impl Kind {
             Self::Colf => "colf",
             Self::Clmn => "clmn",
             Self::At1 => "at1",
+            Self::Onpair => "onpair",
             Self::Csv => "csv",
             Self::Tsv => "tsv",
             Self::Jsonl => "jsonl",
+            Self::Txt => "txt",
             Self::Parquet => "parquet",
             Self::Arrow => "arrow",
         }
@@ -337,6 +348,6 @@ impl Kind {
 
     /// Whether it is bytes that a terminal would choke on.
     pub(crate) fn is_binary(self) -> bool {
-        !matches!(self, Self::Csv | Self::Tsv | Self::Jsonl)
+        !matches!(self, Self::Csv | Self::Tsv | Self::Jsonl | Self::Txt)
     }
 }

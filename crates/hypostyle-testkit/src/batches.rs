@@ -9,6 +9,8 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{Field, Schema};
+use hypostyle::Table;
+use hypostyle::bridge::{FitOptions, Fitted};
 use hypostyle::formats::Format;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -21,20 +23,33 @@ pub struct Holds {
     pub nulls: bool,
     /// Integers of 64 bits.
     pub int64: bool,
+    /// Numbers at all.
+    pub numbers: bool,
 }
 
 impl Holds {
     /// What one format can hold.
     pub fn of(format: &dyn Format) -> Self {
         let abilities = format.abilities();
-        Self { nulls: abilities.nulls, int64: abilities.int64 }
+        Self { nulls: abilities.nulls, int64: abilities.int64, numbers: abilities.numbers }
     }
 
     /// What both can hold.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        Self { nulls: self.nulls && other.nulls, int64: self.int64 && other.int64 }
+        Self {
+            nulls: self.nulls && other.nulls,
+            int64: self.int64 && other.int64,
+            numbers: self.numbers && other.numbers,
+        }
     }
+}
+
+/// A table as this format can hold it: numbers become text where there are none.
+pub fn fitted(format: &dyn Format, batch: &RecordBatch) -> RecordBatch {
+    let fitted = Fitted::try_new(batch, format.abilities(), &FitOptions::default()).unwrap();
+    let arrays = (0..batch.num_columns()).map(|column| fitted.column(column).unwrap().remove(0));
+    RecordBatch::try_new(fitted.schema(), arrays.collect()).unwrap()
 }
 
 /// Tables of 1 to 8 columns and 0 to 60 rows that this format can hold.
@@ -118,8 +133,12 @@ fn array(holds: Holds, rows: usize) -> BoxedStrategy<ArrayRef> {
     let whole = (0..3_usize, 0..3_usize).prop_flat_map(move |(before, after)| {
         let len = before + rows + after;
         let numbers = (vec(int32(), len), vec(int64(), len), vec(float64(), len));
-        let kinds = if holds.int64 { 5 } else { 4 };
-        (0..kinds, numbers, vec(text(), len), nulls(holds.nulls, len), Just(before)).prop_map(
+        let kinds = match holds {
+            Holds { numbers: false, .. } => 2..4,
+            Holds { int64: true, .. } => 0..5,
+            _ => 0..4,
+        };
+        (kinds, numbers, vec(text(), len), nulls(holds.nulls, len), Just(before)).prop_map(
             move |(kind, (ints, longs, floats), texts, nulls, before)| {
                 let array: ArrayRef = match kind {
                     0 => Arc::new(Int32Array::new(ints.into(), nulls)),

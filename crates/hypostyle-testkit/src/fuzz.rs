@@ -44,6 +44,7 @@ pub fn table_of(bytes: &[u8], holds: Holds) -> RecordBatch {
     let rows = usize::from(seed.byte() % 70);
     let columns = (0..width).map(|index| {
         let kind = seed.byte() % if holds.int64 { 4 } else { 3 };
+        let kind = if holds.numbers { kind } else { 2 };
         let nulls = holds.nulls && seed.byte() % 2 == 1;
         let name = format!("{index}{}", seed.text());
         (name, seed.array(kind, rows, nulls), holds.nulls)

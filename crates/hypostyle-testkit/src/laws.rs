@@ -118,11 +118,16 @@ pub fn any_bytes_return_or_fail(format: &dyn Format, file: &[u8]) {
 /// What an open file says of itself holds, also where columns fail.
 fn check_reader(reader: &dyn Reader, size: u64) {
     let columns = reader.schema().fields().len();
-    for column in 0..columns {
-        if let Ok(batch) = reader.read(0, &[column]) {
-            assert_eq!(batch.num_rows() as u64, reader.rows());
+    let mut rows = 0;
+    for chunk in 0..reader.chunks() {
+        rows += reader.chunk_rows(chunk);
+        for column in 0..columns {
+            if let Ok(batch) = reader.read(chunk, &[column]) {
+                assert_eq!(batch.num_rows() as u64, reader.chunk_rows(chunk));
+            }
         }
     }
+    assert_eq!(rows, reader.rows(), "the chunks have the rows of their file");
     assert!(reader.read(0, &[columns]).is_err());
     assert!(reader.read(reader.chunks(), &[]).is_err());
     let mut end = 0;

@@ -12,7 +12,7 @@ use crate::commands::convert::MEMORY;
 use crate::failure::Result;
 use crate::input::Input;
 use crate::output::{Out, RowPrinter};
-use crate::tables::{Asked, Flow, Question, Source};
+use crate::tables::{Asked, Chunk, Effort, Flow, Question, Source};
 
 /// Arguments of `hyp cat`.
 #[derive(clap::Args, Debug)]
@@ -77,9 +77,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let Asked { source, stats } = Source::ask(input, &question, &args.read, MEMORY)?;
     // What the file has seen to need not be seen to again.
     let filter = args.filter.as_ref().filter(|_| stats.is_none());
-    print(source, filter, args, out).map_err(|failure| failure.in_file(name))?;
+    let effort = print(source, filter, args, out).map_err(|failure| failure.in_file(name))?;
     if args.stats {
-        io::stderr().write_all(described(stats.as_ref()).as_bytes())?;
+        io::stderr().write_all(described(stats.as_ref(), effort).as_bytes())?;
     }
     match stats.is_some_and(|stats| !stats.damaged.is_empty()) {
         true => Ok(Status::Corrupt),
@@ -88,8 +88,14 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
 }
 
 /// What a query took, for people.
-pub(super) fn described(stats: Option<&QueryStats>) -> String {
-    let Some(stats) = stats else { return "the whole file was read\n".to_owned() };
+pub(super) fn described(stats: Option<&QueryStats>, effort: Effort) -> String {
+    let Some(stats) = stats else {
+        let Effort { chunks, read } = effort;
+        return match chunks {
+            0 | 1 => "the whole file was read\n".to_owned(),
+            _ => format!("{read} of {chunks} chunks read, {} skipped\n", chunks - read),
+        };
+    };
     let skipped = stats.groups.saturating_sub(stats.groups_read);
     let share = 100.0 * stats.bytes_read as f64 / (stats.bytes.max(1)) as f64;
     format!(
@@ -98,7 +104,12 @@ pub(super) fn described(stats: Option<&QueryStats>) -> String {
     )
 }
 
-fn print(source: Source, filter: Option<&Predicate>, args: &Args, out: &mut dyn Out) -> Result<()> {
+fn print(
+    source: Source,
+    filter: Option<&Predicate>,
+    args: &Args,
+    out: &mut dyn Out,
+) -> Result<Effort> {
     let schema = source.schema();
     let columns = chosen(&args.columns, &schema)?;
     let rows = args.rows.clone().unwrap_or(0..u64::MAX);
@@ -113,8 +124,18 @@ fn print(source: Source, filter: Option<&Predicate>, args: &Args, out: &mut dyn 
     }
     let printed: Vec<usize> = (0..columns.len()).collect();
     let mut at = 0_u64;
+    let mut effort = Effort::default();
     if rows.start < end {
-        source.for_each(&read, |batch| {
+        let wanted = |chunk: &Chunk<'_>| match (filter, chunk.facts) {
+            (Some(filter), Some(facts)) => filter.may_keep(facts),
+            (Some(_), None) => true,
+            // A chunk of no rows is as good as any to find out that there are none.
+            (None, _) => chunk.rows.start < end && rows.start < chunk.rows.end.max(1),
+        };
+        effort = source.for_each_wanted(&read, &wanted, |first, batch| {
+            if filter.is_none() {
+                at = first;
+            }
             let runs = match filter {
                 Some(filter) => runs(&filter.keep(batch.num_rows(), &ArrayColumns::new(&batch))?),
                 None => std::iter::once(0..batch.num_rows()).collect(),
@@ -135,7 +156,8 @@ fn print(source: Source, filter: Option<&Predicate>, args: &Args, out: &mut dyn 
             Ok(if at < end { Flow::More } else { Flow::Stop })
         })?;
     }
-    printer.finish()
+    printer.finish()?;
+    Ok(effort)
 }
 
 /// Runs of rows that are kept.

@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use hypostyle::bridge::{FitOptions, Fitted};
 use hypostyle::formats::{Abilities, Format, ReaderTable};
 use hypostyle::stage::StagedTable;
-use hypostyle::text::{csv, jsonl};
+use hypostyle::text::{csv, jsonl, lines};
 use hypostyle::{ColumnFacts, Compat, DuplicateNames, Table, WriteOptions};
 
 use super::Status;
@@ -32,9 +32,11 @@ Examples:
   hyp convert table.colm table.parquet
   xz -dc big.csv.xz | hyp convert - big.clmn
   hyp convert table.colf - --to jsonl | head
+  hyp convert access.txt access.onpair
 
 A CSV column is typed only if every cell would come back exactly as it is: `00501`, `1.50` and
-`+5` stay text. With `--infer numeric`, whatever reads as a number becomes one.")]
+`+5` stay text. With `--infer numeric`, whatever reads as a number becomes one. In .onpair every
+column is text. A .txt is one column of lines; from .onpair it comes back byte for byte.")]
 pub(crate) struct Args {
     /// The table to read; - for standard input
     input: PathBuf,
@@ -298,6 +300,12 @@ fn to_rows(
     match to {
         Kind::Jsonl => target.stream(out, |sink| {
             let mut writer = jsonl::Writer::new(sink);
+            source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
+            writer.finish()?;
+            Ok(())
+        })?,
+        Kind::Txt => target.stream(out, |sink| {
+            let mut writer = lines::Writer::new(std::io::BufWriter::new(sink));
             source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
             writer.finish()?;
             Ok(())

@@ -11,7 +11,7 @@ use crate::commands::convert::MEMORY;
 use crate::failure::{Failure, Result};
 use crate::input::Input;
 use crate::output::{Out, RowPrinter};
-use crate::tables::{Asked, Flow, Question, Source};
+use crate::tables::{Asked, Chunk, Effort, Flow, Question, Source};
 
 /// Arguments of `hyp get`.
 #[derive(clap::Args, Debug)]
@@ -51,14 +51,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let question =
         Question { columns: Some(&args.columns), rows: Some(&args.rows), ..Question::default() };
     let Asked { source, stats } = Source::ask(input, &question, &args.read, MEMORY)?;
-    print(source, stats.is_some(), args, out).map_err(|failure| failure.in_file(name))?;
+    let effort =
+        print(source, stats.is_some(), args, out).map_err(|failure| failure.in_file(name))?;
     if args.stats {
-        io::stderr().write_all(cat::described(stats.as_ref()).as_bytes())?;
+        io::stderr().write_all(cat::described(stats.as_ref(), effort).as_bytes())?;
     }
     Ok(Status::Fine)
 }
 
-fn print(source: Source, answered: bool, args: &Args, out: &mut dyn Out) -> Result<()> {
+fn print(source: Source, answered: bool, args: &Args, out: &mut dyn Out) -> Result<Effort> {
     let mut wanted = args.rows.clone();
     wanted.sort_unstable();
     wanted.dedup();
@@ -69,7 +70,13 @@ fn print(source: Source, answered: bool, args: &Args, out: &mut dyn Out) -> Resu
     let mut found: BTreeMap<u64, RecordBatch> = BTreeMap::new();
     let mut left = wanted.iter().copied().peekable();
     let mut at = 0_u64;
-    source.for_each(&columns, |batch| {
+    let all = source.rows();
+    let wanted = |chunk: &Chunk<'_>| {
+        let next = wanted.partition_point(|&row| row < chunk.rows.start);
+        answered || wanted.get(next).is_some_and(|&row| row < chunk.rows.end)
+    };
+    let effort = source.for_each_wanted(&columns, &wanted, |first, batch| {
+        at = first;
         let len = batch.num_rows() as u64;
         // A file that was asked for them has these rows and no others.
         while let Some(row) = left.next_if(|_| answered && (found.len() as u64) < at + len) {
@@ -82,14 +89,16 @@ fn print(source: Source, answered: bool, args: &Args, out: &mut dyn Out) -> Resu
         Ok(if left.peek().is_some() { Flow::More } else { Flow::Stop })
     })?;
     if let Some(row) = left.next() {
-        return Err(Failure::usage(format!("there is no row {row}: there are {at} rows")));
+        let rows = all.filter(|_| !answered).unwrap_or(at);
+        return Err(Failure::usage(format!("there is no row {row}: there are {rows} rows")));
     }
     for row in &args.rows {
         if let Some(batch) = found.get(row) {
             printer.write(batch)?;
         }
     }
-    printer.finish()
+    printer.finish()?;
+    Ok(effort)
 }
 
 fn as_index(row: u64) -> usize {

@@ -8,6 +8,7 @@ mod at1;
 mod bundle;
 mod convert;
 mod logs;
+mod onpair;
 mod pack;
 mod query;
 mod show;

@@ -12,6 +12,7 @@ pub mod at1;
 pub mod clmn;
 pub mod colf;
 pub mod colm;
+pub mod onpair;
 
 /// A column's block, and what the column table says about it.
 #[derive(Clone, Debug, Default)]

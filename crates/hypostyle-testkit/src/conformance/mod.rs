@@ -21,6 +21,7 @@ mod at1;
 mod clmn;
 mod colf;
 mod colm;
+mod onpair;
 
 /// One file and what is expected of it.
 #[derive(Debug)]
@@ -58,7 +59,8 @@ struct Archive {
 
 /// Every case of every format.
 pub fn cases() -> Vec<Case> {
-    [colm::cases(), colf::cases(), clmn::cases(), at1::cases()].into_iter().flatten().collect()
+    let all = [colm::cases(), colf::cases(), clmn::cases(), at1::cases(), onpair::cases()];
+    all.into_iter().flatten().collect()
 }
 
 /// Writes every case into the folder `root`, each with its expectation.

@@ -93,6 +93,10 @@ fn natural(
     facts: impl FnOnce() -> Result<ColumnFacts>,
 ) -> Result<DataType> {
     Ok(match given {
+        DataType::Binary | DataType::LargeBinary if abilities.binary => given.clone(),
+        DataType::BinaryView | DataType::FixedSizeBinary(_) if abilities.binary => DataType::Binary,
+        DataType::Utf8 | DataType::LargeUtf8 => given.clone(),
+        _ if !abilities.numbers => DataType::Utf8,
         DataType::Int64 if !abilities.int64 && facts()?.first_beyond_i32.is_none() => {
             DataType::Int32
         }

@@ -12,6 +12,7 @@ use arrow_schema::SchemaRef;
 use crate::deviation::Deviation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
+use crate::query::Facts;
 use crate::sink::Sink;
 use crate::source::ByteSource;
 use crate::table::Table;
@@ -21,13 +22,15 @@ pub mod clmn;
 pub mod colf;
 pub mod colm;
 mod columnfile;
+pub mod onpair;
 mod writer;
 
 pub use columnfile::Kind;
 pub use writer::Writer;
 
 /// Every format this crate knows, in the order in which detection tries them.
-pub static ALL: &[&dyn Format] = &[&colm::Colm, &colf::Colf, &clmn::Clmn, &at1::At1];
+pub static ALL: &[&dyn Format] =
+    &[&colm::Colm, &colf::Colf, &clmn::Clmn, &at1::At1, &onpair::OnPair];
 
 /// Which format: the identity used in errors, options and extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,6 +44,8 @@ pub enum FormatId {
     Clmn,
     /// AT-1, archives of text files, `.at1`.
     At1,
+    /// Columns of strings, each string by itself, `.onpair`.
+    OnPair,
 }
 
 impl FormatId {
@@ -51,6 +56,7 @@ impl FormatId {
             Self::Colf => "colf",
             Self::Clmn => "clmn",
             Self::At1 => "at1",
+            Self::OnPair => "onpair",
         }
     }
 }
@@ -106,13 +112,17 @@ pub trait Format: fmt::Debug + Sync {
 pub struct Abilities {
     /// Rows without a value.
     pub nulls: bool,
-    /// Integers of 64 bits; 32 always fit.
+    /// Integers of 64 bits; if there are numbers, 32 always fit.
     pub int64: bool,
+    /// Numbers at all; text always fits.
+    pub numbers: bool,
+    /// Bytes that are no text.
+    pub binary: bool,
 }
 
 impl Abilities {
     /// What Arrow itself and the formats that follow it can hold.
-    pub const EVERYTHING: Self = Self { nulls: true, int64: true };
+    pub const EVERYTHING: Self = Self { nulls: true, int64: true, numbers: true, binary: true };
 }
 
 /// What [`Format::sniff`] made of a file.
@@ -140,10 +150,22 @@ pub trait Reader: fmt::Debug + Send + Sync {
     /// The number of chunks: the units a file can be decoded in.
     fn chunks(&self) -> usize;
 
+    /// The number of rows of one chunk, without reading it.
+    fn chunk_rows(&self, chunk: usize) -> u64 {
+        // Most formats have one chunk.
+        if chunk == 0 { self.rows() } else { 0 }
+    }
+
+    /// What is known of the rows of a chunk without reading it, for queries.
+    fn facts(&self, chunk: usize) -> Option<Box<dyn Facts + '_>> {
+        let _ = chunk;
+        None
+    }
+
     /// Decodes the given columns of one chunk, in the order given.
     ///
     /// Reads the blocks of those columns and nothing else. No columns give a
-    /// batch of no columns and [`Reader::rows`] rows.
+    /// batch of no columns and [`Reader::chunk_rows`] rows.
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch>;
 
     /// The byte map: every part of the file in order of offset.

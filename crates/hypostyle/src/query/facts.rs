@@ -33,6 +33,11 @@ pub trait Facts {
         true
     }
 
+    /// Whether a cell may be an empty text, which is not null to tests of texts.
+    fn may_be_empty(&self, column: &str) -> bool {
+        self.cells(column).blank
+    }
+
     /// Which sorts of cells there may be.
     fn cells(&self, column: &str) -> Cells {
         let _ = column;
@@ -167,7 +172,7 @@ impl<'a> Known<'a> {
                 let (text, texts) = (text.as_bytes(), self.texts());
                 may(op, |order| {
                     // An empty cell is a text like any other here; a null one is unknown.
-                    (self.cells.blank && b"".as_slice().cmp(text) == order)
+                    (self.facts.may_be_empty(self.column) && b"".as_slice().cmp(text) == order)
                         || (self.cells.filled && self.text_may(texts, text, order))
                 })
             }
@@ -181,7 +186,8 @@ impl<'a> Known<'a> {
     }
 
     fn like(&self, pattern: &Pattern) -> Outcomes {
-        let empty = self.cells.blank.then(|| pattern.matcher().matches(b""));
+        let empty = self.facts.may_be_empty(self.column);
+        let empty = empty.then(|| pattern.matcher().matches(b""));
         let (prefix, whole) = pattern.prefix();
         let filled = self.cells.filled
             && self.may_start_with(&prefix, pattern.any_case)

@@ -221,7 +221,7 @@ impl Traits {
 
     /// The type of a column with these traits.
     pub(super) fn settle(&self, infer: Infer, abilities: Abilities) -> DataType {
-        if self.gaps && !abilities.nulls {
+        if (self.gaps && !abilities.nulls) || !abilities.numbers {
             return DataType::Utf8;
         }
         let narrow = i32::try_from(self.range.0).is_ok() && i32::try_from(self.range.1).is_ok();
@@ -258,7 +258,9 @@ impl Judge {
             .iter()
             .map(|name| {
                 let asked = asked(name).map(|(_, asked)| *asked);
-                let settled = options.infer == Infer::Text || asked == Some(CellType::Text);
+                // Text for good, where a target has nothing else.
+                let all_text = options.infer == Infer::Text || !options.abilities.numbers;
+                let settled = asked.map_or(all_text, |asked| asked == CellType::Text);
                 Self { infer: options.infer, asked, settled: AtomicBool::new(settled) }
             })
             .collect())
@@ -463,6 +465,11 @@ impl Imported {
         Self { schema, stage, gaps_are_empty: !abilities.nulls, skipped: Skipped::default() }
     }
 
+    /// Columns whose types are those of a schema, or can be cast to them.
+    pub(super) fn staged(schema: SchemaRef, stage: Stage) -> Self {
+        Self { schema, stage, gaps_are_empty: false, skipped: Skipped::default() }
+    }
+
     pub(super) fn with_skipped(mut self, skipped: Skipped) -> Self {
         self.skipped = skipped;
         self
@@ -478,13 +485,18 @@ impl Imported {
         self.stage.pieces()
     }
 
+    /// The rows of one batch.
+    pub fn batch_rows(&self, index: usize) -> usize {
+        self.stage.piece_rows(index)
+    }
+
     /// One batch: all columns of the rows that were read together.
     pub fn batch(&self, index: usize) -> Result<RecordBatch> {
         let columns = (0..self.schema.fields().len())
             .map(|column| self.piece(column, index))
             .collect::<Result<Vec<_>>>()?;
-        let options = arrow_array::RecordBatchOptions::new()
-            .with_row_count(Some(self.stage.piece_rows(index)));
+        let options =
+            arrow_array::RecordBatchOptions::new().with_row_count(Some(self.batch_rows(index)));
         Ok(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?)
     }
 

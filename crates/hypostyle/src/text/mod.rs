@@ -1,14 +1,15 @@
-//! Text tables: CSV, TSV and JSON Lines, into columns and out again.
+//! Text tables: CSV, TSV, JSON Lines and plain lines, into columns and out again.
 //!
 //! Text has no types, so the type of a column is a decision, and one that only
 //! the last cell settles. [`infer`] makes it for the whole column, [`number`]
 //! holds the one way in which numbers are printed, and [`csv`] and [`jsonl`]
-//! know the syntax.
+//! know the syntax. [`lines`] has no more of it than the newline.
 
 pub mod csv;
 mod digits;
 pub mod infer;
 pub mod jsonl;
+pub mod lines;
 pub mod number;
 pub(crate) mod stamp;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
 use bytes::Bytes;
 use hypostyle::{ReadOptions, SeekSink, WriteOptions, formats};
 use hypostyle_testkit::content::Content;
-use hypostyle_testkit::laws;
+use hypostyle_testkit::{batches, laws};
 
 /// Twelve columns of very unequal cost, so that threads finish out of order.
 fn table() -> RecordBatch {
@@ -32,8 +32,8 @@ fn table() -> RecordBatch {
 
 #[test]
 fn threads_change_neither_bytes_nor_values() {
-    let batch = table();
     for format in formats::tables() {
+        let batch = batches::fitted(format, &table());
         let one = WriteOptions::default().with_threads(NonZeroUsize::new(1));
         let file = laws::encode(format, &batch, &one);
         for threads in [2, 5] {
@@ -50,8 +50,8 @@ fn threads_change_neither_bytes_nor_values() {
 
 #[test]
 fn the_first_bad_column_is_reported_on_any_number_of_threads() {
-    let batch = table();
     for format in formats::tables() {
+        let batch = batches::fitted(format, &table());
         let mut file = laws::encode(format, &batch, &WriteOptions::default());
         let reader = format.open(Arc::new(Bytes::from(file.clone())), &ReadOptions::default());
         let blocks: Vec<_> = reader
@@ -74,8 +74,8 @@ fn the_first_bad_column_is_reported_on_any_number_of_threads() {
 
 #[test]
 fn a_sink_that_seeks_and_one_in_memory_get_the_same_bytes() {
-    let batch = table().slice(0, 10);
     for format in formats::tables() {
+        let batch = batches::fitted(format, &table().slice(0, 10));
         let options = WriteOptions::default();
         let file = laws::encode(format, &batch, &options);
         let mut inner = std::io::Cursor::new(b"before".to_vec());

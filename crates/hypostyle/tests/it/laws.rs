@@ -2,7 +2,7 @@
 
 use hypostyle::formats::{self, Format};
 use hypostyle::{ReadOptions, WriteOptions};
-use hypostyle_testkit::build::{Block, clmn, colf, colm};
+use hypostyle_testkit::build::{Block, clmn, colf, colm, onpair};
 use hypostyle_testkit::{batches, fuzz, laws};
 use proptest::prelude::*;
 
@@ -24,6 +24,8 @@ const STARTS: &[&[u8]] = &[
     b"CLMN\0\x01\0\0\0\x01",
     b"AT1\x02\x04",
     b"AT1\x03\x07",
+    b"HYPOPAIR\x01\0\0\0\0\0\0\0",
+    b"ONPAIR01\x0C",
 ];
 
 /// How the content of COLF's blocks starts, and something else.
@@ -113,6 +115,35 @@ proptest! {
         let column = colf::Column { flag, block, ..colf::Column::new("x", kind, &[]) };
         let file = colf::File::new(rows.into(), vec![column]).build().bytes;
         fuzz::decode_any(formats::by_name("colf").unwrap(), &file);
+    }
+
+    /// Any sections behind a true footer and true checksums, and numbers that may be false.
+    #[test]
+    fn any_sections_of_strings_return_or_fail(
+        rows in 0..5_u32,
+        numbers in prop::array::uniform5(0..6_u32),
+        codes in (0..3_u8, 0..4_u8, 8..18_u8, 0..4_u8),
+        sections in prop::array::uniform6(prop::collection::vec(
+            prop_oneof![3 => 0..4_u8, 1 => any::<u8>()], 0..12,
+        )),
+        honest in any::<[bool; 2]>(),
+    ) {
+        let (encoding, flags, bits, parse) = codes;
+        let [dictionary, nulls, values, code_count, text] = numbers;
+        let mut part = onpair::Part { encoding, flags, sections, nulls, ..Default::default() };
+        part.values = if honest[0] { rows.saturating_sub(nulls) } else { values };
+        part.text = if honest[1] { part.sections[1].len().try_into().unwrap() } else { text };
+        if encoding == 1 {
+            (part.bits, part.parse) = (bits, parse);
+            part.dictionary = if honest[0] { 0 } else { dictionary };
+            part.codes = code_count;
+            if honest[1] {
+                let bytes = (usize::from(bits) * code_count as usize).div_ceil(8);
+                part.sections[1].resize(bytes, 0);
+            }
+        }
+        let file = onpair::File::new(&[rows], vec![onpair::Column::new("x", part)]).build().bytes;
+        fuzz::decode_any(formats::by_name("onpair").unwrap(), &file);
     }
 
     /// The fuzz target's way from bytes to a table works for any bytes.

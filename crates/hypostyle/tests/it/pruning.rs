@@ -1,5 +1,5 @@
-//! Reading K of N columns reads the header, the column table and K blocks, and
-//! not one byte else.
+//! Reading K of N columns reads what says where they are and K blocks, and not one
+//! byte else.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,18 +8,20 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
 use bytes::Bytes;
 use hypostyle::formats::{self, Format, FormatId};
 use hypostyle::{ReadOptions, WriteOptions};
-use hypostyle_testkit::build::{clmn, colf, colm};
-use hypostyle_testkit::laws;
+use hypostyle_testkit::build::{clmn, colf, colm, onpair};
 use hypostyle_testkit::source::{CountingSource, merged};
+use hypostyle_testkit::{batches, laws};
 
-/// Where the blocks start, and where each is, by a parser that knows no other use.
-fn places(format: &dyn Format, file: &[u8]) -> (u64, Vec<Range<u64>>) {
-    match format.id() {
+/// What says where the blocks are, and where each is, by a parser that knows no other use.
+fn places(format: &dyn Format, file: &[u8]) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
+    let (front, blocks) = match format.id() {
+        FormatId::OnPair => return onpair::places(file),
         FormatId::Colm => colm::places(file),
         FormatId::Colf => colf::places(file),
         FormatId::Clmn => clmn::places(file),
         other => unreachable!("say here how {other} is laid out"),
-    }
+    };
+    (std::iter::once(0..front).collect(), blocks)
 }
 
 fn wide(columns: usize, rows: i32, name: impl Fn(usize) -> String) -> RecordBatch {
@@ -32,17 +34,19 @@ fn wide(columns: usize, rows: i32, name: impl Fn(usize) -> String) -> RecordBatc
 
 /// Opens the file, reads some columns, and gives the number of reads for opening.
 fn check(format: &'static dyn Format, batch: &RecordBatch, picks: &[&[usize]]) -> usize {
+    let batch = &batches::fitted(format, batch);
     let file = laws::encode(format, batch, &WriteOptions::default());
-    let (table_end, blocks) = places(format, &file);
+    let (front, blocks) = places(format, &file);
     assert_eq!(blocks.len(), batch.num_columns());
-    let front = merged(std::iter::once(0..table_end));
+    let front = merged(front);
     let source = Arc::new(CountingSource::new(Arc::new(Bytes::from(file))));
 
     let reader = format.open(source.clone(), &ReadOptions::default()).unwrap();
-    assert_eq!(source.covered(), front, "opening reads what comes before blocks");
+    assert_eq!(source.covered(), front, "opening reads what is no block");
     let opening = source.reads().len();
     let whole: u64 = source.reads().iter().map(|(_, len)| *len as u64).sum();
-    assert_eq!(whole, table_end, "and no byte of it twice");
+    let front_bytes: u64 = front.iter().map(|range| range.end - range.start).sum();
+    assert_eq!(whole, front_bytes, "and no byte of it twice");
     source.forget();
 
     for &pick in picks {

@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema};
 use hypostyle::formats::{self, Format};
 use hypostyle::{DuplicateNames, Error, ErrorKind, ReadOptions, Sink, WriteOptions};
 use hypostyle_testkit::content::Content;
-use hypostyle_testkit::laws;
+use hypostyle_testkit::{batches, laws};
 
 /// A sink that must not be touched.
 #[derive(Debug, Default)]
@@ -164,6 +164,7 @@ fn long_names_in_clmn_and_a_long_schema_in_colf() {
 fn two_columns_of_one_name() {
     let table = batch(vec![("id", ints(&[1])), ("x", ints(&[2])), ("id", ints(&[3]))]);
     for format in formats::tables() {
+        let table = batches::fitted(format, &table);
         let message = refused(format.id().name(), &table, 2, None);
         assert!(message.contains("same name as column 1"), "{message}");
     }
@@ -202,8 +203,8 @@ fn no_columns() {
 
 #[test]
 fn a_level_that_does_not_exist() {
-    let table = batch(vec![("id", ints(&[1]))]);
     for format in formats::tables() {
+        let table = batches::fitted(format, &batch(vec![("id", ints(&[1]))]));
         let err = error(format, &table, &WriteOptions::default().with_level(13));
         assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
         assert!(err.to_string().contains("level 13 is over 12"), "{err}");
@@ -213,7 +214,7 @@ fn a_level_that_does_not_exist() {
 #[test]
 fn types_that_no_format_has() {
     let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true]));
-    let table = batch(vec![("id", ints(&[1])), ("flag", flags)]);
+    let table = batch(vec![("id", texts(&["1"])), ("flag", flags)]);
     for format in formats::tables() {
         let message = refused(format.id().name(), &table, 1, None);
         assert!(message.contains("Boolean") && message.contains("cast"), "{message}");
@@ -230,7 +231,7 @@ fn ten_thousand_columns_and_no_rows_at_all() {
         fields.map(|(index, kind)| Field::new(format!("f{index}"), kind, false)).collect();
     let empty = RecordBatch::new_empty(Arc::new(Schema::new(fields)));
     for format in formats::tables() {
-        round_trip(format.id().name(), &wide);
-        round_trip(format.id().name(), &empty);
+        round_trip(format.id().name(), &batches::fitted(format, &wide));
+        round_trip(format.id().name(), &batches::fitted(format, &empty));
     }
 }

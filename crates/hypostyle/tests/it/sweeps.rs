@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use hypostyle::WriteOptions;
 use hypostyle::formats::{self, Format};
-use hypostyle_testkit::{conformance, laws, sweeps};
+use hypostyle_testkit::build::onpair;
+use hypostyle_testkit::{batches, conformance, laws, sweeps};
 
 /// Small files with every type, with nulls where they exist, and without rows.
 fn files(format: &dyn Format) -> Vec<Vec<u8>> {
@@ -24,6 +25,7 @@ fn files(format: &dyn Format) -> Vec<Vec<u8>> {
         columns.into_iter().map(|(name, array)| (name, array, able.nulls)),
     )
     .unwrap();
+    let whole = batches::fitted(format, &whole);
     [0, 3]
         .into_iter()
         .map(|rows| laws::encode(format, &whole.slice(0, rows), &WriteOptions::default()))
@@ -46,6 +48,45 @@ fn ten_mutations_of_every_byte_return_or_fail() {
             sweeps::ten_mutations_of_every_byte(format, &file);
         }
     }
+}
+
+/// Every byte of every section, behind checksums that agree all the same.
+#[test]
+fn sections_of_strings_changed_behind_true_checksums_return_or_fail() {
+    let tokens: [&[u8]; 3] = [b"a", b"ab", b"abcdefghijklmnop"];
+    let mut packed = onpair::Part::packed(9, &tokens, &[&[0, 1], &[], &[2, 2, 0]]);
+    packed.flags |= 2;
+    packed.sections[3] = onpair::numbers(&[3, 0, 33]);
+    let indexed = onpair::Part::indexed(&[Some("x"), None, Some("x")]);
+    let format = formats::by_name("onpair").unwrap();
+    for part in [packed, indexed, onpair::Part::plain(&[Some("é"), Some(""), None])] {
+        let check = |part: &onpair::Part| {
+            let column = onpair::Column::new("s", part.clone());
+            let file = onpair::File::new(&[3], vec![column]).build().bytes;
+            laws::any_bytes_return_or_fail(format, &file);
+            laws::decode(format, &file, &hypostyle::ReadOptions::default()).is_ok()
+        };
+        assert!(check(&part));
+        for section in 0..part.sections.len() {
+            for at in 0..part.sections[section].len() {
+                let was = part.sections[section][at];
+                for now in [0, 0xFF].into_iter().chain((0..8).map(|bit| was ^ (1 << bit))) {
+                    let mut changed = part.clone();
+                    changed.sections[section][at] = now;
+                    check(&changed);
+                }
+            }
+        }
+    }
+}
+
+/// The file of another implementation, which has no checksums.
+#[test]
+fn a_file_of_the_cpp_implementation_cut_and_changed_returns_or_fails() {
+    let file = onpair::cpp(9, &[b"a", b"bc"], &[&[0, 1], &[], &[1]]).bytes;
+    let format = formats::by_name("onpair").unwrap();
+    sweeps::every_prefix_is_refused(format, &file);
+    sweeps::ten_mutations_of_every_byte(format, &file);
 }
 
 /// The archives under `conformance/`, which have every codec and container.

@@ -2,7 +2,7 @@
 //!
 //! Every file here is small and lies. Each is detected, opened and read in all
 //! ways, with a counting allocator, and must stay below the same two bounds. This
-//! file has the column files, [`at1`] the archives.
+//! file has the column files, [`onpair`] those of strings, [`at1`] the archives.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, outside `#[test]`")]
 
@@ -19,6 +19,7 @@ use hypostyle_testkit::build::{self, Block, Made, clmn, colf, colm};
 use hypostyle_testkit::laws;
 
 mod at1;
+mod onpair;
 
 const MOST_BYTES: usize = 64 << 20;
 const MOST_TIME: Duration = Duration::from_secs(30);
@@ -141,7 +142,8 @@ impl Case {
 fn a_hostile_file_costs_little() {
     let _alone = alone();
     let mut dear = Vec::new();
-    for case in colm_cases().into_iter().chain(colf_cases()).chain(clmn_cases()) {
+    let cases = [colm_cases(), colf_cases(), clmn_cases(), onpair::cases()];
+    for case in cases.into_iter().flatten() {
         let format = formats::by_name(case.format).unwrap();
         for text in [TextPolicy::Strict, TextPolicy::Lossy, TextPolicy::Java] {
             let mut end = End::Refused;

@@ -71,6 +71,7 @@ fn as_json(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
         "rows": reader.rows(),
         "columns": schema.fields().len(),
         "sections": sections.collect::<Vec<_>>(),
+        "notes": reader.notes(),
         "deviations": deviations.collect::<Vec<_>>(),
     });
     writeln!(out, "{whole:#}")?;
@@ -118,7 +119,11 @@ fn as_map(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
         ]);
     }
     grid.print(out)?;
-    let deviations = reader.deviations();
+    let (notes, deviations) = (reader.notes(), reader.deviations());
+    if !notes.is_empty() {
+        writeln!(out)?;
+    }
+    notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
     if !deviations.is_empty() {
         writeln!(out)?;
     }

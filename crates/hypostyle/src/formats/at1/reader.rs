@@ -89,6 +89,10 @@ impl Reader for ArchiveTable {
         self.table.batches()
     }
 
+    fn chunk_rows(&self, chunk: usize) -> u64 {
+        self.table.batch_rows(chunk) as u64
+    }
+
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
         if chunk >= self.chunks() {
             let why = format!("there is no chunk {chunk}, only {}", self.chunks());

@@ -43,7 +43,7 @@ impl Format for Clmn {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { nulls: false, int64: true }
+        Abilities { nulls: false, int64: true, numbers: true, binary: false }
     }
 
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {

@@ -44,7 +44,7 @@ impl Format for Colf {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { nulls: true, int64: false }
+        Abilities { nulls: true, int64: false, numbers: true, binary: false }
     }
 
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {

@@ -43,7 +43,7 @@ impl Format for Colm {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { nulls: false, int64: false }
+        Abilities { nulls: false, int64: false, numbers: true, binary: false }
     }
 
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {

@@ -204,7 +204,7 @@ proptest! {
     ) {
         let rows: String = cells.iter().map(|cell| format!("{cell},0\n")).collect();
         let text = format!("a,b\n{rows}");
-        let abilities = Abilities { nulls, int64 };
+        let abilities = Abilities { nulls, int64, ..Abilities::EVERYTHING };
         let null_words = vec!["NA".to_owned()];
         let with = |threads| ImportOptions {
             infer, abilities, null_words: null_words.clone(), ..options(threads)

@@ -1,0 +1,137 @@
+//! Files of the C++ implementation: one column, which we call `value` (§7).
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use hypostyle_onpair::{Column, read_cpp};
+
+use super::decode;
+use super::schema::Strings;
+use crate::deviation::Deviation;
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::{FormatId, Reader, Section};
+use crate::options::ReadOptions;
+use crate::source::{self, ByteSource};
+use crate::wire::Cursor;
+
+pub(super) const MAGIC: [u8; 8] = *b"ONPAIR01";
+const NAME: &str = "value";
+/// Bytes before the first array: the magic and the width.
+const HEAD: u64 = 9;
+/// The arrays, and the bytes of an element of each.
+const ARRAYS: [(&str, u64); 4] =
+    [("dictionary", 1), ("dictionary offsets", 4), ("codes", 8), ("row boundaries", 4)];
+
+/// An open file.
+#[derive(Debug)]
+pub(super) struct CppFile {
+    source: Arc<dyn ByteSource>,
+    options: ReadOptions,
+    schema: SchemaRef,
+    rows: usize,
+    sections: Vec<Section>,
+}
+
+impl CppFile {
+    /// Looks at the counts, and at nothing that is counted.
+    pub(super) fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Self> {
+        let part = |what, offset, stored| Section { what, column: None, offset, stored, raw: None };
+        source::check(source.as_ref(), 0, HEAD, "head")?;
+        let mut sections = vec![part("head", 0, HEAD)];
+        let (mut at, mut count) = (HEAD, 0);
+        for (what, width) in ARRAYS {
+            let bytes = source::range(source.as_ref(), at, 4, what)?;
+            count = Cursor::new(&bytes, at).u32_le(what)?;
+            let stored = u64::from(count).saturating_mul(width).saturating_add(4);
+            source::check(source.as_ref(), at, stored, what)?;
+            sections.push(Section { column: Some(0), ..part(what, at, stored) });
+            at = at.saturating_add(stored);
+        }
+        if at != source.size() {
+            return Err(Error::malformed("file", "bytes are left over").at(at));
+        }
+        let schema = Arc::new(Schema::new(vec![Field::new(NAME, DataType::LargeUtf8, true)]));
+        let rows = (count as usize).saturating_sub(1);
+        Ok(Self { source, options: options.clone(), schema, rows, sections })
+    }
+
+    fn column(&self) -> Result<ArrayRef> {
+        let size = self.source.size();
+        self.check_limit("size of the file", size)?;
+        let bytes = source::range(self.source.as_ref(), 0, size, "file")?;
+        let malformed = |err: hypostyle_onpair::Error| Error::malformed("column", err.to_string());
+        let column = Column::new(read_cpp(&bytes).map_err(malformed)?).map_err(malformed)?;
+        let offsets = (self.rows as u64).saturating_mul(16);
+        self.check_limit(
+            "size of a column",
+            (column.decoded_len() as u64).saturating_add(offsets),
+        )?;
+        let offsets = column.decoded_offsets();
+        let offsets: Vec<i64> =
+            offsets.into_iter().map(|offset| i64::try_from(offset).unwrap_or(i64::MAX)).collect();
+        let text = column.decode().map_err(malformed)?;
+        decode::array(offsets, text.into(), None, Strings::Text)
+    }
+
+    fn check_limit(&self, what: &'static str, asked: u64) -> Result<()> {
+        let limit = self.options.limits.block_bytes.min(self.options.limits.read_bytes);
+        match asked > limit {
+            true => Err(ErrorKind::LimitExceeded { what, asked, limit }.into()),
+            false => Ok(()),
+        }
+    }
+
+    fn read_columns(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
+        if chunk != 0 {
+            return Err(Error::invalid_argument(format!("there is no chunk {chunk}, only one")));
+        }
+        if let Some(column) = columns.iter().find(|&&column| column != 0) {
+            return Err(Error::invalid_argument(format!("there is no column {column}, only one")));
+        }
+        let arrays = match columns.is_empty() {
+            true => Vec::new(),
+            false => {
+                let place = |err: Error| err.in_column(0, NAME).at(0);
+                vec![self.column().map_err(place)?; columns.len()]
+            }
+        };
+        let schema = Arc::new(self.schema.project(columns)?);
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+    }
+}
+
+impl Reader for CppFile {
+    fn format(&self) -> FormatId {
+        FormatId::OnPair
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows as u64
+    }
+
+    fn chunks(&self) -> usize {
+        1
+    }
+
+    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
+        self.read_columns(chunk, columns).map_err(|err| err.in_format(FormatId::OnPair))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        self.sections.clone()
+    }
+
+    fn deviations(&self) -> Vec<Deviation> {
+        Vec::new()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        vec!["a file of the C++ implementation, ONPAIR01: one column without a name".to_owned()]
+    }
+}

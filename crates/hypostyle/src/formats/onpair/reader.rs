@@ -1,0 +1,223 @@
+//! An open file: some columns of a chunk, and no byte of the others.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema, SchemaRef};
+
+use super::decode::{self, Context};
+use super::layout::{self, HEAD, Layout, TAIL};
+use super::part::{Part, Section as Which};
+use super::zones::ChunkFacts;
+use crate::deviation::Deviation;
+use crate::error::{Error, ErrorKind, Result};
+use crate::formats::{FormatId, Reader, Section};
+use crate::options::{ReadOptions, resolve_threads};
+use crate::parallel;
+use crate::query::Facts;
+use crate::source::ByteSource;
+
+/// Below this many bytes, threads cost more than they give.
+const WORTH_A_THREAD: u64 = 256 << 10;
+
+/// An open file.
+#[derive(Debug)]
+pub(super) struct File {
+    source: Arc<dyn ByteSource>,
+    options: ReadOptions,
+    layout: Layout,
+    schema: SchemaRef,
+}
+
+impl File {
+    /// Reads the tail and the footer; `head` is what the file starts with.
+    pub(super) fn open(
+        source: Arc<dyn ByteSource>,
+        head: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Self> {
+        let layout = layout::parse(source.as_ref(), head, &options.limits)?;
+        let fields = layout.columns.iter().enumerate().map(|(index, column)| {
+            let wide = layout.parts(index).iter().any(|part| i32::try_from(part.text).is_err());
+            Field::new(&column.name, column.strings.data_type(wide), true)
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        Ok(Self { source, options: options.clone(), layout, schema })
+    }
+
+    fn part(&self, column: usize, chunk: usize) -> Result<&Part> {
+        self.layout.part(column, chunk).ok_or_else(|| {
+            let count = self.layout.columns.len();
+            Error::invalid_argument(format!("there is no column {column}, only {count}"))
+        })
+    }
+
+    fn decode(&self, column: usize, chunk: usize) -> Result<ArrayRef> {
+        let part = self.part(column, chunk)?;
+        let Some((found, field)) =
+            self.layout.columns.get(column).zip(self.schema.fields().get(column))
+        else {
+            return Err(Error::invalid_argument("no such column"));
+        };
+        let owner = part.packed.map(|packed| packed.dictionary).filter(|&owner| owner != chunk);
+        let cx = Context {
+            source: self.source.as_ref(),
+            owner: owner.and_then(|owner| self.layout.part(column, owner)),
+            strings: found.strings,
+            thorough: self.options.strict || self.options.thorough,
+        };
+        let array = match *field.data_type() == found.strings.data_type(true) {
+            true => decode::part::<i64>(part, &cx),
+            false => decode::part::<i32>(part, &cx),
+        };
+        let first = self.layout.first_row(chunk);
+        array.map_err(|err| match err.row() {
+            Some(row) => err.at_row(first.saturating_add(row)).in_column(column, &found.name),
+            None => err.in_column(column, &found.name),
+        })
+    }
+
+    /// Checks what reading these columns would cost before any of it is spent.
+    fn check_cost(&self, chunk: usize, columns: &[usize]) -> Result<u64> {
+        let limits = &self.options.limits;
+        let mut all = 0_u64;
+        for &column in columns {
+            let part = self.part(column, chunk)?;
+            let (what, asked, limit) = ("size of a column", part.cost(), limits.block_bytes);
+            if asked > limit {
+                let err = Error::new(ErrorKind::LimitExceeded { what, asked, limit });
+                let name = self.schema.fields().get(column).map(|field| field.name().as_str());
+                return Err(err.at(part.entry).in_column(column, name.unwrap_or_default()));
+            }
+            all = all.saturating_add(asked);
+        }
+        let (what, asked, limit) = ("size of the columns", all, limits.read_bytes);
+        match asked > limit {
+            true => Err(ErrorKind::LimitExceeded { what, asked, limit }.into()),
+            false => Ok(all),
+        }
+    }
+
+    fn read_columns(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
+        let Some(&rows) = self.layout.chunks.get(chunk) else {
+            let count = self.layout.chunks.len();
+            let why = format!("there is no chunk {chunk}, only {count}");
+            return Err(Error::invalid_argument(why));
+        };
+        let threads = match self.check_cost(chunk, columns)? {
+            0..WORTH_A_THREAD => 1,
+            _ => resolve_threads(self.options.threads),
+        };
+        let mut arrays = Vec::with_capacity(columns.len());
+        let work = |index: usize| match columns.get(index) {
+            Some(&column) => self.decode(column, chunk),
+            None => Err(Error::invalid_argument("no such column")),
+        };
+        parallel::in_order(columns.len(), threads, work, |_, array| {
+            arrays.push(array);
+            Ok(())
+        })?;
+        let fields = columns.iter().map(|&column| self.schema.field(column).clone());
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
+        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+    }
+}
+
+impl Reader for File {
+    fn format(&self) -> FormatId {
+        FormatId::OnPair
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn rows(&self) -> u64 {
+        self.layout.rows
+    }
+
+    fn chunks(&self) -> usize {
+        self.layout.chunks.len()
+    }
+
+    fn chunk_rows(&self, chunk: usize) -> u64 {
+        self.layout.chunks.get(chunk).copied().unwrap_or(0).into()
+    }
+
+    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
+        self.read_columns(chunk, columns).map_err(|err| err.in_format(FormatId::OnPair))
+    }
+
+    fn facts(&self, chunk: usize) -> Option<Box<dyn Facts + '_>> {
+        Some(Box::new(ChunkFacts::new(&self.layout, chunk)))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let plain =
+            |what, offset, stored| Section { what, column: None, offset, stored, raw: None };
+        let mut all = vec![plain("head", 0, HEAD)];
+        for column in 0..self.layout.columns.len() {
+            for part in self.layout.parts(column) {
+                all.extend(Which::ALL.into_iter().filter_map(|which| {
+                    let stored = u64::from(part.stored(which).len);
+                    let shown = (which == Which::Values).then_some(part.text.into());
+                    (stored > 0).then(|| Section {
+                        what: part.name(which),
+                        column: Some(column),
+                        offset: part.place(which),
+                        stored: stored.next_multiple_of(8),
+                        raw: shown,
+                    })
+                }));
+            }
+        }
+        let footer = &self.layout.footer;
+        all.push(plain("footer", footer.start, footer.end.saturating_sub(footer.start)));
+        all.push(plain("tail", footer.end, TAIL));
+        all
+    }
+
+    fn deviations(&self) -> Vec<Deviation> {
+        Vec::new()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let columns = self.layout.columns.iter().enumerate();
+        columns.map(|(index, column)| note(&column.name, self.layout.parts(index))).collect()
+    }
+}
+
+/// How a column is stored, in a line.
+fn note(name: &str, parts: &[Part]) -> String {
+    let total = |of: &dyn Fn(&Part) -> u64| parts.iter().map(of).sum::<u64>();
+    let (text, stored) = (total(&|part| part.text.into()), total(&|part| part.len()));
+    let dictionaries = || parts.iter().filter(|part| part.stored(Which::Dictionary).len > 0);
+    let dictionary = total(&|part| part.stored(Which::Dictionary).len.into());
+    let mut widths: Vec<u32> =
+        dictionaries().flat_map(|part| part.packed).map(|it| it.bits).collect();
+    widths.sort_unstable();
+    widths.dedup();
+    let widths: Vec<String> = widths.iter().map(u32::to_string).collect();
+    let indexed = parts.iter().filter(|part| part.indexed).count();
+    let name = crate::error::clipped(name);
+    // Hundredths without floats, so that every machine prints the same.
+    let ratio = text.saturating_mul(100).checked_div(stored).unwrap_or(0);
+    let mut line = format!(
+        "`{name}`: {text} bytes of text in {stored}, ratio {}.{:02}; {} chunks",
+        ratio / 100,
+        ratio % 100,
+        parts.len()
+    );
+    if !widths.is_empty() {
+        line += &format!(
+            ", {} dictionaries of {dictionary} bytes, codes of {} bits",
+            dictionaries().count(),
+            widths.join(", ")
+        );
+    }
+    if indexed > 0 {
+        line += &format!(", {indexed} with indexes of distinct values");
+    }
+    line
+}
