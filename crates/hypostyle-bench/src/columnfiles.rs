@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use hypostyle::WriteOptions;
-use hypostyle::formats::{self, FormatId};
+use hypostyle::formats::{self, Format, FormatId};
 
 use crate::Result;
 use crate::convert;
@@ -67,6 +67,11 @@ impl Sample {
             _ => colm,
         }
     }
+}
+
+/// The formats that hold tables of numbers.
+fn column_formats() -> impl Iterator<Item = &'static dyn Format> {
+    formats::tables().filter(|format| format.abilities().numbers)
 }
 
 /// A run: where its files are, and what it has found.
@@ -141,7 +146,7 @@ impl Run {
         let mut all = Vec::new();
         for sample in &SAMPLES {
             for (level, _) in CONVERT {
-                for format in formats::ALL {
+                for format in column_formats() {
                     all.push(self.convert(sample, format.id(), level)?);
                 }
             }
@@ -296,13 +301,13 @@ impl Run {
             "Verdict",
         ]);
         for sample in &SAMPLES {
-            for format in formats::ALL {
+            for format in column_formats() {
                 let all = Subject::load(&self.file(sample, format.id()))?;
                 self.read_all(&mut table, sample, format.id(), "all", &all, FULL_READ)?;
             }
         }
         let p50 = &SAMPLES[1];
-        for format in formats::ALL {
+        for format in column_formats() {
             let two = Subject::load(&self.file(p50, format.id()))?.with_columns(&TWO)?;
             self.read_all(&mut table, p50, format.id(), "2 of 50", &two, TWO_COLUMNS)?;
         }

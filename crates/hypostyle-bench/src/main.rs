@@ -21,6 +21,7 @@ mod python;
 mod queries;
 mod read;
 mod report;
+mod strings;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -51,6 +52,8 @@ enum Cli {
     Queries(queries::Args),
     /// Reads one file, and inflates it, over and over: for profilers.
     Read(read::Args),
+    /// Measures OnPair columns, beside the crates `onpair` and `fsst-rs`.
+    Strings(strings::Args),
     /// Unpacks one archive and prints seconds, CPU seconds and MB of memory.
     Unpack(archives::UnpackArgs),
 }
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Cli::Queries(args) => queries::run(&args),
         Cli::Pack(args) => archives::pack(&args),
         Cli::Read(args) => read::run(&args),
+        Cli::Strings(args) => strings::run(&args),
         Cli::Unpack(args) => archives::unpack(&args),
     };
     match done {

@@ -1,0 +1,310 @@
+//! Ten columns of strings.
+//!
+//! Real ones come from the corpus (logs) and from the sources of the crates that this
+//! project depends on, which are the same everywhere: their lines, comments, paths and
+//! the URLs in them. The others are made with fixed seeds.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hypostyle_testkit::dice::Dice;
+use tpchgen::generators::{LineItemGenerator, PartSuppGenerator};
+
+use crate::Result;
+use crate::archives::corpus::Corpus;
+
+/// Bytes of a column.
+pub(crate) const SIZE: usize = 64 << 20;
+
+/// Strings, one behind the other.
+#[derive(Debug, Default)]
+pub(crate) struct Strings {
+    pub(crate) name: &'static str,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) offsets: Vec<u32>,
+    most: usize,
+    /// A string that few rows contain.
+    pub(crate) needle: &'static str,
+}
+
+impl Strings {
+    fn new(name: &'static str, needle: &'static str, most: usize) -> Self {
+        Self { name, bytes: Vec::new(), offsets: vec![0], most, needle }
+    }
+
+    /// Adds a string; says whether there is room for more.
+    fn push(&mut self, string: &[u8]) -> bool {
+        self.bytes.extend_from_slice(string);
+        // Far below 4 GiB.
+        self.offsets.push(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
+        self.bytes.len() < self.most
+    }
+
+    /// Adds strings until there are enough.
+    fn fill(mut self, mut next: impl FnMut() -> Vec<u8>) -> Self {
+        while self.push(&next()) {}
+        self
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    pub(crate) fn get(&self, row: usize) -> &[u8] {
+        &self.bytes[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+
+    pub(crate) fn rows(&self) -> Vec<&[u8]> {
+        (0..self.len()).map(|row| self.get(row)).collect()
+    }
+}
+
+/// All columns, of `most` bytes each.
+pub(crate) fn all(corpus: Option<&Path>, most: usize) -> Result<Vec<Strings>> {
+    let sources = Sources::read()?;
+    let mut dice = Dice::new(42);
+    let words = &sources.words;
+    let drawn = |from: &[Vec<u8>], dice: &mut Dice| {
+        let place = dice.below(from.len());
+        mutated(&from[place], dice)
+    };
+    let mut columns = vec![
+        Strings::new("urls", "session=77", most).fill(|| url(&sources, &mut dice)),
+        Strings::new("user_agents", "Edg/99.", most).fill(|| agent(&mut dice)),
+    ];
+    let lines = log_lines(corpus)?;
+    if !lines.is_empty() {
+        let logs = Strings::new("logs", "ERROR", most);
+        columns.push(logs.fill(|| drawn(&lines, &mut dice)));
+    }
+    columns
+        .push(Strings::new("paths", "/tests/ui/", most).fill(|| drawn(&sources.paths, &mut dice)));
+    columns.push(Strings::new("queries", "serialize", most).fill(|| query(words, &mut dice)));
+    columns.push(Strings::new("uuids", "dead", most).fill(|| uuid(&mut dice)));
+    let mut comments = Strings::new("l_comment", "pinto", most);
+    for item in LineItemGenerator::new(1.0, 1, 1).iter() {
+        if !comments.push(item.l_comment.as_bytes()) {
+            break;
+        }
+    }
+    columns.push(comments);
+    let mut comments = Strings::new("ps_comment", "pinto bean", most);
+    for item in PartSuppGenerator::new(1.0, 1, 1).iter() {
+        if !comments.push(item.ps_comment.as_bytes()) {
+            break;
+        }
+    }
+    columns.push(comments);
+    let mut lines = sources.code.iter().cycle();
+    columns.push(
+        Strings::new("code_lines", "unsafe {", most)
+            .fill(|| lines.next().cloned().unwrap_or_default()),
+    );
+    let mut lines = sources.docs.iter().cycle();
+    columns.push(
+        Strings::new("doc_lines", "implementation", most)
+            .fill(|| lines.next().cloned().unwrap_or_default()),
+    );
+    Ok(columns)
+}
+
+/// What the sources of crates hold.
+#[derive(Debug, Default)]
+struct Sources {
+    code: Vec<Vec<u8>>,
+    docs: Vec<Vec<u8>>,
+    paths: Vec<Vec<u8>>,
+    urls: Vec<Vec<u8>>,
+    words: Vec<Vec<u8>>,
+}
+
+impl Sources {
+    /// Reads what cargo has unpacked.
+    fn read() -> Result<Self> {
+        let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+        let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+        let root = home.ok_or("no home of cargo")?.join("registry").join("src");
+        let mut files = Vec::new();
+        let registries = fs::read_dir(&root).map_err(|err| format!("{}: {err}", root.display()))?;
+        for registry in registries {
+            let registry = registry?.path();
+            walk(&registry, &registry, &mut files)?;
+        }
+        files.sort();
+        let mut sources = Self::default();
+        let (mut urls, mut words) = (BTreeSet::new(), BTreeSet::new());
+        for (name, path) in files {
+            sources.paths.push(name.into_bytes());
+            let Ok(text) = fs::read(&path) else { continue };
+            // Tables of data would drown what people have written.
+            if text.len() > 300_000 {
+                continue;
+            }
+            urls.extend(urls_in(&text).map(<[u8]>::to_vec));
+            if path.extension().is_none_or(|it| it != "rs") {
+                continue;
+            }
+            for line in text.split(|&byte| byte == b'\n') {
+                let bare = line.trim_ascii();
+                match bare.strip_prefix(b"///").or_else(|| bare.strip_prefix(b"//!")) {
+                    Some(comment) => {
+                        let plain = |word: &&[u8]| {
+                            (3..13).contains(&word.len()) && word.iter().all(u8::is_ascii_lowercase)
+                        };
+                        let all = comment.split(|&byte| byte == b' ').filter(plain);
+                        words.extend(all.map(<[u8]>::to_vec));
+                        sources.docs.push(comment.trim_ascii().to_vec());
+                    }
+                    None if !bare.is_empty() => sources.code.push(line.trim_ascii_end().to_vec()),
+                    None => {}
+                }
+            }
+        }
+        (sources.urls, sources.words) = (urls.into_iter().collect(), words.into_iter().collect());
+        Ok(sources)
+    }
+}
+
+fn walk(root: &Path, folder: &Path, files: &mut Vec<(String, PathBuf)>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            walk(root, &entry.path(), files)?;
+        } else {
+            let name = entry.path().strip_prefix(root)?.to_string_lossy().into_owned();
+            files.push((format!("/registry/src/{name}"), entry.path()));
+        }
+    }
+    Ok(())
+}
+
+fn urls_in(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"./_-?=&%#:~+,".contains(byte);
+    text.split(move |byte| !is_part(byte)).filter(|word| {
+        (word.starts_with(b"https://") || word.starts_with(b"http://")) && word.len() > 12
+    })
+}
+
+/// The lines of the logs of the corpus.
+fn log_lines(corpus: Option<&Path>) -> Result<Vec<Vec<u8>>> {
+    let temporary = tempfile::tempdir()?;
+    let corpus = Corpus::collect(&[], corpus, temporary.path())?;
+    let mut lines = Vec::new();
+    for sample in corpus.samples.iter().filter(|sample| sample.name.ends_with(".log")) {
+        let text = fs::read(&sample.path)?;
+        let all = text.split(|&byte| byte == b'\n').map(|line| line.trim_ascii_end().to_vec());
+        lines.extend(all.filter(|line| !line.is_empty()));
+    }
+    Ok(lines)
+}
+
+/// A string with other digits where there are two or more.
+fn mutated(string: &[u8], dice: &mut Dice) -> Vec<u8> {
+    let mut out = string.to_vec();
+    for run in out.chunk_by_mut(|one, other| one.is_ascii_digit() && other.is_ascii_digit()) {
+        if run.len() > 1 && run[0].is_ascii_digit() {
+            run.fill_with(|| *dice.pick(b"0123456789"));
+        }
+    }
+    out
+}
+
+/// A place that is small more often than not, as a law of powers has it.
+fn ranked(count: usize, exponent: f64, dice: &mut Dice) -> usize {
+    let place = (count as f64).powf(dice.share().powf(exponent)) - 1.0;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the count")]
+    let place = place as usize;
+    place.min(count - 1)
+}
+
+fn url(sources: &Sources, dice: &mut Dice) -> Vec<u8> {
+    let mut url = sources.urls[ranked(sources.urls.len(), 0.8, dice)].clone();
+    if dice.chance(0.4) {
+        for _ in 0..1 + dice.below(4) {
+            url.extend_from_slice(if url.ends_with(b"/") { b"" } else { b"-" });
+            let word = ranked(sources.words.len(), 0.8, dice);
+            url.extend_from_slice(&sources.words[word]);
+        }
+    }
+    if dice.chance(0.3) {
+        let key = *dice.pick(&["id", "session", "utm_source", "page", "q"]);
+        let digits = 1 + dice.below(8);
+        let value = dice.below(10_usize.pow(u32::try_from(digits).unwrap_or(1)));
+        url.extend_from_slice(format!("?{key}={value}").as_bytes());
+    }
+    url
+}
+
+fn query(words: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
+    let count = 1 + dice.below(6);
+    let words: Vec<&[u8]> =
+        (0..count).map(|_| &words[ranked(words.len(), 0.9, dice)][..]).collect();
+    words.join(&b' ')
+}
+
+fn uuid(dice: &mut Dice) -> Vec<u8> {
+    let (a, b) = (dice.any(), dice.any());
+    let text = format!(
+        "{:08x}-{:04x}-4{:03x}-{:x}{:03x}-{:012x}",
+        a >> 32,
+        a >> 16 & 0xFFFF,
+        a & 0xFFF,
+        8 | b >> 62,
+        b >> 48 & 0xFFF,
+        b & 0xFFFF_FFFF_FFFF
+    );
+    text.into_bytes()
+}
+
+/// What browsers say of themselves; the versions are drawn.
+fn agent(dice: &mut Dice) -> Vec<u8> {
+    const SYSTEMS: [&str; 14] = [
+        "Windows NT 10.0; Win64; x64",
+        "Windows NT 6.1; Win64; x64",
+        "Windows NT 10.0; WOW64",
+        "Macintosh; Intel Mac OS X 10_15_7",
+        "Macintosh; Intel Mac OS X 10_14_6",
+        "X11; Linux x86_64",
+        "X11; Ubuntu; Linux x86_64",
+        "X11; CrOS x86_64 14541.0.0",
+        "Linux; Android 13; SM-G991B",
+        "Linux; Android 12; Pixel 6",
+        "Linux; Android 10; K",
+        "Linux; Android 11; Redmi Note 8 Pro",
+        "iPhone; CPU iPhone OS 16_5 like Mac OS X",
+        "iPad; CPU OS 15_6 like Mac OS X",
+    ];
+    let system = SYSTEMS[ranked(SYSTEMS.len(), 0.7, dice)];
+    let (major, minor, build) = (60 + dice.below(70), dice.below(9999), dice.below(250));
+    let text = match dice.below(7) {
+        _ if system.starts_with('i') => format!(
+            "Mozilla/5.0 ({system}) AppleWebKit/605.1.{} (KHTML, like Gecko) Version/{}.{} \
+             Mobile/15E{} Safari/604.1",
+            dice.below(20),
+            13 + dice.below(4),
+            dice.below(7),
+            dice.below(400)
+        ),
+        0 => format!("Mozilla/5.0 ({system}; rv:{major}.0) Gecko/20100101 Firefox/{major}.0"),
+        1 => format!(
+            "Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) \
+             Chrome/{major}.0.{minor}.{build} Safari/537.36 Edg/{major}.0.{}.{}",
+            dice.below(2000),
+            dice.below(99)
+        ),
+        2 => format!(
+            "Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) \
+             Chrome/{major}.0.{minor}.{build} Safari/537.36 OPR/{}.0.{}.{}",
+            major - 14,
+            dice.below(5000),
+            dice.below(99)
+        ),
+        3 => "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)".to_owned(),
+        _ => format!(
+            "Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) \
+             Chrome/{major}.0.{minor}.{build} Safari/537.36"
+        ),
+    };
+    text.into_bytes()
+}
