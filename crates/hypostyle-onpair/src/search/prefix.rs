@@ -81,7 +81,9 @@ impl Prefix {
             let code = crate::bits::low(u32::from_le_bytes([a, b, c, d]), bits);
             // One branch for both, since it is rarely known which it is.
             let has_rest = (self.rests.get(code) >> (same & 7) & 1 == 1) & (same < compared);
-            let has_all = (same == compared) & (self.len <= codes.len());
+            // The row may have fewer codes than the needle: its next token may hold the
+            // rest of the needle and more.
+            let has_all = (same == compared) & (usize::from(compared) <= codes.len());
             if has_all | (has_rest & (usize::from(same) < codes.len())) {
                 each(row, codes, has_all & (self.len > usize::from(compared)));
             }

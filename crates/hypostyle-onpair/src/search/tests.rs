@@ -304,6 +304,20 @@ fn nothing_is_in_nothing() {
     }
 }
 
+/// A needle may have more codes than a row that starts with it: a longer token of the row
+/// holds the end of the needle and more.
+#[test]
+fn a_row_of_fewer_codes_than_the_needle_may_start_with_it() {
+    let texts = ["a", "b", "c", "d", "defg", "e", "ef", "f", "g"];
+    let tokens: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+    let (parts, strings) =
+        by_hand(&tokens, &[vec![0, 1, 2, 4], vec![0, 1, 2, 3, 6]], 16, Parse::Greedy);
+    assert_eq!(strings, [b"abcdefg".to_vec(), b"abcdef".to_vec()]);
+    answers_are_right(&parts, &strings, b"abcdef");
+    let column = Column::new(parts).unwrap();
+    assert_eq!(column.find(&Pattern::StartsWith(b"abcdef")), [0, 1]);
+}
+
 /// Tokens of few bytes, so that they overlap in many ways; some may be equal.
 fn tokens() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let byte = || prop::sample::select(&b"aabbAB\x00\xFF\xC3"[..]);
