@@ -17,6 +17,10 @@
 //! # Ok::<(), hypostyle_onpair::Error>(())
 //! ```
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod automaton;
 mod bits;
 mod column;
