@@ -190,38 +190,21 @@ impl Edges {
         rows: Range<usize>,
         each: &mut dyn FnMut(usize, Range<usize>, u8),
     ) {
-        match self.side {
-            Side::Start => of_width!(column.parts().bits, each_start(self, column, rows, each)),
-            Side::End => of_width!(column.parts().bits, each_end(self, column, rows, each)),
-        }
+        of_width!(column.parts().bits, each_edge(self, column, rows, each));
     }
 }
 
-fn each_start<const BITS: usize>(
+fn each_edge<const BITS: usize>(
     edges: &Edges,
     column: &Column<'_>,
     rows: Range<usize>,
     each: &mut dyn FnMut(usize, Range<usize>, u8),
 ) {
     let reader = Reader::new(column);
+    let at_start = matches!(edges.side, Side::Start);
     each_row(column, rows, |row, codes| {
-        let code = reader.code_of::<BITS>(codes.start);
-        let mark = if codes.is_empty() { edges.empty } else { edges.marks.get(code) };
-        if mark != 0 {
-            each(row, codes, mark);
-        }
-    });
-}
-
-fn each_end<const BITS: usize>(
-    edges: &Edges,
-    column: &Column<'_>,
-    rows: Range<usize>,
-    each: &mut dyn FnMut(usize, Range<usize>, u8),
-) {
-    let reader = Reader::new(column);
-    each_row(column, rows, |row, codes| {
-        let code = reader.code_of::<BITS>(codes.end.saturating_sub(1));
+        let place = if at_start { codes.start } else { codes.end.saturating_sub(1) };
+        let code = reader.code_of::<BITS>(place);
         let mark = if codes.is_empty() { edges.empty } else { edges.marks.get(code) };
         if mark != 0 {
             each(row, codes, mark);

@@ -18,6 +18,7 @@ use crate::source::ByteSource;
 use crate::table::Table;
 
 pub mod at1;
+mod batch;
 pub mod clmn;
 pub mod colf;
 pub mod colm;

@@ -3,22 +3,18 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::MutableBuffer;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use super::{Content, Context, Dialect, Layout, Plot, schema};
 use crate::compress::zlib::{self, Care};
 use crate::deviation::{Deviation, Deviations};
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{FormatId, Reader, Section};
+use crate::formats::{FormatId, Reader, Section, batch};
 use crate::limits::Limits;
-use crate::options::{ReadOptions, resolve_threads};
-use crate::parallel;
+use crate::options::ReadOptions;
 use crate::source::{self, ByteSource};
-
-/// Below this many expanded bytes, threads cost more than they give.
-const WORTH_A_THREAD: u64 = 256 << 10;
 
 /// An open file of one of the three formats.
 #[derive(Debug)]
@@ -137,23 +133,9 @@ impl<D: Dialect> File<D> {
             let (what, asked) = ("row count", self.layout.rows);
             Error::new(ErrorKind::LimitExceeded { what, asked, limit: usize::MAX as u64 })
         })?;
-        let threads = match cost {
-            0..WORTH_A_THREAD => 1,
-            _ => resolve_threads(self.options.threads),
-        };
-        let mut arrays = Vec::with_capacity(columns.len());
-        let work = |index: usize| match columns.get(index) {
-            Some(&column) => self.decode(column, rows),
-            None => Err(Error::invalid_argument("no such column")),
-        };
-        parallel::in_order(columns.len(), threads, work, |_, array| {
-            arrays.push(array);
-            Ok(())
-        })?;
-        let fields = columns.iter().map(|&column| self.schema.field(column).clone());
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+        batch::read(&self.schema, columns, rows, cost, &self.options, |column| {
+            self.decode(column, rows)
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::decode::{self, Context};
@@ -11,14 +11,10 @@ use super::part::{Part, Section as Which};
 use super::zones::ChunkFacts;
 use crate::deviation::Deviation;
 use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{FormatId, Reader, Section};
-use crate::options::{ReadOptions, resolve_threads};
-use crate::parallel;
+use crate::formats::{FormatId, Reader, Section, batch};
+use crate::options::ReadOptions;
 use crate::query::Facts;
 use crate::source::ByteSource;
-
-/// Below this many bytes, threads cost more than they give.
-const WORTH_A_THREAD: u64 = 256 << 10;
 
 /// An open file.
 #[derive(Debug)]
@@ -104,23 +100,10 @@ impl File {
             let why = format!("there is no chunk {chunk}, only {count}");
             return Err(Error::invalid_argument(why));
         };
-        let threads = match self.check_cost(chunk, columns)? {
-            0..WORTH_A_THREAD => 1,
-            _ => resolve_threads(self.options.threads),
-        };
-        let mut arrays = Vec::with_capacity(columns.len());
-        let work = |index: usize| match columns.get(index) {
-            Some(&column) => self.decode(column, chunk),
-            None => Err(Error::invalid_argument("no such column")),
-        };
-        parallel::in_order(columns.len(), threads, work, |_, array| {
-            arrays.push(array);
-            Ok(())
-        })?;
-        let fields = columns.iter().map(|&column| self.schema.field(column).clone());
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
-        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+        let cost = self.check_cost(chunk, columns)?;
+        batch::read(&self.schema, columns, rows as usize, cost, &self.options, |column| {
+            self.decode(column, chunk)
+        })
     }
 }
 
