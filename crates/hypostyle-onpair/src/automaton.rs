@@ -112,15 +112,7 @@ impl Automaton {
             // What the parent gives out, and then the byte that led here.
             let mut at = ids.get(node.parent as usize).copied().unwrap_or(ROOT);
             at = self.falls_once(at, &mut given);
-            loop {
-                match self.step(at, node.byte) {
-                    Some(child) => {
-                        at = child;
-                        break;
-                    }
-                    None => at = self.falls_once(at, &mut given),
-                }
-            }
+            at = self.next(at, node.byte, &mut given);
             // Several tokens are given out by as many nodes in a row.
             let mut next = at;
             let Some((&first, rest)) = given.split_first() else { continue };
@@ -156,6 +148,16 @@ impl Automaton {
         fall.node
     }
 
+    /// Falls from a node until a byte leads on.
+    fn next(&self, mut node: u32, byte: u8, given: &mut Vec<u16>) -> u32 {
+        loop {
+            match self.step(node, byte) {
+                Some(child) => return child,
+                None => node = self.falls_once(node, given),
+            }
+        }
+    }
+
     /// Appends the tokens of a string.
     pub(crate) fn cut(&self, string: &[u8], out: &mut Vec<u16>) {
         self.cut_from(ROOT, string, out);
@@ -164,23 +166,13 @@ impl Automaton {
     /// Appends the tokens of what led to a node and of the rest of a string.
     pub(crate) fn cut_from(&self, mut node: u32, string: &[u8], out: &mut Vec<u16>) {
         for &byte in string {
-            loop {
-                match self.step(node, byte) {
-                    Some(child) => {
-                        node = child;
-                        break;
-                    }
-                    None => node = self.falls_once(node, out),
-                }
-            }
+            node = self.next(node, byte, out);
         }
         while node != ROOT {
             node = self.falls_once(node, out);
         }
     }
-}
 
-impl Automaton {
     /// The token of a node, if it is one and not only the start of others.
     #[inline]
     pub(crate) fn token(&self, node: u32) -> Option<u16> {
@@ -198,8 +190,7 @@ impl Automaton {
     }
 
     fn cut_piece(&self, piece: &[u8], out: &mut Vec<u16>, room: &mut Vec<(u32, u16)>) {
-        // For each place how many tokens are left from there on, and the first of them
-        // with its length in the upper bits.
+        // For each place how many tokens are left from there on, and the first of them.
         room.clear();
         room.resize(piece.len() + 1, (0, 0));
         let mut lengths = vec![0_u8; piece.len()];

@@ -3,7 +3,26 @@
 //! Code `j` takes the bits from `j * bits` on. Eight codes take `bits` bytes whatever
 //! the width, so every eighth code starts at a byte.
 
+use std::ops::Range;
+
 use crate::error::{Error, ErrorKind, Result, Section};
+
+/// Calls a function of the width of codes.
+macro_rules! of_width {
+    ($bits:expr, $function:ident($($argument:expr),*)) => {
+        match $bits {
+            9 => $function::<9>($($argument),*),
+            10 => $function::<10>($($argument),*),
+            11 => $function::<11>($($argument),*),
+            12 => $function::<12>($($argument),*),
+            13 => $function::<13>($($argument),*),
+            14 => $function::<14>($($argument),*),
+            15 => $function::<15>($($argument),*),
+            _ => $function::<16>($($argument),*),
+        }
+    };
+}
+pub(crate) use of_width;
 
 /// Codes that end where a byte does.
 pub(crate) const GROUP: usize = 8;
@@ -38,6 +57,48 @@ pub(crate) fn code(packed: &[u8], bits: u32, index: usize) -> u16 {
 pub(crate) fn low(word: u32, bits: u32) -> u16 {
     let [a, b, ..] = (word & ((1 << bits) - 1)).to_le_bytes();
     u16::from_le_bytes([a, b])
+}
+
+/// The whole groups among codes, the first of which starts at a byte.
+#[inline]
+pub(crate) fn groups<const BITS: usize>(packed: &[u8], codes: Range<usize>) -> &[[u8; BITS]] {
+    let first = codes.start / GROUP * BITS;
+    let last = first + codes.len() / GROUP * BITS;
+    packed.get(first..last).unwrap_or_default().as_chunks().0
+}
+
+/// The codes of a group.
+///
+/// Four codes take half of its bytes: so its first eight bytes have the first four, and its
+/// last eight the rest.
+#[inline(always)]
+pub(crate) fn group<const BITS: usize>(packed: &[u8; BITS]) -> [u16; GROUP] {
+    let (Some(low), Some(high)) = (packed.first_chunk(), packed.last_chunk()) else {
+        return [0; GROUP];
+    };
+    let (low, high) = (u64::from_le_bytes(*low), u64::from_le_bytes(*high) >> (64 - 4 * BITS));
+    std::array::from_fn(|at| {
+        let word = if at < 4 { low } else { high };
+        let [a, b, ..] = ((word >> (at % 4 * BITS)) & ((1 << BITS) - 1)).to_le_bytes();
+        u16::from_le_bytes([a, b])
+    })
+}
+
+/// The first code at or above `limit`.
+pub(crate) fn first_beyond(packed: &[u8], bits: u32, count: usize, limit: usize) -> Option<usize> {
+    // Whole groups are looked at at once; only a group with such a code one by one.
+    let start = of_width!(bits, groups_below(packed, count, limit)) * GROUP;
+    (start..count).find(|&index| usize::from(code(packed, bits, index)) >= limit)
+}
+
+/// Groups before the first that has such a code.
+fn groups_below<const BITS: usize>(packed: &[u8], count: usize, limit: usize) -> usize {
+    let groups = groups(packed, 0..count);
+    let is_beyond = |packed: &[u8; BITS]| {
+        let largest = group(packed).into_iter().fold(0, u16::max);
+        usize::from(largest) >= limit
+    };
+    groups.iter().position(is_beyond).unwrap_or(groups.len())
 }
 
 /// Packs codes behind those that are there.

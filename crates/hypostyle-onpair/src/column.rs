@@ -143,10 +143,10 @@ impl<'a> Column<'a> {
     ///
     /// If they are too large for this machine.
     pub fn decode(&self) -> Result<Vec<u8>> {
-        let mut out = Vec::new();
-        out.try_reserve_exact(self.decoded_len())
+        let (mut out, len) = (Vec::new(), self.decoded_len());
+        out.try_reserve_exact(len)
             .map_err(|_| Error::new(Section::Output, 0, ErrorKind::TooLarge))?;
-        out.resize(self.decoded_len(), 0);
+        out.resize(len, 0);
         self.decode_into(&mut out)?;
         Ok(out)
     }
@@ -195,8 +195,7 @@ impl<'a> Column<'a> {
                 bytes.resize(len, 0);
             }
             let count = self.row_codes(row - 1).end - start;
-            let out = bytes.get_mut(..).unwrap_or_default();
-            kernel::decode(&self.table, &self.parts.codes, start, count, out);
+            kernel::decode(&self.table, &self.parts.codes, start, count, &mut bytes);
             each(first, bytes.get(..len).unwrap_or_default(), &ends)?;
         }
         Ok(())

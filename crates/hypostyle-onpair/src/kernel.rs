@@ -2,13 +2,13 @@
 //!
 //! A token is copied as 16 bytes, whatever its length, and the output moves on by the
 //! length. Each function here is safe to call with anything; what makes it so stands
-//! next to each block. `naive.rs` has a checked twin of each, and tests compare
+//! next to each block. `naive.rs` has a checked twin of decoding, and tests compare
 //! the two.
 
 #![expect(unsafe_code, reason = "copies of fixed size past the end of a token, see above")]
 
 use crate::MAX_TOKEN_SIZE;
-use crate::bits::{GROUP, code};
+use crate::bits::{GROUP, code, of_width};
 
 /// Tokens at a fixed stride, ready for over-copying.
 ///
@@ -76,16 +76,7 @@ pub(crate) fn decode(
     count: usize,
     out: &mut [u8],
 ) -> Progress {
-    match table.bits {
-        9 => decode_width::<9>(table, packed, start, count, out),
-        10 => decode_width::<10>(table, packed, start, count, out),
-        11 => decode_width::<11>(table, packed, start, count, out),
-        12 => decode_width::<12>(table, packed, start, count, out),
-        13 => decode_width::<13>(table, packed, start, count, out),
-        14 => decode_width::<14>(table, packed, start, count, out),
-        15 => decode_width::<15>(table, packed, start, count, out),
-        _ => decode_width::<16>(table, packed, start, count, out),
-    }
+    of_width!(table.bits, decode_width(table, packed, start, count, out))
 }
 
 fn decode_width<const BITS: usize>(
@@ -246,42 +237,6 @@ pub(crate) fn append(
 /// Bytes that codes stand for.
 pub(crate) fn decoded_len(table: &Table, packed: &[u8], start: usize, end: usize) -> usize {
     (start..end).map(|index| table.length(code(packed, table.bits, index))).sum()
-}
-
-/// The first code at or above `limit`.
-pub(crate) fn first_beyond(packed: &[u8], bits: u32, count: usize, limit: usize) -> Option<usize> {
-    // Whole groups are looked at at once; only a group with such a code one by one.
-    let groups = (count / GROUP).min(packed.len().saturating_sub(4) / bits as usize);
-    let found = match bits {
-        9 => group_beyond::<9>(packed, groups, limit),
-        10 => group_beyond::<10>(packed, groups, limit),
-        11 => group_beyond::<11>(packed, groups, limit),
-        12 => group_beyond::<12>(packed, groups, limit),
-        13 => group_beyond::<13>(packed, groups, limit),
-        14 => group_beyond::<14>(packed, groups, limit),
-        15 => group_beyond::<15>(packed, groups, limit),
-        _ => group_beyond::<16>(packed, groups, limit),
-    };
-    let start = found.unwrap_or(groups) * GROUP;
-    (start..count).find(|&index| usize::from(code(packed, bits, index)) >= limit)
-}
-
-fn group_beyond<const BITS: usize>(packed: &[u8], groups: usize, limit: usize) -> Option<usize> {
-    let mask = (1_u32 << BITS) - 1;
-    let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-    let largest = |group: usize| {
-        let mut largest = 0;
-        if let Some(bytes) = packed.get(group * BITS..group * BITS + BITS + 4) {
-            for index in 0..GROUP {
-                let (byte, shift) = (index * BITS / 8, index * BITS % 8);
-                if let Some(&[a, b, c, d]) = bytes.get(byte..byte + 4) {
-                    largest = largest.max((u32::from_le_bytes([a, b, c, d]) >> shift) & mask);
-                }
-            }
-        }
-        largest
-    };
-    (0..groups).find(|&group| largest(group) >= limit)
 }
 
 /// Asks for the cache line of a place that will be read soon.

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use crate::MAX_TOKEN_SIZE;
-use crate::bits::{check_width, packed_len};
+use crate::bits::{check_width, first_beyond, packed_len};
 use crate::error::{Error, ErrorKind, Result, Section};
-use crate::kernel;
 
 /// A compressed column as plain buffers, owned or borrowed.
 ///
@@ -194,7 +193,7 @@ impl Parts<'_> {
         let tokens = self.token_count();
         // If there are as many tokens as codes there is nothing to look for.
         if tokens < 1 << self.bits
-            && let Some(at) = kernel::first_beyond(&self.codes, self.bits, self.code_count, tokens)
+            && let Some(at) = first_beyond(&self.codes, self.bits, self.code_count, tokens)
         {
             return Err(Error::new(Section::Codes, at, ErrorKind::NoSuchToken));
         }

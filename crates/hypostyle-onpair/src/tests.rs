@@ -67,17 +67,18 @@ fn comes_back(strings: &[Vec<u8>], config: &Config) -> Parts<'static> {
 fn text(seed: usize, rows: usize) -> Vec<Vec<u8>> {
     let words =
         ["http://", "www.", "example", ".org/", "index", "?id=", "&q=", "-", "ünïcode", "0"];
-    let row = |row: usize| {
-        let mut out = String::new();
-        let mut dice = row * 31 + seed;
-        for _ in 0..dice % 9 {
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            out += words[(dice >> 40) % words.len()];
-            out += &((dice >> 50) % 100).to_string();
-        }
-        out.into_bytes()
-    };
-    (0..rows).map(row).collect()
+    (0..rows).map(|row| sentence(&words, row * 31 + seed, 9)).collect()
+}
+
+/// Fewer than `most` words, each with a number behind it.
+pub(crate) fn sentence(words: &[&str], mut dice: usize, most: usize) -> Vec<u8> {
+    let mut out = String::new();
+    for _ in 0..dice % most {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        out += words[(dice >> 40) % words.len()];
+        out += &((dice >> 50) % 100).to_string();
+    }
+    out.into_bytes()
 }
 
 #[test]

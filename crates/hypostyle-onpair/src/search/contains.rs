@@ -115,7 +115,7 @@ impl Contains {
     fn plan_at(&self, column: &Column<'_>, start: usize, sample: &[u16]) -> (usize, Plan) {
         let window = Window::new(self.needle.get(start..).unwrap_or_default(), self.case);
         let table = column.table();
-        let tokens = || (0..=u16::MAX).take(column.parts().token_count());
+        let tokens = || scan::tokens(column);
         let places: Vec<u64> = tokens().map(|code| window.places(table.token(code))).collect();
         let covered = |code: u16| {
             let places = places.get(usize::from(code)).copied().unwrap_or(0);

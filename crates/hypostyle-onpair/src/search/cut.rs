@@ -1,5 +1,6 @@
 //! Cutting a needle as rows were cut.
 
+use super::scan;
 use crate::{Column, MAX_TOKEN_SIZE, Parse, Parts};
 
 /// Cuts strings as the rows of a column were cut, if that is known.
@@ -24,7 +25,7 @@ impl<'c> Cutter<'c> {
         if is_sorted(column.parts()) {
             return Some(Self { column, order: None });
         }
-        let tokens = (0..=u16::MAX).take(column.parts().token_count());
+        let tokens = scan::tokens(column);
         let mut order: Vec<(Key, u16)> =
             tokens.map(|code| (key(column.table().token(code)), code)).collect();
         order.sort_unstable();

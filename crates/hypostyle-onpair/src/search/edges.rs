@@ -72,7 +72,7 @@ impl Edge {
             });
         }
         let table = column.table();
-        let tokens = (0..=u16::MAX).take(column.parts().token_count());
+        let tokens = scan::tokens(column);
         let marks = Marks::new(tokens.map(|code| self.mark(table.token(code))));
         let empty = if self.needle.is_empty() { WHOLE } else { 0 };
         let edges = scan::Edges { side: self.side, marks, empty };

@@ -94,7 +94,7 @@ impl Equal {
             let token = column.table().token(code);
             u8::from(!going_on(&self.strings, 0, token).is_empty())
         };
-        let tokens = (0..=u16::MAX).take(column.parts().token_count());
+        let tokens = scan::tokens(column);
         let marks = Marks::new(tokens.map(mark));
         let edges = Edges { side: Side::Start, marks, empty: u8::from(shortest == 0) };
         edges.each(column, rows, &mut |row, codes, _| look(row, codes));

@@ -61,7 +61,7 @@ impl Column<'_> {
                 _ => OPEN,
             }
         };
-        let tokens = (0..=u16::MAX).take(self.parts().token_count());
+        let tokens = scan::tokens(self);
         let edges = Edges { side: Side::Start, marks: Marks::new(tokens.map(mark)), empty: OPEN };
         let mut found = Vec::new();
         edges.each(self, super::clamped(self, rows), &mut |row, codes, mark| {
@@ -104,7 +104,7 @@ impl Column<'_> {
             true => empty = empty.or(Some(row)),
             false => firsts.get_mut(reader.code(codes.start)).into_iter().for_each(|it| *it = 1),
         });
-        let tokens = || (0..=u16::MAX).take(self.parts().token_count());
+        let tokens = || scan::tokens(self);
         let used = tokens().filter(|&code| firsts.get(code) != 0).map(|it| self.table().token(it));
         let first = match (wanted, empty) {
             (Ordering::Less, Some(row)) => return Some(row),

@@ -50,7 +50,7 @@ impl Prefix {
         for (bit, same) in same.iter_mut().enumerate().take(compared * bits) {
             *same = u8::try_from(bit / bits).ok()?;
         }
-        let tokens = (0..=u16::MAX).take(column.parts().token_count());
+        let tokens = scan::tokens(column);
         let mark = |code| {
             let token = column.table().token(code);
             let bits = (0..).zip(&rests).filter(|(_, rest)| token.starts_with(rest));

@@ -1,12 +1,9 @@
 //! Loops over packed codes and over rows.
-//!
-//! Eight codes take as many bytes as one has bits, and four take half of that: so the
-//! first eight bytes of a group have its first four codes, and the last eight the rest.
 
 use std::fmt;
 use std::ops::Range;
 
-use crate::bits::{GROUP, code, low};
+use crate::bits::{GROUP, code, group, groups, low, of_width};
 use crate::{Column, Offset, Offsets};
 
 /// Entries of a table that any code is an index into, so that none is checked.
@@ -43,20 +40,9 @@ impl fmt::Debug for Marks {
     }
 }
 
-/// Calls a function of the width of codes.
-macro_rules! of_width {
-    ($bits:expr, $function:ident($($argument:expr),*)) => {
-        match $bits {
-            9 => $function::<9>($($argument),*),
-            10 => $function::<10>($($argument),*),
-            11 => $function::<11>($($argument),*),
-            12 => $function::<12>($($argument),*),
-            13 => $function::<13>($($argument),*),
-            14 => $function::<14>($($argument),*),
-            15 => $function::<15>($($argument),*),
-            _ => $function::<16>($($argument),*),
-        }
-    };
+/// The numbers of all tokens.
+pub(super) fn tokens(column: &Column<'_>) -> impl Iterator<Item = u16> {
+    (0..=u16::MAX).take(column.parts().token_count())
 }
 
 /// Calls `each` with the places and the marks of codes that have one, in order. It says
@@ -90,37 +76,16 @@ fn each_marked_of<const BITS: usize>(
     let (strides, _) = groups.as_chunks::<STRIDE>();
     for (index, stride) in strides.iter().enumerate() {
         // Without a branch for each code.
-        let codes = stride.iter().flat_map(unpack);
+        let codes = stride.iter().flat_map(group);
         if codes.fold(0, |any, code| any | marks.get(code)) != 0 {
             let first = head + index * STRIDE * GROUP;
-            let codes = stride.iter().flat_map(unpack).enumerate();
+            let codes = stride.iter().flat_map(group).enumerate();
             codes.for_each(|(at, code)| look(first + at, marks.get(code)));
         }
     }
     for at in head + strides.len() * STRIDE * GROUP..codes.end {
         look(at, marks.get(column.code(at)));
     }
-}
-
-/// The whole groups among codes, the first of which starts at a byte.
-#[inline]
-fn groups<const BITS: usize>(packed: &[u8], codes: Range<usize>) -> &[[u8; BITS]] {
-    let first = codes.start / GROUP * BITS;
-    let last = first + codes.len() / GROUP * BITS;
-    packed.get(first..last).unwrap_or_default().as_chunks().0
-}
-
-#[inline(always)]
-fn unpack<const BITS: usize>(group: &[u8; BITS]) -> [u16; GROUP] {
-    let (Some(low), Some(high)) = (group.first_chunk(), group.last_chunk()) else {
-        return [0; GROUP];
-    };
-    let (low, high) = (u64::from_le_bytes(*low), u64::from_le_bytes(*high) >> (64 - 4 * BITS));
-    std::array::from_fn(|at| {
-        let word = if at < 4 { low } else { high };
-        let [a, b, ..] = ((word >> (at % 4 * BITS)) & ((1 << BITS) - 1)).to_le_bytes();
-        u16::from_le_bytes([a, b])
-    })
 }
 
 /// Unpacks the codes from `start` on, which starts at a byte.
@@ -131,7 +96,7 @@ pub(super) fn unpack_into(column: &Column<'_>, start: usize, out: &mut [u16]) {
 fn unpack_into_of<const BITS: usize>(column: &Column<'_>, start: usize, out: &mut [u16]) {
     let groups = groups::<BITS>(&column.parts().codes, start..start + out.len());
     let (whole, _) = out.as_chunks_mut::<GROUP>();
-    whole.iter_mut().zip(groups).for_each(|(to, group)| *to = unpack(group));
+    whole.iter_mut().zip(groups).for_each(|(to, packed)| *to = group(packed));
     let done = groups.len() * GROUP;
     let (packed, bits) = (&column.parts().codes, column.parts().bits);
     for (at, to) in out.iter_mut().enumerate().skip(done) {

@@ -6,6 +6,7 @@ use std::ops::Bound;
 use proptest::prelude::*;
 
 use super::{Pattern, Searcher};
+use crate::tests::sentence;
 use crate::{Column, Config, Effort, Offsets, Parse, Parts, compress, naive, pack};
 
 /// Asks a column everything about a needle.
@@ -193,17 +194,7 @@ fn text(rows: usize) -> Vec<Vec<u8>> {
         "0",
         "SESSION=",
     ];
-    let row = |row: usize| {
-        let mut out = String::new();
-        let mut dice = row.wrapping_mul(2_654_435_761);
-        for _ in 0..dice % 13 {
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            out += words[(dice >> 40) % words.len()];
-            out += &((dice >> 50) % 100).to_string();
-        }
-        out.into_bytes()
-    };
-    (0..rows).map(row).collect()
+    (0..rows).map(|row| sentence(&words, row.wrapping_mul(2_654_435_761), 13)).collect()
 }
 
 #[test]

@@ -159,14 +159,14 @@ fn tokens(
 }
 
 fn decoded(part: &Part, column: &Column<'_>, sections: &Sections<'_>, at: u64) -> Result<Values> {
+    let offsets = column.decoded_offsets();
     // Before memory is taken: distinct values have no more text than all rows.
-    let len = column.decoded_len() as u64;
+    let len = offsets.last().copied().unwrap_or(0);
     let text = u64::from(part.text);
     if len > text || (!part.indexed && len != text) {
         let why = format!("they stand for {len} bytes of text, and there are {text}");
         return Err(Error::malformed("codes", why).at(at));
     }
-    let offsets = column.decoded_offsets();
     let offsets: Vec<u32> =
         offsets.into_iter().map(|offset| u32::try_from(offset).unwrap_or(u32::MAX)).collect();
     let (stored, lengths_at) = sections.take(Section::Lengths)?;

@@ -1,5 +1,6 @@
 //! A column in a chunk: strings to bytes, in the smallest of the forms that there are (§6).
 
+use arrow_buffer::NullBuffer;
 use hashbrown::HashMap;
 use hypostyle_onpair::{Config, Dictionary, Effort, Offsets, Parts};
 
@@ -75,13 +76,8 @@ impl Packer {
         let (rows, nulls) = (cells.len(), cells.len() - present.len());
         let mut bits = Vec::new();
         if nulls > 0 && nulls < rows {
-            bits = vec![0; bitmap::len(rows)];
-            let empty = cells.iter().enumerate().filter(|(_, cell)| cell.is_none());
-            for (row, _) in empty {
-                if let Some(byte) = bits.get_mut(row / 8) {
-                    *byte |= 1 << (row % 8);
-                }
-            }
+            let present: NullBuffer = cells.iter().map(Option::is_some).collect();
+            bitmap::put_null_bits([(rows, Some(&present))].into_iter(), &mut bits);
         }
         let mut part = Part {
             packed: form.packed,
