@@ -164,14 +164,15 @@ impl Codes {
     }
 }
 
-/// Rows that are looked at in one go.
-const BLOCK: usize = 512;
+/// Rows that are looked at in one go: one bit for each.
+const BLOCK: usize = 64;
 
 /// Rows of just these codes.
 ///
 /// Most rows have another number of codes. Which do not is found without a guess for
-/// each, and of those the last code is looked at first: rows often start the same.
-fn one<O: Copy + Default + PartialEq + Sub<Output = O> + Offset>(
+/// each, and of those as many codes as a word has are looked at first: the last ones,
+/// since rows often start the same.
+fn one<O: Copy + PartialEq + Sub<Output = O> + TryFrom<usize> + Offset>(
     codes: &[u16],
     column: &Column<'_>,
     offsets: &[O],
@@ -179,26 +180,48 @@ fn one<O: Copy + Default + PartialEq + Sub<Output = O> + Offset>(
     each: &mut dyn FnMut(usize),
 ) {
     let reader = Reader::new(column);
+    let Ok(wanted) = O::try_from(codes.len()) else { return };
+    let (before, word, mask) = reader.last_word_of(codes);
     let is_it = |start: usize| {
-        let mut all = codes.iter().enumerate().rev();
-        all.all(|(at, &code)| reader.code(start + at) == code)
+        reader.word(start + before.len()) & mask == word
+            && before.iter().enumerate().all(|(at, &code)| reader.code(start + at) == code)
     };
-    let mut found = [(0_usize, O::default()); BLOCK];
-    for first in rows.clone().step_by(BLOCK) {
-        let last = rows.end.min(first + BLOCK);
-        let Some(ends) = offsets.get(first..last + 1) else { return };
-        let mut count = 0;
-        for (row, pair) in (first..last).zip(ends.windows(2)) {
-            let &[start, end] = pair else { continue };
-            if let Some(place) = found.get_mut(count) {
-                *place = (row, start);
-            }
-            count += usize::from((end - start).place() == Some(codes.len()));
-        }
-        for &(row, start) in found.iter().take(count) {
-            if start.place().is_some_and(is_it) {
-                each(row);
+    let offsets = offsets.get(rows.start..=rows.end).unwrap_or_default();
+    for first in (0..rows.len()).step_by(BLOCK) {
+        let Some(rest) = offsets.get(first..) else { return };
+        let mut left = match rest.first_chunk() {
+            Some(offsets) => of_size(offsets, wanted),
+            None => rest.windows(2).zip(0..).fold(0, |bits, (pair, at)| match pair {
+                &[start, end] => bits | u64::from(end - start == wanted) << at,
+                _ => bits,
+            }),
+        };
+        while left != 0 {
+            let row = first + left.trailing_zeros() as usize;
+            left &= left - 1;
+            if offsets.get(row).and_then(|start| start.place()).is_some_and(is_it) {
+                each(rows.start + row);
             }
         }
     }
+}
+
+/// A bit for each row that has so many codes.
+#[inline]
+fn of_size<O: Copy + PartialEq + Sub<Output = O>>(offsets: &[O; BLOCK + 1], wanted: O) -> u64 {
+    let (Some(starts), Some(ends)) =
+        (offsets.first_chunk::<BLOCK>(), offsets.last_chunk::<BLOCK>())
+    else {
+        return 0;
+    };
+    // Bytes first, which is work for vectors, and of eight of them a byte of bits.
+    let mut bytes = [0_u8; BLOCK];
+    for ((byte, &start), &end) in bytes.iter_mut().zip(starts).zip(ends) {
+        *byte = u8::from(end - start == wanted);
+    }
+    let (eights, _) = bytes.as_chunks();
+    let bits = eights.iter().map(|&eight| {
+        u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> (BLOCK - 8)
+    });
+    bits.rev().fold(0, |all, bits| all << 8 | bits)
 }

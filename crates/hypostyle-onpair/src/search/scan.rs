@@ -255,6 +255,15 @@ impl<'c> Reader<'c> {
         u64::from_le_bytes(word) >> (bit % 8)
     }
 
+    /// The codes before the last few, and the last few as [`Reader::word`] has them, with
+    /// the bits that these take there.
+    pub(super) fn last_word_of<'n>(self, codes: &'n [u16]) -> (&'n [u16], u64, u64) {
+        let few = codes.len().min(57 / self.bits as usize);
+        let (before, last) = codes.split_at_checked(codes.len() - few).unwrap_or((codes, &[]));
+        let word = last.iter().rev().fold(0, |word, &code| word << self.bits | u64::from(code));
+        (before, word, (1 << (self.bits as usize * last.len())) - 1)
+    }
+
     /// A code that four bytes cannot be read for.
     #[cold]
     fn last_code(self, index: usize) -> u16 {
