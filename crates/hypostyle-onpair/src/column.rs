@@ -6,13 +6,7 @@ use crate::MAX_TOKEN_SIZE;
 use crate::error::{Error, ErrorKind, Result, Section};
 use crate::kernel::{self, Table};
 use crate::parts::{Offsets, Parts};
-
-/// How many rows ahead the offsets of a row are asked for, and its codes.
-const OFFSETS_AHEAD: usize = 24;
-const CODES_AHEAD: usize = 12;
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
+use crate::strings::Offset;
 
 /// A compressed column, ready to be decoded and searched.
 ///
@@ -217,31 +211,23 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn take_from<O: crate::Offset>(
+    fn take_from<O: Offset>(
         &self,
         offsets: &[O],
         rows: &[usize],
         out: &mut Vec<u8>,
         ends: &mut Vec<usize>,
     ) -> Result<()> {
-        let (packed, bits) = (&self.parts.codes[..], self.parts.bits as usize);
-        ends.reserve(rows.len());
-        for (index, &row) in rows.iter().enumerate() {
-            if let Some(&ahead) = rows.get(index + OFFSETS_AHEAD) {
-                kernel::prefetch(offsets, ahead);
+        if let Some(&row) = rows.iter().find(|&&row| row >= self.len()) {
+            return Err(Error::new(Section::Rows, row, ErrorKind::NoSuchRow));
+        }
+        let (mut start, first) = (out.len(), ends.len());
+        kernel::take(&self.table, &self.parts.codes, offsets, rows, out, ends);
+        if self.parts.row_lengths.is_some() {
+            for (&row, &end) in rows.iter().zip(ends.iter().skip(first)) {
+                self.check_length(row, end - start)?;
+                start = end;
             }
-            if let Some(offset) = rows.get(index + CODES_AHEAD).and_then(|&row| offsets.get(row)) {
-                let place = offset.place().unwrap_or(0) / 8 * bits;
-                kernel::prefetch(packed, place);
-                kernel::prefetch(packed, place + LINE);
-            }
-            let place = |row: usize| offsets.get(row).and_then(|offset| offset.place());
-            let (Some(start), Some(end)) = (place(row), place(row.saturating_add(1))) else {
-                return Err(Error::new(Section::Rows, row, ErrorKind::NoSuchRow));
-            };
-            let len = kernel::append(&self.table, packed, start, end, out);
-            ends.push(out.len());
-            self.check_length(row, len)?;
         }
         Ok(())
     }

@@ -7,8 +7,10 @@
 
 #![expect(unsafe_code, reason = "copies of fixed size past the end of a token, see above")]
 
-use crate::MAX_TOKEN_SIZE;
+use std::mem::MaybeUninit;
+
 use crate::bits::{GROUP, code, of_width};
+use crate::{MAX_TOKEN_SIZE, Offset};
 
 /// Tokens at a fixed stride, ready for over-copying.
 ///
@@ -237,6 +239,121 @@ pub(crate) fn append(
 /// Bytes that codes stand for.
 pub(crate) fn decoded_len(table: &Table, packed: &[u8], start: usize, end: usize) -> usize {
     (start..end).map(|index| table.length(code(packed, table.bits, index))).sum()
+}
+
+/// How many rows ahead the offsets of a row are asked for, and its codes.
+const OFFSETS_AHEAD: usize = 24;
+const CODES_AHEAD: usize = 12;
+
+/// Appends rows in the order in which they are asked for, and where each ends.
+///
+/// What is asked for is known in advance, so memory is asked for in advance too. Rows
+/// that do not exist, or whose codes do not, are empty.
+pub(crate) fn take<O: Offset>(
+    table: &Table,
+    packed: &[u8],
+    offsets: &[O],
+    rows: &[usize],
+    out: &mut Vec<u8>,
+    ends: &mut Vec<usize>,
+) {
+    of_width!(table.bits, take_width(table, packed, offsets, rows, out, ends));
+}
+
+fn take_width<const BITS: usize>(
+    table: &Table,
+    packed: &[u8],
+    offsets: &[impl Offset],
+    rows: &[usize],
+    out: &mut Vec<u8>,
+    ends: &mut Vec<usize>,
+) {
+    let code_of = |row: usize| offsets.get(row).and_then(|offset| offset.place());
+    // Eight bytes can be read from where each code up to this one starts.
+    let quick = packed.len().checked_sub(8).map(|last| last.saturating_mul(8) / BITS);
+    ends.reserve(rows.len());
+    for (index, &row) in rows.iter().enumerate() {
+        if let Some(&ahead) = rows.get(index + OFFSETS_AHEAD) {
+            prefetch(offsets, ahead);
+        }
+        if let Some(&ahead) = rows.get(index + CODES_AHEAD) {
+            // Most rows lie in one line of the cache or two.
+            prefetch(packed, code_of(ahead).unwrap_or(0).wrapping_mul(BITS) / 8);
+            prefetch(packed, code_of(ahead.wrapping_add(1)).unwrap_or(0).wrapping_mul(BITS) / 8);
+        }
+        let (start, end) = match (code_of(row), code_of(row.wrapping_add(1))) {
+            (Some(start), Some(end)) if start <= end => (start, end),
+            _ => (0, 0),
+        };
+        if quick.is_some_and(|quick| end <= quick) {
+            // Whole words of codes are decoded, of which the last may not be full.
+            let most = (end - start + WORD).saturating_mul(MAX_TOKEN_SIZE);
+            if out.capacity() - out.len() < most {
+                out.reserve(most);
+            }
+            let before = out.len();
+            // SAFETY: the last of the codes, and so the last word that is read, starts
+            // eight bytes before the end of `packed` at least, and there is room for
+            // all codes and a word of more.
+            let len =
+                unsafe { decode_row::<BITS>(table, packed, start, end, out.spare_capacity_mut()) };
+            // SAFETY: these bytes were written: each code began where the one before it
+            // ended.
+            unsafe { out.set_len(before + len) };
+        } else {
+            append(table, packed, start, end, out);
+        }
+        ends.push(out.len());
+    }
+}
+
+/// Codes that are in a word at most.
+const WORD: usize = 6;
+
+/// Decodes the codes of a row; says how many bytes that gave.
+///
+/// # Safety
+///
+/// `packed` has eight bytes from where the code `end` starts, which is not before `start`.
+/// `room` has 16 bytes for each code and for [`WORD`] more. `BITS` is the width of the table.
+#[inline(always)]
+unsafe fn decode_row<const BITS: usize>(
+    table: &Table,
+    packed: &[u8],
+    start: usize,
+    end: usize,
+    room: &mut [MaybeUninit<u8>],
+) -> usize {
+    debug_assert_eq!(BITS, table.bits as usize);
+    // A word starts up to seven bits before its first code, but for codes of whole bytes.
+    let per = if BITS == 16 { 4 } else { 57 / BITS };
+    let (mut at, mut first) = (0, start);
+    loop {
+        let left = end - first;
+        let is_last = left <= per;
+        let bit = first * BITS;
+        // SAFETY: `first` is not behind `end`.
+        let word = unsafe { packed.get_unchecked(bit / 8..bit / 8 + 8) };
+        let word = word.first_chunk().map_or(0, |word| u64::from_le_bytes(*word)) >> (bit % 8);
+        for index in 0..per {
+            let [a, b, ..] = (word >> (index * BITS)).to_le_bytes();
+            let code = usize::from(u16::from_le_bytes([a, b])) & ((1 << BITS) - 1);
+            // SAFETY: invariant 1 of `Table`: every code of this width is an index.
+            let slot = unsafe { table.slots.get_unchecked(code) };
+            // SAFETY: the same.
+            let length = usize::from(*unsafe { table.lengths.get_unchecked(code) });
+            // SAFETY: no code before this one has moved `at` by more than 16 (invariant
+            // 2), and there is room for all codes of the row and a word of others.
+            let place = unsafe { room.get_unchecked_mut(at..at + MAX_TOKEN_SIZE) };
+            place.write_copy_of_slice(slot);
+            // Codes of the next row are written over.
+            at += if is_last && index >= left { 0 } else { length };
+        }
+        if is_last {
+            return at;
+        }
+        first += per;
+    }
 }
 
 /// Asks for the cache line of a place that will be read soon.

@@ -220,8 +220,8 @@ fn of_size<O: Copy + PartialEq + Sub<Output = O>>(offsets: &[O; BLOCK + 1], want
         *byte = u8::from(end - start == wanted);
     }
     let (eights, _) = bytes.as_chunks();
-    let bits = eights.iter().map(|&eight| {
-        u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> (BLOCK - 8)
-    });
+    let bits = eights
+        .iter()
+        .map(|&eight| u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> (BLOCK - 8));
     bits.rev().fold(0, |all, bits| all << 8 | bits)
 }

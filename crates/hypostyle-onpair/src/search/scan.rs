@@ -257,7 +257,7 @@ impl<'c> Reader<'c> {
 
     /// The codes before the last few, and the last few as [`Reader::word`] has them, with
     /// the bits that these take there.
-    pub(super) fn last_word_of<'n>(self, codes: &'n [u16]) -> (&'n [u16], u64, u64) {
+    pub(super) fn last_word_of(self, codes: &[u16]) -> (&[u16], u64, u64) {
         let few = codes.len().min(57 / self.bits as usize);
         let (before, last) = codes.split_at_checked(codes.len() - few).unwrap_or((codes, &[]));
         let word = last.iter().rev().fold(0, |word, &code| word << self.bits | u64::from(code));
