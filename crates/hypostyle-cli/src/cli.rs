@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Append(commands::append::Args),
     /// Restore the files in AT-1 archives, byte for byte
     Unpack(commands::unpack::Args),
+    /// Measure what every codec here, xz, zstd, gzip and Parquet make of a file
+    Bench(commands::bench::Args),
     /// A guided tour on a bundled sample
     Demo(commands::demo::Args),
     /// Print completions for a shell

@@ -5,10 +5,11 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use hypostyle::formats::at1::Archive;
 use hypostyle::formats::{self, Format, Reader};
 use hypostyle::text::{ImportOptions, Imported, Infer, csv, jsonl, lines};
-use hypostyle::{FileSource, ReadOptions};
+use hypostyle::{ByteSource, FileSource, ReadOptions};
 
 use crate::cli::{self, Kind, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
@@ -31,6 +32,15 @@ enum Body {
     File(File),
     /// A pipe: what was looked at is in `head` and has been read.
     Stream(Stream),
+    /// All of it, read before.
+    Memory(Bytes),
+}
+
+/// An input that can be read anywhere.
+#[derive(Debug)]
+pub(crate) enum Whole {
+    File(File),
+    Memory(Bytes),
 }
 
 #[derive(Debug)]
@@ -74,6 +84,12 @@ impl Input {
         Ok(Self { path: path.to_owned(), head, body: Body::Stream(stream) })
     }
 
+    /// What was read before, under the name that it had.
+    pub(crate) fn in_memory(path: &Path, content: Bytes) -> Self {
+        let head = content.get(..HEAD.min(content.len())).unwrap_or_default().to_vec();
+        Self { path: path.to_owned(), head, body: Body::Memory(content) }
+    }
+
     /// The input as messages call it.
     pub(crate) fn name(&self) -> String {
         name_of(&self.path)
@@ -93,6 +109,7 @@ impl Input {
             // A stream shows only its head; sizes that reach beyond it are judged
             // once it has been read to its end.
             Body::Stream(_) => magic(&self.head),
+            Body::Memory(content) => formats::detect(content)?,
         };
         if let Some(format) = found {
             return Ok(Kind::of(format));
@@ -137,6 +154,7 @@ impl Input {
         match &self.body {
             Body::File(file) => Ok(Some(file.metadata()?.len())),
             Body::Stream(_) => Ok(None),
+            Body::Memory(content) => Ok(Some(content.len() as u64)),
         }
     }
 
@@ -145,22 +163,32 @@ impl Input {
         match self.body {
             Body::File(file) => Box::new(file),
             Body::Stream(stream) => Box::new(io::Cursor::new(self.head).chain(stream)),
+            Body::Memory(content) => Box::new(io::Cursor::new(content)),
         }
     }
 
-    /// The input as a file, spooled to a temporary one if it is a stream.
-    pub(crate) fn into_file(self) -> Result<File> {
+    /// The input where it can be read anywhere; a stream is spooled to a temporary file.
+    pub(crate) fn into_whole(self) -> Result<Whole> {
         let name = self.name();
         match self.body {
-            Body::File(file) => Ok(file),
+            Body::File(file) => Ok(Whole::File(file)),
+            Body::Memory(content) => Ok(Whole::Memory(content)),
             Body::Stream(mut stream) => {
                 let mut file = tempfile::tempfile().in_file(&name)?;
                 file.write_all(&self.head).in_file(&name)?;
                 io::copy(&mut stream, &mut file).in_file(&name)?;
                 file.seek(SeekFrom::Start(0)).in_file(&name)?;
-                Ok(file)
+                Ok(Whole::File(file))
             }
         }
+    }
+
+    fn into_source(self) -> Result<Arc<dyn ByteSource>> {
+        let name = self.name();
+        Ok(match self.into_whole()? {
+            Whole::File(file) => Arc::new(FileSource::try_new(file).in_file(&name)?),
+            Whole::Memory(content) => Arc::new(content),
+        })
     }
 
     /// Opens the input as a column file of this format.
@@ -170,15 +198,13 @@ impl Input {
         options: &ReadOptions,
     ) -> Result<Box<dyn Reader>> {
         let name = self.name();
-        let source = FileSource::try_new(self.into_file()?).in_file(&name)?;
-        format.open(Arc::new(source), options).in_file(&name)
+        format.open(self.into_source()?, options).in_file(&name)
     }
 
     /// Opens the input as an AT-1 archive.
     pub(crate) fn into_archive(self, options: &ReadOptions) -> Result<Archive> {
         let name = self.name();
-        let source = FileSource::try_new(self.into_file()?).in_file(&name)?;
-        Archive::open(Arc::new(source), options).in_file(&name)
+        Archive::open(self.into_source()?, options).in_file(&name)
     }
 
     /// Reads the input as text, typed for a target of the given abilities.

@@ -147,15 +147,21 @@ fn to_columns(
     args: &Args,
     out: &mut dyn Out,
 ) -> Result<Written> {
+    with_table(source, args.memory, |table, typed| {
+        write_columns(table, typed, format, target, args, out)
+    })
+}
+
+/// Hands `then` all columns of a source, and whether they had types before they were read.
+pub(crate) fn with_table<T>(
+    source: Source,
+    memory: u64,
+    then: impl FnOnce(&dyn Table, bool) -> Result<T>,
+) -> Result<T> {
     match source {
-        Source::Columns(reader) => {
-            write_columns(&ReaderTable(reader.as_ref()), true, format, target, args, out)
-        }
-        Source::Imported(imported) => write_columns(&imported, false, format, target, args, out),
-        Source::Batches(batches) => {
-            let table = stage(batches, args.memory)?;
-            write_columns(&table, true, format, target, args, out)
-        }
+        Source::Columns(reader) => then(&ReaderTable(reader.as_ref()), true),
+        Source::Imported(imported) => then(&imported, false),
+        Source::Batches(batches) => then(&stage(batches, memory)?, true),
     }
 }
 

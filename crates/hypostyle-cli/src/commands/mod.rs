@@ -9,6 +9,7 @@ use crate::failure::{CHECK, INPUT, Result};
 use crate::output::Out;
 
 pub(crate) mod append;
+pub(crate) mod bench;
 pub(crate) mod cat;
 pub(crate) mod completions;
 pub(crate) mod convert;
@@ -56,6 +57,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Pack(args) => pack::run(args, out),
         Command::Append(args) => append::run(args, out),
         Command::Unpack(args) => unpack::run(args, out),
+        Command::Bench(args) => bench::run(args, out),
         Command::Demo(args) => demo::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),

@@ -6,12 +6,14 @@ use hypostyle::stage::{FileScratch, Stage};
 
 use crate::failure::{Failure, Result};
 
+mod bar;
 mod grid;
 mod progress;
 mod rows;
 mod style;
 mod target;
 
+pub(crate) use bar::{BAR, bar};
 pub(crate) use grid::Grid;
 pub(crate) use progress::Progress;
 pub(crate) use rows::RowPrinter;

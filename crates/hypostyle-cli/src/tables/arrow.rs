@@ -1,6 +1,5 @@
 //! Arrow's own IPC files and streams, by the `arrow-ipc` crate.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Seek, Write};
 
 use arrow_array::RecordBatch;
@@ -12,7 +11,7 @@ use super::{Batches, broken};
 use crate::failure::Result;
 
 /// Opens an IPC file, or a stream of the same messages.
-pub(crate) fn read(mut file: File) -> Result<Batches> {
+pub(crate) fn read(mut file: impl Read + Seek + 'static) -> Result<Batches> {
     let wrong = |err: ArrowError| broken("arrow", &err);
     let mut magic = [0; 6];
     let is_file = file.read_exact(&mut magic).is_ok() && &magic == b"ARROW1";

@@ -13,11 +13,11 @@ use hypostyle::text::{Imported, Skipped};
 
 use crate::cli::{ColumnArgs, Kind, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
-use crate::input::{Input, hint, import_options};
+use crate::input::{Input, Whole, hint, import_options};
 use crate::output::scratch;
 
 mod arrow;
-mod parquet;
+pub(crate) mod parquet;
 
 pub(crate) use arrow::ArrowWriter;
 pub(crate) use parquet::ParquetWriter;
@@ -147,10 +147,14 @@ impl Source {
                 Self::archive(&archive, &name, &how, args, abilities, memory)?
             }
             (Some(format), _) => Self::Columns(input.into_reader(format, &args.options())?),
-            (None, Kind::Parquet) => {
-                Self::Batches(parquet::read(input.into_file()?).in_file(name)?)
-            }
-            (None, Kind::Arrow) => Self::Batches(arrow::read(input.into_file()?).in_file(name)?),
+            (None, Kind::Parquet) => Self::Batches(match input.into_whole()? {
+                Whole::File(file) => parquet::read(file).in_file(name)?,
+                Whole::Memory(content) => parquet::read(content).in_file(name)?,
+            }),
+            (None, Kind::Arrow) => Self::Batches(match input.into_whole()? {
+                Whole::File(file) => arrow::read(file).in_file(name)?,
+                Whole::Memory(content) => arrow::read(io::Cursor::new(content)).in_file(name)?,
+            }),
             _ => Self::Imported(input.import(kind, args, abilities, memory)?),
         })
     }

@@ -1,6 +1,5 @@
 //! Parquet, by the `parquet` crate.
 
-use std::fs::File;
 use std::io::Write;
 
 use arrow_array::RecordBatch;
@@ -8,12 +7,13 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::ChunkReader;
 
 use super::{Batches, ROWS, broken};
 use crate::failure::Result;
 
 /// Opens a Parquet file.
-pub(crate) fn read(file: File) -> Result<Batches> {
+pub(crate) fn read(file: impl ChunkReader + 'static) -> Result<Batches> {
     let wrong = |err| broken("parquet", &err);
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(wrong)?;
     let schema = builder.schema().clone();

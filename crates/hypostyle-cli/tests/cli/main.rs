@@ -5,6 +5,7 @@
 
 mod append;
 mod at1;
+mod bench;
 mod bundle;
 mod convert;
 mod logs;

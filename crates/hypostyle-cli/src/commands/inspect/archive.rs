@@ -3,9 +3,9 @@
 use hypostyle::formats::at1::{Archive, BundleEntry, Codec, Frame, FrameInfo, Zone};
 use serde_json::{Value, json};
 
-use super::{bar, ratio};
+use super::ratio;
 use crate::failure::Result;
-use crate::output::{Grid, Out};
+use crate::output::{BAR, Grid, Out, bar};
 
 /// Row groups whose zone maps are printed; `--json` has all of them.
 const GROUPS: usize = 20;
@@ -81,7 +81,7 @@ fn print_streams(frames: &[Frame], out: &mut dyn Out) -> Result<()> {
                 stream.stored.to_string(),
                 stream.raw.map(|raw| raw.to_string()).unwrap_or_default(),
                 stream.raw.map(|raw| ratio(stream.stored, raw)).unwrap_or_default(),
-                bar(stream.stored, total),
+                bar(stream.stored, total, BAR),
             ]);
         }
     }

@@ -7,7 +7,7 @@ use super::{Status, schema::type_name};
 use crate::cli::{FileArg, Kind, ReadArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::output::{Grid, Out};
+use crate::output::{BAR, Grid, Out, bar};
 
 mod archive;
 
@@ -115,7 +115,7 @@ fn as_map(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
             section.stored.to_string(),
             section.raw.map(|raw| raw.to_string()).unwrap_or_default(),
             section.raw.map(|raw| ratio(section.stored, raw)).unwrap_or_default(),
-            bar(section.stored, stored),
+            bar(section.stored, stored, BAR),
         ]);
     }
     grid.print(out)?;
@@ -140,17 +140,4 @@ pub(super) fn ratio(stored: u64, raw: u64) -> String {
         Some(thousandths) => format!("{}.{}%", thousandths / 10, thousandths % 10),
         None => String::new(),
     }
-}
-
-/// A bar of up to 24 cells, in eighths of a cell.
-pub(super) fn bar(stored: u64, total: u64) -> String {
-    const CELLS: u64 = 24;
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = stored.saturating_mul(CELLS * 8).checked_div(total).unwrap_or(0).min(CELLS * 8);
-    let whole = usize::try_from(eighths / 8).unwrap_or(0);
-    let part = usize::try_from(eighths % 8).unwrap_or(0);
-    let part = EIGHTHS.get(part).copied().unwrap_or_default();
-    // Something is never shown as nothing.
-    let part = if stored > 0 && eighths == 0 { "▏" } else { part };
-    format!("{}{part}", "█".repeat(whole))
 }

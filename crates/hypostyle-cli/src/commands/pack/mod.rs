@@ -18,7 +18,7 @@ use crate::input::{Input, is_dash, name_of};
 use crate::output::{Out, Progress, Target};
 
 /// A file that is larger is packed frame by frame, so that it need not fit memory.
-const WHOLE: u64 = 1 << 30;
+pub(crate) const WHOLE: u64 = 1 << 30;
 
 /// Standard input that ends within so many bytes is packed as a file would be.
 const SMALL: u64 = 64 << 20;
