@@ -17,30 +17,38 @@ use crate::MAX_TOKEN_SIZE;
 /// Where every string begins.
 pub(crate) const ROOT: u32 = 0;
 
-/// A step to a child: its place, and in the lowest nine bits the byte that leads there.
+/// A step to a child: its place, and in the lowest eight bits the byte that leads there.
 ///
 /// Since every place is that of one node only, the byte tells whose child it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step(u32);
 
 impl Step {
-    /// No byte leads anywhere.
-    const NONE: Self = Self(0x1FF);
+    /// The step of a place that no byte leads to: the byte is the one that would lead
+    /// there from a node that is none.
+    fn none(place: usize) -> Self {
+        let [low, ..] = offset(place).to_le_bytes();
+        Self::new(low ^ NO_NODE, ROOT)
+    }
 
     fn new(byte: u8, child: u32) -> Self {
-        Self(child << 9 | u32::from(byte))
+        Self(child << 8 | u32::from(byte))
     }
 
     #[inline]
-    pub(crate) fn byte(self) -> u32 {
-        self.0 & 0x1FF
+    pub(crate) fn byte(self) -> u8 {
+        let [byte, ..] = self.0.to_le_bytes();
+        byte
     }
 
     #[inline]
     pub(crate) fn child(self) -> u32 {
-        self.0 >> 9
+        self.0 >> 8
     }
 }
+
+/// A place in every block that is that of no node.
+const NO_NODE: u8 = u8::MAX;
 
 /// What is given out where there is no step.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +75,9 @@ pub(crate) struct Fall {
 pub(crate) struct Automaton {
     pub(crate) steps: Vec<Step>,
     pub(crate) falls: Vec<Fall>,
+    /// Bytes that are in no token but that of the byte alone, those first that are rare
+    /// in most strings.
+    pub(crate) alone: Vec<u8>,
 }
 
 impl Automaton {
@@ -79,7 +90,8 @@ impl Automaton {
         let mut places = Places::default();
         let ids = trie.place(&mut places);
         let id = |node: usize| ids.get(node).copied().unwrap_or(ROOT);
-        let mut automaton = Self { steps: Vec::new(), falls: Vec::new() };
+        let alone = trie.alone();
+        let mut automaton = Self { steps: Vec::new(), falls: Vec::new(), alone };
         automaton.resize(places.len());
         for (index, node) in trie.nodes.iter().enumerate().skip(1) {
             let parent = id(node.parent as usize);
@@ -92,7 +104,7 @@ impl Automaton {
     }
 
     fn resize(&mut self, places: usize) {
-        self.steps.resize(places, Step::NONE);
+        self.steps.extend((self.steps.len()..places).map(Step::none));
         self.falls.resize(places, Fall { node: ROOT, token: 0 });
     }
 
@@ -137,7 +149,7 @@ impl Automaton {
     #[inline]
     pub(crate) fn step(&self, node: u32, byte: u8) -> Option<u32> {
         let step = self.steps.get((node ^ u32::from(byte)) as usize)?;
-        (step.byte() == u32::from(byte)).then_some(step.child())
+        (step.byte() == byte).then_some(step.child())
     }
 
     /// Falls from a node, which gives out one token.
@@ -313,6 +325,19 @@ impl Trie {
         index
     }
 
+    /// Bytes that lead only from the root, and to where nothing leads on. Text in UTF-8 has
+    /// no bytes from 0xF8 on, so the last come first.
+    fn alone(&self) -> Vec<u8> {
+        let mut alone = [true; 256];
+        for node in self.nodes.iter().skip(1).filter(|node| node.depth > 1 || node.child != 0) {
+            if let Some(alone) = alone.get_mut(usize::from(node.byte)) {
+                *alone = false;
+            }
+        }
+        let is_alone = |&byte: &u8| alone.get(usize::from(byte)) == Some(&true);
+        (0..=u8::MAX).rev().filter(is_alone).collect()
+    }
+
     /// All nodes but the root, those nearer to it first.
     fn by_depth(&self) -> Vec<usize> {
         let mut levels: [Vec<usize>; MAX_TOKEN_SIZE] = Default::default();
@@ -397,7 +422,9 @@ impl Places {
                 return offset(index * 256) + u32::from(place);
             }
         }
-        self.blocks.push(Block { steps: Bits::FULL, nodes: Bits::FULL });
+        let mut nodes = Bits::FULL;
+        nodes.remove(NO_NODE);
+        self.blocks.push(Block { steps: Bits::FULL, nodes });
         match self.blocks.last_mut() {
             Some(block) => {
                 let place = block.room(bytes).unwrap_or(0);

@@ -112,12 +112,12 @@ pub(crate) struct Packer {
 }
 
 impl Packer {
-    pub(crate) fn new(bits: u32, codes: usize) -> Self {
-        let out = Vec::with_capacity(packed_len(codes, bits).unwrap_or(0).saturating_add(8));
-        Self { bits, out, word: 0, filled: 0, codes: 0 }
+    pub(crate) fn new(bits: u32) -> Self {
+        Self { bits, out: Vec::new(), word: 0, filled: 0, codes: 0 }
     }
 
     pub(crate) fn extend(&mut self, codes: &[u16]) {
+        self.out.reserve(packed_len(codes.len(), self.bits).unwrap_or(0).saturating_add(8));
         for &code in codes {
             self.word |= u64::from(code) << self.filled;
             self.filled += self.bits;
@@ -151,7 +151,7 @@ pub fn pack(codes: &[u16], bits: u32) -> Result<Vec<u8>> {
     if let Some(at) = codes.iter().position(|&code| u32::from(code) >> bits != 0) {
         return Err(Error::new(Section::Codes, at, ErrorKind::NoSuchToken));
     }
-    let mut packer = Packer::new(bits, codes.len());
+    let mut packer = Packer::new(bits);
     packer.extend(codes);
     Ok(packer.finish().0)
 }

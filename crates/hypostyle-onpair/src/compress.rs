@@ -112,18 +112,19 @@ impl Dictionary {
             len.map_err(|_| Error::new(Section::Input, row, ErrorKind::TooLarge))
         });
         let lengths: Vec<u32> = lengths.collect::<Result<_>>()?;
-        let batches = batches(&lengths);
-        let cuts = self.cut(strings, &batches, config);
-
-        let codes: usize = cuts.iter().map(|cut| cut.codes.len()).sum();
-        let mut packer = Packer::new(self.bits, codes);
-        cuts.iter().for_each(|cut| packer.extend(&cut.codes));
-        let counts = || cuts.iter().flat_map(|cut| &cut.counts);
-        let row_offsets = match u32::try_from(codes) {
-            Ok(_) => Offsets::Narrow(sums(counts(), |sum, &count| sum + count).into()),
-            Err(_) => Offsets::Wide(sums(counts(), |sum, &count| sum + u64::from(count)).into()),
-        };
+        let mut packer = Packer::new(self.bits);
+        let mut counts = Vec::with_capacity(lengths.len());
+        self.cut(strings, &batches(&lengths), config, |cut| {
+            packer.extend(&cut.codes);
+            counts.extend_from_slice(&cut.counts);
+        });
         let (codes, code_count) = packer.finish();
+        let row_offsets = match u32::try_from(code_count) {
+            Ok(_) => Offsets::Narrow(sums(counts.into_iter(), |sum, count| sum + count).into()),
+            Err(_) => {
+                Offsets::Wide(sums(counts.into_iter(), |sum, count| sum + u64::from(count)).into())
+            }
+        };
         let mut dict_bytes: Vec<u8> = self.tokens().flatten().copied().collect();
         let lens = self.tokens.iter().map(|token| token.bytes().len());
         let dict_offsets = sums(lens, |sum: u32, len| sum + u32::try_from(len).unwrap_or(0));
@@ -141,24 +142,33 @@ impl Dictionary {
         })
     }
 
-    /// The codes of each batch.
+    /// Cuts all batches; gives their codes in order.
     fn cut(
         &self,
         strings: &(impl Strings + ?Sized),
         batches: &[Range<usize>],
         config: &Config,
-    ) -> Vec<Cut> {
+        mut each: impl FnMut(&Cut),
+    ) {
+        let threads = config.threads.clamp(1, batches.len().max(1));
+        if threads == 1 {
+            let mut cut = Cut::default();
+            for rows in batches {
+                cut.clear();
+                self.cut_rows(strings, rows.clone(), config.parse, &mut cut);
+                each(&cut);
+            }
+            return;
+        }
         // A task is a run of batches, so that what each thread gives is put together
         // in order.
-        let threads = config.threads.clamp(1, batches.len().max(1));
-        let each = if threads == 1 { batches.len() } else { TASK }.max(1);
-        let tasks = batches.len().div_ceil(each);
+        let tasks = batches.len().div_ceil(TASK);
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::with_capacity(tasks));
         let work = || {
             loop {
                 let task = next.fetch_add(1, Ordering::Relaxed);
-                let Some(batches) = batches.chunks(each).nth(task) else { break };
+                let Some(batches) = batches.chunks(TASK).nth(task) else { break };
                 let mut cut = Cut::default();
                 for rows in batches {
                     self.cut_rows(strings, rows.clone(), config.parse, &mut cut);
@@ -176,7 +186,7 @@ impl Dictionary {
         });
         let mut done = done.into_inner().unwrap_or_default();
         done.sort_by_key(|&(task, _)| task);
-        done.into_iter().map(|(_, cut)| cut).collect()
+        done.iter().for_each(|(_, cut)| each(cut));
     }
 
     fn cut_rows(

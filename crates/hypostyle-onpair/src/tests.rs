@@ -145,6 +145,28 @@ fn codes_are_those_of_the_longest_tokens() {
 }
 
 #[test]
+fn no_byte_is_too_rare_to_be_in_a_string() {
+    let config = config(Some(10), Parse::Greedy);
+    let dictionary = Dictionary::train(&text(8, 400), &config).unwrap();
+    let tokens: Vec<&[u8]> = dictionary.tokens().collect();
+    // Batches in which more and more of the bytes that no token has stand somewhere.
+    for rare in [0, 1, 3, 7, 8, 9, 100] {
+        let mut strings = text(9, 4000);
+        for (byte, string) in (0..=u8::MAX).rev().zip(&mut strings).take(rare) {
+            string.insert(string.len() / 2, byte);
+        }
+        strings.rotate_left(1300);
+        let expected: Vec<u16> = strings.iter().flat_map(|it| naive::cut(&tokens, it)).collect();
+        for threads in [1, 3] {
+            let config = Config { threads, ..config.clone() };
+            let parts = dictionary.compress(&strings, &config).unwrap();
+            assert_eq!(unpack(&parts.codes, parts.bits, parts.code_count).unwrap(), expected);
+            assert_eq!(decompress(&parts).unwrap(), strings.concat());
+        }
+    }
+}
+
+#[test]
 fn one_dictionary_serves_several_columns() {
     let (one, other) = (text(1, 300), text(2, 300));
     let config = config(Some(11), Parse::Greedy);
