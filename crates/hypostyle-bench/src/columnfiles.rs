@@ -1,33 +1,22 @@
 //! COLM, COLF and CLMN: reading beside inflating, converting beside the references.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hypostyle::WriteOptions;
 use hypostyle::formats::{self, Format, FormatId};
 
 use crate::Result;
+use crate::bench::Setup;
 use crate::convert;
 use crate::data::{self, Shape};
+use crate::measure;
 use crate::measure::Usage;
+use crate::page::Page;
+use crate::plot::Bars;
 use crate::python::{self, Yardsticks};
 use crate::read::Subject;
-use crate::report::{Report, Table, Target, megabytes};
-use crate::{machine, measure};
-
-/// Arguments of `columnfiles`.
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {
-    /// Rows of the tables; the targets are for the default.
-    #[arg(long, default_value_t = ROWS)]
-    rows: u64,
-    /// Few rows and few rounds, to see that everything runs.
-    #[arg(long)]
-    quick: bool,
-    /// Put the figures into docs/benchmarks/columnfiles.md.
-    #[arg(long)]
-    write: bool,
-}
+use crate::table::{Table, Target, megabytes};
 
 const ROWS: u64 = 1_000_000;
 const QUICK_ROWS: u64 = 50_000;
@@ -75,17 +64,16 @@ fn column_formats() -> impl Iterator<Item = &'static dyn Format> {
 }
 
 /// A run: where its files are, and what it has found.
-struct Run {
-    folder: tempfile::TempDir,
+struct Run<'a> {
+    setup: &'a Setup,
+    folder: PathBuf,
     rows: u64,
-    quick: bool,
-    report: Report,
+    page: &'a mut Page,
 }
 
-pub(crate) fn run(args: &Args) -> Result<()> {
-    let rows = if args.quick { args.rows.min(QUICK_ROWS) } else { args.rows };
-    let folder = tempfile::tempdir()?;
-    let mut run = Run { folder, rows, quick: args.quick, report: Report::default() };
+pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
+    let rows = if setup.quick { QUICK_ROWS } else { ROWS };
+    let mut run = Run { setup, folder: setup.folder("columnfiles")?, rows, page };
     run.heading();
     for sample in &SAMPLES {
         let mut csv = File::create(run.csv(sample))?;
@@ -93,13 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let conversions = run.conversions()?;
     run.converting(&conversions)?;
-    run.reading()?;
-    if args.write {
-        let target = Path::new("docs/benchmarks/columnfiles.md");
-        fs::create_dir_all(target.parent().unwrap_or(target))?;
-        fs::write(target, run.report.text())?;
-    }
-    Ok(())
+    run.reading()
 }
 
 /// A conversion that was measured, and the size of the file that it made.
@@ -111,31 +93,23 @@ struct Converted<'a> {
     bytes: u64,
 }
 
-impl Run {
+impl Run<'_> {
     fn csv(&self, sample: &Sample) -> PathBuf {
-        self.folder.path().join(format!("{}.csv", sample.name))
+        self.folder.join(format!("{}.csv", sample.name))
     }
 
     /// The file at the default level, which is also the one that is read.
     fn file(&self, sample: &Sample, format: FormatId) -> PathBuf {
-        self.folder.path().join(format!("{}.{format}", sample.name))
-    }
-
-    fn rounds(&self, rounds: usize) -> usize {
-        if self.quick { 1 } else { rounds }
+        self.folder.join(format!("{}.{format}", sample.name))
     }
 
     fn heading(&mut self) {
         let rows = self.rows;
-        self.report.add("# COLM, COLF and CLMN: speed and memory");
-        self.report.add(format!(
-            "Taken on {}, with other work going on. Every figure is the best of several, the \
-             contenders having taken turns; ratios are of figures from the same run. Made by",
-            machine::describe()
-        ));
-        self.report
-            .add("```sh\ncargo run --release -p hypostyle-bench -- columnfiles --write\n```");
-        self.report.add(format!(
+        self.page.add(
+            "Every figure is the best of several, the contenders having taken turns; ratios are \
+             of figures from the same run.",
+        );
+        self.page.add(format!(
             "The tables have {rows} rows, a third of the columns integers, a third short texts, a \
              third floats: p10 has 10 columns, p50 has 50. They are made by \
              `hypostyle-bench gen`, the same bytes everywhere. MB are 10^6 bytes."
@@ -162,10 +136,10 @@ impl Run {
     ) -> Result<Converted<'static>> {
         let to = match level {
             WriteOptions::DEFAULT_LEVEL => self.file(sample, format),
-            _ => self.folder.path().join("other"),
+            _ => self.folder.join("other"),
         };
         let mut best: Option<Usage> = None;
-        for _ in 0..self.rounds(sample.rounds) {
+        for _ in 0..self.setup.rounds(sample.rounds) {
             let made = convert::in_child(&self.csv(sample), &to, format.name(), level)?;
             best = Some(best.map_or(made, |best| best.or_less(made)));
         }
@@ -175,13 +149,13 @@ impl Run {
 
     fn converting(&mut self, conversions: &[Converted<'_>]) -> Result<()> {
         let (p10, colm) = (&SAMPLES[0], FormatId::Colm);
-        let rounds = self.rounds(5);
+        let rounds = self.setup.rounds(5);
         let here = match self.rows {
             ROWS => Yardsticks::here(&self.csv(p10), &self.file(p10, colm), rounds)?,
             _ => None, // The references' figures are for tables of one size.
         };
         let slowness = here.map_or(1.0, Yardsticks::slowness);
-        self.report.add("## CSV to column file");
+        self.page.heading("CSV to column file");
         self.yardsticks(here);
         let mut table = Table::new([
             "Table",
@@ -194,19 +168,19 @@ impl Run {
             "Reference, CPU s",
             "Times as fast, as given",
             "scaled",
-            "Target",
-            "Verdict",
         ]);
         for Converted { sample, format, level, best, bytes } in conversions {
             let csv = fs::metadata(self.csv(sample))?.len();
             let reference = sample.reference(*format);
             let factor = reference / best.cost.cpu;
             let asked = CONVERT.iter().find(|(asked, _)| asked == level);
-            let target = match asked {
-                Some((_, least)) if *format == colm && self.rows == ROWS => Target::AtLeast(*least),
-                _ => Target::None,
-            };
-            let [target, verdict] = target.cells(factor * slowness);
+            if let Some((_, least)) = asked.filter(|_| *format == colm && self.rows == ROWS) {
+                let what = format!(
+                    "{} to {format} at level {level}, times as fast as the reference, scaled",
+                    sample.name
+                );
+                self.page.target(what, Some(factor * slowness), Target::AtLeast(*least));
+            }
             table.row([
                 sample.name.to_owned(),
                 format.to_string(),
@@ -218,23 +192,21 @@ impl Run {
                 format!("{reference}"),
                 format!("{factor:.1}"),
                 here.map_or_else(|| "–".to_owned(), |_| format!("{:.1}", factor * slowness)),
-                target,
-                verdict,
             ]);
         }
-        self.report.add(table);
+        self.page.table("converting", &table);
         self.memory(conversions)
     }
 
     fn yardsticks(&mut self, here: Option<Yardsticks>) {
-        self.report.add(
+        self.page.add(
             "The references, of COLM and COLF in Python and of CLMN in Java, were timed on \
              another machine and are given here as they were found. Conversions run in a process \
              of their own, on all cores; CPU seconds are those of all threads, in the program \
              and in the system.",
         );
         let Some(here) = here else {
-            return self.report.add("Nothing was timed here that tells the machines apart.");
+            return self.page.add("Nothing was timed here that tells the machines apart.");
         };
         let there = python::THERE;
         let mut table = Table::new(["Yardstick, p10, CPU s", "References' machine", "Here"]);
@@ -243,8 +215,8 @@ impl Run {
         };
         row("Python's `csv.reader`, to the end", there.scan, here.scan);
         row("Python's `zlib.decompress`, all blocks", there.inflate, here.inflate);
-        self.report.add(table);
-        self.report.add(format!(
+        self.page.table("yardsticks", &table);
+        self.page.add(format!(
             "So this machine takes {:.2} times as long as theirs, by the yardstick that is less \
              kind to us; the factors are shown as given, and scaled by this. The target is for \
              the scaled one.",
@@ -253,36 +225,37 @@ impl Run {
     }
 
     fn memory(&mut self, conversions: &[Converted<'_>]) -> Result<()> {
-        self.report.add("## Memory");
-        self.report.add(format!(
+        self.page.heading("Memory");
+        self.page.add(format!(
             "The most that was resident while converting, at the default level; rows beyond {} \
              MB wait in a temporary file.",
             convert::BUDGET_MB
         ));
-        let mut table = Table::new(["Table", "CSV, MB", "To", "Resident, MB", "Target", "Verdict"]);
+        let mut table = Table::new(["Table", "CSV, MB", "To", "Resident, MB"]);
+        let mut most = 0.0_f64;
         for converted in conversions {
             let Converted { sample, format, level, best, .. } = converted;
             if *level != WriteOptions::DEFAULT_LEVEL {
                 continue;
             }
             let csv = fs::metadata(self.csv(sample))?.len();
-            let [target, verdict] = Target::AtMost(MEMORY).cells(best.memory);
+            most = most.max(best.memory);
             table.row([
                 sample.name.to_owned(),
                 format!("{:.0}", megabytes(csv)),
                 format.to_string(),
                 format!("{:.0}", best.memory),
-                target,
-                verdict,
             ]);
         }
-        self.report.add(table);
+        self.page.table("memory", &table);
+        let what = "MB resident while converting at the default level, at most";
+        self.page.target(what, Some(most), Target::AtMost(MEMORY));
         Ok(())
     }
 
     fn reading(&mut self) -> Result<()> {
-        self.report.add("## Reading");
-        self.report.add(
+        self.page.heading("Reading");
+        self.page.add(
             "From a file in memory: `formats::open` and `read` of the columns into Arrow, beside \
              inflating the same blocks with libdeflate on as many threads, each into memory of \
              its own, and nothing else. The verdict is on the worse of the two ratios.",
@@ -297,24 +270,39 @@ impl Run {
             "Read, s",
             "Ratio",
             "Ratio of CPU s",
-            "Target",
-            "Verdict",
         ]);
-        for sample in &SAMPLES {
+        let mut bars = Bars {
+            name: "reading",
+            title: "Reading into Arrow, in multiples of inflating the same blocks".to_owned(),
+            series: vec!["1 thread".to_owned(), "2 threads".to_owned()],
+            groups: Vec::new(),
+            mark: Some(1.0),
+            is_log: false,
+        };
+        let p50 = &SAMPLES[1];
+        let all = SAMPLES.iter().map(|sample| (sample, "all", FULL_READ));
+        for (sample, columns, most) in all.chain([(p50, "2 of 50", TWO_COLUMNS)]) {
             for format in column_formats() {
-                let all = Subject::load(&self.file(sample, format.id()))?;
-                self.read_all(&mut table, sample, format.id(), "all", &all, FULL_READ)?;
+                let subject = Subject::load(&self.file(sample, format.id()))?;
+                let subject = match columns {
+                    "all" => subject,
+                    _ => subject.with_columns(&TWO)?,
+                };
+                let name = format!("{}, {columns}, {}", sample.name, format.id());
+                let ratios = self.read_all(&mut table, sample, format.id(), columns, &subject)?;
+                for (threads, ratio) in ratios.iter().enumerate() {
+                    let what = format!("{name}: read over inflate, threads: {}", threads + 1);
+                    self.page.target(what, Some(*ratio), Target::AtMost(most));
+                }
+                bars.groups.push((name, ratios.into_iter().map(Some).collect()));
             }
         }
-        let p50 = &SAMPLES[1];
-        for format in column_formats() {
-            let two = Subject::load(&self.file(p50, format.id()))?.with_columns(&TWO)?;
-            self.read_all(&mut table, p50, format.id(), "2 of 50", &two, TWO_COLUMNS)?;
-        }
-        self.report.add(table);
+        self.page.table("reading", &table);
+        self.page.plot(&bars);
         Ok(())
     }
 
+    /// Adds a row for one thread and one for two; gives the worse ratio of each.
     fn read_all(
         &self,
         table: &mut Table,
@@ -322,8 +310,7 @@ impl Run {
         format: FormatId,
         columns: &str,
         subject: &Subject,
-        most: f64,
-    ) -> Result<()> {
+    ) -> Result<Vec<f64>> {
         let (_, raw) = subject.sizes();
         // As many rounds as fit in a few seconds.
         let (once, _) = measure::once(|| subject.compare(1, 1));
@@ -333,11 +320,12 @@ impl Run {
             clippy::cast_sign_loss,
             reason = "it was just put between 7 and 60"
         )]
-        let rounds = self.rounds(rounds as usize);
+        let rounds = self.setup.rounds(rounds as usize);
+        let mut worse = Vec::new();
         for threads in [1, 2] {
             let [inflate, read] = subject.compare(threads, rounds)?;
             let ratio = read.over(inflate);
-            let [target, verdict] = Target::AtMost(most).cells(ratio.wall.max(ratio.cpu));
+            worse.push(ratio.wall.max(ratio.cpu));
             table.row([
                 sample.name.to_owned(),
                 columns.to_owned(),
@@ -348,10 +336,8 @@ impl Run {
                 format!("{:.3}", read.wall),
                 format!("{:.2}", ratio.wall),
                 format!("{:.2}", ratio.cpu),
-                target,
-                verdict,
             ]);
         }
-        Ok(())
+        Ok(worse)
     }
 }

@@ -1,4 +1,4 @@
-//! Speed of Hypostyle beside what the hardware and the rivals allow.
+//! Hypostyle beside its rivals: sizes, speed and memory, each from one run.
 #![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
@@ -9,26 +9,59 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 mod archives;
+mod bench;
 mod columnfiles;
 mod convert;
+mod corpus;
 mod data;
 mod machine;
 mod measure;
+mod page;
+mod plot;
 mod python;
 mod queries;
 mod read;
-mod report;
+mod rivals;
 mod strings;
+mod table;
+
+use bench::{Bench, Setup};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Measures Hypostyle.
+/// Measures Hypostyle beside its rivals.
 #[derive(Debug, Parser)]
-enum Cli {
-    /// Writes the table that everything is measured on, as CSV.
+#[command(args_conflicts_with_subcommands = true, after_help = benches())]
+struct Cli {
+    /// The benches to run [default: all].
+    names: Vec<String>,
+    /// Little data and few rounds, in a few minutes: checks the benches, not the clock.
+    #[arg(long)]
+    quick: bool,
+    /// Write each page into docs/benchmarks: NAME.md, its pictures, and NAME.json.
+    #[arg(long)]
+    write: bool,
+    /// The folder of real files, as `.xz` and `.tar.xz` [default: ../shared/corpus; if it is
+    /// not there, some come from public packages, and the rest is left out].
+    #[arg(long, value_name = "FOLDER")]
+    corpus: Option<PathBuf>,
+    #[command(subcommand)]
+    job: Option<Job>,
+}
+
+/// The names of all benches, for the help.
+fn benches() -> String {
+    let names: Vec<&str> = bench::ALL.iter().map(|bench| bench.name).collect();
+    format!("Benches: {}", names.join(", "))
+}
+
+/// One piece of work, in a process of its own so that its memory can be told; or for profilers.
+#[derive(Debug, Subcommand)]
+enum Job {
+    /// Writes a made table as CSV.
     Gen {
         /// The number of rows.
         #[arg(long, default_value_t = 1_000_000)]
@@ -40,37 +73,54 @@ enum Cli {
         #[arg(long)]
         out: PathBuf,
     },
-    /// Measures packing and unpacking of AT-1 archives, beside xz.
-    Archives(archives::Args),
-    /// Measures COLM, COLF and CLMN, reading and converting.
-    Columnfiles(columnfiles::Args),
     /// Converts one CSV file and prints seconds, CPU seconds and MB of memory.
     Convert(convert::Args),
     /// Packs one file and prints seconds, CPU seconds and MB of memory.
     Pack(archives::PackArgs),
-    /// Measures AT-1 archives that can be queried, beside xz, Parquet and DuckDB.
-    Queries(queries::Args),
     /// Reads one file, and inflates it, over and over: for profilers.
     Read(read::Args),
-    /// Measures OnPair columns, beside the crates `onpair` and `fsst-rs`.
-    Strings(strings::Args),
     /// Unpacks one archive and prints seconds, CPU seconds and MB of memory.
     Unpack(archives::UnpackArgs),
 }
 
+impl Job {
+    fn run(&self) -> Result<()> {
+        match self {
+            Self::Gen { rows, columns, out } => {
+                generate(data::Shape { rows: *rows, columns: *columns }, out)
+            }
+            Self::Convert(args) => convert::run(args),
+            Self::Pack(args) => archives::pack(args),
+            Self::Read(args) => read::run(args),
+            Self::Unpack(args) => archives::unpack(args),
+        }
+    }
+}
+
+impl Cli {
+    fn run(self) -> Result<()> {
+        if let Some(job) = self.job {
+            return job.run();
+        }
+        let named = |name: &String| {
+            Bench::named(name).ok_or_else(|| format!("there is no bench {name}; {}", benches()))
+        };
+        let mut benches =
+            self.names.iter().map(named).collect::<std::result::Result<Vec<_>, _>>()?;
+        if benches.is_empty() {
+            benches.extend(&bench::ALL);
+        }
+        let setup = Setup::new(self.quick, self.corpus)?;
+        for bench in benches {
+            eprintln!("bench {}", bench.name);
+            bench.run(&setup, self.write).map_err(|err| format!("{}: {err}", bench.name))?;
+        }
+        Ok(())
+    }
+}
+
 fn main() -> ExitCode {
-    let done = match Cli::parse() {
-        Cli::Gen { rows, columns, out } => generate(data::Shape { rows, columns }, &out),
-        Cli::Archives(args) => archives::run(&args),
-        Cli::Columnfiles(args) => columnfiles::run(&args),
-        Cli::Convert(args) => convert::run(&args),
-        Cli::Queries(args) => queries::run(&args),
-        Cli::Pack(args) => archives::pack(&args),
-        Cli::Read(args) => read::run(&args),
-        Cli::Strings(args) => strings::run(&args),
-        Cli::Unpack(args) => archives::unpack(&args),
-    };
-    match done {
+    match Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => {
             eprintln!("error: {err}");
@@ -81,4 +131,16 @@ fn main() -> ExitCode {
 
 fn generate(shape: data::Shape, out: &Path) -> Result<()> {
     Ok(data::write_csv(shape, &mut File::create(out)?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
 }

@@ -17,28 +17,11 @@ use hypostyle::stage::Stage;
 use hypostyle::text::ImportOptions;
 use hypostyle::{FileSource, ReadOptions, Table as _};
 
-use crate::archives::corpus::{Corpus, Sample};
-use crate::report::{Report, Table, Target};
-use crate::{Result, machine};
-
-/// Arguments of `queries`.
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {
-    /// The files to measure, plain or `.xz`; else tables and JSON Lines of the corpus.
-    files: Vec<PathBuf>,
-    /// The folder of real files [default: ../shared/corpus; if it is not there, files are made].
-    #[arg(long, value_name = "FOLDER")]
-    corpus: Option<PathBuf>,
-    /// A Python with `pyarrow` and `duckdb`, for the rivals.
-    #[arg(long, default_value = "python3", value_name = "PROGRAM")]
-    python: PathBuf,
-    /// The smallest table only, to see that everything runs.
-    #[arg(long)]
-    quick: bool,
-    /// Put the figures into docs/benchmarks/queries.md.
-    #[arg(long)]
-    write: bool,
-}
+use crate::Result;
+use crate::bench::Setup;
+use crate::corpus::Sample;
+use crate::page::Page;
+use crate::table::{Table, Target, mean};
 
 /// How often each is timed.
 const ROUNDS: usize = 7;
@@ -65,34 +48,23 @@ const QUESTIONS: [(&str, &str, &[&str], &str); 4] = [
     ("no row", "distance > 5000", &["carrier"], "$16 + 0 > 5000 {print $10}"),
 ];
 
-pub(crate) fn run(args: &Args) -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let mut corpus = Corpus::collect(&args.files, args.corpus.as_deref(), folder.path())?;
-    corpus.samples.retain(|sample| sample.is_table() || sample.name.ends_with("json"));
-    if args.quick {
-        corpus.keep_few();
-        corpus.samples.retain(Sample::is_table);
-    }
-    let mut report = Report::default();
-    report.add("# AT-1 archives that can be queried: size, bytes read and time");
-    report.add(format!(
-        "Taken on {}. Contenders take turns, {ROUNDS} times, and the best counts. Made by",
-        machine::describe()
+pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
+    let folder = setup.folder("queries")?;
+    let corpus = setup.corpus()?;
+    let is_asked =
+        |sample: &&Sample| sample.is_table() || (sample.name.ends_with("json") && !setup.quick);
+    let samples: Vec<&Sample> = corpus.samples.iter().filter(is_asked).collect();
+    page.add(format!(
+        "Contenders take turns, {ROUNDS} times, and the best counts. {} Archives are made by \
+         `hyp pack --query` at the default level, with their indexes. {}",
+        corpus.origin,
+        setup.python().describe(&["pyarrow", "duckdb"])
     ));
-    report.add("```sh\ncargo xtask bench queries --write --python PYTHON\n```");
-    report.add(format!(
-        "where PYTHON has `pyarrow` and `duckdb`. {} Archives are made by `hyp pack --query` at \
-         the default level, with their indexes.",
-        corpus.origin
-    ));
-    sizes(&corpus.samples, args, folder.path(), &mut report)?;
-    if let Some(sample) = corpus.samples.iter().find(|sample| sample.name == ASKED) {
-        asked(sample, args, folder.path(), &mut report)?;
+    sizes(&samples, setup, &folder, page)?;
+    match corpus.named(ASKED) {
+        Some(sample) => asked(sample, setup, &folder, page),
+        None => Ok(()),
     }
-    if args.write {
-        fs::write("docs/benchmarks/queries.md", report.text())?;
-    }
-    Ok(())
 }
 
 fn packed(sample: &Sample, folder: &Path) -> PathBuf {
@@ -100,7 +72,7 @@ fn packed(sample: &Sample, folder: &Path) -> PathBuf {
 }
 
 /// Packs every file, and compares with what xz and Parquet take.
-fn sizes(samples: &[Sample], args: &Args, folder: &Path, report: &mut Report) -> Result<()> {
+fn sizes(samples: &[&Sample], setup: &Setup, folder: &Path, page: &mut Page) -> Result<()> {
     let head =
         ["File", "Codec", "Bytes", "Queryable", "xz -9e", "Share", "Parquet, zstd 19", "Share"];
     let mut table = Table::new(head);
@@ -111,8 +83,8 @@ fn sizes(samples: &[Sample], args: &Args, folder: &Path, report: &mut Report) ->
         let options = PackOptions::default().with_codec(Choice::Query);
         let (archive, done) = at1::pack(&text, &options)?;
         fs::write(packed(sample, folder), &archive)?;
-        let xz = if args.quick { None } else { Some(at1::xz_size(&text)?) };
-        let parquet = sample.is_table().then(|| parquet_size(sample, args, folder)).flatten();
+        let xz = if setup.quick { None } else { Some(at1::xz_size(&text)?) };
+        let parquet = sample.is_table().then(|| parquet_size(sample, setup, folder)).flatten();
         let share = |rival: Option<u64>| rival.map(|rival| done.stored as f64 / rival as f64);
         shares.extend(share(xz));
         worst = worst.max(share(parquet).unwrap_or_default());
@@ -130,26 +102,16 @@ fn sizes(samples: &[Sample], args: &Args, folder: &Path, report: &mut Report) ->
             ratio(share(parquet)),
         ]);
     }
-    report.add("## Size");
-    report.add(table);
-    let logs: f64 = shares.iter().map(|share| share.ln()).sum();
-    let mean = (logs / shares.len().max(1) as f64).exp();
-    let mut targets = Table::new(["What", "Figure", "Target", "Verdict"]);
-    let mut target = |what: &str, figure, wanted| judge(&mut targets, what, figure, wanted);
-    target("share of xz -9e, geometric mean", mean, Target::AtMost(0.97));
-    target("share of Parquet, the worst table", worst, Target::AtMost(1.0));
-    report.add(targets);
+    page.heading("Size");
+    page.table("size", &table);
+    page.target("share of xz -9e, geometric mean", mean(shares), Target::AtMost(0.97));
+    let worst = Some(worst).filter(|worst| *worst > 0.0);
+    page.target("share of Parquet, the worst table", worst, Target::AtMost(1.0));
     Ok(())
 }
 
-/// Adds a figure, what was asked for, and whether it is so.
-fn judge(targets: &mut Table, what: &str, figure: f64, target: Target) {
-    let [wanted, verdict] = target.cells(figure);
-    targets.row([what.to_owned(), format!("{figure:.3}"), wanted, verdict]);
-}
-
 /// What Parquet takes for a table with zstd at its best; `None` without pyarrow.
-fn parquet_size(sample: &Sample, args: &Args, folder: &Path) -> Option<u64> {
+fn parquet_size(sample: &Sample, setup: &Setup, folder: &Path) -> Option<u64> {
     const SCRIPT: &str = "
 import sys
 import pyarrow.csv as csv, pyarrow.parquet as parquet
@@ -158,8 +120,8 @@ table = csv.read_csv(sys.argv[1], parse_options=parse)
 parquet.write_table(table, sys.argv[2], compression='zstd', compression_level=19)
 ";
     let target = folder.join("rival.parquet");
-    let mut python = Command::new(&args.python);
-    let ran = python.args(["-c", SCRIPT]).arg(&sample.path).arg(&target).output().ok()?;
+    let mut python = setup.python().script(&["pyarrow"], SCRIPT)?;
+    let ran = python.arg(&sample.path).arg(&target).output().ok()?;
     ran.status.success().then(|| fs::metadata(&target).ok().map(|meta| meta.len())).flatten()
 }
 
@@ -184,7 +146,7 @@ fn timed<T>(mut work: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
 }
 
 /// Asks the archive of one table, beside a pipe of xz and awk, and DuckDB.
-fn asked(sample: &Sample, args: &Args, folder: &Path, report: &mut Report) -> Result<()> {
+fn asked(sample: &Sample, setup: &Setup, folder: &Path, page: &mut Page) -> Result<()> {
     let archive = packed(sample, folder);
     let xz = folder.join("rival.xz");
     let made = Command::new("sh")
@@ -196,8 +158,8 @@ fn asked(sample: &Sample, args: &Args, folder: &Path, report: &mut Report) -> Re
     let awk = ["mawk", "awk"].into_iter().find(|awk| {
         Command::new(awk).arg("BEGIN {}").output().is_ok_and(|ran| ran.status.success())
     });
-    report.add(format!("## Queries of {}", sample.name));
-    report.add(format!(
+    page.heading(&format!("Queries of {}", sample.name));
+    page.add(format!(
         "Seconds for the rows as typed columns in memory, the opening of the file included. The \
          rival is `xz -dc` piped into {}, the quickest filter at hand.",
         awk.unwrap_or("awk, which is missing")
@@ -245,7 +207,7 @@ fn asked(sample: &Sample, args: &Args, folder: &Path, report: &mut Report) -> Re
             rival.map_or("–".to_owned(), |rival| format!("{:.1}", rival / seconds)),
         ]);
     }
-    report.add(table);
+    page.table("queries", &table);
 
     let column = "dep_delay";
     let query = Query::default().with_columns(Some(vec![column.to_owned()]));
@@ -254,7 +216,7 @@ fn asked(sample: &Sample, args: &Args, folder: &Path, report: &mut Report) -> Re
         Ok((sum(&answer)?, answer.stats))
     })?;
     let blocks = column_bytes(&archive, 5)?;
-    let duckdb = duckdb_sum(sample, args);
+    let duckdb = duckdb_sum(sample, setup);
     let (row_seconds, row) =
         timed(|| ask(&archive, &Query::default().with_rows(Some(vec![200_000]))))?;
     let mut table = Table::new(["What", "Bytes read", "Seconds", "Rival"]);
@@ -288,10 +250,9 @@ fn asked(sample: &Sample, args: &Args, folder: &Path, report: &mut Report) -> Re
         format!("{small_seconds:.4}"),
         "–".to_owned(),
     ]);
-    report.add(table);
+    page.table("others", &table);
 
-    let mut targets = Table::new(["What", "Figure", "Target", "Verdict"]);
-    let mut target = |what: &str, figure, wanted| judge(&mut targets, what, figure, wanted);
+    let mut target = |what: &str, figure, wanted| page.target(what, Some(figure), wanted);
     for (name, share, faster) in figures {
         match (name, faster) {
             ("one day", _) => {
@@ -318,7 +279,6 @@ fn asked(sample: &Sample, args: &Args, folder: &Path, report: &mut Report) -> Re
         share(&row.stats),
         Target::AtMost(0.01),
     );
-    report.add(targets);
     Ok(())
 }
 
@@ -345,7 +305,7 @@ fn column_bytes(path: &Path, column: usize) -> Result<u64> {
 }
 
 /// Seconds that DuckDB takes for the sum of a column of the CSV file, and the sum.
-fn duckdb_sum(sample: &Sample, args: &Args) -> Option<(f64, String)> {
+fn duckdb_sum(sample: &Sample, setup: &Setup) -> Option<(f64, String)> {
     const SCRIPT: &str = "
 import sys, time, duckdb
 best = 9e9
@@ -356,7 +316,8 @@ for _ in range(7):
     best = min(best, time.perf_counter() - start)
 print(best, found)
 ";
-    let ran = Command::new(&args.python).args(["-c", SCRIPT]).arg(&sample.path).output().ok()?;
+    let mut python = setup.python().script(&["duckdb"], SCRIPT)?;
+    let ran = python.arg(&sample.path).output().ok()?;
     let said = String::from_utf8(ran.stdout).ok()?;
     let (seconds, sum) = said.trim().split_once(' ')?;
     Some((seconds.parse().ok()?, sum.to_owned()))

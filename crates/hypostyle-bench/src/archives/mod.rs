@@ -1,7 +1,7 @@
 //! AT-1 archives: their size, and packing and unpacking them, beside xz.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,33 +9,17 @@ use hypostyle::ReadOptions;
 use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions};
 
 use crate::Result;
+use crate::bench::Setup;
+use crate::corpus::Sample;
 use crate::measure::Usage;
+use crate::page::Page;
 
 mod contest;
-pub(crate) mod corpus;
 mod tables;
 
 pub(crate) use contest::{PackArgs, UnpackArgs, pack, unpack};
 
 use contest::{Packer, Unpacker};
-use corpus::{Corpus, Sample};
-
-/// Arguments of `archives`.
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {
-    /// The files to measure, plain or `.xz` or `.tar.xz`; else those of the corpus.
-    files: Vec<PathBuf>,
-    /// The folder of real files, compressed [default: ../shared/corpus; if it is not there,
-    /// files are made].
-    #[arg(long, value_name = "FOLDER")]
-    corpus: Option<PathBuf>,
-    /// Two small files and two levels, to see that everything runs.
-    #[arg(long)]
-    quick: bool,
-    /// Put the figures into docs/benchmarks/archives.md.
-    #[arg(long)]
-    write: bool,
-}
 
 /// The quick level, the one unless the caller chooses, and the long one.
 const QUICK: Packer = Packer::Level(1);
@@ -67,8 +51,8 @@ const UNPACK_ROUNDS: usize = 5;
 
 /// What was found about a file.
 #[derive(Debug)]
-struct Found {
-    sample: Sample,
+struct Found<'a> {
+    sample: &'a Sample,
     /// The codec of the archive at the default level.
     codec: &'static str,
     /// What single codecs make of it, unless it is a table.
@@ -79,7 +63,7 @@ struct Found {
     unpacked: Vec<(Unpacker, Usage)>,
 }
 
-impl Found {
+impl Found<'_> {
     fn packed(&self, by: Packer) -> Option<Usage> {
         self.packed.iter().find(|(packer, _)| *packer == by).map(|(_, usage)| *usage)
     }
@@ -93,39 +77,32 @@ impl Found {
     }
 }
 
-pub(crate) fn run(args: &Args) -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let mut corpus = Corpus::collect(&args.files, args.corpus.as_deref(), folder.path())?;
-    if args.quick {
-        corpus.keep_few();
-    }
+pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
+    let folder = setup.folder("archives")?;
+    let corpus = setup.corpus()?;
     let xz = contest::xz_version();
     let takes_part = |packer: Packer| match packer {
         Packer::Xz(_) => xz.is_some(),
-        Packer::Level(_) => !args.quick || packer != LONG,
+        Packer::Level(_) => !setup.quick || packer != LONG,
     };
     let packers: Vec<Packer> = PACKERS.into_iter().filter(|&who| takes_part(who)).collect();
     let unpackers: Vec<Unpacker> = UNPACKERS.into_iter().filter(|who| takes_part(who.of)).collect();
     let mut all = Vec::new();
-    for sample in corpus.samples {
+    for sample in &corpus.samples {
         eprintln!("{}: {} bytes", sample.name, sample.bytes);
-        all.push(measure(sample, &packers, &unpackers, folder.path())?);
+        all.push(measure(sample, &packers, &unpackers, &folder)?);
     }
-    let report = tables::report(&all, &packers, &unpackers, corpus.origin, xz.as_deref());
-    if args.write {
-        let target = Path::new("docs/benchmarks/archives.md");
-        fs::create_dir_all(target.parent().unwrap_or(target))?;
-        fs::write(target, report.text())?;
-    }
+    page.data("files", &corpus.table());
+    tables::report(page, &all, &packers, &unpackers, corpus.origin, xz.as_deref());
     Ok(())
 }
 
-fn measure(
-    sample: Sample,
+fn measure<'a>(
+    sample: &'a Sample,
     packers: &[Packer],
     unpackers: &[Unpacker],
     folder: &Path,
-) -> Result<Found> {
+) -> Result<Found<'a>> {
     let archive = |by: Packer| folder.join(format!("{by}"));
     let from = &sample.path;
     let packed = contest::in_turns(packers, PACK_ROUNDS, PACK_SECONDS, |who: Packer| {

@@ -4,8 +4,8 @@ use super::contest::{Packer, THREADS, Unpacker};
 use super::{
     CODECS, DEFAULT, Found, LONG, PACK_ROUNDS, PACK_SECONDS, QUICK, UNPACK_ROUNDS, XZ, XZ_BEST,
 };
-use crate::machine;
-use crate::report::{Report, Table, Target, megabytes};
+use crate::page::Page;
+use crate::table::{self, Table, Target, megabytes};
 
 /// Most bytes at the default level, as a share of what `xz -9e` makes.
 const SHARES: [(&str, f64); 6] = [
@@ -34,67 +34,63 @@ const MEMORY: f64 = 12.0;
 const MEANS: [(&str, Belongs); 2] =
     [("tables", |found| found.sample.is_table()), ("all", |_| true)];
 
-type Belongs = fn(&Found) -> bool;
+type Belongs = fn(&Found<'_>) -> bool;
 
 pub(super) fn report(
-    all: &[Found],
+    page: &mut Page,
+    all: &[Found<'_>],
     packers: &[Packer],
     unpackers: &[Unpacker],
     origin: &str,
     xz: Option<&str>,
-) -> Report {
-    let mut report = Report::default();
-    heading(&mut report, origin, xz);
-    report.add("## Targets");
-    report.add(targets(all));
-    report.add("## Size");
-    report.add("Bytes, and their share of what `xz -9e` makes; at the end the geometric means.");
-    report.add(sizes(all, packers));
-    report.add(
+) {
+    heading(page, origin, xz);
+    targets(page, all);
+    page.heading("Size");
+    page.add("Bytes, and their share of what `xz -9e` makes; at the end the geometric means.");
+    page.table("size", &sizes(all, packers));
+    page.add(
         "What is no table, by codec: the share of `xz -9e` at the default level. Nothing stands \
          where the content is not what a codec is for.",
     );
-    report.add(codecs(all));
-    report.add("## Packing");
-    report.add(
+    page.table("codecs", &codecs(all));
+    page.heading("Packing");
+    page.add(
         "Seconds on the clock, and how many times as fast as `xz` we are; at the end the \
          geometric means of that.",
     );
-    report.add(packing_time(all, packers));
-    report.add("CPU seconds, of all threads.");
-    report.add(packing(all, packers, |found, who| {
-        found.packed(who).map(|usage| seconds(usage.cost.cpu))
-    }));
-    report.add("Most memory, in MB; in brackets, in multiples of the file.");
-    report.add(packing(all, packers, |found, who| {
+    page.table("packing, seconds", &packing_time(all, packers));
+    page.add("CPU seconds, of all threads.");
+    let table =
+        packing(all, packers, |found, who| found.packed(who).map(|usage| seconds(usage.cost.cpu)));
+    page.table("packing, CPU seconds", &table);
+    page.add("Most memory, in MB; in brackets, in multiples of the file.");
+    let table = packing(all, packers, |found, who| {
         let memory = found.packed(who)?.memory;
         Some(format!("{memory:.1} ({:.1})", memory / megabytes(found.sample.bytes)))
-    }));
-    report.add("## Unpacking");
-    report.add(
+    });
+    page.table("packing, memory", &table);
+    page.heading("Unpacking");
+    page.add(
         "Milliseconds on the clock, `xz` into `/dev/null` and we into memory, and how many times \
          as fast as `xz` we are.",
     );
-    report.add(unpacking_time(all, unpackers));
-    report.add("Most memory, in MB: ours has the whole file in it.");
-    report.add(unpacking(all, unpackers, |found, who| {
+    page.table("unpacking, milliseconds", &unpacking_time(all, unpackers));
+    page.add("Most memory, in MB: ours has the whole file in it.");
+    let table = unpacking(all, unpackers, |found, who| {
         found.unpacked(who).map(|usage| format!("{:.1}", usage.memory))
-    }));
-    report
+    });
+    page.table("unpacking, memory", &table);
 }
 
-fn heading(report: &mut Report, origin: &str, xz: Option<&str>) {
-    report.add("# AT-1 archives: size, speed and memory");
-    report.add(format!(
-        "Taken on {}, with other work going on. Contenders take turns; a file is packed \
-         {PACK_ROUNDS} times, or until {PACK_SECONDS} seconds have gone into it, and unpacked \
-         {UNPACK_ROUNDS} times, and the best counts. Times are those of whole processes, from \
-         their start to their end, with reading the file and, when packing, writing the archive. \
-         Made by",
-        machine::describe()
+fn heading(page: &mut Page, origin: &str, xz: Option<&str>) {
+    page.add(format!(
+        "Contenders take turns; a file is packed {PACK_ROUNDS} times, or until {PACK_SECONDS} \
+         seconds have gone into it, and unpacked {UNPACK_ROUNDS} times, and the best counts. \
+         Times are those of whole processes, from their start to their end, with reading the \
+         file and, when packing, writing the archive.",
     ));
-    report.add("```sh\ncargo xtask bench archives --write\n```");
-    report.add(format!("{origin} MB are 10^6 bytes."));
+    page.add(format!("{origin} MB are 10^6 bytes."));
     let rival = match xz {
         Some(version) => format!(
             "{version}, on one thread: files below 192 MiB are one block to `xz -9e`, so that more \
@@ -102,20 +98,17 @@ fn heading(report: &mut Report, origin: &str, xz: Option<&str>) {
         ),
         None => "missing: there is no `xz` on the path, so nothing is compared".to_owned(),
     };
-    report.add(format!(
+    page.add(format!(
         "We pack with {THREADS} threads, and that includes unpacking the archive again to compare \
          it with the file. The rival is {rival}."
     ));
 }
 
-fn targets(all: &[Found]) -> Table {
-    let mut table = Table::new(["What", "Of", "Figure", "Target", "Verdict"]);
+fn targets(page: &mut Page, all: &[Found<'_>]) {
     let mut row = |what: String, of: String, figure: Option<f64>, target: Target| {
-        let Some(figure) = figure else { return };
-        let [target, verdict] = target.cells(figure);
-        table.row([what, of, in_short(figure), target, verdict]);
+        page.target(format!("{what}: {of}"), figure, target);
     };
-    let share_of = |found: &Found| share(found, DEFAULT, XZ_BEST);
+    let share_of = |found: &Found<'_>| share(found, DEFAULT, XZ_BEST);
     for (stem, most) in SHARES.into_iter().chain(OTHER_SHARES) {
         let figure = all.iter().find(|found| found.sample.stem() == stem).and_then(share_of);
         row(
@@ -125,24 +118,24 @@ fn targets(all: &[Found]) -> Table {
             Target::AtMost(most),
         );
     }
-    let is_asked = |found: &Found| SHARES.iter().any(|(stem, _)| *stem == found.sample.stem());
+    let is_asked = |found: &Found<'_>| SHARES.iter().any(|(stem, _)| *stem == found.sample.stem());
     if all.iter().filter(|found| is_asked(found)).count() == SHARES.len() {
         let figure = mean(all, is_asked, share_of);
         let of = "these tables, geometric mean".to_owned();
         row(format!("{DEFAULT}, share of {XZ_BEST}"), of, figure, Target::AtMost(MEAN_SHARE));
     }
-    let is_log = |found: &Found| found.sample.stem().ends_with(LOGS);
+    let is_log = |found: &Found<'_>| found.sample.stem().ends_with(LOGS);
     let of = "the samples of logs, geometric mean".to_owned();
     let figure = mean(all, is_log, share_of);
     row(format!("{DEFAULT}, share of {XZ_BEST}"), of, figure, Target::AtMost(LOG_SHARE));
     for who in [DEFAULT, LONG] {
-        let above = |found: &Found| Some(difference(found.size(who)?, found.size(XZ_BEST)?));
+        let above = |found: &Found<'_>| Some(difference(found.size(who)?, found.size(XZ_BEST)?));
         if let Some((of, figure)) = most(all, above) {
             let what = format!("{who}, bytes above {XZ_BEST}");
             row(what, format!("{of}, the worst"), Some(figure), Target::AtMost(ABOVE));
         }
     }
-    let mut each = |what: &str, target: Target, figure: &dyn Fn(&Found) -> Option<f64>| {
+    let mut each = |what: &str, target: Target, figure: &dyn Fn(&Found<'_>) -> Option<f64>| {
         for (which, belongs) in MEANS {
             let of = format!("{which}, geometric mean");
             row(what.to_owned(), of, mean(all, belongs, figure), target);
@@ -168,7 +161,7 @@ fn targets(all: &[Found]) -> Table {
     }
     for who in [QUICK, DEFAULT, LONG] {
         let figure =
-            |found: &Found| Some(found.packed(who)?.memory / megabytes(found.sample.bytes));
+            |found: &Found<'_>| Some(found.packed(who)?.memory / megabytes(found.sample.bytes));
         for (which, belongs) in MEANS {
             let some = all.iter().filter(|found| belongs(found));
             if let Some((of, figure)) = most(some, figure) {
@@ -178,10 +171,9 @@ fn targets(all: &[Found]) -> Table {
             }
         }
     }
-    table
 }
 
-fn sizes(all: &[Found], packers: &[Packer]) -> Table {
+fn sizes(all: &[Found<'_>], packers: &[Packer]) -> Table {
     let shares: Vec<Packer> = packers.iter().copied().filter(|&who| who != XZ_BEST).collect();
     let mut head = vec!["File".to_owned(), "Codec".to_owned(), "Bytes".to_owned()];
     head.extend(packers.iter().map(Packer::to_string));
@@ -207,9 +199,9 @@ fn sizes(all: &[Found], packers: &[Packer]) -> Table {
 
 /// A row for each file and a column for each packer.
 fn packing(
-    all: &[Found],
+    all: &[Found<'_>],
     packers: &[Packer],
-    figure: impl Fn(&Found, Packer) -> Option<String>,
+    figure: impl Fn(&Found<'_>, Packer) -> Option<String>,
 ) -> Table {
     let mut head = vec!["File".to_owned(), "MB".to_owned()];
     head.extend(packers.iter().map(Packer::to_string));
@@ -222,7 +214,7 @@ fn packing(
     table
 }
 
-fn packing_time(all: &[Found], packers: &[Packer]) -> Table {
+fn packing_time(all: &[Found<'_>], packers: &[Packer]) -> Table {
     let mut head = vec!["File".to_owned(), "MB".to_owned()];
     head.extend(packers.iter().map(Packer::to_string));
     head.extend(SPEED.map(|(who, rival, _)| format!("{rival} ÷ {who}")));
@@ -246,9 +238,9 @@ fn packing_time(all: &[Found], packers: &[Packer]) -> Table {
 
 /// A row for each file and a column for each unpacker.
 fn unpacking(
-    all: &[Found],
+    all: &[Found<'_>],
     unpackers: &[Unpacker],
-    figure: impl Fn(&Found, Unpacker) -> Option<String>,
+    figure: impl Fn(&Found<'_>, Unpacker) -> Option<String>,
 ) -> Table {
     let mut head = vec!["File".to_owned(), "MB".to_owned()];
     head.extend(unpackers.iter().map(Unpacker::to_string));
@@ -261,7 +253,7 @@ fn unpacking(
     table
 }
 
-fn unpacking_time(all: &[Found], unpackers: &[Unpacker]) -> Table {
+fn unpacking_time(all: &[Found<'_>], unpackers: &[Unpacker]) -> Table {
     let ours: Vec<Unpacker> =
         unpackers.iter().copied().filter(|who| matches!(who.of, Packer::Level(_))).collect();
     let mut head = vec!["File".to_owned(), "MB".to_owned()];
@@ -286,7 +278,7 @@ fn unpacking_time(all: &[Found], unpackers: &[Unpacker]) -> Table {
 }
 
 /// What the codecs make of files that are no tables.
-fn codecs(all: &[Found]) -> Table {
+fn codecs(all: &[Found<'_>]) -> Table {
     let mut head = vec!["File".to_owned(), "Chosen".to_owned()];
     head.extend(CODECS.iter().map(|codec| codec.name().to_owned()));
     let mut table = Table::of(head);
@@ -304,7 +296,7 @@ fn codecs(all: &[Found]) -> Table {
 }
 
 /// Bytes, as a share of what another makes.
-fn share(found: &Found, who: Packer, rival: Packer) -> Option<f64> {
+fn share(found: &Found<'_>, who: Packer, rival: Packer) -> Option<f64> {
     Some(megabytes(found.size(who)?) / megabytes(found.size(rival)?))
 }
 
@@ -314,46 +306,35 @@ fn difference(ours: u64, theirs: u64) -> f64 {
 }
 
 /// How many times as fast as another.
-fn speed(found: &Found, who: Packer, rival: Packer) -> Option<f64> {
+fn speed(found: &Found<'_>, who: Packer, rival: Packer) -> Option<f64> {
     Some(found.packed(rival)?.cost.wall / found.packed(who)?.cost.wall)
 }
 
-fn unpack_speed(found: &Found, who: Unpacker) -> Option<f64> {
+fn unpack_speed(found: &Found<'_>, who: Unpacker) -> Option<f64> {
     let rival = Unpacker { of: XZ_BEST, threads: 1 };
     Some(found.unpacked(rival)?.cost.wall / found.unpacked(who)?.cost.wall)
 }
 
 /// The geometric mean of a figure of some files.
 fn mean(
-    all: &[Found],
-    belongs: impl Fn(&Found) -> bool,
-    figure: impl Fn(&Found) -> Option<f64>,
+    all: &[Found<'_>],
+    belongs: impl Fn(&Found<'_>) -> bool,
+    figure: impl Fn(&Found<'_>) -> Option<f64>,
 ) -> Option<f64> {
-    let figures = all.iter().filter(|found| belongs(found)).filter_map(figure);
-    let (sum, count) = figures.fold((0.0, 0.0), |(sum, count), x| (sum + x.ln(), count + 1.0));
-    (count > 0.0).then(|| (sum / count).exp())
+    table::mean(all.iter().filter(|found| belongs(found)).filter_map(figure))
 }
 
 /// The largest figure, and the file that has it.
 fn most<'a>(
-    all: impl IntoIterator<Item = &'a Found>,
-    figure: impl Fn(&Found) -> Option<f64>,
+    all: impl IntoIterator<Item = &'a Found<'a>>,
+    figure: impl Fn(&Found<'_>) -> Option<f64>,
 ) -> Option<(&'a str, f64)> {
     let figures = all.into_iter().filter_map(|found| Some((found.sample.stem(), figure(found)?)));
     figures.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
-fn file(found: &Found) -> [String; 2] {
+fn file(found: &Found<'_>) -> [String; 2] {
     [found.sample.name.clone(), format!("{:.2}", megabytes(found.sample.bytes))]
-}
-
-fn in_short(figure: f64) -> String {
-    let digits = match figure.abs() {
-        whole if whole.fract() == 0.0 => 0,
-        small if small < 2.0 => 3,
-        _ => 1,
-    };
-    format!("{figure:.digits$}")
 }
 
 fn seconds(seconds: f64) -> String {
@@ -372,12 +353,6 @@ fn cell(figure: Option<impl ToString>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures_have_as_many_digits_as_they_need() {
-        let texts = [-2120.0, 0.6134, -1.5, 17.53].map(in_short);
-        assert_eq!(texts, ["-2120", "0.613", "-1.500", "17.5"]);
-    }
 
     #[test]
     fn bytes_are_told_apart_to_the_last() {

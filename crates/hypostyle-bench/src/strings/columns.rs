@@ -12,7 +12,7 @@ use hypostyle_testkit::dice::Dice;
 use tpchgen::generators::{LineItemGenerator, PartSuppGenerator};
 
 use crate::Result;
-use crate::archives::corpus::Corpus;
+use crate::corpus::Corpus;
 
 /// Bytes of a column.
 pub(crate) const SIZE: usize = 64 << 20;
@@ -61,7 +61,7 @@ impl Strings {
 }
 
 /// All columns, of `most` bytes each.
-pub(crate) fn all(corpus: Option<&Path>, most: usize) -> Result<Vec<Strings>> {
+pub(crate) fn all(corpus: &Corpus, most: usize) -> Result<Vec<Strings>> {
     let sources = Sources::read()?;
     let mut dice = Dice::new(42);
     let words = &sources.words;
@@ -187,9 +187,7 @@ fn urls_in(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The lines of the logs of the corpus.
-fn log_lines(corpus: Option<&Path>) -> Result<Vec<Vec<u8>>> {
-    let temporary = tempfile::tempdir()?;
-    let corpus = Corpus::collect(&[], corpus, temporary.path())?;
+fn log_lines(corpus: &Corpus) -> Result<Vec<Vec<u8>>> {
     let mut lines = Vec::new();
     for sample in corpus.samples.iter().filter(|sample| sample.name.ends_with(".log")) {
         let text = fs::read(&sample.path)?;

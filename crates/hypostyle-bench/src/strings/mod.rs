@@ -1,10 +1,8 @@
 //! OnPair columns: size, speed, random rows and search, beside the crates `onpair` and
 //! `fsst-rs`.
 
-use std::fs;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
-use std::path::PathBuf;
 
 use hypostyle_onpair::{
     Column, Config, Effort, Joined, Offsets, Parse, Parts, Pattern, compress, unpack,
@@ -12,29 +10,15 @@ use hypostyle_onpair::{
 use hypostyle_testkit::dice::Dice;
 use onpair::Dictionary as _;
 
+use crate::Result;
+use crate::bench::Setup;
 use crate::measure::{Cost, in_turn, once};
-use crate::report::{Report, Table, Target};
-use crate::{Result, machine};
+use crate::page::Page;
+use crate::table::{Table, Target, mean};
 
 mod columns;
 
 use columns::Strings;
-
-/// Arguments of `strings`.
-#[derive(clap::Args, Debug)]
-pub(crate) struct Args {
-    /// Only these columns.
-    columns: Vec<String>,
-    /// The folder of real files [default: ../shared/corpus; without it there are no logs].
-    #[arg(long, value_name = "FOLDER")]
-    corpus: Option<PathBuf>,
-    /// 2 MB of each column, to see that everything runs.
-    #[arg(long)]
-    quick: bool,
-    /// Put the figures into docs/benchmarks/strings.md.
-    #[arg(long)]
-    write: bool,
-}
 
 /// How often each is timed.
 const ROUNDS: usize = 5;
@@ -43,32 +27,22 @@ const ROUNDS: usize = 5;
 const TAKEN: usize = 500_000;
 
 /// Measures.
-pub(crate) fn run(args: &Args) -> Result<()> {
-    let most = if args.quick { 2 << 20 } else { columns::SIZE };
-    let mut columns = columns::all(args.corpus.as_deref(), most)?;
-    if !args.columns.is_empty() {
-        columns.retain(|column| args.columns.iter().any(|name| name == column.name));
-    }
-    let mut report = Report::default();
-    report.add("# Strings");
-    report.add(
-        "`cargo xtask bench strings --write` makes this page. Ours is `hypostyle-onpair`, beside \
-         the crates `onpair` 0.3.0 and `fsst-rs` 0.7. One thread unless said; CPU seconds, best \
-         of five, the contenders in turn.",
+pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
+    let most = if setup.quick { 2 << 20 } else { columns::SIZE };
+    let columns = columns::all(setup.corpus()?, most)?;
+    page.add(
+        "Ours is `hypostyle-onpair`, beside the crates `onpair` 0.3.0 and `fsst-rs` 0.7. One \
+         thread unless said; CPU seconds, best of five, the contenders in turn.",
     );
-    report.add(format!("Measured on {}.", machine::describe()));
     let mut all = Vec::new();
     for strings in &columns {
         eprintln!("{}", strings.name);
         all.push(measure(strings)?);
     }
-    sizes(&all, &mut report);
-    speeds(&all, &mut report);
-    searches(&all, &mut report);
-    targets(&all, &mut report);
-    if args.write {
-        fs::write("docs/benchmarks/strings.md", report.text())?;
-    }
+    sizes(&all, page);
+    speeds(&all, page);
+    searches(&all, page);
+    targets(&all, page);
     Ok(())
 }
 
@@ -334,9 +308,9 @@ fn ratio(bytes: usize, size: usize) -> f64 {
     bytes as f64 / size.max(1) as f64
 }
 
-fn sizes(all: &[Measured], report: &mut Report) {
-    report.add("## Size");
-    report.add(
+fn sizes(all: &[Measured], page: &mut Page) {
+    page.heading("Size");
+    page.add(
         "Times smaller than the strings, with the dictionary and how many codes each row has. \
          Widths in brackets. The crate's dictionary is counted as tokens and offsets of 32 bits, \
          ours front-coded; rows are counted alike. FSST has one byte where rows end too.",
@@ -366,12 +340,12 @@ fn sizes(all: &[Measured], report: &mut Report) {
             format!("{:.3}", ratio(it.best.0, it.ours.0)),
         ]);
     }
-    report.add(table);
+    page.table("size", &table);
 }
 
-fn speeds(all: &[Measured], report: &mut Report) {
-    report.add("## Speed");
-    report.add(
+fn speeds(all: &[Measured], page: &mut Page) {
+    page.heading("Speed");
+    page.add(
         "MB of strings in a second. Times are those of the crate: at our width for compressing, at \
          its default of 12 bits behind it; decoding is from packed codes here, from codes of 16 \
          bits there.",
@@ -409,12 +383,12 @@ fn speeds(all: &[Measured], report: &mut Report) {
             times(it.take),
         ]);
     }
-    report.add(table);
+    page.table("speed", &table);
 }
 
-fn searches(all: &[Measured], report: &mut Report) {
-    report.add("## Search");
-    report.add("Milliseconds for all rows. Equality is beside comparing the strings themselves.");
+fn searches(all: &[Measured], page: &mut Page) {
+    page.heading("Search");
+    page.add("Milliseconds for all rows. Equality is beside comparing the strings themselves.");
     let mut table = Table::new([
         "column",
         "rows found",
@@ -435,19 +409,12 @@ fn searches(all: &[Measured], report: &mut Report) {
             times(it.equals),
         ]);
     }
-    report.add(table);
+    page.table("search", &table);
 }
 
-fn targets(all: &[Measured], report: &mut Report) {
-    report.add("## Targets");
-    let mut table = Table::new(["", "figure", "target", ""]);
-    let mut line = |what: &str, figure: f64, target: Target| {
-        let [target, verdict] = target.cells(figure);
-        table.row([what.to_owned(), format!("{figure:.3}"), target, verdict]);
-    };
-    let mean = |figure: &dyn Fn(&Measured) -> f64| {
-        (all.iter().map(|it| figure(it).ln()).sum::<f64>() / all.len().max(1) as f64).exp()
-    };
+fn targets(all: &[Measured], page: &mut Page) {
+    let mut line = |what: &str, figure: f64, target| page.target(what, Some(figure), target);
+    let mean = |figure: &dyn Fn(&Measured) -> f64| mean(all.iter().map(figure)).unwrap_or(0.0);
     let least = |figure: &dyn Fn(&Measured) -> f64| all.iter().map(figure).fold(f64::MAX, f64::min);
     let most = |figure: &dyn Fn(&Measured) -> f64| all.iter().map(figure).fold(0.0, f64::max);
     let times = |[ours, other]: [Cost; 2]| other.over(ours).cpu;
@@ -487,5 +454,4 @@ fn targets(all: &[Measured], report: &mut Report) {
     );
     line("contains, geometric mean", mean(&|it| times(it.contains)), Target::AtLeast(2.0));
     line("equals over strings, geometric mean", mean(&|it| times(it.equals)), Target::AtLeast(1.0));
-    report.add(table);
 }
