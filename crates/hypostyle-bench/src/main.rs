@@ -5,7 +5,7 @@
     reason = "a tool for developers: it prints, and stops where it stands if it is wrong"
 )]
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -29,6 +29,7 @@ mod strings;
 mod table;
 
 use bench::{Bench, Setup};
+use corpus::Corpus;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -73,6 +74,15 @@ enum Job {
         #[arg(long)]
         out: PathBuf,
     },
+    /// Puts the files that are measured into a folder, and prints their SHA-256.
+    Corpus {
+        /// The folder of real files, as `.xz` and `.tar.xz` [default: ../shared/corpus; if it is
+        /// not there, some come from public packages].
+        #[arg(long, value_name = "FOLDER")]
+        corpus: Option<PathBuf>,
+        /// The folder to put them into.
+        out: PathBuf,
+    },
     /// Converts one CSV file and prints seconds, CPU seconds and MB of memory.
     Convert(convert::Args),
     /// Packs one file and prints seconds, CPU seconds and MB of memory.
@@ -88,6 +98,11 @@ impl Job {
         match self {
             Self::Gen { rows, columns, out } => {
                 generate(data::Shape { rows: *rows, columns: *columns }, out)
+            }
+            Self::Corpus { corpus, out } => {
+                fs::create_dir_all(out)?;
+                print!("{}", Corpus::collect(corpus.as_deref(), out, false)?.table());
+                Ok(())
             }
             Self::Convert(args) => convert::run(args),
             Self::Pack(args) => archives::pack(args),
