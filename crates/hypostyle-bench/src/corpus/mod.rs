@@ -122,7 +122,7 @@ const PACKAGED: &str = "The files are public data, from packages that are known 
 const MADE_HERE: &str = "The files are made, as those of `hypostyle-bench gen`, since there were no \
                          real ones: p10 has 100000 rows of 10 columns, p50 has 10000 of 50.";
 
-fn hash(content: &[u8]) -> String {
+pub(crate) fn hash(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -12,7 +12,8 @@ use hypostyle_testkit::dice::Dice;
 use tpchgen::generators::{LineItemGenerator, PartSuppGenerator};
 
 use crate::Result;
-use crate::corpus::Corpus;
+use crate::corpus::{self, Corpus};
+use crate::table::Table;
 
 /// Bytes of a column.
 pub(crate) const SIZE: usize = 64 << 20;
@@ -129,7 +130,13 @@ impl Sources {
         let registries = fs::read_dir(&root).map_err(|err| format!("{}: {err}", root.display()))?;
         for registry in registries {
             let registry = registry?.path();
-            walk(&registry, &registry, &mut files)?;
+            for package in packages() {
+                // What another platform needs is not unpacked.
+                let folder = registry.join(package);
+                if folder.is_dir() {
+                    walk(&registry, &folder, &mut files)?;
+                }
+            }
         }
         files.sort();
         let mut sources = Self::default();
@@ -164,6 +171,33 @@ impl Sources {
         (sources.urls, sources.words) = (urls.into_iter().collect(), words.into_iter().collect());
         Ok(sources)
     }
+}
+
+/// The packages that this project depends on, as cargo calls their folders.
+fn packages() -> impl Iterator<Item = String> {
+    let value = |line: &'static str, name: &str| {
+        line.strip_prefix(name)?.strip_prefix(" = \"")?.strip_suffix('"')
+    };
+    LOCK.split("[[package]]").filter_map(move |package| {
+        let find = |name| package.lines().find_map(|line| value(line, name));
+        Some(format!("{}-{}", find("name")?, find("version")?))
+    })
+}
+
+const LOCK: &str = include_str!("../../../../Cargo.lock");
+
+/// The columns by name, size and SHA-256.
+pub(super) fn table(columns: &[Strings]) -> Table {
+    let mut table = Table::new(["Column", "Rows", "Bytes", "SHA-256"]);
+    for column in columns {
+        table.row([
+            column.name.to_owned(),
+            column.len().to_string(),
+            column.bytes.len().to_string(),
+            corpus::hash(&column.bytes),
+        ]);
+    }
+    table
 }
 
 fn walk(root: &Path, folder: &Path, files: &mut Vec<(String, PathBuf)>) -> Result<()> {
@@ -305,4 +339,16 @@ fn agent(dice: &mut Dice) -> Vec<u8> {
         ),
     };
     text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_those_of_the_lock_file() {
+        let all: Vec<String> = packages().collect();
+        assert!(all.iter().any(|name| name == "onpair-0.3.0"), "{all:?}");
+        assert_eq!(all.len(), LOCK.matches("[[package]]").count());
+    }
 }

@@ -14,9 +14,10 @@ use crate::Result;
 use crate::bench::Setup;
 use crate::measure::{Cost, in_turn, once};
 use crate::page::Page;
-use crate::table::{Table, Target, mean};
 
 mod columns;
+mod tables;
+mod ways;
 
 use columns::Strings;
 
@@ -26,23 +27,37 @@ const ROUNDS: usize = 5;
 /// Rows that are asked for in one go.
 const TAKEN: usize = 500_000;
 
+/// Bytes and columns of a quick run.
+const QUICK_SIZE: usize = 1 << 20;
+const QUICK_COLUMNS: usize = 3;
+
 /// Measures.
 pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
-    let most = if setup.quick { 2 << 20 } else { columns::SIZE };
-    let columns = columns::all(setup.corpus()?, most)?;
+    let most = if setup.quick { QUICK_SIZE } else { columns::SIZE };
+    let mut columns = columns::all(setup.corpus()?, most)?;
+    if setup.quick {
+        columns.truncate(QUICK_COLUMNS);
+    }
     page.add(
         "Ours is `hypostyle-onpair`, beside the crates `onpair` 0.3.0 and `fsst-rs` 0.7. One \
          thread unless said; CPU seconds, best of five, the contenders in turn.",
     );
+    page.data("files", &columns::table(&columns));
     let mut all = Vec::new();
     for strings in &columns {
         eprintln!("{}", strings.name);
         all.push(measure(strings)?);
     }
-    sizes(&all, page);
-    speeds(&all, page);
-    searches(&all, page);
-    targets(&all, page);
+    tables::sizes(&all, page);
+    tables::speeds(&all, page);
+    tables::searches(&all, page);
+    tables::targets(&all, page);
+    let mut others = Vec::new();
+    for strings in &columns {
+        eprintln!("{}, other ways", strings.name);
+        others.push((strings.name, ways::measure(strings, setup.rounds(ROUNDS))?));
+    }
+    tables::ways(&others, page);
     Ok(())
 }
 
@@ -207,6 +222,14 @@ fn room(bytes: usize) -> Vec<MaybeUninit<u8>> {
     vec![MaybeUninit::new(0); bytes + onpair::DECODE_PADDING]
 }
 
+/// Whether a room holds these bytes.
+#[expect(unsafe_code, reason = "the crate gives its output as bytes that may not be set")]
+fn is_same(room: &[MaybeUninit<u8>], bytes: &[u8]) -> bool {
+    // SAFETY: `room` has set every byte.
+    let same = |(one, other): (&MaybeUninit<u8>, &u8)| unsafe { one.assume_init() } == *other;
+    room.len() == bytes.len() && room.iter().zip(bytes).all(same)
+}
+
 /// The crate reads what we write, and we read what it writes.
 fn agree(strings: &Strings) -> Result<()> {
     let joined = Joined::new(&strings.bytes, &strings.offsets)?;
@@ -222,7 +245,7 @@ fn agree(strings: &Strings) -> Result<()> {
         let mut out = room(strings.bytes.len());
         let view = onpair::CompactDictionaryView::from(&dictionary);
         let len = onpair::try_decode_into(&codes, view, &mut out).map_err(|err| err.to_string())?;
-        if len != strings.bytes.len() {
+        if !is_same(&out[..len], &strings.bytes) {
             return Err(format!("{}: the crate reads ours otherwise", strings.name).into());
         }
 
@@ -306,152 +329,4 @@ fn equals(column: &Column<'_>, strings: &Strings) -> Result<[Cost; 2]> {
 
 fn ratio(bytes: usize, size: usize) -> f64 {
     bytes as f64 / size.max(1) as f64
-}
-
-fn sizes(all: &[Measured], page: &mut Page) {
-    page.heading("Size");
-    page.add(
-        "Times smaller than the strings, with the dictionary and how many codes each row has. \
-         Widths in brackets. The crate's dictionary is counted as tokens and offsets of 32 bits, \
-         ours front-coded; rows are counted alike. FSST has one byte where rows end too.",
-    );
-    let mut table = Table::new([
-        "column",
-        "rows",
-        "default",
-        "fewest codes",
-        "thorough",
-        "crate, best",
-        "crate, 12",
-        "fsst-rs",
-        "default over crate's best",
-    ]);
-    for it in all {
-        let cell = |(size, bits): (usize, u32)| format!("{:.3} ({bits})", ratio(it.bytes, size));
-        table.row([
-            it.name.to_owned(),
-            it.rows.to_string(),
-            cell(it.ours),
-            cell(it.fewest),
-            cell(it.thorough),
-            cell(it.best),
-            format!("{:.3}", ratio(it.bytes, it.twelve)),
-            format!("{:.3}", ratio(it.bytes, it.fsst)),
-            format!("{:.3}", ratio(it.best.0, it.ours.0)),
-        ]);
-    }
-    page.table("size", &table);
-}
-
-fn speeds(all: &[Measured], page: &mut Page) {
-    page.heading("Speed");
-    page.add(
-        "MB of strings in a second. Times are those of the crate: at our width for compressing, at \
-         its default of 12 bits behind it; decoding is from packed codes here, from codes of 16 \
-         bits there.",
-    );
-    let mut table = Table::new([
-        "column",
-        "compress",
-        "times",
-        "times, 12",
-        "two threads",
-        "quick, 12",
-        "decode 12",
-        "times",
-        "decode 16",
-        "times",
-        "random row",
-        "times",
-    ]);
-    for it in all {
-        let speed = |cost: Cost| format!("{:.0}", it.bytes as f64 / 1e6 / cost.cpu);
-        let times = |[ours, other]: [Cost; 2]| format!("{:.2}", other.over(ours).cpu);
-        let [ours, _] = it.compress;
-        table.row([
-            it.name.to_owned(),
-            speed(ours),
-            times(it.compress),
-            times([ours, it.default]),
-            format!("{:.2}", ours.wall / it.threads),
-            speed(it.quick),
-            speed(it.decode[0][0]),
-            times(it.decode[0]),
-            speed(it.decode[1][0]),
-            times(it.decode[1]),
-            format!("{:.0} ns", it.take[0].cpu * 1e9 / TAKEN as f64),
-            times(it.take),
-        ]);
-    }
-    page.table("speed", &table);
-}
-
-fn searches(all: &[Measured], page: &mut Page) {
-    page.heading("Search");
-    page.add("Milliseconds for all rows. Equality is beside comparing the strings themselves.");
-    let mut table = Table::new([
-        "column",
-        "rows found",
-        "contains",
-        "times the crate",
-        "equals",
-        "times strings",
-    ]);
-    for it in all {
-        let ms = |cost: Cost| format!("{:.1}", cost.cpu * 1e3);
-        let times = |[ours, other]: [Cost; 2]| format!("{:.2}", other.over(ours).cpu);
-        table.row([
-            it.name.to_owned(),
-            it.found.to_string(),
-            ms(it.contains[0]),
-            times(it.contains),
-            ms(it.equals[0]),
-            times(it.equals),
-        ]);
-    }
-    page.table("search", &table);
-}
-
-fn targets(all: &[Measured], page: &mut Page) {
-    let mut line = |what: &str, figure: f64, target| page.target(what, Some(figure), target);
-    let mean = |figure: &dyn Fn(&Measured) -> f64| mean(all.iter().map(figure)).unwrap_or(0.0);
-    let least = |figure: &dyn Fn(&Measured) -> f64| all.iter().map(figure).fold(f64::MAX, f64::min);
-    let most = |figure: &dyn Fn(&Measured) -> f64| all.iter().map(figure).fold(0.0, f64::max);
-    let times = |[ours, other]: [Cost; 2]| other.over(ours).cpu;
-    let size = |it: &Measured| ratio(it.best.0, it.ours.0);
-    line("ratio over the crate's best, least", least(&size), Target::AtLeast(1.0));
-    line("ratio over the crate's best, geometric mean", mean(&size), Target::AtLeast(1.04));
-    let thorough = |it: &Measured| ratio(it.best.0, it.thorough.0);
-    line("the same, thorough and fewest codes", mean(&thorough), Target::None);
-    line("the same, least", least(&thorough), Target::None);
-    let fsst = |it: &Measured| {
-        if it.name == "uuids" { f64::MAX } else { ratio(it.fsst, it.ours.0) }
-    };
-    line("ratio over fsst-rs but for uuids, least", least(&fsst), Target::AtLeast(1.0));
-    let decode = |at: usize| move |it: &Measured| times(it.decode[at]);
-    line("decode at 12 bits, geometric mean", mean(&decode(0)), Target::AtLeast(1.0));
-    line("decode at 12 bits, least", least(&decode(0)), Target::None);
-    line("decode at 16 bits, geometric mean", mean(&decode(1)), Target::AtLeast(1.1));
-    line("decode at 16 bits, least", least(&decode(1)), Target::None);
-    let take = |it: &Measured| times(it.take);
-    line("random rows, geometric mean", mean(&take), Target::AtLeast(3.0));
-    let nanoseconds = |it: &Measured| it.take[0].cpu * 1e9 / TAKEN as f64;
-    line("random rows, most nanoseconds", most(&nanoseconds), Target::AtMost(70.0));
-    line(
-        "compress, at the same width, geometric mean",
-        mean(&|it| times(it.compress)),
-        Target::AtLeast(1.0),
-    );
-    line(
-        "compress, two threads over one, geometric mean",
-        mean(&|it| it.compress[0].wall / it.threads),
-        Target::None,
-    );
-    line(
-        "compress on two threads over the crate on one, geometric mean",
-        mean(&|it| it.compress[1].wall / it.threads),
-        Target::AtLeast(1.8),
-    );
-    line("contains, geometric mean", mean(&|it| times(it.contains)), Target::AtLeast(2.0));
-    line("equals over strings, geometric mean", mean(&|it| times(it.equals)), Target::AtLeast(1.0));
 }
