@@ -11,7 +11,9 @@ usage: cargo xtask CHORE
   test            run every test: units, properties, conformance, the command, doc examples
   check           what a reviewer's machine checks: format, clippy, docs
   ci              test, then check
-  bench [ARGS]    build in release and run the benchmarks; `bench help` says which
+  bench [NAME...] build in release and run the benchmarks beside the rivals; `--quick` only sees
+                  that they run, `--write` puts their pages into docs/benchmarks; `bench --help`
+                  says which there are
   oracle [ARGS]   build in release and run the vendor's AT-1 decoder beside ours;
                   crates/hypostyle-oracle/README.md says what it needs
 ";

@@ -115,7 +115,15 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes an unsigned number that counts things in memory.
+    #[inline]
     pub fn size(&mut self, what: &'static str) -> Result<usize> {
+        // As in `uv`, whose value would be handed on through memory.
+        if let Some((&byte, tail)) = self.rest.split_first()
+            && byte < 0x80
+        {
+            self.advance(tail, 1);
+            return Ok(usize::from(byte));
+        }
         let mut peek = self.clone();
         let value = peek.uv(what)?;
         let value = usize::try_from(value).map_err(|_| self.malformed(what, "is beyond memory"))?;

@@ -364,6 +364,7 @@ impl<'a> Stream<'a> {
         self.named(value)
     }
 
+    #[inline]
     pub(super) fn size(&mut self, what: &'static str) -> Result<usize> {
         let value = self.cursor.size(what);
         self.named(value)

@@ -4,7 +4,8 @@
 
 use memchr::memchr;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::formats::at1::page::Page;
 use crate::formats::at1::streams::{Stream, Streams};
 
 const VALUES: &str = "values";
@@ -12,18 +13,17 @@ const VALUES: &str = "values";
 /// The columns of `values`, each with a cursor of its own.
 #[derive(Debug)]
 pub(super) struct Columns<'a> {
-    values: &'a [u8],
-    columns: Vec<Column>,
+    columns: Vec<Column<'a>>,
 }
 
-/// What is left of a column, as a range of `values`.
-///
-/// A list of no bytes has one element, so the end of a column is not where its
-/// bytes end: `next` is then past `end`.
+/// A column of `values`.
 #[derive(Clone, Copy, Debug)]
-struct Column {
-    next: usize,
-    end: usize,
+struct Column<'a> {
+    /// What is left of it. A list of no bytes has one element, so the end of a column is not
+    /// where its bytes end.
+    rest: Option<&'a [u8]>,
+    /// Where its bytes end in `values`.
+    end: u64,
 }
 
 impl<'a> Columns<'a> {
@@ -39,18 +39,16 @@ impl<'a> Columns<'a> {
                 values.take(gap, "separator of columns")?;
             }
             let len = index.size("column length")?;
-            let next = position(&values);
-            values.take(len, "column")?;
-            columns.push(Column { next, end: position(&values) });
+            let rest = Some(values.take(len, "column")?);
+            columns.push(Column { rest, end: values.offset() });
         }
-        Ok(Self { values: streams.bytes(VALUES), columns })
+        Ok(Self { columns })
     }
 
     /// For each column whether its tokens differ.
     pub(super) fn differ(&self) -> Vec<bool> {
-        let differs = |column: &Column| {
-            let tokens = self.values.get(column.next..column.end).unwrap_or_default();
-            let mut tokens = tokens.split(|&byte| byte == b'\n');
+        let differs = |column: &Column<'_>| {
+            let mut tokens = column.rest.unwrap_or_default().split(|&byte| byte == b'\n');
             let first = tokens.next();
             tokens.any(|token| Some(token) != first)
         };
@@ -65,26 +63,43 @@ impl<'a> Columns<'a> {
     /// The next token of the column that `ids` names, and which column that is.
     #[inline]
     pub(super) fn token(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &'a [u8])> {
+        let (index, column) = self.named(ids)?;
+        let Some(rest) = column.rest else { return Err(column.ended(index)) };
+        let len = memchr(b'\n', rest).unwrap_or(rest.len());
+        column.rest = rest.get(len.saturating_add(1)..);
+        Ok((index, rest.get(..len).unwrap_or_default()))
+    }
+
+    /// Puts the next token of the column that `ids` names on a page.
+    #[inline]
+    pub(super) fn put_token(&mut self, ids: &mut Stream<'_>, page: &mut Page) -> Result<()> {
+        let (index, column) = self.named(ids)?;
+        match page.line(&mut column.rest) {
+            true => Ok(()),
+            false => Err(column.ended(index)),
+        }
+    }
+
+    /// The column that `ids` names, and its number.
+    #[inline]
+    fn named(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &mut Column<'a>)> {
         let start = ids.offset();
         let index = ids.size("column")?;
         let count = self.columns.len();
-        let Some(column) = self.columns.get_mut(index) else {
-            let why = format!("{index} is not below {count}, the number there are");
-            return Err(ids.malformed_at(start, "column", why));
-        };
-        let Some(rest) = self.values.get(column.next..column.end) else {
-            let why = format!("is missing: column {index} has ended");
-            let at = column.end as u64;
-            return Err(Stream::new(VALUES, &[]).malformed_at(at, "token", why));
-        };
-        let len = memchr(b'\n', rest).unwrap_or(rest.len());
-        // One past the newline, or one past the end.
-        column.next = column.next.saturating_add(len).saturating_add(1);
-        Ok((index, rest.get(..len).unwrap_or_default()))
+        match self.columns.get_mut(index) {
+            Some(column) => Ok((index, column)),
+            None => {
+                let why = format!("{index} is not below {count}, the number there are");
+                Err(ids.malformed_at(start, "column", why))
+            }
+        }
     }
 }
 
-fn position(stream: &Stream<'_>) -> usize {
-    // A stream is in memory, so its positions fit.
-    usize::try_from(stream.offset()).unwrap_or(usize::MAX)
+impl Column<'_> {
+    #[cold]
+    fn ended(&self, index: usize) -> Error {
+        let why = format!("is missing: column {index} has ended");
+        Stream::new(VALUES, &[]).malformed_at(self.end, "token", why)
+    }
 }

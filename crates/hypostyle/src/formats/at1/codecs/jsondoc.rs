@@ -16,8 +16,12 @@ use super::columns::Columns;
 use super::{Job, LINES, flag, log};
 use crate::error::Result;
 use crate::formats::at1::output::Output;
+use crate::formats::at1::page::Page;
 
 const STREAMS: [&str; 4] = ["skeleton", "colids", "value_index", "values"];
+
+/// Bytes that are put together before they are handed on.
+const PIECE: usize = 128 << 10;
 
 /// Writes the document.
 pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
@@ -28,14 +32,19 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = job.streams(&STREAMS)?;
     let mut columns = Columns::parse(&streams, 0)?;
     let mut ids = streams.read("colids");
-    let mut parts = streams.bytes("skeleton").split(|&byte| byte == 0);
-    out.put(parts.next().unwrap_or_default())?;
-    for part in parts {
-        let (_, token) = columns.token(&mut ids)?;
-        out.put(token)?;
-        out.put(part)?;
+    let mut skeleton = Some(streams.bytes("skeleton"));
+    let mut page = Page::default();
+    page.reserve(PIECE);
+    page.part::<0>(&mut skeleton);
+    while skeleton.is_some() {
+        columns.put_token(&mut ids, &mut page)?;
+        page.part::<0>(&mut skeleton);
+        if page.len() >= PIECE {
+            out.put(page.text())?;
+            page.clear();
+        }
     }
-    Ok(())
+    out.put(page.text())
 }
 
 /// Whether the document is the lines of a log, by what our writer says of it.

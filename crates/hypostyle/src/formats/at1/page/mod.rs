@@ -22,7 +22,6 @@ pub(super) const FULL: usize = 4 << 20;
 /// Bytes that a short copy may write beyond the end.
 const SLACK: usize = 64;
 
-const NEWLINES: u64 = 0x0A0A_0A0A_0A0A_0A0A;
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
@@ -195,10 +194,16 @@ impl Page {
     /// `false` if nothing is left: a list that has ended is `None`.
     #[inline]
     pub(super) fn line(&mut self, list: &mut Option<&[u8]>) -> bool {
+        self.part::<b'\n'>(list)
+    }
+
+    /// The same for a list with another byte between its parts.
+    #[inline]
+    pub(super) fn part<const END: u8>(&mut self, list: &mut Option<&[u8]>) -> bool {
         let Some(mut rest) = *list else { return false };
         while let Some((head, tail)) = rest.split_first_chunk::<8>() {
             let word = u64::from_le_bytes(*head);
-            let len = newline(word);
+            let len = first::<END>(word);
             if len < 8 {
                 self.word(word, len);
                 *list = rest.get(len + 1..);
@@ -207,7 +212,7 @@ impl Page {
             self.word(word, 8);
             rest = tail;
         }
-        match rest.iter().position(|&byte| byte == b'\n') {
+        match rest.iter().position(|&byte| byte == END) {
             Some(len) => {
                 self.put(rest.get(..len).unwrap_or_default());
                 *list = rest.get(len + 1..);
@@ -294,7 +299,7 @@ fn quick_lines(leads: &[Slot], lists: &mut [Option<&[u8]>], room: &mut [u8]) -> 
             let place = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<8>);
             let Some(place) = place else { return (done, end) };
             *place = *head;
-            let found = newline(u64::from_le_bytes(*head));
+            let found = first::<b'\n'>(u64::from_le_bytes(*head));
             if found < 8 {
                 *list = rest.get(found + 1..);
                 (done, end) = (done + 1, at + found);
@@ -307,11 +312,11 @@ fn quick_lines(leads: &[Slot], lists: &mut [Option<&[u8]>], room: &mut [u8]) -> 
     (done, end)
 }
 
-/// Which byte of a word, lowest first, is the first newline; 8 if there is none.
+/// Where in a word, from its lowest byte, the first `BYTE` is; 8 if there is none.
 #[inline]
-fn newline(word: u64) -> usize {
-    let other = word ^ NEWLINES;
-    // The lowest bit set is that of the first newline; others may be wrong.
+fn first<const BYTE: u8>(word: u64) -> usize {
+    let other = word ^ (LOW_BITS * BYTE as u64);
+    // The lowest bit set is that of the first; others may be wrong.
     let found = other.wrapping_sub(LOW_BITS) & !other & HIGH_BITS;
     (found.trailing_zeros() / 8) as usize
 }
