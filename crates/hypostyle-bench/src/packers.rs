@@ -80,7 +80,9 @@ impl Tool {
         let output = Command::new(self.name()).arg("--version").output()?;
         let said = String::from_utf8(output.stdout)?;
         let line = said.lines().next().ok_or("it does not tell its version")?;
-        Ok(line.trim_matches(['*', ' ']).to_owned())
+        let line = line.trim_matches(['*', ' ']);
+        // One of them names its author, too.
+        Ok(line.split_once(", by ").map_or(line, |(version, _)| version).to_owned())
     }
 }
 

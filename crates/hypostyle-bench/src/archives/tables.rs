@@ -3,6 +3,7 @@
 use super::targets::{self, Belongs, MEANS, SPEED};
 use super::vendor::Decoded;
 use super::{Contest, Found, PACK_SECONDS};
+use crate::measure::Usage;
 use crate::packers::{DEFAULT, Packer, THREADS, Tools, Unpacker, XZ_BEST, ZSTD_HIGH};
 use crate::page::Page;
 use crate::plot::Bars;
@@ -36,9 +37,13 @@ pub(super) fn report(
     let table =
         packing(all, packers, |found, who| found.packed(who).map(|usage| seconds(usage.cost.cpu)));
     page.table("packing, CPU seconds", &table);
-    page.add("Most memory, in MB; in brackets, in multiples of the file.");
+    page.add(
+        "Most memory, in MB; in brackets, in multiples of the file. That of the rivals is looked \
+         at from outside, a thousand times a second, so that of short runs may be too low, or \
+         missing.",
+    );
     let table = packing(all, packers, |found, who| {
-        let memory = found.packed(who)?.memory;
+        let memory = memory(found.packed(who)?)?;
         Some(format!("{memory:.1} ({:.1})", memory / megabytes(found.sample.bytes)))
     });
     page.table("packing, memory", &table);
@@ -56,7 +61,7 @@ pub(super) fn report(
     page.table("unpacking, CPU milliseconds", &table);
     page.add("Most memory, in MB: ours has the whole file in it.");
     let table = unpacking(all, unpackers, |found, who| {
-        found.unpacked(who).map(|usage| format!("{:.1}", usage.memory))
+        Some(format!("{:.1}", memory(found.unpacked(who)?)?))
     });
     page.table("unpacking, memory", &table);
     page.heading("The vendor's decoder");
@@ -265,6 +270,11 @@ fn head(columns: impl IntoIterator<Item = String>) -> Vec<String> {
 
 fn file(found: &Found<'_>) -> [String; 2] {
     [found.sample.name.clone(), format!("{:.2}", megabytes(found.sample.bytes))]
+}
+
+/// Most memory in MB, where the system has told.
+pub(super) fn memory(usage: Usage) -> Option<f64> {
+    Some(usage.memory).filter(|memory| !memory.is_nan())
 }
 
 fn seconds(seconds: f64) -> String {

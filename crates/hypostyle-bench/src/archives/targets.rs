@@ -1,7 +1,7 @@
 //! What was asked for.
 
 use super::Found;
-use super::tables::{mean, most, speed, unpack_speed};
+use super::tables::{mean, memory, most, speed, unpack_speed};
 use crate::packers::{DEFAULT, LONG, Packer, QUICK, Unpacker, XZ, XZ_BEST};
 use crate::page::Page;
 use crate::table::{Target, megabytes};
@@ -36,7 +36,7 @@ pub(super) fn ask(page: &mut Page, all: &[Found<'_>]) {
     }
     for who in [QUICK, DEFAULT, LONG] {
         let figure =
-            |found: &Found<'_>| Some(found.packed(who)?.memory / megabytes(found.sample.bytes));
+            |found: &Found<'_>| Some(memory(found.packed(who)?)? / megabytes(found.sample.bytes));
         for (which, belongs) in MEANS {
             let some = all.iter().filter(|found| belongs(found));
             if let Some((of, figure)) = most(some, figure) {

@@ -40,14 +40,17 @@ pub(super) fn report(page: &mut Page, all: &[Found<'_>], packers: &[Packer], pyt
     page.heading("Shares");
     page.add(format!(
         "The same as shares of what `{XZ_BEST}` makes; at the end the geometric means, and the \
-         worst of all files."
+         worst of all files. Those of `Queryable` are of tables and JSON Lines alone, since nothing \
+         else can be queried."
     ));
     page.table("shares", &shares(all, packers));
     page.heading("Not exact");
     page.add(
         "These keep the content of a file. Parquet has the values of a table, typed, and not \
          the text that they came from, so it is no exact rival. The others are for JSON Lines: \
-         whether the very bytes came back was tried, and is told. In brackets, the share of \
+         whether the very bytes came back was tried, and is told. datacortex is at its default, as \
+         its slower modes take many minutes for a file; clp-s does without the order of lines \
+         that it can record. In brackets, the share of \
          what `xz -9e` makes.",
     );
     page.add(python.describe(&Keeper::ALL.map(Keeper::module)));
