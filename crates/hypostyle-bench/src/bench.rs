@@ -10,7 +10,7 @@ use crate::Result;
 use crate::corpus::Corpus;
 use crate::page::Page;
 use crate::rivals::Python;
-use crate::{archives, columnfiles, queries, strings};
+use crate::{archives, columnfiles, queries, size, strings};
 
 /// Something that is measured, and the page that tells of it.
 #[derive(Debug)]
@@ -21,8 +21,13 @@ pub(crate) struct Bench {
 }
 
 /// Every bench, in the order in which they are run.
-pub(crate) const ALL: [Bench; 4] = [
-    Bench { name: "archives", title: "AT-1 archives: size, speed and memory", run: archives::run },
+pub(crate) const ALL: [Bench; 5] = [
+    Bench { name: "size", title: "Exact size: every file, every packer", run: size::run },
+    Bench {
+        name: "archives",
+        title: "AT-1 archives: packing and unpacking, speed and memory",
+        run: archives::run,
+    },
     Bench {
         name: "columnfiles",
         title: "COLM, COLF and CLMN: speed and memory",

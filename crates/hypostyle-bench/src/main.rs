@@ -19,12 +19,14 @@ mod corpus;
 mod data;
 mod machine;
 mod measure;
+mod packers;
 mod page;
 mod plot;
 mod python;
 mod queries;
 mod read;
 mod rivals;
+mod size;
 mod strings;
 mod table;
 
@@ -86,11 +88,11 @@ enum Job {
     /// Converts one CSV file and prints seconds, CPU seconds and MB of memory.
     Convert(convert::Args),
     /// Packs one file and prints seconds, CPU seconds and MB of memory.
-    Pack(archives::PackArgs),
+    Pack(packers::PackArgs),
     /// Reads one file, and inflates it, over and over: for profilers.
     Read(read::Args),
     /// Unpacks one archive and prints seconds, CPU seconds and MB of memory.
-    Unpack(archives::UnpackArgs),
+    Unpack(packers::UnpackArgs),
 }
 
 impl Job {
@@ -105,9 +107,9 @@ impl Job {
                 Ok(())
             }
             Self::Convert(args) => convert::run(args),
-            Self::Pack(args) => archives::pack(args),
+            Self::Pack(args) => packers::pack(args),
             Self::Read(args) => read::run(args),
-            Self::Unpack(args) => archives::unpack(args),
+            Self::Unpack(args) => packers::unpack(args),
         }
     }
 }

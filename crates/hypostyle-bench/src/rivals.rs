@@ -16,18 +16,21 @@ struct Wheel {
 }
 
 const WHEELS: [Wheel; 6] = [
-    Wheel { package: "pyarrow", version: "22.0.0", module: "pyarrow", rival: "Parquet by pyarrow" },
+    Wheel { package: "pyarrow", version: "26.0.1", module: "pyarrow", rival: "Parquet by pyarrow" },
     Wheel { package: "duckdb", version: "1.4.1", module: "duckdb", rival: "DuckDB" },
     Wheel { package: "vortex-data", version: "0.56.0", module: "vortex", rival: "Vortex" },
     Wheel { package: "pylance", version: "0.39.0", module: "lance", rival: "Lance" },
     Wheel { package: "datacortex", version: "0.6.0", module: "datacortex", rival: "datacortex" },
     Wheel {
         package: "yscope-clp-core",
-        version: "0.7.0",
+        version: "0.12.1b0",
         module: "yscope_clp_core",
         rival: "clp-s",
     },
 ];
+
+/// What is published as source only, so that pip has to build it.
+const BUILT: [&str; 1] = ["datacortex"];
 
 /// A Python, and which of the wheels it has.
 #[derive(Debug)]
@@ -113,8 +116,9 @@ impl Wheel {
         }
         eprintln!("installing {package} {version}");
         let wanted = format!("{package}=={version}");
+        let form = if BUILT.contains(package) { "--prefer-binary" } else { "--only-binary=:all:" };
         let mut pip = Command::new(python);
-        run(pip.args(["-m", "pip", "install", "--quiet", "--only-binary", ":all:", &wanted]))?;
+        run(pip.args(["-m", "pip", "install", "--quiet", form, &wanted]))?;
         has()
     }
 }

@@ -51,6 +51,7 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
     let mut args = Args::new(words);
     let runs = args.number("--runs", 3)?;
     let rounds = args.number("--rounds", 5)?;
+    // The bench of archives finds these columns by their names.
     println!(
         "| archive | bytes | text | vendor ms | ours 1 | ours 2 | times 1 | times 2 | \
          CPU vendor | CPU 1 | CPU 2 | MiB vendor | MiB 1 | MiB 2 |"

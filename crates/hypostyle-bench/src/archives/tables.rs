@@ -1,200 +1,143 @@
-//! What was found, as tables, and what was asked for.
+//! What was found, as tables and as pictures.
 
-use super::contest::{Packer, THREADS, Unpacker};
-use super::{
-    CODECS, DEFAULT, Found, LONG, PACK_ROUNDS, PACK_SECONDS, QUICK, UNPACK_ROUNDS, XZ, XZ_BEST,
-};
+use super::targets::{self, Belongs, MEANS, SPEED};
+use super::vendor::Decoded;
+use super::{Contest, Found, PACK_SECONDS};
+use crate::measure::Usage;
+use crate::packers::{DEFAULT, Packer, THREADS, Tools, Unpacker, XZ_BEST, ZSTD_HIGH};
 use crate::page::Page;
-use crate::table::{self, Table, Target, megabytes};
+use crate::plot::Bars;
+use crate::table::{self, Table, megabytes};
 
-/// Most bytes at the default level, as a share of what `xz -9e` makes.
-const SHARES: [(&str, f64); 6] = [
-    ("diamonds", 0.68),
-    ("lahman_Batting", 0.74),
-    ("nyc_flights", 0.82),
-    ("ensembl_genes", 0.85),
-    ("airports", 0.84),
-    ("ieee_oui", 0.97),
+/// Who is in the picture of unpacking.
+const DRAWN: [Unpacker; 3] = [
+    Unpacker { of: DEFAULT, threads: 1 },
+    Unpacker { of: DEFAULT, threads: 2 },
+    Unpacker { of: ZSTD_HIGH, threads: 1 },
 ];
-/// The same, as the geometric mean of these tables.
-const MEAN_SHARE: f64 = 0.81;
-/// The same for what is no table, and as the geometric mean of samples of logs.
-const OTHER_SHARES: [(&str, f64); 3] =
-    [("kafka_server", 0.82), ("flights200k", 0.62), ("zeek_combined", 0.92)];
-const LOG_SHARE: f64 = 0.92;
-const LOGS: &str = "_2k";
-/// Most bytes above `xz -9e`, whatever the file.
-const ABOVE: f64 = 64.0;
-/// How many times as fast as `xz -9e` at the default level, and as `xz -6` at level 1.
-const SPEED: [(Packer, Packer, f64); 2] = [(DEFAULT, XZ_BEST, 3.0), (QUICK, XZ, 10.0)];
-/// Most memory while packing, in multiples of the file.
-const MEMORY: f64 = 12.0;
-
-/// Which files a mean is of.
-const MEANS: [(&str, Belongs); 2] =
-    [("tables", |found| found.sample.is_table()), ("all", |_| true)];
-
-type Belongs = fn(&Found<'_>) -> bool;
 
 pub(super) fn report(
     page: &mut Page,
     all: &[Found<'_>],
-    packers: &[Packer],
-    unpackers: &[Unpacker],
+    contest: &Contest,
     origin: &str,
-    xz: Option<&str>,
+    tools: &Tools,
 ) {
-    heading(page, origin, xz);
-    targets(page, all);
-    page.heading("Size");
-    page.add("Bytes, and their share of what `xz -9e` makes; at the end the geometric means.");
-    page.table("size", &sizes(all, packers));
-    page.add(
-        "What is no table, by codec: the share of `xz -9e` at the default level. Nothing stands \
-         where the content is not what a codec is for.",
-    );
-    page.table("codecs", &codecs(all));
+    let Contest { packers, unpackers, .. } = contest;
+    heading(page, contest, origin, tools);
+    targets::ask(page, all);
     page.heading("Packing");
     page.add(
         "Seconds on the clock, and how many times as fast as `xz` we are; at the end the \
-         geometric means of that.",
+         geometric means of that. How small the archives are is [another page](size.md).",
     );
+    page.plot(&packing_picture(all));
     page.table("packing, seconds", &packing_time(all, packers));
     page.add("CPU seconds, of all threads.");
     let table =
         packing(all, packers, |found, who| found.packed(who).map(|usage| seconds(usage.cost.cpu)));
     page.table("packing, CPU seconds", &table);
-    page.add("Most memory, in MB; in brackets, in multiples of the file.");
+    page.add(
+        "Most memory, in MB; in brackets, in multiples of the file. That of the rivals is looked \
+         at from outside, a thousand times a second, so that of short runs may be too low, or \
+         missing.",
+    );
     let table = packing(all, packers, |found, who| {
-        let memory = found.packed(who)?.memory;
+        let memory = memory(found.packed(who)?)?;
         Some(format!("{memory:.1} ({:.1})", memory / megabytes(found.sample.bytes)))
     });
     page.table("packing, memory", &table);
     page.heading("Unpacking");
     page.add(
-        "Milliseconds on the clock, `xz` into `/dev/null` and we into memory, and how many times \
-         as fast as `xz` we are.",
+        "Milliseconds on the clock, the rivals into `/dev/null` and we into memory, and how many \
+         times as fast as `xz` we are.",
     );
+    page.plot(&unpacking_picture(all, unpackers));
     page.table("unpacking, milliseconds", &unpacking_time(all, unpackers));
+    page.add("CPU milliseconds, of all threads.");
+    let table = unpacking(all, unpackers, |found, who| {
+        found.unpacked(who).map(|usage| format!("{:.1}", usage.cost.cpu * 1e3))
+    });
+    page.table("unpacking, CPU milliseconds", &table);
     page.add("Most memory, in MB: ours has the whole file in it.");
     let table = unpacking(all, unpackers, |found, who| {
-        found.unpacked(who).map(|usage| format!("{:.1}", usage.memory))
+        Some(format!("{:.1}", memory(found.unpacked(who)?)?))
     });
     page.table("unpacking, memory", &table);
+    page.heading("The vendor's decoder");
+    match &contest.vendor {
+        Ok(_) => {
+            page.add(format!(
+                "The crate `at1` on the archives of {DEFAULT}, beside ours with one thread and \
+                 with two: milliseconds from memory to memory, without the start of a process, so \
+                 these are not the figures of above. Nothing stands where it was not timed."
+            ));
+            page.table("vendor", &vendor(all));
+        }
+        Err(why) => page.add(format!("Missing: {why}.")),
+    }
 }
 
-fn heading(page: &mut Page, origin: &str, xz: Option<&str>) {
+fn heading(page: &mut Page, contest: &Contest, origin: &str, tools: &Tools) {
+    let [pack, unpack] = contest.rounds;
     page.add(format!(
-        "Contenders take turns; a file is packed {PACK_ROUNDS} times, or until {PACK_SECONDS} \
-         seconds have gone into it, and unpacked {UNPACK_ROUNDS} times, and the best counts. \
-         Times are those of whole processes, from their start to their end, with reading the \
-         file and, when packing, writing the archive.",
+        "Contenders take turns; a file is packed {pack} times, or until {PACK_SECONDS} seconds \
+         have gone into it, and unpacked {unpack} times, and the best counts. Times are those of \
+         whole processes, from their start to their end, with reading the file and, when packing, \
+         writing the archive.",
     ));
     page.add(format!("{origin} MB are 10^6 bytes."));
-    let rival = match xz {
-        Some(version) => format!(
-            "{version}, on one thread: files below 192 MiB are one block to `xz -9e`, so that more \
-             threads would not help it"
-        ),
-        None => "missing: there is no `xz` on the path, so nothing is compared".to_owned(),
-    };
     page.add(format!(
         "We pack with {THREADS} threads, and that includes unpacking the archive again to compare \
-         it with the file. The rival is {rival}."
+         it with the file. {} Files below 192 MiB are one block to `xz -9e`, so that more threads \
+         would not help it.",
+        tools.describe()
     ));
 }
 
-fn targets(page: &mut Page, all: &[Found<'_>]) {
-    let mut row = |what: String, of: String, figure: Option<f64>, target: Target| {
-        page.target(format!("{what}: {of}"), figure, target);
+fn packing_picture(all: &[Found<'_>]) -> Bars {
+    let figure =
+        |found: &Found<'_>| SPEED.iter().map(|&(who, rival, _)| speed(found, who, rival)).collect();
+    let of_mean = |belongs: Belongs| {
+        let mean = |&(who, rival, _): &_| mean(all, belongs, |found| speed(found, who, rival));
+        SPEED.iter().map(mean).collect()
     };
-    let share_of = |found: &Found<'_>| share(found, DEFAULT, XZ_BEST);
-    for (stem, most) in SHARES.into_iter().chain(OTHER_SHARES) {
-        let figure = all.iter().find(|found| found.sample.stem() == stem).and_then(share_of);
-        row(
-            format!("{DEFAULT}, share of {XZ_BEST}"),
-            stem.to_owned(),
-            figure,
-            Target::AtMost(most),
-        );
-    }
-    let is_asked = |found: &Found<'_>| SHARES.iter().any(|(stem, _)| *stem == found.sample.stem());
-    if all.iter().filter(|found| is_asked(found)).count() == SHARES.len() {
-        let figure = mean(all, is_asked, share_of);
-        let of = "these tables, geometric mean".to_owned();
-        row(format!("{DEFAULT}, share of {XZ_BEST}"), of, figure, Target::AtMost(MEAN_SHARE));
-    }
-    let is_log = |found: &Found<'_>| found.sample.stem().ends_with(LOGS);
-    let of = "the samples of logs, geometric mean".to_owned();
-    let figure = mean(all, is_log, share_of);
-    row(format!("{DEFAULT}, share of {XZ_BEST}"), of, figure, Target::AtMost(LOG_SHARE));
-    for who in [DEFAULT, LONG] {
-        let above = |found: &Found<'_>| Some(difference(found.size(who)?, found.size(XZ_BEST)?));
-        if let Some((of, figure)) = most(all, above) {
-            let what = format!("{who}, bytes above {XZ_BEST}");
-            row(what, format!("{of}, the worst"), Some(figure), Target::AtMost(ABOVE));
-        }
-    }
-    let mut each = |what: &str, target: Target, figure: &dyn Fn(&Found<'_>) -> Option<f64>| {
-        for (which, belongs) in MEANS {
-            let of = format!("{which}, geometric mean");
-            row(what.to_owned(), of, mean(all, belongs, figure), target);
-        }
-        let worst = match target {
-            Target::AtLeast(_) => most(all, |found| Some(-figure(found)?)),
-            _ => most(all, figure),
-        };
-        if let Some((of, figure)) = worst {
-            row(what.to_owned(), format!("{of}, the worst"), Some(figure.abs()), target);
-        }
-    };
-    for (who, rival, least) in SPEED {
-        let what = format!("{who}, times as fast as {rival}");
-        each(&what, Target::AtLeast(least), &|found| speed(found, who, rival));
-    }
-    let what = format!("{QUICK}, share of {XZ}");
-    each(&what, Target::AtMost(1.0), &|found| share(found, QUICK, XZ));
-    for threads in [1, 2] {
-        let who = Unpacker { of: DEFAULT, threads };
-        let what = format!("Unpacking {who}, times as fast as xz -d");
-        each(&what, Target::AtLeast(1.0), &|found| unpack_speed(found, who));
-    }
-    for who in [QUICK, DEFAULT, LONG] {
-        let figure =
-            |found: &Found<'_>| Some(found.packed(who)?.memory / megabytes(found.sample.bytes));
-        for (which, belongs) in MEANS {
-            let some = all.iter().filter(|found| belongs(found));
-            if let Some((of, figure)) = most(some, figure) {
-                let what = format!("{who}, memory in multiples of the file");
-                let of = format!("{of}, the worst of {which}");
-                row(what, of, Some(figure), Target::AtMost(MEMORY));
-            }
-        }
+    Bars {
+        name: "packing",
+        title: "Packing: times as fast as xz (the line); more is better".to_owned(),
+        series: SPEED.iter().map(|(who, rival, _)| format!("{who} beside {rival}")).collect(),
+        groups: groups(all, figure, of_mean),
+        mark: Some(1.0),
+        is_log: true,
     }
 }
 
-fn sizes(all: &[Found<'_>], packers: &[Packer]) -> Table {
-    let shares: Vec<Packer> = packers.iter().copied().filter(|&who| who != XZ_BEST).collect();
-    let mut head = vec!["File".to_owned(), "Codec".to_owned(), "Bytes".to_owned()];
-    head.extend(packers.iter().map(Packer::to_string));
-    head.extend(shares.iter().map(|who| format!("{who}, share")));
-    let mut table = Table::of(head);
-    for found in all {
-        let mut cells =
-            vec![found.sample.name.clone(), found.codec.to_owned(), found.sample.bytes.to_string()];
-        cells.extend(packers.iter().map(|&who| cell(found.size(who))));
-        cells.extend(shares.iter().map(|&who| decimals(share(found, who, XZ_BEST), 3)));
-        table.row_of(cells);
+fn unpacking_picture(all: &[Found<'_>], unpackers: &[Unpacker]) -> Bars {
+    let drawn: Vec<Unpacker> = DRAWN.into_iter().filter(|who| unpackers.contains(who)).collect();
+    let figure =
+        |found: &Found<'_>| drawn.iter().map(|&who| unpack_speed(found, who)).collect::<Vec<_>>();
+    let of_mean = |belongs: Belongs| {
+        drawn.iter().map(|&who| mean(all, belongs, |found| unpack_speed(found, who))).collect()
+    };
+    Bars {
+        name: "unpacking",
+        title: "Unpacking: times as fast as xz -d (the line); more is better".to_owned(),
+        series: drawn.iter().map(Unpacker::to_string).collect(),
+        groups: groups(all, figure, of_mean),
+        mark: Some(1.0),
+        is_log: true,
     }
-    for (which, belongs) in MEANS {
-        let mut cells = vec![format!("*{which}*")];
-        cells.resize(3 + packers.len(), String::new());
-        let means =
-            shares.iter().map(|&who| mean(all, belongs, |found| share(found, who, XZ_BEST)));
-        cells.extend(means.map(|mean| decimals(mean, 3)));
-        table.row_of(cells);
-    }
-    table
+}
+
+/// The files, and their means.
+fn groups(
+    all: &[Found<'_>],
+    figure: impl Fn(&Found<'_>) -> Vec<Option<f64>>,
+    of_mean: impl Fn(Belongs) -> Vec<Option<f64>>,
+) -> Vec<(String, Vec<Option<f64>>)> {
+    let files = all.iter().map(|found| (found.sample.name.clone(), figure(found)));
+    let means = MEANS.into_iter().map(|(which, of)| (format!("mean of {which}"), of_mean(of)));
+    files.chain(means).collect()
 }
 
 /// A row for each file and a column for each packer.
@@ -203,9 +146,7 @@ fn packing(
     packers: &[Packer],
     figure: impl Fn(&Found<'_>, Packer) -> Option<String>,
 ) -> Table {
-    let mut head = vec!["File".to_owned(), "MB".to_owned()];
-    head.extend(packers.iter().map(Packer::to_string));
-    let mut table = Table::of(head);
+    let mut table = Table::of(head(packers.iter().map(Packer::to_string)));
     for found in all {
         let mut cells = file(found).to_vec();
         cells.extend(packers.iter().map(|&who| cell(figure(found, who))));
@@ -215,10 +156,9 @@ fn packing(
 }
 
 fn packing_time(all: &[Found<'_>], packers: &[Packer]) -> Table {
-    let mut head = vec!["File".to_owned(), "MB".to_owned()];
-    head.extend(packers.iter().map(Packer::to_string));
-    head.extend(SPEED.map(|(who, rival, _)| format!("{rival} ÷ {who}")));
-    let mut table = Table::of(head);
+    let names = packers.iter().map(Packer::to_string);
+    let pairs = SPEED.map(|(who, rival, _)| format!("{rival} ÷ {who}"));
+    let mut table = Table::of(head(names.chain(pairs)));
     for found in all {
         let mut cells = file(found).to_vec();
         let time = |&who: &Packer| cell(found.packed(who).map(|usage| seconds(usage.cost.wall)));
@@ -242,9 +182,7 @@ fn unpacking(
     unpackers: &[Unpacker],
     figure: impl Fn(&Found<'_>, Unpacker) -> Option<String>,
 ) -> Table {
-    let mut head = vec!["File".to_owned(), "MB".to_owned()];
-    head.extend(unpackers.iter().map(Unpacker::to_string));
-    let mut table = Table::of(head);
+    let mut table = Table::of(head(unpackers.iter().map(Unpacker::to_string)));
     for found in all {
         let mut cells = file(found).to_vec();
         cells.extend(unpackers.iter().map(|&who| cell(figure(found, who))));
@@ -254,12 +192,9 @@ fn unpacking(
 }
 
 fn unpacking_time(all: &[Found<'_>], unpackers: &[Unpacker]) -> Table {
-    let ours: Vec<Unpacker> =
-        unpackers.iter().copied().filter(|who| matches!(who.of, Packer::Level(_))).collect();
-    let mut head = vec!["File".to_owned(), "MB".to_owned()];
-    head.extend(unpackers.iter().map(Unpacker::to_string));
-    head.extend(ours.iter().map(|who| format!("xz ÷ {who}")));
-    let mut table = Table::of(head);
+    let ours: Vec<Unpacker> = unpackers.iter().copied().filter(|who| who.of.is_ours()).collect();
+    let names = unpackers.iter().map(Unpacker::to_string);
+    let mut table = Table::of(head(names.chain(ours.iter().map(|who| format!("xz ÷ {who}")))));
     for found in all {
         let mut cells = file(found).to_vec();
         let time = |&who: &Unpacker| found.unpacked(who).map(|usage| usage.cost.wall * 1e3);
@@ -277,55 +212,51 @@ fn unpacking_time(all: &[Found<'_>], unpackers: &[Unpacker]) -> Table {
     table
 }
 
-/// What the codecs make of files that are no tables.
-fn codecs(all: &[Found<'_>]) -> Table {
-    let mut head = vec!["File".to_owned(), "Chosen".to_owned()];
-    head.extend(CODECS.iter().map(|codec| codec.name().to_owned()));
-    let mut table = Table::of(head);
-    for found in all.iter().filter(|found| !found.by_codec.is_empty()) {
-        let mut cells = vec![found.sample.name.clone(), found.codec.to_owned()];
-        for codec in CODECS {
-            let size = found.by_codec.iter().find(|(of, _)| *of == codec).map(|&(_, size)| size);
-            let rival = found.size(XZ_BEST);
-            let share = size.zip(rival).map(|(size, rival)| megabytes(size) / megabytes(rival));
-            cells.push(decimals(share, 3));
-        }
+fn vendor(all: &[Found<'_>]) -> Table {
+    let names = ["vendor", "ours, 1 thread", "ours, 2 threads"];
+    let mut columns = names.map(|name| format!("{name}, ms")).to_vec();
+    columns.extend([1, 2].map(|threads| format!("vendor ÷ ours, {threads}")));
+    columns.extend(names.map(|name| format!("{name}, CPU ms")));
+    columns.extend(names.map(|name| format!("{name}, MiB")));
+    let mut table = Table::of(head(columns));
+    for found in all {
+        let of = |figures: fn(&Decoded) -> [f64; 3], index: usize| {
+            decimals(found.decoded.as_ref().map(|decoded| figures(decoded)[index]), 1)
+        };
+        let mut cells = file(found).to_vec();
+        cells.extend([0, 1, 2].map(|index| of(|decoded| decoded.milliseconds, index)));
+        cells.extend([1, 2].map(|threads| {
+            decimals(found.decoded.as_ref().map(|decoded| decoded.speed(threads)), 2)
+        }));
+        cells.extend([0, 1, 2].map(|index| of(|decoded| decoded.cpu, index)));
+        cells.extend([0, 1, 2].map(|index| of(|decoded| decoded.memory, index)));
         table.row_of(cells);
     }
     table
 }
 
-/// Bytes, as a share of what another makes.
-fn share(found: &Found<'_>, who: Packer, rival: Packer) -> Option<f64> {
-    Some(megabytes(found.size(who)?) / megabytes(found.size(rival)?))
-}
-
-/// Bytes above those of another; below zero if there are fewer.
-fn difference(ours: u64, theirs: u64) -> f64 {
-    ((megabytes(ours) - megabytes(theirs)) * 1e6).round()
-}
-
 /// How many times as fast as another.
-fn speed(found: &Found<'_>, who: Packer, rival: Packer) -> Option<f64> {
+pub(super) fn speed(found: &Found<'_>, who: Packer, rival: Packer) -> Option<f64> {
     Some(found.packed(rival)?.cost.wall / found.packed(who)?.cost.wall)
 }
 
-fn unpack_speed(found: &Found<'_>, who: Unpacker) -> Option<f64> {
+/// How many times as fast as `xz -d`.
+pub(super) fn unpack_speed(found: &Found<'_>, who: Unpacker) -> Option<f64> {
     let rival = Unpacker { of: XZ_BEST, threads: 1 };
     Some(found.unpacked(rival)?.cost.wall / found.unpacked(who)?.cost.wall)
 }
 
 /// The geometric mean of a figure of some files.
-fn mean(
+pub(super) fn mean(
     all: &[Found<'_>],
-    belongs: impl Fn(&Found<'_>) -> bool,
+    belongs: Belongs,
     figure: impl Fn(&Found<'_>) -> Option<f64>,
 ) -> Option<f64> {
     table::mean(all.iter().filter(|found| belongs(found)).filter_map(figure))
 }
 
 /// The largest figure, and the file that has it.
-fn most<'a>(
+pub(super) fn most<'a>(
     all: impl IntoIterator<Item = &'a Found<'a>>,
     figure: impl Fn(&Found<'_>) -> Option<f64>,
 ) -> Option<(&'a str, f64)> {
@@ -333,8 +264,17 @@ fn most<'a>(
     figures.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
+fn head(columns: impl IntoIterator<Item = String>) -> Vec<String> {
+    ["File", "MB"].map(str::to_owned).into_iter().chain(columns).collect()
+}
+
 fn file(found: &Found<'_>) -> [String; 2] {
     [found.sample.name.clone(), format!("{:.2}", megabytes(found.sample.bytes))]
+}
+
+/// Most memory in MB, where the system has told.
+pub(super) fn memory(usage: Usage) -> Option<f64> {
+    Some(usage.memory).filter(|memory| !memory.is_nan())
 }
 
 fn seconds(seconds: f64) -> String {
@@ -348,14 +288,4 @@ fn decimals(figure: Option<f64>, digits: usize) -> String {
 
 fn cell(figure: Option<impl ToString>) -> String {
     figure.map_or_else(|| "–".to_owned(), |figure| figure.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_are_told_apart_to_the_last() {
-        assert_eq!([difference(31_053_851, 31_053_850), difference(3, 7)], [1.0, -4.0]);
-    }
 }

@@ -59,6 +59,10 @@ impl Sample {
     pub(crate) fn is_table(&self) -> bool {
         self.name.ends_with(".csv") || self.name.ends_with(".tsv")
     }
+
+    pub(crate) fn is_json_lines(&self) -> bool {
+        self.name.ends_with(".ndjson") || self.name.ends_with(".jsonl")
+    }
 }
 
 /// The files of a run.
