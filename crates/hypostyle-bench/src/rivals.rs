@@ -15,11 +15,13 @@ struct Wheel {
     rival: &'static str,
 }
 
-const WHEELS: [Wheel; 6] = [
+const WHEELS: [Wheel; 8] = [
     Wheel { package: "pyarrow", version: "26.0.1", module: "pyarrow", rival: "Parquet by pyarrow" },
-    Wheel { package: "duckdb", version: "1.4.1", module: "duckdb", rival: "DuckDB" },
-    Wheel { package: "vortex-data", version: "0.56.0", module: "vortex", rival: "Vortex" },
-    Wheel { package: "pylance", version: "0.39.0", module: "lance", rival: "Lance" },
+    Wheel { package: "duckdb", version: "2.0.0", module: "duckdb", rival: "DuckDB" },
+    Wheel { package: "vortex-data", version: "0.90.0", module: "vortex", rival: "Vortex" },
+    Wheel { package: "pylance", version: "14.0.2", module: "lance", rival: "Lance" },
+    Wheel { package: "fsspec", version: "2026.9.0", module: "fsspec", rival: "fsspec" },
+    Wheel { package: "aiohttp", version: "3.14.5", module: "aiohttp", rival: "aiohttp" },
     Wheel { package: "datacortex", version: "0.6.0", module: "datacortex", rival: "datacortex" },
     Wheel {
         package: "yscope-clp-core",
