@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Result, rivals};
+use crate::Result;
 
 /// Seen from the project's root.
 const MANIFEST: &str = "crates/hypostyle-oracle/Cargo.toml";
@@ -36,7 +36,12 @@ impl Vendor {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         eprintln!("building the vendor's decoder");
         let mut build = Command::new(&cargo);
-        rivals::run(build.args(["build", "--quiet", "--release", "--manifest-path", MANIFEST]))?;
+        build.args(["build", "--quiet", "--release", "--manifest-path", MANIFEST]);
+        let output = build.output()?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("it does not build: {}", reason(&said)).into());
+        }
         Ok(Self { cargo })
     }
 
@@ -53,6 +58,13 @@ impl Vendor {
         }
         decoded
     }
+}
+
+/// Why a build has failed: what the C compiler says, where it is the libraries that are not
+/// there, or else what cargo says.
+fn reason(said: &str) -> &str {
+    let after = |mark: &str| said.lines().find_map(|line| Some(line.split_once(mark)?.1.trim()));
+    after("fatal error: ").or_else(|| after("error: ")).unwrap_or("nobody says why")
 }
 
 impl Decoded {
@@ -89,6 +101,18 @@ impl Decoded {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_header_that_is_missing_is_the_reason() {
+        let said = "\
+error: failed to run custom build command for `at1`
+  csrc/decode.c:27:10: fatal error: zstd.h: No such file or directory
+warning: build failed, waiting for other jobs to finish...
+";
+        assert_eq!(reason(said), "zstd.h: No such file or directory");
+        assert_eq!(reason("error: no such crate\n"), "no such crate");
+        assert_eq!(reason(""), "nobody says why");
+    }
 
     #[test]
     fn the_table_of_the_program_is_read_by_its_head() {

@@ -64,7 +64,7 @@ pub(super) fn run(
             Err(why) => drop(write!(missing, "\n- {}: {why}", rival.name)),
         }
     }
-    tell(questions, &contenders, &missing, page);
+    tell(questions, &contenders, &missing, rounds, page);
     Ok(())
 }
 
@@ -72,13 +72,14 @@ fn tell(
     questions: &[Question],
     contenders: &[(Contender, Vec<Served>)],
     missing: &str,
+    rounds: usize,
     page: &mut Page,
 ) {
     page.heading("Over HTTP");
     page.add(format!(
         "A server on this machine gives ranges of the files, every answer {} ms late and with no \
          limit on how fast bytes come. Requests and bytes of bodies are as it counts them; seconds \
-         are the best of {ROUNDS}. Ours reads by a source of bytes that makes one request of each \
+         are the best of {rounds}. Ours reads by a source of bytes that makes one request of each \
          read, and one at the beginning for the size. Parquet is read through fsspec and aiohttp \
          without a cache.",
         DELAY.as_millis()

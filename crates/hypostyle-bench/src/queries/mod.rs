@@ -152,10 +152,10 @@ fn beside(
     page.table("questions", &told);
     page.add(
         "Seconds from the opening of the file to typed columns in memory. Rivals are asked in \
-         Python, each in a process of its own that has imported what it needs and been asked \
-         before; they take as many threads as they like, as ours do without a word. Their files \
-         are made with their defaults, but Parquet by pyarrow with zstd 19. All find as many rows \
-         as ours.",
+         Python, each in a process of its own whose imports do not count; DuckDB keeps its \
+         connection. They take as many threads as they like, as ours does unless told otherwise. \
+         Their files are made with their defaults, but Parquet by pyarrow with zstd 19. All find \
+         as many rows as ours.",
     );
     if !missing.is_empty() {
         page.add(format!("Missing: {}.", missing.join(", ")));
