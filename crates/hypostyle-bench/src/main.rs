@@ -19,12 +19,14 @@ mod corpus;
 mod data;
 mod machine;
 mod measure;
+mod micro;
 mod page;
 mod plot;
 mod python;
 mod queries;
 mod read;
 mod rivals;
+mod scaling;
 mod strings;
 mod table;
 
@@ -61,6 +63,8 @@ fn benches() -> String {
 /// One piece of work, in a process of its own so that its memory can be told; or for profilers.
 #[derive(Debug, Subcommand)]
 enum Job {
+    /// Asks an archive over and over and prints seconds, CPU seconds and MB of memory.
+    Ask(scaling::AskArgs),
     /// Writes a made table as CSV.
     Gen {
         /// The number of rows.
@@ -75,10 +79,14 @@ enum Job {
     },
     /// Converts one CSV file and prints seconds, CPU seconds and MB of memory.
     Convert(convert::Args),
+    /// Turns one hot loop so many times: for what counts instructions.
+    Loop(micro::LoopArgs),
     /// Packs one file and prints seconds, CPU seconds and MB of memory.
     Pack(archives::PackArgs),
     /// Reads one file, and inflates it, over and over: for profilers.
     Read(read::Args),
+    /// Compresses or decodes made strings and prints seconds, CPU seconds and MB of memory.
+    Strings(scaling::StringsArgs),
     /// Unpacks one archive and prints seconds, CPU seconds and MB of memory.
     Unpack(archives::UnpackArgs),
 }
@@ -86,12 +94,15 @@ enum Job {
 impl Job {
     fn run(&self) -> Result<()> {
         match self {
+            Self::Ask(args) => scaling::ask(args),
             Self::Gen { rows, columns, out } => {
                 generate(data::Shape { rows: *rows, columns: *columns }, out)
             }
             Self::Convert(args) => convert::run(args),
+            Self::Loop(args) => micro::turn(args),
             Self::Pack(args) => archives::pack(args),
             Self::Read(args) => read::run(args),
+            Self::Strings(args) => scaling::strings(args),
             Self::Unpack(args) => archives::unpack(args),
         }
     }

@@ -1,7 +1,7 @@
 //! Time and memory, as the system counts them.
 
 use std::fmt::Display;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
@@ -62,7 +62,26 @@ impl Usage {
 
     /// Runs a command of this program that tells.
     pub(crate) fn told_by(command: &mut Command) -> Result<Self> {
-        let output = command.output()?;
+        Self::read_from(command.output()?)
+    }
+
+    /// The same, unless it takes longer than that: then it is ended, and tells nothing.
+    pub(crate) fn told_within(command: &mut Command, limit: Duration) -> Result<Option<Self>> {
+        let end = Instant::now() + limit;
+        // It prints no more than a pipe holds, so it does not wait for a reader.
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        while child.try_wait()?.is_none() {
+            if Instant::now() > end {
+                child.kill()?;
+                child.wait()?;
+                return Ok(None);
+            }
+            thread::sleep(PATIENCE);
+        }
+        Self::read_from(child.wait_with_output()?).map(Some)
+    }
+
+    fn read_from(output: Output) -> Result<Self> {
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)).into());
         }
@@ -73,6 +92,9 @@ impl Usage {
         Ok(Self { cost, memory: word()?? })
     }
 }
+
+/// How often a process that has a limit is looked at.
+const PATIENCE: Duration = Duration::from_millis(5);
 
 /// Runs a command of one thread that tells nothing, and looks at it from outside.
 ///

@@ -9,7 +9,7 @@ use std::{env, fmt};
 
 use bytes::Bytes;
 use hypostyle::ReadOptions;
-use hypostyle::formats::at1::{self, Archive, PackOptions};
+use hypostyle::formats::at1::{self, Archive, Choice, PackOptions};
 
 use crate::Result;
 use crate::measure::{self, Cost, Usage};
@@ -114,11 +114,15 @@ pub(crate) struct PackArgs {
     /// How many threads.
     #[arg(long, default_value_t = THREADS)]
     threads: usize,
+    /// In row groups, so that it can be queried.
+    #[arg(long)]
+    query: bool,
 }
 
 pub(crate) fn pack(args: &PackArgs) -> Result<()> {
     let threads = NonZeroUsize::new(args.threads);
     let options = PackOptions::default().with_level(args.level).with_threads(threads);
+    let options = if args.query { options.with_codec(Choice::Query) } else { options };
     tell(|| {
         let (archive, _) = at1::pack(&fs::read(&args.from)?, &options)?;
         Ok(fs::write(&args.to, archive)?)
@@ -145,7 +149,8 @@ pub(crate) fn unpack(args: &UnpackArgs) -> Result<()> {
     })
 }
 
-fn tell<T>(work: impl FnOnce() -> Result<T>) -> Result<()> {
+/// Does something and prints what that took.
+pub(crate) fn tell<T>(work: impl FnOnce() -> Result<T>) -> Result<()> {
     let (cost, done) = measure::once(work);
     done?;
     Usage::of_this_process(cost).tell();

@@ -17,9 +17,7 @@ use crate::page::Page;
 mod contest;
 mod tables;
 
-pub(crate) use contest::{PackArgs, UnpackArgs, pack, unpack};
-
-use contest::{Packer, Unpacker};
+pub(crate) use contest::{PackArgs, Packer, UnpackArgs, Unpacker, pack, tell, unpack, xz_version};
 
 /// The quick level, the one unless the caller chooses, and the long one.
 const QUICK: Packer = Packer::Level(1);

@@ -18,6 +18,8 @@ use crate::table::{Table, Target, mean};
 
 mod columns;
 
+pub(crate) use columns::agents;
+
 use columns::Strings;
 
 /// How often each is timed.
