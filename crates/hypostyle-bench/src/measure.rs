@@ -1,12 +1,13 @@
 //! Time and memory, as the system counts them.
 
 use std::fmt::Display;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, prlimit, waitid};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Result;
@@ -65,20 +66,19 @@ impl Usage {
         Self::read_from(command.output()?)
     }
 
-    /// The same, unless it takes longer than that: then it is ended, and tells nothing.
-    pub(crate) fn told_within(command: &mut Command, limit: Duration) -> Result<Option<Self>> {
-        let end = Instant::now() + limit;
-        // It prints no more than a pipe holds, so it does not wait for a reader.
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        while child.try_wait()?.is_none() {
-            if Instant::now() > end {
-                child.kill()?;
-                child.wait()?;
-                return Ok(None);
-            }
-            thread::sleep(PATIENCE);
+    /// The same, unless it takes more CPU seconds than that: then the system ends it, and it
+    /// tells nothing.
+    pub(crate) fn told_within(command: &mut Command, seconds: u64) -> Result<Option<Self>> {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let limit = Rlimit { current: Some(seconds), maximum: Some(seconds) };
+        // It is there until somebody has asked for its status.
+        prlimit(Some(Pid::from_child(&child)), Resource::Cpu, limit)?;
+        let output = child.wait_with_output()?;
+        let ends = [Signal::KILL, Signal::XCPU].map(|signal| Some(signal.as_raw()));
+        if ends.contains(&output.status.signal()) {
+            return Ok(None);
         }
-        Self::read_from(child.wait_with_output()?).map(Some)
+        Self::read_from(output).map(Some)
     }
 
     fn read_from(output: Output) -> Result<Self> {
@@ -92,9 +92,6 @@ impl Usage {
         Ok(Self { cost, memory: word()?? })
     }
 }
-
-/// How often a process that has a limit is looked at.
-const PATIENCE: Duration = Duration::from_millis(5);
 
 /// Runs a command of one thread that tells nothing, and looks at it from outside.
 ///
@@ -177,4 +174,19 @@ fn peak_memory(process: impl Display) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024.0 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_too_long_is_ended() {
+        let mut endless = Command::new("sh");
+        endless.args(["-c", "while :; do :; done"]);
+        assert!(Usage::told_within(&mut endless, 1).unwrap().is_none());
+        let mut short = Command::new("echo");
+        let told = Usage::told_within(short.arg("1.5 2.5 3"), 1).unwrap().unwrap();
+        assert_eq!((told.cost.wall, told.cost.cpu, told.memory), (1.5, 2.5, 3.0));
+    }
 }

@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 use std::{env, fmt, fs};
 
 use hypostyle::formats::Abilities;
@@ -83,14 +82,14 @@ impl fmt::Display for Work {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Outcome {
     Took(Usage),
-    /// More than so many seconds on the clock, and it was ended.
-    TooLong(f64),
+    /// More than so many CPU seconds, and it was ended.
+    TooLong(u64),
     /// It failed, or there was nothing to do it with.
     Nothing,
 }
 
 impl Work {
-    /// Numbers of threads, the most first: what takes them too long takes fewer too long too.
+    /// Numbers of threads. What takes several too many CPU seconds is not tried with one.
     pub(super) fn threads(self) -> &'static [usize] {
         match self {
             Self::Decode | Self::Xz | Self::Unxz => &[1],
@@ -145,11 +144,13 @@ impl Work {
         let archive = |level: u8| sample.file(&format!("{level}.at1"));
         let text = sample.file("csv");
         let mut command = Command::new(env::current_exe()?);
+        // It gets its name when it is done.
+        let half = file("half");
         let mut made = None;
         match self {
             Self::Convert => {
                 made = Some(file("colm"));
-                command.arg("convert").arg(&text).args(&made);
+                command.arg("convert").args([&text, &half]);
             }
             Self::ReadAll | Self::ReadTwo => {
                 command.arg("read").arg(there(file("colm"))?);
@@ -157,12 +158,12 @@ impl Work {
             }
             Self::Pack(level) => {
                 made = Some(archive(level));
-                command.arg("pack").arg(&text).args(&made);
+                command.arg("pack").args([&text, &half]);
                 command.args(["--level", &level.to_string()]);
             }
             Self::PackQuery => {
                 made = Some(file("query.at1"));
-                command.arg("pack").arg(&text).args(&made).arg("--query");
+                command.arg("pack").args([&text, &half]).arg("--query");
             }
             Self::Unpack(level) => {
                 command.arg("unpack").arg(there(archive(level))?);
@@ -186,10 +187,9 @@ impl Work {
             command.args(["--columns", &format!("{middle},{}", middle + 1)]);
         }
         command.args(["--threads", &threads.to_string()]);
-        let told = Usage::told_within(&mut command, Duration::from_secs_f64(sample.limit()))?;
-        if let (None, Some(half)) = (told, made) {
-            // It may not be there at all.
-            let _ = fs::remove_file(half);
+        let told = Usage::told_within(&mut command, sample.limit())?;
+        if let (Some(_), Some(made)) = (told, made) {
+            fs::rename(half, made)?;
         }
         Ok(told)
     }

@@ -56,9 +56,9 @@ impl Sample {
         self.folder.join(format!("{}-{}.{end}", self.megabytes, self.columns))
     }
 
-    /// Seconds after which a process is ended.
-    fn limit(&self) -> f64 {
-        if self.megabytes > BASE_SIZE { 120.0 } else { 60.0 }
+    /// CPU seconds after which a process is ended.
+    fn limit(&self) -> u64 {
+        if self.megabytes > BASE_SIZE { 180 } else { 60 }
     }
 
     /// MB that a work has to do with.
@@ -178,7 +178,7 @@ fn on_threads(work: Work, sample: &Sample, rounds: usize) -> Vec<(usize, Outcome
         };
         match outcome {
             Outcome::Took(usage) => eprintln!("  {work}, {threads}: {:.3} s", usage.cost.wall),
-            Outcome::TooLong(limit) => eprintln!("  {work}, {threads}: more than {limit} s"),
+            Outcome::TooLong(limit) => eprintln!("  {work}, {threads}: more than {limit} CPU s"),
             Outcome::Nothing => {}
         }
         outcomes.push((threads, outcome));

@@ -15,8 +15,8 @@ pub(super) fn report(page: &mut Page, found: &Found, xz: Option<&str>) {
          browsers say of themselves, made too. Everything is done in a process of its own; \
          seconds run from the opening of the file to the end, and are those of the processor for \
          one thread, and on the clock for two. Each is the best of up to five, but there is only \
-         one if that takes longer than two seconds. A process that takes too long on the clock \
-         is ended: `> 60 s`. What could not be done, or needs a file that took too long to make, \
+         one if that takes longer than two seconds. A process that takes too many CPU seconds, \
+         on all threads together, is ended: `> 60 s`. What could not be done, or needs a file that took too long to make, \
          is –. The rival is {}, on one thread, from its start to its end.",
         xz.unwrap_or("xz, which is missing")
     ));
