@@ -10,7 +10,7 @@ use crate::Result;
 use crate::corpus::Corpus;
 use crate::page::Page;
 use crate::rivals::Python;
-use crate::{archives, columnfiles, queries, size, strings};
+use crate::{archives, columnfiles, micro, queries, scaling, size, strings};
 
 /// Something that is measured, and the page that tells of it.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Bench {
 }
 
 /// Every bench, in the order in which they are run.
-pub(crate) const ALL: [Bench; 5] = [
+pub(crate) const ALL: [Bench; 7] = [
     Bench { name: "size", title: "Exact size: every file, every packer", run: size::run },
     Bench {
         name: "archives",
@@ -33,16 +33,18 @@ pub(crate) const ALL: [Bench; 5] = [
         title: "COLM, COLF and CLMN: speed and memory",
         run: columnfiles::run,
     },
+    Bench { name: "micro", title: "Hot loops, in instructions", run: micro::run },
     Bench {
         name: "queries",
         title: "AT-1 archives that can be queried: size, bytes read and time",
         run: queries::run,
     },
+    Bench { name: "scaling", title: "Scaling: threads, sizes, columns", run: scaling::run },
     Bench { name: "strings", title: "Strings: OnPair beside its rivals", run: strings::run },
 ];
 
 /// Where pages go, seen from the project's root.
-const PAGES: &str = "docs/benchmarks";
+pub(crate) const PAGES: &str = "docs/benchmarks";
 
 impl Bench {
     pub(crate) fn named(name: &str) -> Option<&'static Self> {

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs::File;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,6 +29,9 @@ pub(crate) struct Args {
     /// Megabytes of rows to keep in memory before a temporary file is used.
     #[arg(long, default_value_t = BUDGET_MB)]
     budget: u64,
+    /// How many threads [default: one per core].
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
 }
 
 /// Rows in memory before a temporary file is used, in MB.
@@ -45,12 +49,14 @@ fn convert(args: &Args) -> Result<()> {
     let format = formats::by_name(&args.format).ok_or("no such format")?;
     let scratch = FileScratch::try_new(tempfile::tempfile()?)?;
     let stage = Stage::with_scratch(args.budget * 1_000_000, Box::new(scratch));
-    let options = ImportOptions::new(format.abilities());
+    let mut options = ImportOptions::new(format.abilities());
+    options.threads = args.threads;
     let mut input = File::open(&args.from)?;
     let csv = csv::CsvOptions::default();
     let table = csv::import(&mut input, &csv, &options, stage, &mut |_| {})?;
     let mut sink = SeekSink::try_new(File::create(&args.to)?)?;
-    format.encode(&table, &mut sink, &WriteOptions::default().with_level(args.level))?;
+    let write = WriteOptions::default().with_level(args.level).with_threads(args.threads);
+    format.encode(&table, &mut sink, &write)?;
     Ok(())
 }
 

@@ -17,6 +17,16 @@ pub(crate) struct Shape {
     pub(crate) columns: usize,
 }
 
+impl Shape {
+    /// As many rows as make about so many bytes of CSV.
+    pub(crate) fn of_size(bytes: u64, columns: usize) -> io::Result<Self> {
+        const SOME: u64 = 100;
+        let mut some = Vec::new();
+        write_csv(Self { rows: SOME, columns }, &mut some)?;
+        Ok(Self { rows: (bytes * SOME / some.len().max(1) as u64).max(1), columns })
+    }
+}
+
 /// Writes a table as CSV, with names in the first row.
 pub(crate) fn write_csv(shape: Shape, out: &mut impl Write) -> io::Result<()> {
     let mut columns: Vec<Column> = (0..shape.columns).map(Column::new).collect();
@@ -252,6 +262,13 @@ mod tests {
         let first = make();
         assert_eq!(first, make());
         assert!((390_000..430_000).contains(&first.len()), "{}", first.len());
+    }
+
+    #[test]
+    fn a_table_of_a_size() {
+        let mut out = Vec::new();
+        write_csv(Shape::of_size(500_000, 30).unwrap(), &mut out).unwrap();
+        assert!((480_000..520_000).contains(&out.len()), "{}", out.len());
     }
 
     #[test]

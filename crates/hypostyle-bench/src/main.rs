@@ -19,6 +19,7 @@ mod corpus;
 mod data;
 mod machine;
 mod measure;
+mod micro;
 mod packers;
 mod page;
 mod plot;
@@ -26,6 +27,7 @@ mod python;
 mod queries;
 mod read;
 mod rivals;
+mod scaling;
 mod size;
 mod strings;
 mod table;
@@ -64,6 +66,8 @@ fn benches() -> String {
 /// One piece of work, in a process of its own so that its memory can be told; or for profilers.
 #[derive(Debug, Subcommand)]
 enum Job {
+    /// Asks an archive over and over and prints seconds, CPU seconds and MB of memory.
+    Ask(scaling::AskArgs),
     /// Writes a made table as CSV.
     Gen {
         /// The number of rows.
@@ -87,10 +91,15 @@ enum Job {
     },
     /// Converts one CSV file and prints seconds, CPU seconds and MB of memory.
     Convert(convert::Args),
+    /// Turns one hot loop so many times: for what counts instructions.
+    Loop(micro::LoopArgs),
     /// Packs one file and prints seconds, CPU seconds and MB of memory.
     Pack(packers::PackArgs),
     /// Reads one file, and inflates it, over and over: for profilers.
     Read(read::Args),
+    /// Compresses or decodes made strings and prints seconds, CPU seconds and MB of memory.
+    #[command(name = "onpair")]
+    OnPair(scaling::StringsArgs),
     /// Unpacks one archive and prints seconds, CPU seconds and MB of memory.
     Unpack(packers::UnpackArgs),
 }
@@ -98,6 +107,7 @@ enum Job {
 impl Job {
     fn run(&self) -> Result<()> {
         match self {
+            Self::Ask(args) => scaling::ask(args),
             Self::Gen { rows, columns, out } => {
                 generate(data::Shape { rows: *rows, columns: *columns }, out)
             }
@@ -107,6 +117,8 @@ impl Job {
                 Ok(())
             }
             Self::Convert(args) => convert::run(args),
+            Self::Loop(args) => micro::turn(args),
+            Self::OnPair(args) => scaling::strings(args),
             Self::Pack(args) => packers::pack(args),
             Self::Read(args) => read::run(args),
             Self::Unpack(args) => packers::unpack(args),

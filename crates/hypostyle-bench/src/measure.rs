@@ -1,12 +1,13 @@
 //! Time and memory, as the system counts them.
 
 use std::fmt::Display;
-use std::process::Command;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, prlimit, waitid};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Result;
@@ -62,7 +63,25 @@ impl Usage {
 
     /// Runs a command of this program that tells.
     pub(crate) fn told_by(command: &mut Command) -> Result<Self> {
-        let output = command.output()?;
+        Self::read_from(command.output()?)
+    }
+
+    /// The same, unless it takes more CPU seconds than that: then the system ends it, and it
+    /// tells nothing.
+    pub(crate) fn told_within(command: &mut Command, seconds: u64) -> Result<Option<Self>> {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let limit = Rlimit { current: Some(seconds), maximum: Some(seconds) };
+        // It is there until somebody has asked for its status.
+        prlimit(Some(Pid::from_child(&child)), Resource::Cpu, limit)?;
+        let output = child.wait_with_output()?;
+        let ends = [Signal::KILL, Signal::XCPU].map(|signal| Some(signal.as_raw()));
+        if ends.contains(&output.status.signal()) {
+            return Ok(None);
+        }
+        Self::read_from(output).map(Some)
+    }
+
+    fn read_from(output: Output) -> Result<Self> {
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)).into());
         }
@@ -155,4 +174,19 @@ fn peak_memory(process: impl Display) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024.0 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_too_long_is_ended() {
+        let mut endless = Command::new("sh");
+        endless.args(["-c", "while :; do :; done"]);
+        assert!(Usage::told_within(&mut endless, 1).unwrap().is_none());
+        let mut short = Command::new("echo");
+        let told = Usage::told_within(short.arg("1.5 2.5 3"), 1).unwrap().unwrap();
+        assert_eq!((told.cost.wall, told.cost.cpu, told.memory), (1.5, 2.5, 3.0));
+    }
 }

@@ -75,7 +75,7 @@ impl Tool {
     }
 
     /// What it says of itself, if it does what it is asked here.
-    fn version(self) -> Result<String> {
+    pub(crate) fn version(self) -> Result<String> {
         rivals::run(self.command("").stdin(Stdio::null()))?;
         let output = Command::new(self.name()).arg("--version").output()?;
         let said = String::from_utf8(output.stdout)?;
@@ -259,7 +259,8 @@ pub(crate) fn unpack(args: &UnpackArgs) -> Result<()> {
     })
 }
 
-fn tell<T>(work: impl FnOnce() -> Result<T>) -> Result<()> {
+/// Does something and prints what that took.
+pub(crate) fn tell<T>(work: impl FnOnce() -> Result<T>) -> Result<()> {
     let (cost, done) = measure::once(work);
     done?;
     Usage::of_this_process(cost).tell();

@@ -23,6 +23,8 @@ pub(crate) struct Page {
     tables: Map<String, Value>,
     plots: Vec<(String, String)>,
     targets: Vec<Asked>,
+    /// Whether there is nothing that could stand for what was written before.
+    is_void: bool,
 }
 
 /// A figure of which something was asked.
@@ -45,6 +47,7 @@ impl Page {
             tables: Map::new(),
             plots: Vec::new(),
             targets: Vec::new(),
+            is_void: false,
         };
         page.add(format!("# {title}"));
         page.add(format!("Taken on {}, by", machine::describe()));
@@ -85,6 +88,12 @@ impl Page {
         let text = if self.in_sections { &mut self.sections } else { &mut self.intro };
         let _ = writeln!(text, "\n![{}]({file})", bars.title);
         self.plots.push((file, bars.to_svg()));
+    }
+
+    /// Says that nothing could be measured, and why: what was written before stays.
+    pub(crate) fn leave(&mut self, why: impl Display) {
+        self.is_void = true;
+        self.add(why);
     }
 
     /// Notes a figure, and whether it is what was asked for.
@@ -142,6 +151,9 @@ impl Page {
 
     /// Writes the page, its pictures and its JSON.
     pub(crate) fn write(&self, folder: &Path) -> Result<()> {
+        if self.is_void {
+            return Ok(());
+        }
         fs::create_dir_all(folder)?;
         fs::write(folder.join(format!("{}.md", self.name)), self.text())?;
         let json = serde_json::to_string_pretty(&self.json())?;

@@ -13,7 +13,7 @@ use hypostyle::{ReadOptions, formats};
 use libdeflater::Decompressor;
 
 use crate::Result;
-use crate::measure::{self, Cost};
+use crate::measure::{self, Cost, Usage};
 
 /// Arguments of `read`.
 #[derive(clap::Args, Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Which columns; all, if none are given.
     #[arg(long, value_delimiter = ',')]
     columns: Vec<usize>,
-    /// Read only, without inflating for comparison.
+    /// Read only, and print seconds, CPU seconds and MB of memory.
     #[arg(long)]
     alone: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.alone {
         let read = || subject.read(args.threads);
         let costs = (0..args.rounds).map(|_| measure::once(read).0);
-        println!("read    {:?}", costs.fold(Cost::MOST, Cost::or_less));
+        Usage::of_this_process(costs.fold(Cost::MOST, Cost::or_less)).tell();
         return Ok(());
     }
     let [inflate, read] = subject.compare(args.threads, args.rounds)?;

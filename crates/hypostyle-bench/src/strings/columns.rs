@@ -110,6 +110,12 @@ pub(crate) fn all(corpus: &Corpus, most: usize) -> Result<Vec<Strings>> {
     Ok(columns)
 }
 
+/// What browsers say of themselves, `most` bytes of it, whatever else is at hand.
+pub(crate) fn agents(most: usize) -> Strings {
+    let mut dice = Dice::new(42);
+    Strings::new("user_agents", "Edg/99.", most).fill(|| agent(&mut dice))
+}
+
 /// What the sources of crates hold.
 #[derive(Debug, Default)]
 struct Sources {

@@ -19,6 +19,8 @@ mod columns;
 mod tables;
 mod ways;
 
+pub(crate) use columns::agents;
+
 use columns::Strings;
 
 /// How often each is timed.
