@@ -1,9 +1,12 @@
-//! Sources for tests: one that keeps a record, one that is mostly holes.
+//! Sources for tests: one that keeps a record, one that is far away, one that is mostly holes.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hypostyle::ByteSource;
@@ -45,6 +48,45 @@ impl ByteSource for CountingSource {
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
         self.reads.lock().unwrap().push((offset, len));
         self.inner.read(offset, len)
+    }
+}
+
+/// A source whose answers are late, and which gives several at the same time.
+#[derive(Debug)]
+pub struct FarSource {
+    inner: Arc<dyn ByteSource>,
+    at_once: usize,
+    under_way: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl FarSource {
+    /// Wraps a source; so many reads are worth making at the same time.
+    pub fn new(inner: Arc<dyn ByteSource>, at_once: usize) -> Self {
+        Self { inner, at_once, under_way: AtomicUsize::new(0), most: AtomicUsize::new(0) }
+    }
+
+    /// How many reads were under way at the same time, at most.
+    pub fn most(&self) -> usize {
+        self.most.load(Ordering::SeqCst)
+    }
+}
+
+impl ByteSource for FarSource {
+    fn size(&self) -> u64 {
+        self.inner.size()
+    }
+
+    fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
+        let under_way = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(under_way, Ordering::SeqCst);
+        thread::sleep(Duration::from_millis(5));
+        self.under_way.fetch_sub(1, Ordering::SeqCst);
+        self.inner.read(offset, len)
+    }
+
+    fn concurrent_reads(&self) -> usize {
+        self.at_once
     }
 }
 

@@ -22,6 +22,15 @@ pub trait ByteSource: fmt::Debug + Send + Sync {
     /// Implementers may rely on the range lying inside [`ByteSource::size`]:
     /// callers in this crate check it first.
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes>;
+
+    /// How many reads are worth making at the same time.
+    ///
+    /// Reads of what is far away take long but do not slow each other down: such a source
+    /// says so here, and queries then wait for many ranges at once, on threads that have
+    /// nothing else to do, whatever the number that decode.
+    fn concurrent_reads(&self) -> usize {
+        1
+    }
 }
 
 /// Reads `len` bytes at `offset`, or fails with [`ErrorKind::Truncated`].

@@ -21,6 +21,8 @@ use crate::page::Page;
 /// How late answers are: about as much as those of an object store are.
 const DELAY: Duration = Duration::from_millis(20);
 const ROUNDS: usize = 3;
+/// Requests that we have under way at most.
+const AT_ONCE: usize = 16;
 
 /// Asks ours and the rivals the same over HTTP.
 pub(super) fn run(
@@ -80,8 +82,8 @@ fn tell(
         "A server on this machine gives ranges of the files, every answer {} ms late and with no \
          limit on how fast bytes come. Requests and bytes of bodies are as it counts them; seconds \
          are the best of {rounds}. Ours reads by a source of bytes that makes one request of each \
-         read, and one at the beginning for the size. Parquet is read through fsspec and aiohttp \
-         without a cache.",
+         read, at most {AT_ONCE} at a time, and one at the beginning for the size. Parquet is read \
+         through fsspec and aiohttp without a cache.",
         DELAY.as_millis()
     ));
     if !missing.is_empty() {
@@ -174,6 +176,10 @@ fn content_length(stream: &mut BufReader<TcpStream>) -> io::Result<u64> {
 impl ByteSource for HttpSource {
     fn size(&self) -> u64 {
         self.size
+    }
+
+    fn concurrent_reads(&self) -> usize {
+        AT_ONCE
     }
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {

@@ -17,7 +17,7 @@ use hypostyle::query::{ArrayColumns, Predicate};
 use hypostyle::stage::Stage;
 use hypostyle::text::{ImportOptions, Imported};
 use hypostyle::{ByteSource, ReadOptions, Result, Table};
-use hypostyle_testkit::source::CountingSource;
+use hypostyle_testkit::source::{CountingSource, FarSource};
 use proptest::prelude::*;
 
 use crate::archives;
@@ -308,6 +308,28 @@ fn a_query_reads_the_index_and_the_blocks_that_it_needs() {
     assert_eq!(rows(&batches(&answer.table), &["day"]), [["399"]]);
     assert!(read() < size / 6, "{} of {size}", read());
     assert_eq!(answer.stats.bytes_read, read());
+}
+
+/// On one thread too: it is waited for many answers, and decoded on one thread or more.
+#[test]
+fn what_is_far_away_is_asked_for_several_ranges_at_once() {
+    let options = PackOptions::default()
+        .with_codec(Choice::Query)
+        .with_rows_per_group(NonZeroUsize::new(500));
+    let (archive, _) = at1::pack(diary(8_000).as_bytes(), &options).unwrap();
+    let near: Arc<dyn ByteSource> = Arc::new(Bytes::from(archive));
+    let one_thread = ReadOptions::default().with_threads(NonZeroUsize::new(1));
+    let filter = Predicate::parse("user like '%00' and day >= 10").unwrap();
+    let (expected, counted) = answered(&open(near.clone()), &filter, &["user", "day"]);
+    assert!(expected.len() > 10);
+    for (at_once, least, most) in [(1, 1, 1), (8, 2, usize::MAX)] {
+        let far = Arc::new(FarSource::new(near.clone(), at_once));
+        let archive = Archive::open(far.clone(), &one_thread).unwrap();
+        let (found, stats) = answered(&archive, &filter, &["user", "day"]);
+        assert_eq!(found, expected);
+        assert_eq!(stats.bytes_read, counted.bytes_read);
+        assert!((least..=most).contains(&far.most()), "{} of {at_once}", far.most());
+    }
 }
 
 /// The index and the checksums of this file were made by another hand than ours.

@@ -380,7 +380,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Reads the next groups of a table, as many as there are threads for.
+    /// Reads the next groups of a table, as many as there are threads for, or as the source
+    /// gives at the same time.
     fn read_on(
         &self,
         set: &Set<'_>,
@@ -395,7 +396,8 @@ impl Walk<'_> {
             exact: self.plan.exact,
             nulls: self.plan.nulls,
         };
-        let count = (self.job.threads * 2).min(set.groups.saturating_sub(progress.group));
+        let threads = self.job.threads.max(self.plan.held.source.at_once());
+        let count = (threads * 2).min(set.groups.saturating_sub(progress.group));
         let first = progress.group;
         let work = |nth: usize| {
             let group = first + nth;
@@ -416,7 +418,7 @@ impl Walk<'_> {
                 set.keep(group, chosen.as_deref(), wanted, &self.plan.held.source, &self.job);
             Ok(kept.map_err(|err| (group, err)))
         };
-        parallel::in_order(count, self.job.threads, work, |_, kept| {
+        parallel::in_order(count, threads, work, |_, kept| {
             let kept = match kept {
                 Ok(kept) => kept,
                 Err((group, err))

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use crate::error::Result;
 use crate::formats::at1::container::Extent;
 use crate::formats::at1::streams::{self, Backend, Packed, PackedSet};
+use crate::parallel;
 use crate::source::{self, ByteSource};
 use crate::wire::Cursor;
 
@@ -18,6 +19,9 @@ const HEAD: RangeInclusive<u64> = 4 << 10..=64 << 10;
 
 /// Bytes between two blocks that are rather read than left out.
 const GAP: u64 = 16 << 10;
+
+/// Reads that are made at the same time, at most: each has a thread that waits for it.
+const AT_ONCE: usize = 32;
 
 /// A source that knows how much was read of it.
 #[derive(Debug)]
@@ -35,6 +39,11 @@ impl<'a> Counted<'a> {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// How many reads are worth making at the same time.
+    pub(super) fn at_once(&self) -> usize {
+        self.source.concurrent_reads().clamp(1, AT_ONCE)
+    }
+
     fn range(&self, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
         let bytes = source::range(self.source, offset, len, what)?;
         self.bytes.fetch_add(len, Ordering::Relaxed);
@@ -43,21 +52,26 @@ impl<'a> Counted<'a> {
 
     /// Reads ranges whose starts lie in order, those that are near each other together.
     pub(super) fn ranges(&self, ranges: &[(u64, u64)], what: &'static str) -> Result<Vec<Bytes>> {
-        let mut all = Vec::with_capacity(ranges.len());
         let near = |one: &(u64, u64), other: &(u64, u64)| {
             other.0.saturating_sub(one.0.saturating_add(one.1)) <= GAP
         };
-        for run in ranges.chunk_by(near) {
+        let runs: Vec<&[(u64, u64)]> = ranges.chunk_by(near).collect();
+        let read = |nth: usize| {
+            let run = runs.get(nth).copied().unwrap_or_default();
             let start = run.first().map_or(0, |range| range.0);
             let end = run.iter().map(|range| range.0.saturating_add(range.1)).max();
             let end = end.unwrap_or(start);
-            let bytes = self.range(start, end.saturating_sub(start), what)?;
+            Ok((start, run, self.range(start, end.saturating_sub(start), what)?))
+        };
+        let mut all = Vec::with_capacity(ranges.len());
+        parallel::in_order(runs.len(), self.at_once(), read, |_, (start, run, bytes)| {
             for &(at, len) in run {
                 let from = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);
                 let len = usize::try_from(len).unwrap_or(usize::MAX);
                 all.push(bytes.slice(from..from.saturating_add(len)));
             }
-        }
+            Ok(())
+        })?;
         Ok(all)
     }
 }
