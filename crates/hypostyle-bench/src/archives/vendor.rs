@@ -22,6 +22,9 @@ pub(super) struct Vendor {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Decoded {
     pub(super) milliseconds: [f64; 3],
+    /// How many times as fast as the vendor's ours are. The program has taken this before it
+    /// rounded milliseconds, of which small archives have few.
+    times: [f64; 2],
     pub(super) cpu: [f64; 3],
     /// Most memory, in MiB.
     pub(super) memory: [f64; 3],
@@ -86,6 +89,7 @@ impl Decoded {
         };
         Some(Self {
             milliseconds: three(["vendor ms", "ours 1", "ours 2"])?,
+            times: [figure("times 1")?, figure("times 2")?],
             cpu: three(["CPU vendor", "CPU 1", "CPU 2"])?,
             memory: three(["MiB vendor", "MiB 1", "MiB 2"])?,
         })
@@ -93,8 +97,8 @@ impl Decoded {
 
     /// How many times as fast as the vendor's ours is, with so many threads.
     pub(super) fn speed(&self, threads: usize) -> f64 {
-        let [vendor, one, two] = self.milliseconds;
-        vendor / if threads == 1 { one } else { two }
+        let [one, two] = self.times;
+        if threads == 1 { one } else { two }
     }
 }
 
@@ -120,14 +124,14 @@ warning: build failed, waiting for other jobs to finish...
 | archive | bytes | text | vendor ms | ours 1 | ours 2 | times 1 | times 2 | CPU vendor | CPU 1 \
 | CPU 2 | MiB vendor | MiB 1 | MiB 2 |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|
-| Level 6 | 10 | 20 | 9.0 | 3.0 | 2.0 | 3.00 | 4.50 | 8.0 | 3.0 | 3.5 | 7.5 | 5.0 | 6.0 |
+| Level 6 | 10 | 20 | 9.0 | 3.0 | 2.0 | 3.01 | 4.49 | 8.0 | 3.0 | 3.5 | 7.5 | 5.0 | 6.0 |
 
 targets (2 times on one thread, 4 on two, less memory): met
 ";
         let decoded = Decoded::parse(table).unwrap();
         assert_eq!(decoded.milliseconds, [9.0, 3.0, 2.0]);
         assert_eq!(decoded.memory, [7.5, 5.0, 6.0]);
-        assert_eq!([decoded.speed(1), decoded.speed(2)], [3.0, 4.5]);
+        assert_eq!([decoded.speed(1), decoded.speed(2)], [3.01, 4.49]);
         assert_eq!(Decoded::parse("error: refused\n"), None);
     }
 }
