@@ -4,6 +4,9 @@
 
 use crate::error::{Error, ErrorKind, Result};
 
+/// The bytes of an unsigned number, at most.
+const MOST_UV: usize = 10;
+
 /// Reads fixed-width values off the front of a slice.
 ///
 /// Every method either consumes exactly what it returns, or fails and consumes
@@ -106,12 +109,29 @@ impl<'a> Cursor<'a> {
             self.advance(tail, 1);
             return Ok(u64::from(byte));
         }
-        let mut peek = self.clone();
-        let value = peek.varint(10, what)?;
-        let value = u64::try_from(value)
-            .map_err(|_| self.malformed(what, "a number of more than 64 bits"))?;
-        *self = peek;
-        Ok(value)
+        self.long_uv(what)
+    }
+
+    /// The rest of [`Cursor::uv`]. Numbers are read in words of 64 bits here, since those of
+    /// 128 take several times as long.
+    #[inline(never)]
+    fn long_uv(&mut self, what: &'static str) -> Result<u64> {
+        let (mut value, mut shift) = (0_u64, 0_u32);
+        for (at, &byte) in self.rest.iter().take(MOST_UV).enumerate() {
+            let group = u64::from(byte & 0x7F);
+            let placed = group.wrapping_shl(shift);
+            if placed.wrapping_shr(shift) != group {
+                return Err(self.malformed(what, "a number of more than 64 bits"));
+            }
+            value |= placed;
+            shift = shift.saturating_add(7);
+            if byte < 0x80 {
+                let used = at.saturating_add(1);
+                self.advance(self.rest.get(used..).unwrap_or_default(), used);
+                return Ok(value);
+            }
+        }
+        Err(self.endless(MOST_UV, what))
     }
 
     /// Takes an unsigned number that counts things in memory.
@@ -195,10 +215,7 @@ impl<'a> Cursor<'a> {
                 return Ok(value);
             }
         }
-        if self.rest.len() >= most {
-            return Err(self.malformed(what, "a number that does not end"));
-        }
-        Err(self.truncated(self.rest.len().saturating_add(1), what))
+        Err(self.endless(most, what))
     }
 
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
@@ -207,6 +224,14 @@ impl<'a> Cursor<'a> {
         };
         self.advance(tail, N);
         Ok(*head)
+    }
+
+    /// The error of a number that has not ended after `most` bytes, or with the input.
+    fn endless(&self, most: usize, what: &'static str) -> Error {
+        if self.rest.len() >= most {
+            return self.malformed(what, "a number that does not end");
+        }
+        self.truncated(self.rest.len().saturating_add(1), what)
     }
 
     fn advance(&mut self, tail: &'a [u8], by: usize) {
