@@ -27,7 +27,7 @@ pub(super) fn report(page: &mut Page, all: &[Found<'_>], packers: &[Packer], pyt
     page.add(
         "All of these give back the very bytes of the file; where that is not so, it is said. \
          Our packers see to it themselves: each archive is unpacked and compared before it \
-         counts. `Queryable` is what `hyp pack --query` makes at the default level: parts of it \
+         counts; the commands are taken at their word. `Queryable` is what `hyp pack --query` makes at the default level: parts of it \
          can be read alone.",
     );
     page.plot(&picture(all, packers));
