@@ -1,13 +1,12 @@
 //! Time and memory, as the system counts them.
 
 use std::fmt::Display;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, prlimit, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Result;
@@ -66,19 +65,22 @@ impl Usage {
         Self::read_from(command.output()?)
     }
 
-    /// The same, unless it takes more CPU seconds than that: then the system ends it, and it
-    /// tells nothing.
+    /// The same, unless it takes more CPU seconds than that: then it is ended, and tells
+    /// nothing.
+    ///
+    /// The system could see to that, but it then counts CPU seconds in steps of milliseconds.
     pub(crate) fn told_within(command: &mut Command, seconds: u64) -> Result<Option<Self>> {
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        let limit = Rlimit { current: Some(seconds), maximum: Some(seconds) };
-        // It is there until somebody has asked for its status.
-        prlimit(Some(Pid::from_child(&child)), Resource::Cpu, limit)?;
-        let output = child.wait_with_output()?;
-        let ends = [Signal::KILL, Signal::XCPU].map(|signal| Some(signal.as_raw()));
-        if ends.contains(&output.status.signal()) {
-            return Ok(None);
+        // It prints no more than a pipe holds, so it does not wait for a reader.
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        while child.try_wait()?.is_none() {
+            if ticks(child.id()).is_some_and(|ticks| ticks > seconds * TICKS) {
+                child.kill()?;
+                child.wait()?;
+                return Ok(None);
+            }
+            thread::sleep(PATIENCE);
         }
-        Self::read_from(output).map(Some)
+        Self::read_from(child.wait_with_output()?).map(Some)
     }
 
     fn read_from(output: Output) -> Result<Self> {
@@ -126,6 +128,21 @@ pub(crate) fn stranger(command: &mut Command) -> Result<Usage> {
     Ok(Usage { cost: Cost { wall, cpu }, memory })
 }
 
+/// How often a process that has a limit is looked at.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// What a CPU second is in the system's accounts of processes.
+const TICKS: u64 = 100;
+
+/// CPU time of all threads of a process, in the program and in the system.
+fn ticks(process: impl Display) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name, in brackets, may hold anything.
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut words = rest.split_whitespace().skip(11).map(str::parse::<u64>);
+    Some(words.next()?.ok()? + words.next()?.ok()?)
+}
+
 /// How often the memory of a stranger is read.
 const WATCH: Duration = Duration::from_millis(1);
 
@@ -142,6 +159,17 @@ pub(crate) fn once<T>(work: impl FnOnce() -> T) -> (Cost, T) {
     let made = work();
     let cost = Cost { wall: wall.elapsed().as_secs_f64(), cpu: cpu_time() - cpu };
     (cost, made)
+}
+
+/// Does something `rounds` times, and gives the best.
+pub(crate) fn repeated<T>(rounds: usize, work: impl Fn() -> Result<T>) -> Result<Cost> {
+    let mut best = Cost::MOST;
+    for _ in 0..rounds {
+        let (cost, done) = once(&work);
+        done?;
+        best = best.or_less(cost);
+    }
+    Ok(best)
 }
 
 /// Runs two contenders in turn, `rounds` times, and gives the best of each.

@@ -40,9 +40,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         subject = subject.with_columns(&args.columns)?;
     }
     if args.alone {
-        let read = || subject.read(args.threads);
-        let costs = (0..args.rounds).map(|_| measure::once(read).0);
-        Usage::of_this_process(costs.fold(Cost::MOST, Cost::or_less)).tell();
+        let cost = measure::repeated(args.rounds, || subject.read(args.threads))?;
+        Usage::of_this_process(cost).tell();
         return Ok(());
     }
     let [inflate, read] = subject.compare(args.threads, args.rounds)?;

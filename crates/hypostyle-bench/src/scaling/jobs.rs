@@ -1,5 +1,6 @@
 //! What is done, each time in a process of its own.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use hypostyle::{FileSource, ReadOptions};
 use hypostyle_onpair::{Column, Config, Joined, compress};
 
 use crate::Result;
-use crate::measure::{self, Cost, Usage};
+use crate::measure::{self, Usage};
 use crate::packers::{Unpacker, XZ, tell};
 use crate::strings::agents;
 
@@ -214,15 +215,11 @@ pub(crate) fn ask(args: &AskArgs) -> Result<()> {
     let columns = ["city_1", "price_2"].map(str::to_owned).to_vec();
     let test = Predicate::parse(&args.test)?;
     let query = Query::default().with_filter(Some(test)).with_columns(Some(columns));
-    let mut best = Cost::MOST;
-    for _ in 0..ROUNDS {
-        let (cost, found) = measure::once(|| answer(&args.archive, &query, args.threads));
-        if found? == 0 {
-            return Err("no row was found".into());
-        }
-        best = best.or_less(cost);
-    }
-    Usage::of_this_process(best).tell();
+    let cost = measure::repeated(ROUNDS, || match answer(&args.archive, &query, args.threads)? {
+        0 => Err("no row was found".into()),
+        rows => Ok(rows),
+    })?;
+    Usage::of_this_process(cost).tell();
     Ok(())
 }
 
@@ -258,13 +255,8 @@ pub(crate) fn strings(args: &StringsArgs) -> Result<()> {
         return tell(|| Ok(compress(&joined, &config)?));
     }
     let column = Column::new(compress(&joined, &config)?)?;
-    let mut out = vec![0; strings.bytes.len()];
-    let (mut best, mut done) = (Cost::MOST, Ok(()));
-    for _ in 0..ROUNDS {
-        let (cost, decoded) = measure::once(|| column.decode_into(&mut out));
-        (best, done) = (best.or_less(cost), done.and(decoded));
-    }
-    done?;
-    Usage::of_this_process(best).tell();
+    let out = RefCell::new(vec![0; strings.bytes.len()]);
+    let cost = measure::repeated(ROUNDS, || Ok(column.decode_into(&mut out.borrow_mut())?))?;
+    Usage::of_this_process(cost).tell();
     Ok(())
 }

@@ -104,6 +104,10 @@ impl Found {
         self.samples.iter().position(is)
     }
 
+    fn has(&self, work: Work) -> bool {
+        self.cells.iter().any(|it| it.work == work)
+    }
+
     fn outcome(&self, work: Work, threads: usize, sample: Option<usize>) -> Outcome {
         let is = |it: &&Cell| (it.work, it.threads, Some(it.sample)) == (work, threads, sample);
         self.cells.iter().find(is).map_or(Outcome::Nothing, |it| it.outcome)

@@ -77,7 +77,9 @@ fn speeds(
         mark: None,
         is_log: true,
     };
-    for work in ALL.into_iter().filter(|work| work.is_for_all() && is_wanted(*work)) {
+    for work in
+        ALL.into_iter().filter(|work| work.is_for_all() && is_wanted(*work) && found.has(*work))
+    {
         for &threads in work.threads().iter().rev() {
             let outcome = |sample| found.outcome(work, threads, sample);
             let speed = |sample| megabytes_per_second(found, work, threads, sample);
@@ -149,7 +151,8 @@ fn threads(page: &mut Page, found: &Found) {
         is_log: false,
     };
     let mut table = Table::of(head);
-    for work in ALL.into_iter().filter(|work| work.threads().len() > 1 && work.is_for_all()) {
+    let is_wanted = |work: &Work| work.threads().len() > 1 && work.is_for_all();
+    for work in ALL.into_iter().filter(|work| is_wanted(work) && found.has(*work)) {
         let gain = |sample: usize| {
             let clock = |threads| match found.outcome(work, threads, Some(sample)) {
                 Outcome::Took(usage) => Some(usage.cost.wall),
