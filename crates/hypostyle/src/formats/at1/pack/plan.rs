@@ -37,6 +37,9 @@ const COLUMN: f64 = 28.0;
 /// Columns before it from which one may follow, unless both have the same pattern.
 const REACH: usize = 48;
 
+/// The share of rows with different values above which nothing follows from a column.
+const NEARLY_ALL: f64 = 0.9;
+
 /// How one column is coded.
 #[derive(Clone, Debug)]
 pub(super) enum How {
@@ -191,9 +194,16 @@ impl<'r, 'a> Planner<'r, 'a> {
     ) -> Result<Option<(usize, f64)>> {
         let mut best: Option<(usize, f64)> = None;
         let Some(column) = columns.get(index).cloned() else { return Ok(None) };
+        if column.column.cells.distinct() <= 1 {
+            return Ok(None);
+        }
         for (at, source) in columns.iter().enumerate().take(index) {
             let near = at + REACH >= index;
             if !near && source.pattern != column.pattern {
+                continue;
+            }
+            // What goes with each of so many values is hardly less than the column as it is.
+            if source.column.cells.distinct() as f64 > self.rows.len() as f64 * NEARLY_ALL {
                 continue;
             }
             let key = (source.fields(), column.fields());
