@@ -105,14 +105,17 @@ pub(crate) fn dictionary(sample: &Sample, bits: Option<u32>, effort: Effort) -> 
     let scale = sample.len() as f64 / effort.bytes(most) as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
     let bytes_for = |bits: u32| (effort.bytes(bits) as f64 * scale.min(1.0)) as usize;
-    let mut least = f64::INFINITY;
+    // The least that all strings take, and the width.
+    let mut least = (f64::INFINITY, 9);
     for bits in 9..=most {
         let bytes = bytes_for(bits).saturating_sub(growth.seen);
         let codes = growth.grow(1 << bits, bytes.max(LEAST));
         let cost = sample.cost(codes, &growth.tokens);
-        least = least.min(cost);
+        if cost < least.0 {
+            least = (cost, bits);
+        }
         // It will not become less again, or there is nothing more to learn.
-        if cost > least * HOPELESS || growth.tokens.len() < 1 << bits {
+        if cost > least.0 * HOPELESS || growth.tokens.len() < 1 << bits {
             break;
         }
     }
@@ -122,14 +125,26 @@ pub(crate) fn dictionary(sample: &Sample, bits: Option<u32>, effort: Effort) -> 
         Some(bits) if growth.tokens.len() >= 1 << bits => bits,
         _ => {
             let mut cost = losses.cost(sample, &growth.tokens);
-            while losses.may_narrow(sample, &growth.tokens) {
-                let fewer = growth.pruned(&losses, 1 << (width(growth.tokens.len()) - 1));
-                let fewer_losses = fewer.losses();
-                let fewer_cost = fewer_losses.cost(sample, &fewer.tokens);
-                if fewer_cost >= cost {
+            let mut tried = None;
+            loop {
+                let (tokens, judged) =
+                    tried.as_ref().map_or((&growth, &losses), |(growth, losses)| (growth, losses));
+                let bits = width(tokens.tokens.len());
+                // While growing, fewer may have been seen to take less, beyond some that do not.
+                if bits <= least.1 && !judged.may_narrow(sample, &tokens.tokens) {
                     break;
                 }
-                (growth, losses, cost) = (fewer, fewer_losses, fewer_cost);
+                let fewer = tokens.pruned(judged, 1 << (bits - 1));
+                let fewer_losses = fewer.losses();
+                let fewer_cost = fewer_losses.cost(sample, &fewer.tokens);
+                if fewer_cost < cost {
+                    (growth, losses, cost) = (fewer, fewer_losses, fewer_cost);
+                    tried = None;
+                } else if bits - 1 > least.1 {
+                    tried = Some((fewer, fewer_losses));
+                } else {
+                    break;
+                }
             }
             width(growth.tokens.len())
         }
