@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::MAX_TOKEN_SIZE;
-use crate::automaton::Automaton;
+
 use crate::bits::{Packer, check_width};
 use crate::error::{Error, ErrorKind, Result, Section};
 use crate::lanes::Cut;
+use crate::matcher::Matcher;
 use crate::parts::{Offsets, Parse, Parts};
 use crate::sample::Sample;
 use crate::strings::Strings;
@@ -31,7 +32,7 @@ pub struct Config {
     pub effort: Effort,
     /// Whether the length of each row is kept.
     pub lengths: bool,
-    /// Threads that cut strings. The column is the same with any number.
+    /// Threads that cut strings and judge tokens. The column is the same with any number.
     pub threads: usize,
     /// Which strings tokens are learned from.
     pub seed: u64,
@@ -65,8 +66,7 @@ pub fn compress(strings: &(impl Strings + ?Sized), config: &Config) -> Result<Pa
 #[derive(Clone, Debug)]
 pub struct Dictionary {
     bits: u32,
-    tokens: Vec<Token>,
-    automaton: Automaton,
+    matcher: Matcher,
 }
 
 impl Dictionary {
@@ -83,15 +83,15 @@ impl Dictionary {
             check_width(bits)?;
         }
         let sample = Sample::new(strings, config.effort.sample(config.bits), config.seed);
-        let mut tokens = train::dictionary(&sample, config.bits, config.effort);
+        let mut tokens = train::dictionary(&sample, config.bits, config.effort, config.threads);
         tokens.sort_unstable_by(|one, other| one.bytes().cmp(other.bytes()));
-        let automaton = Automaton::new(tokens.iter().map(Token::bytes));
-        Ok(Self { bits: train::width(tokens.len()), tokens, automaton })
+        let matcher = Matcher::new(tokens, 0);
+        Ok(Self { bits: train::width(matcher.tokens().len()), matcher })
     }
 
     /// The tokens, in order.
     pub fn tokens(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.tokens.iter().map(Token::bytes)
+        self.matcher.tokens().iter().map(Token::bytes)
     }
 
     /// Compresses strings with these tokens.
@@ -126,10 +126,10 @@ impl Dictionary {
             }
         };
         let mut dict_bytes: Vec<u8> = self.tokens().flatten().copied().collect();
-        let lens = self.tokens.iter().map(|token| token.bytes().len());
-        let dict_offsets = sums(lens, |sum: u32, len| sum + u32::try_from(len).unwrap_or(0));
-        let last = self.tokens.last().map_or(0, |token| token.bytes().len());
-        dict_bytes.resize(dict_bytes.len() + MAX_TOKEN_SIZE - last, 0);
+        let lens = self.matcher.tokens().iter().map(Token::len);
+        let last = lens.clone().next_back().unwrap_or(0);
+        let dict_offsets = sums(lens, |sum: u32, len| sum + u32::from(len));
+        dict_bytes.resize(dict_bytes.len() + MAX_TOKEN_SIZE - usize::from(last), 0);
         Ok(Parts {
             bits: self.bits,
             dict_offsets: dict_offsets.into(),
@@ -197,13 +197,13 @@ impl Dictionary {
         cut: &mut Cut,
     ) {
         if parse == Parse::Greedy {
-            cut.rows(&self.automaton, strings, rows);
+            cut.rows(&self.matcher, strings, rows);
             return;
         }
         let mut room = Vec::new();
         for row in rows {
             let before = cut.codes.len();
-            self.automaton.cut_fewest(strings.get(row), &mut cut.codes, &mut room);
+            self.matcher.cut_fewest(strings.get(row), &mut cut.codes, &mut room);
             // A row has less than 4 GiB.
             cut.counts.push(u32::try_from(cut.codes.len() - before).unwrap_or(u32::MAX));
         }

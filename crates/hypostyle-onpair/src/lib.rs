@@ -21,7 +21,6 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-mod automaton;
 mod bits;
 mod column;
 mod compress;
@@ -29,6 +28,7 @@ mod cpp;
 mod error;
 mod kernel;
 mod lanes;
+mod matcher;
 #[cfg(test)]
 mod naive;
 mod parts;
@@ -38,7 +38,6 @@ mod strings;
 #[cfg(test)]
 mod tests;
 mod train;
-mod trie;
 
 pub use bits::{pack, unpack};
 pub use column::Column;

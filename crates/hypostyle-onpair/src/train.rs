@@ -7,11 +7,13 @@
 //! and those that save least are dropped. Which width is best is known from growing:
 //! how many codes strings take while there are so many tokens.
 
+use std::thread;
+
 use crate::MAX_TOKEN_SIZE;
-use crate::automaton::Automaton;
+use crate::kernel::prefetch;
 use crate::lanes::Cut;
+use crate::matcher::{self, Matcher};
 use crate::sample::Sample;
-use crate::trie::{Trie, hash};
 
 /// A token and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +32,20 @@ impl Token {
         token
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> u8 {
+        self.len
+    }
+
+    /// The bytes, and zeros behind them.
+    #[inline]
+    pub(crate) fn words(&self) -> [u64; 2] {
+        matcher::words(&self.bytes)
     }
 }
 
@@ -71,7 +85,9 @@ impl Effort {
             14 => most * 3 / 8,
             13 => most / 4,
             12 => most * 3 / 16,
-            _ => most / 8,
+            11 => most / 8,
+            10 => most / 12,
+            _ => most / 24,
         }
     }
 
@@ -97,9 +113,14 @@ pub(crate) fn width(tokens: usize) -> u32 {
 
 /// Learns tokens, at most as many as codes of these bits can name; of the best width if
 /// none is given.
-pub(crate) fn dictionary(sample: &Sample, bits: Option<u32>, effort: Effort) -> Vec<Token> {
+pub(crate) fn dictionary(
+    sample: &Sample,
+    bits: Option<u32>,
+    effort: Effort,
+    threads: usize,
+) -> Vec<Token> {
     let pieces = &sample.pieces()[..];
-    let mut growth = Growth::new(pieces);
+    let mut growth = Growth::new(pieces, threads);
     let most = effort.widest(bits.unwrap_or(16));
     // Where there is little to learn from, nothing is learned from it many times over.
     let scale = sample.len() as f64 / effort.bytes(most) as f64;
@@ -210,38 +231,62 @@ struct Growth<'p> {
     /// The next piece to learn from.
     next: usize,
     tokens: Vec<Token>,
-    trie: Trie,
     counts: Counts,
     /// Bytes that were learned from.
     seen: usize,
+    /// Threads that judge tokens.
+    threads: usize,
 }
 
+/// Tokens that there are for each that is learned before strings are cut with it.
+const LAG: usize = 500;
+
+/// The fewest and the most bytes that are cut in one go.
+const CUT: [usize; 2] = [1 << 10, 6 << 10];
+
 impl<'p> Growth<'p> {
-    fn new(pieces: &'p [&'p [u8]]) -> Self {
+    fn new(pieces: &'p [&'p [u8]], threads: usize) -> Self {
         let tokens: Vec<Token> = (0..=u8::MAX).map(|byte| Token::new(&[byte])).collect();
-        let trie = Trie::new(&tokens);
-        Self { pieces, next: 0, tokens, trie, counts: Counts::new(1 << 12), seen: 0 }
+        Self { pieces, next: 0, tokens, counts: Counts::new(1 << 12), seen: 0, threads }
     }
 
     /// Merges neighbours until there are `most` tokens, or `bytes` were seen twice over.
     /// Says how many codes a byte took towards the end.
     fn grow(&mut self, most: usize, bytes: usize) -> f64 {
         let mut pace = Pace::new(most.saturating_sub(self.tokens.len()), bytes);
+        let mut matcher = Matcher::new(std::mem::take(&mut self.tokens), most);
         let (mut seen, mut codes) = (0, 0);
         // Where the last part begins, by which it is judged.
         let mut mark = (0, 0);
-        for _ in 0..self.pieces.len() {
-            if self.tokens.len() >= most || seen >= bytes * 2 {
-                break;
-            }
+        let (mut cut, mut left) = (Cut::default(), self.pieces.len());
+        while left > 0 && matcher.tokens().len() < most && seen < bytes * 2 {
             if seen - mark.0 > bytes / 4 {
                 mark = (seen, codes);
             }
-            let piece = self.pieces.get(self.next).copied().unwrap_or_default();
-            self.next = if self.next + 1 < self.pieces.len() { self.next + 1 } else { 0 };
-            seen += piece.len();
-            codes += self.learn(piece, most, &mut pace, seen);
+            // So many bytes that few tokens are learned from them.
+            let share = bytes / (most.saturating_sub(matcher.tokens().len())).max(1);
+            let wanted = (share * matcher.tokens().len() / LAG).clamp(CUT[0], CUT[1]);
+            let pieces = self.pieces.get(self.next..).unwrap_or_default();
+            let mut len = 0;
+            let fits = pieces.iter().take_while(|piece| {
+                let is_first = len < wanted;
+                len += piece.len();
+                is_first
+            });
+            let count = fits.count().min(left);
+            let pieces = pieces.get(..count).unwrap_or_default();
+            left -= count;
+            self.next += count;
+            if self.next >= self.pieces.len() {
+                self.next = 0;
+            }
+            cut.clear();
+            cut.rows(&matcher, pieces, 0..count);
+            codes += cut.codes.len();
+            self.learn(&cut, pieces, &mut matcher, most, &mut pace, seen);
+            seen += pieces.iter().map(|piece| piece.len()).sum::<usize>();
         }
+        self.tokens = matcher.into_tokens();
         self.seen += seen;
         if seen - mark.0 < bytes / 16 {
             mark = (0, 0);
@@ -249,32 +294,44 @@ impl<'p> Growth<'p> {
         (codes - mark.1) as f64 / (seen - mark.0).max(1) as f64
     }
 
-    /// Learns from a piece; says how many codes it took.
-    fn learn(&mut self, piece: &[u8], most: usize, pace: &mut Pace, seen: usize) -> usize {
-        let (mut rest, mut codes) = (piece, 0);
-        let mut last: Option<(u32, usize)> = None;
-        while !rest.is_empty() {
-            let (token, len) = self.trie.longest(rest);
-            rest = rest.get(len..).unwrap_or_default();
-            codes += 1;
-            let short = last.filter(|(_, before)| before + len <= MAX_TOKEN_SIZE);
-            last = Some((token, len));
-            let Some((before, before_len)) = short else { continue };
-            if !self.counts.bump(before, token, pace.threshold) || self.tokens.len() >= most {
-                continue;
+    /// Learns from pieces that were cut.
+    fn learn(
+        &mut self,
+        cut: &Cut,
+        pieces: &[&[u8]],
+        matcher: &mut Matcher,
+        most: usize,
+        pace: &mut Pace,
+        mut seen: usize,
+    ) {
+        let mut rest = &cut.codes[..];
+        for (piece, &count) in pieces.iter().zip(&cut.counts) {
+            let (codes, after) = rest.split_at_checked(count as usize).unwrap_or((rest, &[]));
+            let (mut last, mut end): (Option<(u16, usize)>, usize) = (None, 0);
+            for (at, &token) in codes.iter().enumerate() {
+                if let Some(&[one, other]) = rest.get(at + AHEAD..at + AHEAD + 2) {
+                    self.counts.prepare(one, other);
+                }
+                let len = matcher.tokens().get(usize::from(token)).map_or(1, |it| it.len().into());
+                end += len;
+                let short = last.filter(|(_, before)| before + len <= MAX_TOKEN_SIZE);
+                last = Some((token, len));
+                let Some((before, before_len)) = short else { continue };
+                if !self.counts.bump(before, token, pace.threshold)
+                    || matcher.tokens().len() >= most
+                {
+                    continue;
+                }
+                // The two stand side by side in the piece.
+                let merged = piece.get(end - before_len - len..end).unwrap_or_default();
+                if let Some(number) = matcher.insert(Token::new(merged)) {
+                    last = Some((number, before_len + len));
+                    pace.created(seen + end);
+                }
             }
-            // The two stand side by side in the piece.
-            let end = piece.len() - rest.len();
-            let merged = piece.get(end - before_len - len..end).unwrap_or_default();
-            let id = self.trie.insert(merged, self.tokens.len());
-            last = Some((id, before_len + len));
-            // It may be there already, from two others.
-            if id as usize == self.tokens.len() {
-                self.tokens.push(Token::new(merged));
-                pace.created(seen);
-            }
+            seen += piece.len();
+            rest = after;
         }
-        codes
     }
 
     /// The pieces that tokens are judged by: so many that most are met a few times.
@@ -290,13 +347,17 @@ impl<'p> Growth<'p> {
     /// What each token saves: how often it is used, times the codes that its bytes would
     /// take without it, less one.
     fn losses(&self) -> Losses {
-        let uses = uses(&self.tokens, self.judges());
+        let matcher = Matcher::new(self.tokens.clone(), 0);
+        let uses = uses(&matcher, self.judges(), self.threads);
         let codes = uses.iter().map(|&uses| u64::from(uses)).sum();
-        let all = self.tokens.iter().zip(&uses).enumerate().skip(BYTES);
-        let loss = |(index, (token, &uses)): (usize, (&Token, &u32))| {
-            (u64::from(uses) * (self.trie.without(token.bytes()) - 1), index)
-        };
-        let mut tokens: Vec<(u64, usize)> = all.map(loss).collect();
+        let all = (0..=u16::MAX).zip(matcher.tokens()).zip(&uses);
+        let long = all.filter(|((_, token), _)| token.len() > 1);
+        let mut tokens: Vec<(u64, usize)> = long
+            .map(|((number, _), &uses)| {
+                let saved = if uses == 0 { 0 } else { matcher.without(number) - 1 };
+                (u64::from(uses) * u64::from(saved), usize::from(number))
+            })
+            .collect();
         tokens.sort_unstable();
         let bytes = self.judges().iter().map(|piece| piece.len()).sum();
         Losses { bytes, codes, tokens }
@@ -313,19 +374,36 @@ impl<'p> Growth<'p> {
         }
         let kept = self.tokens.iter().zip(dropped).filter(|(_, dropped)| !dropped);
         let tokens: Vec<Token> = kept.map(|(token, _)| *token).collect();
-        let (trie, counts) = (Trie::new(&tokens), Counts::new(tokens.len()));
-        Self { pieces: self.pieces, next: self.next, tokens, trie, counts, seen: self.seen }
+        let counts = Counts::new(tokens.len());
+        Self { tokens, counts, ..*self }
     }
 }
 
+/// Pairs that are asked for in advance.
+const AHEAD: usize = 12;
+
 /// How often each token is used.
-pub(crate) fn uses(tokens: &[Token], pieces: &[&[u8]]) -> Vec<u32> {
-    let automaton = Automaton::new(tokens.iter().map(Token::bytes));
-    let mut uses = vec![0_u32; tokens.len()];
+fn uses(matcher: &Matcher, pieces: &[&[u8]], threads: usize) -> Vec<u32> {
+    let share = pieces.len().div_ceil(threads.max(1)).max(BATCH);
+    thread::scope(|scope| {
+        let mut shares = pieces.chunks(share);
+        let first = shares.next().unwrap_or_default();
+        let others: Vec<_> =
+            shares.map(|pieces| scope.spawn(|| uses_in(matcher, pieces))).collect();
+        let mut all = uses_in(matcher, first);
+        for other in others.into_iter().filter_map(|other| other.join().ok()) {
+            all.iter_mut().zip(other).for_each(|(uses, other)| *uses += other);
+        }
+        all
+    })
+}
+
+fn uses_in(matcher: &Matcher, pieces: &[&[u8]]) -> Vec<u32> {
+    let mut uses = vec![0_u32; matcher.tokens().len()];
     let mut cut = Cut::default();
     for pieces in pieces.chunks(BATCH) {
         cut.clear();
-        cut.rows(&automaton, pieces, 0..pieces.len());
+        cut.rows(matcher, pieces, 0..pieces.len());
         for &code in &cut.codes {
             if let Some(uses) = uses.get_mut(usize::from(code)) {
                 *uses += 1;
@@ -385,21 +463,28 @@ impl Counts {
         Self { entries: vec![0; (tokens * 2).next_power_of_two().max(1 << 14)], used: 0 }
     }
 
-    /// Counts a pair; says whether it was met often enough, and forgets it then.
+    /// Asks for the place of a pair that will be counted soon.
     #[inline]
-    fn bump(&mut self, one: u32, other: u32, threshold: u8) -> bool {
-        let key = (u64::from(one) << 20 | u64::from(other)) + 1;
+    fn prepare(&self, one: u16, other: u16) {
+        prefetch(&self.entries, hash(key(one, other)) & (self.entries.len() - 1));
+    }
+
+    /// Counts a pair; says whether it was met often enough, and never again then.
+    #[inline]
+    fn bump(&mut self, one: u16, other: u16, threshold: u8) -> bool {
+        let key = key(one, other);
         let mut at = hash(key);
         let mask = self.entries.len() - 1;
         loop {
             let Some(entry) = self.entries.get_mut(at & mask) else { return false };
             if *entry >> 8 == key {
-                *entry += 1;
-                if *entry & 0xFF >= u64::from(threshold) {
-                    *entry &= !0xFF;
-                    return true;
+                let count = *entry & 0xFF;
+                if count == DONE {
+                    return false;
                 }
-                return false;
+                let is_enough = count + 1 >= u64::from(threshold.min(254));
+                *entry += if is_enough { DONE - count } else { 1 };
+                return is_enough;
             }
             if *entry == 0 {
                 *entry = key << 8 | 1;
@@ -428,4 +513,20 @@ impl Counts {
             }
         }
     }
+}
+
+/// The count of a pair that has become a token.
+const DONE: u64 = 0xFF;
+
+/// A pair, never 0.
+#[inline]
+fn key(one: u16, other: u16) -> u64 {
+    (u64::from(one) << 20 | u64::from(other)) + 1
+}
+
+/// A place in a table, from which the lowest bits are taken.
+#[inline]
+fn hash(key: u64) -> usize {
+    // The upper bits depend on all bits of the key.
+    usize::try_from(key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32).unwrap_or(0)
 }
