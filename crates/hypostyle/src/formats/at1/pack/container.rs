@@ -8,7 +8,7 @@ use sha2::digest::Output;
 use super::effort::Search;
 use super::options::Layout;
 use super::ways::Job;
-use crate::compress::xz::encode::{self as xz, Effort, Tuning};
+use crate::compress::xz::encode::{self as xz, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
 use crate::formats::at1::container::TRAILER_MAGIC;
@@ -88,13 +88,13 @@ impl Body {
         let pieces = if few { Cow::Borrowed(content) } else { pieces.concat().into() };
         let mut best: Option<(f64, Tuning)> = None;
         for &tuning in tunings {
-            let cost = search.trial(&pieces, tuning)?;
+            let cost = search.glance(&pieces, tuning)?;
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, tuning));
             }
         }
         let tuning = best.map_or(Tuning::flat(3), |(_, tuning)| tuning);
-        let tuning = tuning.with_effort(search.effort.max(Effort::Full));
+        let tuning = tuning.with_effort(search.effort);
         let best = stored.min(Self::xz(xz::compress(content, tuning)?));
         // Of what is all alike zstd leaves even less.
         match best.bytes.len() < 1 << 10 {

@@ -36,6 +36,8 @@ pub(super) struct Search {
     pub(super) finals: usize,
     pub(super) doubt: f64,
     pub(super) effort: Effort,
+    /// How hard trials look for matches.
+    trials: Effort,
 }
 
 /// Fewer bytes of text are too little to judge by.
@@ -89,6 +91,7 @@ impl Search {
             finals: 1,
             doubt: 1.01,
             effort: Effort::Full,
+            trials: Effort::Quick,
         };
         match options.level {
             1 if options.layout == Layout::Reference => {
@@ -129,6 +132,12 @@ impl Search {
         }
     }
 
+    /// One that finds out roughly, and quickly, what content takes in some form.
+    #[must_use]
+    pub(super) fn rough(&self) -> Self {
+        Self { effort: Effort::Rough, trials: Effort::Rough, ..self.clone() }
+    }
+
     /// Rows to judge by: some runs of neighbours from all over the table.
     pub(super) fn sample(&self, rows: usize, bytes: usize) -> Vec<Range<usize>> {
         let row = bytes / rows.max(1) + 1;
@@ -155,9 +164,19 @@ impl Search {
 
     /// What bytes take, by a quick trial.
     pub(super) fn trial(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
+        self.tried(bytes, tuning.with_effort(self.trials))
+    }
+
+    /// The same by a rough trial: it tells which of two tunings suits bytes better, but not
+    /// which of two forms is smaller.
+    pub(super) fn glance(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
+        self.tried(bytes, tuning.with_effort(Effort::Rough))
+    }
+
+    fn tried(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
         let size = match self.is_quick() {
             true => zstd::compress(bytes, 1)?.len(),
-            false => Block::new(bytes, tuning.with_effort(Effort::Quick))?.cost(),
+            false => Block::new(bytes, tuning)?.cost(),
         };
         Ok(size as f64)
     }
