@@ -8,7 +8,7 @@ use sha2::digest::Output;
 use super::effort::Search;
 use super::options::Layout;
 use super::ways::Job;
-use crate::compress::xz::encode::{self as xz, Tuning};
+use crate::compress::xz::encode::{self as xz, Effort, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
 use crate::formats::at1::container::TRAILER_MAGIC;
@@ -22,6 +22,9 @@ const SMALL: usize = 4 << 10;
 /// Pieces by which longer content is judged, and the bytes of each.
 const PIECES: usize = 3;
 const PIECE: usize = 128 << 10;
+
+/// Bytes of a trial that are next to nothing.
+const NOTHING: f64 = 384.0;
 
 /// What is tried for it.
 pub(super) const TUNINGS: &[Tuning] =
@@ -81,6 +84,11 @@ impl Body {
         if search.is_quick() {
             return Ok(stored.min(Self::zstd(zstd::compress(content, search.zstd)?)));
         }
+        if search.is_rough() {
+            let tuning = tunings.first().copied().unwrap_or(Tuning::flat(3));
+            let tuning = tuning.with_effort(search.effort);
+            return Ok(stored.min(Self::xz(xz::compress(content, tuning)?)));
+        }
         let step = (content.len() - PIECE.min(content.len())) / (PIECES - 1);
         let piece = |at: usize| content.get(at * step..(at * step + PIECE).min(content.len()));
         let few = content.len() <= PIECE * PIECES;
@@ -93,8 +101,10 @@ impl Body {
                 best = Some((cost, tuning));
             }
         }
-        let tuning = best.map_or(Tuning::flat(3), |(_, tuning)| tuning);
-        let tuning = tuning.with_effort(search.effort);
+        let (cost, tuning) = best.unwrap_or((0.0, Tuning::flat(3)));
+        // Of what is nearly nothing, little is to be had with much effort.
+        let effort = if cost < NOTHING { Effort::Quick } else { search.effort };
+        let tuning = tuning.with_effort(effort);
         let best = stored.min(Self::xz(xz::compress(content, tuning)?));
         // Of what is all alike zstd leaves even less.
         match best.bytes.len() < 1 << 10 {

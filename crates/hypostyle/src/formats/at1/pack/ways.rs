@@ -13,6 +13,7 @@ use super::explain::{Outcome, Trial};
 use super::{calls, columnar, dicom, embed, json, jsondoc, log, osm, records, ssh, vcf};
 use crate::error::Result;
 use crate::formats::at1::codecs::Codec;
+use crate::parallel;
 
 /// Makes streams of content; `None` if it does not fit at all.
 type Encoder = fn(&[u8], &Job<'_>) -> Result<Option<Vec<Stream>>>;
@@ -165,24 +166,25 @@ impl<'w> Contest<'w> {
     /// The ways whose samples are smallest are made.
     fn sampled(content: &[u8], ways: &[&'w Way], job: &Job<'_>) -> Result<Self> {
         let sample = sample(content);
-        let search = job.rough.unwrap_or(job.search);
-        let quiet = Job { search, guess: &|_| {}, other: None, ..*job };
         let mut contest = Self::new(&[]);
         let mut judged: Vec<(usize, &Way)> = Vec::new();
-        for way in ways {
-            if !way.by_lines {
-                // It is rare that such content is of any other kind.
-                contest.finals.push_back(way);
-                continue;
+        // It is rare that content of a kind that is not in lines is of any other kind.
+        contest.finals.extend(ways.iter().filter(|way| !way.by_lines));
+        let ways: Vec<&Way> = ways.iter().copied().filter(|way| way.by_lines).collect();
+        let (search, rough, threads) = (job.rough.unwrap_or(job.search), job.rough, job.threads);
+        let work = |at: usize| {
+            let Some(way) = ways.get(at) else { return Ok(None) };
+            let quiet = Job { search, rough, other: None, threads: 1, guess: &|_| {} };
+            Ok((way.streams)(&sample, &quiet)?.map(|streams| size(&streams)))
+        };
+        parallel::in_order(ways.len(), threads, work, |at, size| {
+            match (ways.get(at), size) {
+                (Some(way), Some(size)) => judged.push((size, way)),
+                (Some(way), None) => contest.trials.push(way.trial(Outcome::Unfit)),
+                (None, _) => {}
             }
-            match (way.streams)(&sample, &quiet)? {
-                Some(streams) => judged.push((size(&streams), way)),
-                None => {
-                    let outcome = Outcome::Unfit;
-                    contest.trials.push(way.trial(outcome));
-                }
-            }
-        }
+            Ok(())
+        })?;
         judged.sort_by_key(|&(size, _)| size);
         let least = judged.first().map_or(0, |&(size, _)| size);
         let close = if job.rough.is_some() { CLOSE_ROUGHLY } else { CLOSE };
