@@ -52,6 +52,9 @@ type Seen = (u64, usize, Tuning);
 /// Fewer bytes of text are too little to judge by.
 const LEAST: usize = 256 << 10;
 
+/// Bytes of text that candidates are judged by if that is done roughly.
+const ROUGHLY: usize = 96 << 10;
+
 /// Rows that stand together in a sample.
 const RUN: usize = 6 << 10;
 
@@ -146,7 +149,7 @@ impl Search {
     #[must_use]
     pub(super) fn rough(&self) -> Self {
         let (effort, trials) = (Effort::Rough, Effort::Rough);
-        Self { kinds: 1, effort, trials, ..self.clone() }
+        Self { bytes: ROUGHLY, kinds: 1, effort, trials, ..self.clone() }
     }
 
     /// Whether it finds out no more than what content takes, roughly.

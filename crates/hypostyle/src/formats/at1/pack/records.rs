@@ -49,13 +49,14 @@ pub(super) fn streams(text: &[u8], job: &Job<'_>) -> Result<Option<Vec<Stream>>>
     if mined.templates.is_empty() {
         return Ok(None);
     }
-    Records::new(lines, &mined, most.min(room(&mined))).streams(trailing, job).map(Some)
+    let length = most.min(room(&mined, job.search));
+    Records::new(lines, &mined, length).streams(trailing, job).map(Some)
 }
 
 /// The one of [`LENGTHS`] that suits some lines best; `None` if there is none.
 fn best_length(few: &[u8], search: &Search) -> Result<Option<usize>> {
     let mined = Mined::new(few.split(|&byte| byte == b'\n'));
-    let room = room(&mined);
+    let room = room(&mined, search);
     // Records of short lines would be longer than the lines.
     let fits = |length: usize| length.min(room) * mined.ids.len() <= few.len() * 2;
     // A length that all records keep within is the last that makes a difference.
@@ -76,7 +77,11 @@ fn best_length(few: &[u8], search: &Search) -> Result<Option<usize>> {
 }
 
 /// Holes that a record needs for no line to be cut short.
-fn room(mined: &Mined) -> usize {
+fn room(mined: &Mined, search: &Search) -> usize {
+    // With zstd, shorter records took up to 0.4 % more.
+    if search.is_quick() {
+        return usize::MAX;
+    }
     let room = |template: &Template| {
         let (mut holes, mut room) = (0, 1);
         for (index, part) in template.parts.iter().enumerate() {
