@@ -35,6 +35,8 @@ pub struct Tuning {
 /// How hard matches are searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effort {
+    /// Chains, and the longest match there is: a few times as quick, and a tenth larger.
+    Rough,
     /// A tree, and matches up to 32 bytes looked at closely; for trials.
     Quick,
     /// A tree, and matches of any length.
@@ -69,10 +71,13 @@ impl Tuning {
         lzma.dict_size(dictionary)
             .literal_context_bits(self.lc.into())
             .literal_position_bits(self.lp.into())
-            .position_bits(self.pb.into())
-            .mode(Mode::Normal)
-            .match_finder(MatchFinder::BinaryTree4);
+            .position_bits(self.pb.into());
         match self.effort {
+            Effort::Rough => lzma.mode(Mode::Fast).match_finder(MatchFinder::HashChain4),
+            _ => lzma.mode(Mode::Normal).match_finder(MatchFinder::BinaryTree4),
+        };
+        match self.effort {
+            Effort::Rough => lzma.nice_len(64).depth(24),
             Effort::Quick => lzma.nice_len(32).depth(0),
             Effort::Full => lzma.nice_len(273).depth(0),
             Effort::Extreme => lzma.nice_len(273).depth(512),

@@ -359,6 +359,12 @@ impl<'a> Stream<'a> {
         self.named(value)
     }
 
+    /// The next bytes, which stay where they are.
+    #[inline]
+    pub(super) fn peek<const N: usize>(&self) -> Option<[u8; N]> {
+        self.cursor.clone().rest().first_chunk().copied()
+    }
+
     pub(super) fn take(&mut self, len: usize, what: &'static str) -> Result<&'a [u8]> {
         let value = self.cursor.take(len, what);
         self.named(value)

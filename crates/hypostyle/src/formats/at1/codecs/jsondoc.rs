@@ -37,6 +37,7 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     page.reserve(PIECE);
     page.part::<0>(&mut skeleton);
     while skeleton.is_some() {
+        columns.fill_empty(&mut ids, &mut skeleton)?;
         columns.put_token(&mut ids, &mut page)?;
         page.part::<0>(&mut skeleton);
         if page.len() >= PIECE {

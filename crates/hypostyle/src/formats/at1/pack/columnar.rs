@@ -11,7 +11,7 @@ use super::options::Layout;
 use super::plan::{How, Plan, Planner};
 use super::split::Rows;
 use super::ways::Job;
-use crate::compress::xz::encode::{self as xz, Block, Effort, Tuning};
+use crate::compress::xz::encode::{self as xz, Block, Tuning};
 use crate::compress::zstd;
 use crate::error::Result;
 use crate::formats::at1::cell::Syntax;
@@ -153,7 +153,7 @@ impl Tail {
         if self.chunks.is_empty() || search.is_quick() {
             return Ok(None);
         }
-        let tuning = Tuning::flat(0).with_effort(search.effort.max(Effort::Full));
+        let tuning = Tuning::flat(0).with_effort(search.effort);
         Block::new(&self.chunks.concat(), tuning).map(Some)
     }
 }

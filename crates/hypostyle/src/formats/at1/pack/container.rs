@@ -23,6 +23,9 @@ const SMALL: usize = 4 << 10;
 const PIECES: usize = 3;
 const PIECE: usize = 128 << 10;
 
+/// Bytes of a trial that are next to nothing.
+const NOTHING: f64 = 384.0;
+
 /// What is tried for it.
 pub(super) const TUNINGS: &[Tuning] =
     &[Tuning::flat(3), Tuning::flat(0), Tuning::flat(4), Tuning::flat(1), Tuning::pairs(0)];
@@ -81,6 +84,11 @@ impl Body {
         if search.is_quick() {
             return Ok(stored.min(Self::zstd(zstd::compress(content, search.zstd)?)));
         }
+        if search.is_rough() {
+            let tuning = tunings.first().copied().unwrap_or(Tuning::flat(3));
+            let tuning = tuning.with_effort(search.effort);
+            return Ok(stored.min(Self::xz(xz::compress(content, tuning)?)));
+        }
         let step = (content.len() - PIECE.min(content.len())) / (PIECES - 1);
         let piece = |at: usize| content.get(at * step..(at * step + PIECE).min(content.len()));
         let few = content.len() <= PIECE * PIECES;
@@ -88,13 +96,15 @@ impl Body {
         let pieces = if few { Cow::Borrowed(content) } else { pieces.concat().into() };
         let mut best: Option<(f64, Tuning)> = None;
         for &tuning in tunings {
-            let cost = search.trial(&pieces, tuning)?;
+            let cost = search.glance(&pieces, tuning)?;
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, tuning));
             }
         }
-        let tuning = best.map_or(Tuning::flat(3), |(_, tuning)| tuning);
-        let tuning = tuning.with_effort(search.effort.max(Effort::Full));
+        let (cost, tuning) = best.unwrap_or((0.0, Tuning::flat(3)));
+        // Of what is nearly nothing, little is to be had with much effort.
+        let effort = if cost < NOTHING { Effort::Quick } else { search.effort };
+        let tuning = tuning.with_effort(effort);
         let best = stored.min(Self::xz(xz::compress(content, tuning)?));
         // Of what is all alike zstd leaves even less.
         match best.bytes.len() < 1 << 10 {

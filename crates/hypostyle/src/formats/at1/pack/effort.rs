@@ -1,6 +1,10 @@
 //! What each level spends its time on.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hashbrown::HashMap;
 
 use super::column::{Kind, Order};
 use super::options::{Layout, PackOptions};
@@ -36,10 +40,20 @@ pub(super) struct Search {
     pub(super) finals: usize,
     pub(super) doubt: f64,
     pub(super) effort: Effort,
+    /// How hard trials look for matches.
+    trials: Effort,
+    /// What came of glances, which rough searches and others have in common.
+    seen: Arc<Mutex<HashMap<Seen, usize>>>,
 }
+
+/// The hash of some bytes, how many they are, and how they were compressed.
+type Seen = (u64, usize, Tuning);
 
 /// Fewer bytes of text are too little to judge by.
 const LEAST: usize = 256 << 10;
+
+/// Bytes of text that candidates are judged by if that is done roughly.
+const ROUGHLY: usize = 96 << 10;
 
 /// Rows that stand together in a sample.
 const RUN: usize = 6 << 10;
@@ -89,6 +103,8 @@ impl Search {
             finals: 1,
             doubt: 1.01,
             effort: Effort::Full,
+            trials: Effort::Quick,
+            seen: Arc::default(),
         };
         match options.level {
             1 if options.layout == Layout::Reference => {
@@ -129,6 +145,18 @@ impl Search {
         }
     }
 
+    /// One that finds out roughly, and quickly, what content takes in some form.
+    #[must_use]
+    pub(super) fn rough(&self) -> Self {
+        let (effort, trials) = (Effort::Rough, Effort::Rough);
+        Self { bytes: ROUGHLY, kinds: 1, effort, trials, ..self.clone() }
+    }
+
+    /// Whether it finds out no more than what content takes, roughly.
+    pub(super) fn is_rough(&self) -> bool {
+        self.effort == Effort::Rough
+    }
+
     /// Rows to judge by: some runs of neighbours from all over the table.
     pub(super) fn sample(&self, rows: usize, bytes: usize) -> Vec<Range<usize>> {
         let row = bytes / rows.max(1) + 1;
@@ -155,16 +183,39 @@ impl Search {
 
     /// What bytes take, by a quick trial.
     pub(super) fn trial(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
-        let size = match self.is_quick() {
-            true => zstd::compress(bytes, 1)?.len(),
-            false => Block::new(bytes, tuning.with_effort(Effort::Quick))?.cost(),
+        Ok(self.tried(bytes, tuning.with_effort(self.trials))? as f64)
+    }
+
+    /// The same by a rough trial: it tells which of two tunings suits bytes better, but not
+    /// which of two forms is smaller.
+    pub(super) fn glance(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
+        let tuning = tuning.with_effort(Effort::Rough);
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        let key = (hasher.finish(), bytes.len(), tuning);
+        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = seen().get(&key).copied();
+        let size = match known {
+            Some(size) => size,
+            None => {
+                let size = self.tried(bytes, tuning)?;
+                seen().insert(key, size);
+                size
+            }
         };
         Ok(size as f64)
     }
 
+    fn tried(&self, bytes: &[u8], tuning: Tuning) -> Result<usize> {
+        match self.is_quick() {
+            true => Ok(zstd::compress(bytes, 1)?.len()),
+            false => Ok(Block::new(bytes, tuning)?.cost()),
+        }
+    }
+
     /// The tunings that are tried for a column; the first one is the likeliest.
     pub(super) fn tunings(&self, kind: Kind, distinct: usize) -> &'static [Tuning] {
-        match kind {
+        let tunings = match kind {
             _ if self.is_quick() => ONE,
             _ if self.all_kinds => MANY,
             Kind::Text => TEXT,
@@ -172,7 +223,8 @@ impl Search {
             Kind::Dict(_) if distinct > 128 => DOUBLE,
             Kind::Dict(_) => SINGLE,
             _ => VALUES,
-        }
+        };
+        if self.is_rough() { tunings.get(..1).unwrap_or(tunings) } else { tunings }
     }
 }
 

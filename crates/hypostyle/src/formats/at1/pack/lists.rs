@@ -9,7 +9,7 @@ use super::container::Body;
 use super::effort::Search;
 use super::options::Layout;
 use super::ways::Job;
-use crate::compress::xz::encode::{self as xz, Block, Effort, Tuning};
+use crate::compress::xz::encode::{self as xz, Block, Tuning};
 use crate::error::Result;
 use crate::parallel;
 use crate::wire::put;
@@ -116,7 +116,7 @@ fn block(part: &[u8], search: &Search) -> Result<Block> {
             best = (cost, tuning);
         }
     }
-    Block::new(part, best.1.with_effort(search.effort.max(Effort::Full)))
+    Block::new(part, best.1.with_effort(search.effort))
 }
 
 /// The lists that take less if each of them stands alone.

@@ -149,7 +149,10 @@ impl Part {
         // Nobody may listen any more.
         let guess = |size| tell.send(Size::Guessed(size)).unwrap_or_default();
         let threads = resolve_threads(options.threads);
-        let job = Job { search, other: other.as_ref(), threads, guess: &guess };
+        // Who asks for more than usual gets what is sure.
+        let rough = (options.level <= usual && !search.is_quick()).then(|| search.rough());
+        let job =
+            Job { search, rough: rough.as_ref(), other: other.as_ref(), threads, guess: &guess };
         let (best, trials) = ways::best(original, ways, &job)?;
         if let Some((_, streams)) = &best {
             let mut set = Vec::new();
