@@ -33,6 +33,8 @@ pub enum Section {
     RowOffsets,
     /// How many bytes each row has.
     RowLengths,
+    /// How many codes rows have, packed.
+    Counts,
     /// Strings that are to be compressed.
     Input,
     /// Where decoded bytes are to go.
@@ -57,6 +59,8 @@ pub enum ErrorKind {
     TooMany,
     /// It ends too early.
     TooShort,
+    /// Lengths that are not those of codes, or a count that has a shorter one.
+    Code,
     /// A code names no token.
     NoSuchToken,
     /// A row is asked for that is not there.
@@ -86,6 +90,7 @@ impl fmt::Display for Section {
             Self::Codes => "codes",
             Self::RowOffsets => "row offsets",
             Self::RowLengths => "row lengths",
+            Self::Counts => "counts",
             Self::Input => "input",
             Self::Output => "output",
             Self::Rows => "rows",
@@ -102,10 +107,11 @@ impl fmt::Display for Error {
             ErrorKind::Order => "an offset is out of order, or too far from the one before",
             ErrorKind::TooMany => "more tokens than codes can name",
             ErrorKind::TooShort => "it ends too early",
+            ErrorKind::Code => "not the lengths of codes, or a count in the wrong place",
             ErrorKind::NoSuchToken => "a code names no token",
             ErrorKind::NoSuchRow => "there is no such row",
             ErrorKind::Length => "a stored length is not that of its row",
-            ErrorKind::Size => "the output has another size",
+            ErrorKind::Size => "what is decoded has another size",
             ErrorKind::Magic => "it does not start with ONPAIR01",
             ErrorKind::TooLarge => "a size is too large",
         };

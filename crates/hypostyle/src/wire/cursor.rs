@@ -120,16 +120,17 @@ impl<'a> Cursor<'a> {
         for (at, &byte) in self.rest.iter().take(MOST_UV).enumerate() {
             let group = u64::from(byte & 0x7F);
             let placed = group.wrapping_shl(shift);
-            if placed.wrapping_shr(shift) != group {
-                return Err(self.malformed(what, "a number of more than 64 bits"));
-            }
             value |= placed;
-            shift = shift.saturating_add(7);
             if byte < 0x80 {
+                // Only the last byte that there may be has bits that do not fit.
+                if placed.wrapping_shr(shift) != group {
+                    return Err(self.malformed(what, "a number of more than 64 bits"));
+                }
                 let used = at.saturating_add(1);
                 self.advance(self.rest.get(used..).unwrap_or_default(), used);
                 return Ok(value);
             }
+            shift = shift.saturating_add(7);
         }
         Err(self.endless(MOST_UV, what))
     }
