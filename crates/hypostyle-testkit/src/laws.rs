@@ -12,7 +12,9 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use hypostyle::formats::at1::{Archive, Codec};
 use hypostyle::formats::{self, Format, Reader, Sniff};
-use hypostyle::{Deviation, Limits, ReadOptions, Result, Table, TextPolicy, WriteOptions};
+use hypostyle::{
+    Deviation, Error, Limits, ReadOptions, Result, Rows, Table, TextPolicy, WriteOptions,
+};
 
 use crate::content::Content;
 
@@ -122,9 +124,17 @@ fn check_reader(reader: &dyn Reader, size: u64) {
     for chunk in 0..reader.chunks() {
         rows += reader.chunk_rows(chunk);
         for column in 0..columns {
-            if let Ok(batch) = reader.read(chunk, &[column]) {
+            let whole = reader.read(chunk, &[column]);
+            if let Ok(batch) = &whole {
                 assert_eq!(batch.num_rows() as u64, reader.chunk_rows(chunk));
             }
+            let rows = usize::try_from(reader.chunk_rows(chunk)).unwrap();
+            for some in [0..rows / 2, rows / 3..rows, rows..rows] {
+                some_rows_are_those_of_all(reader, chunk, column, &some.into(), whole.as_ref());
+            }
+            let every_third: Rows = (0..rows).step_by(3).collect();
+            some_rows_are_those_of_all(reader, chunk, column, &every_third, whole.as_ref());
+            assert!(reader.read_rows(chunk, &[column], &Rows::from(0..rows + 1)).is_err());
         }
     }
     assert_eq!(rows, reader.rows(), "the chunks have the rows of their file");
@@ -136,6 +146,24 @@ fn check_reader(reader: &dyn Reader, size: u64) {
         end = end.max(section.offset + section.stored);
     }
     assert_eq!(end, size, "the byte map reaches to the end");
+}
+
+/// Rows that are read by themselves are what they are among all others; where not all can
+/// be read, some may.
+fn some_rows_are_those_of_all(
+    reader: &dyn Reader,
+    chunk: usize,
+    column: usize,
+    rows: &Rows,
+    whole: Result<&RecordBatch, &Error>,
+) {
+    let some = reader.read_rows(chunk, &[column], rows);
+    match (some, whole) {
+        (Ok(some), Ok(whole)) => assert_eq!(some, rows.of(whole).unwrap(), "{rows:?}"),
+        (Ok(some), Err(_)) => assert_eq!(some.num_rows(), rows.len()),
+        (Err(err), Ok(_)) => unreachable!("all rows can be read, and some cannot: {err}"),
+        (Err(_), Err(_)) => {}
+    }
 }
 
 /// What an archive unpacks to.

@@ -13,6 +13,7 @@ use crate::deviation::Deviation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
 use crate::query::Facts;
+use crate::rows::Rows;
 use crate::sink::Sink;
 use crate::source::ByteSource;
 use crate::table::Table;
@@ -168,6 +169,18 @@ pub trait Reader: fmt::Debug + Send + Sync {
     /// Reads the blocks of those columns and nothing else. No columns give a
     /// batch of no columns and [`Reader::chunk_rows`] rows.
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch>;
+
+    /// Decodes the given columns of some rows of one chunk, in the order of the rows.
+    ///
+    /// The same as those rows of what [`Reader::read`] gives. Formats in which a row can
+    /// be had by itself decode no others, and then do not find what is wrong with these.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::read`]; also if the chunk does not have all of the rows.
+    fn read_rows(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+        rows.of(&self.read(chunk, columns)?)
+    }
 
     /// The byte map: every part of the file in order of offset.
     fn sections(&self) -> Vec<Section>;

@@ -25,5 +25,6 @@ mod hostile;
 mod laws;
 mod pruning;
 mod refusals;
+mod rows;
 mod sources;
 mod sweeps;

@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::decode::{self, Context};
+use super::decode;
+use super::held::{Held, Origin};
 use super::layout::{self, HEAD, Layout, TAIL};
-use super::part::{Part, Section as Which};
+use super::part::{Part, Section as Which, Sections};
+use super::schema::Strings;
 use super::zones::ChunkFacts;
 use crate::deviation::Deviation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{FormatId, Reader, Section, batch};
 use crate::options::ReadOptions;
 use crate::query::Facts;
+use crate::rows::Rows;
 use crate::source::ByteSource;
 
 /// An open file.
@@ -48,28 +51,57 @@ impl File {
         })
     }
 
-    fn decode(&self, column: usize, chunk: usize) -> Result<ArrayRef> {
+    /// Reads a part, and hands its rows on as they are stored.
+    fn with_held<T>(
+        &self,
+        column: usize,
+        chunk: usize,
+        then: impl FnOnce(&Part, Held<'_>, Strings) -> Result<T>,
+    ) -> Result<T> {
         let part = self.part(column, chunk)?;
-        let Some((found, field)) =
-            self.layout.columns.get(column).zip(self.schema.fields().get(column))
-        else {
+        let Some(found) = self.layout.columns.get(column) else {
             return Err(Error::invalid_argument("no such column"));
         };
         let owner = part.packed.map(|packed| packed.dictionary).filter(|&owner| owner != chunk);
-        let cx = Context {
+        let from = Origin {
             source: self.source.as_ref(),
             owner: owner.and_then(|owner| self.layout.part(column, owner)),
-            strings: found.strings,
-            thorough: self.options.strict || self.options.thorough,
         };
-        let array = match *field.data_type() == found.strings.data_type(true) {
-            true => decode::part::<i64>(part, &cx),
-            false => decode::part::<i32>(part, &cx),
+        let hold = || {
+            let sections = Sections::read(self.source.as_ref(), part)?;
+            then(part, Held::new(part, &sections, &from)?, found.strings)
         };
         let first = self.layout.first_row(chunk);
-        array.map_err(|err| match err.row() {
+        hold().map_err(|err| match err.row() {
             Some(row) => err.at_row(first.saturating_add(row)).in_column(column, &found.name),
             None => err.in_column(column, &found.name),
+        })
+    }
+
+    /// Whether the arrays of a column have wide offsets.
+    fn is_wide(&self, column: usize) -> bool {
+        let data_type = self.schema.fields().get(column).map(|field| field.data_type());
+        matches!(data_type, Some(DataType::LargeUtf8 | DataType::LargeBinary))
+    }
+
+    /// Whether everything that is said of a part is compared with what it holds.
+    fn is_thorough(&self) -> bool {
+        self.options.strict || self.options.thorough
+    }
+
+    fn decode(&self, column: usize, chunk: usize) -> Result<ArrayRef> {
+        let (wide, thorough) = (self.is_wide(column), self.is_thorough());
+        self.with_held(column, chunk, |part, held, strings| match wide {
+            true => decode::all::<i64>(part, held, strings, thorough),
+            false => decode::all::<i32>(part, held, strings, thorough),
+        })
+    }
+
+    fn decode_rows(&self, column: usize, chunk: usize, rows: &Rows) -> Result<ArrayRef> {
+        let wide = self.is_wide(column);
+        self.with_held(column, chunk, |_, held, strings| match wide {
+            true => decode::some::<i64>(&held, rows, strings),
+            false => decode::some::<i32>(&held, rows, strings),
         })
     }
 
@@ -94,15 +126,35 @@ impl File {
         }
     }
 
+    fn check_chunk(&self, chunk: usize) -> Result<usize> {
+        match self.layout.chunks.get(chunk) {
+            Some(&rows) => Ok(rows as usize),
+            None => {
+                let count = self.layout.chunks.len();
+                let why = format!("there is no chunk {chunk}, only {count}");
+                Err(Error::invalid_argument(why))
+            }
+        }
+    }
+
     fn read_columns(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
-        let Some(&rows) = self.layout.chunks.get(chunk) else {
-            let count = self.layout.chunks.len();
-            let why = format!("there is no chunk {chunk}, only {count}");
-            return Err(Error::invalid_argument(why));
-        };
+        let rows = self.check_chunk(chunk)?;
         let cost = self.check_cost(chunk, columns)?;
-        batch::read(&self.schema, columns, rows as usize, cost, &self.options, |column| {
+        batch::read(&self.schema, columns, rows, cost, &self.options, |column| {
             self.decode(column, chunk)
+        })
+    }
+
+    fn read_some(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+        let all = self.check_chunk(chunk)?;
+        rows.check(all)?;
+        // A closer look is one at all rows, and all rows are quicker together.
+        if self.is_thorough() || rows.len() == all {
+            return rows.of(&self.read_columns(chunk, columns)?);
+        }
+        let cost = self.check_cost(chunk, columns)?;
+        batch::read(&self.schema, columns, rows.len(), cost, &self.options, |column| {
+            self.decode_rows(column, chunk, rows)
         })
     }
 }
@@ -130,6 +182,10 @@ impl Reader for File {
 
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
         self.read_columns(chunk, columns).map_err(|err| err.in_format(FormatId::OnPair))
+    }
+
+    fn read_rows(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+        self.read_some(chunk, columns, rows).map_err(|err| err.in_format(FormatId::OnPair))
     }
 
     fn facts(&self, chunk: usize) -> Option<Box<dyn Facts + '_>> {
