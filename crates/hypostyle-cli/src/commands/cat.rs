@@ -23,7 +23,8 @@ names in double quotes, members of members are a.b[0].c. A number is compared as
 as a text, whatever the column; a cell that is no number is like null to a number.
 
 Archives that were packed with --query are asked without being unpacked: row groups that cannot hold
-such a row are not read, nor are columns that nobody asks for. Everything else is read as a whole.
+such a row are not read, nor are columns that nobody asks for. Strings in .onpair files are searched
+as they are stored. Everything else is read as a whole.
 
 Examples:
   hyp cat flights.csv.at1 --columns carrier,dep_delay --where \"month = 7 and dep_delay > 120\"

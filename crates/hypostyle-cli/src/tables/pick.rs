@@ -89,6 +89,8 @@ fn chunks(
     for chunk in 0..reader.chunks() {
         let rows = effort.rows..effort.rows.saturating_add(reader.chunk_rows(chunk));
         effort.rows = rows.end;
+        // Whether rows have still to be tested.
+        let mut filter = None;
         let whole = match pick {
             Pick::Rows(runs) => {
                 let some = rows_in(runs, &rows);
@@ -99,17 +101,23 @@ fn chunks(
                 effort.read += 1;
                 reader.read_rows(chunk, columns, &some)?
             }
-            Pick::Where(filter) => {
-                if reader.facts(chunk).is_some_and(|facts| !filter.may_keep(facts.as_ref())) {
+            Pick::Where(test) => {
+                if reader.facts(chunk).is_some_and(|facts| !test.may_keep(facts.as_ref())) {
                     continue;
                 }
                 effort.read += 1;
-                reader.read(chunk, &with_tested(columns, filter, &reader.schema()))?
+                match reader.read_where(chunk, columns, test)? {
+                    Some(kept) => kept,
+                    None => {
+                        filter = Some(test);
+                        reader.read(chunk, &with_tested(columns, test, &reader.schema()))?
+                    }
+                }
             }
         };
         for start in (0..whole.num_rows()).step_by(ROWS) {
             let mut some = whole.slice(start, ROWS.min(whole.num_rows() - start));
-            if let Pick::Where(filter) = pick {
+            if let Some(filter) = filter {
                 some = kept(&some, filter, columns.len())?;
             }
             if some.num_rows() > 0 && each(some)? == Flow::Stop {

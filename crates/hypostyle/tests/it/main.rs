@@ -23,6 +23,7 @@ mod deviations_colf;
 mod deviations_colm;
 mod hostile;
 mod laws;
+mod onpair_search;
 mod pruning;
 mod refusals;
 mod rows;

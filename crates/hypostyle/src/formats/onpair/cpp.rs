@@ -1,18 +1,21 @@
 //! Files of the C++ implementation: one column, which we call `value` (§7).
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hypostyle_onpair::{Column, read_cpp};
 
 use super::decode;
 use super::held::{Held, Values};
 use super::schema::Strings;
+use super::search::{Tested, TestedColumn};
 use crate::deviation::Deviation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{FormatId, Reader, Section};
 use crate::options::ReadOptions;
+use crate::query::{Predicate, find_column};
 use crate::rows::Rows;
 use crate::source::{self, ByteSource};
 use crate::wire::Cursor;
@@ -81,27 +84,59 @@ impl CppFile {
         }
     }
 
-    fn read_some(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+    fn check(&self, chunk: usize, columns: &[usize]) -> Result<()> {
         if chunk != 0 {
             return Err(Error::invalid_argument(format!("there is no chunk {chunk}, only one")));
         }
-        if let Some(column) = columns.iter().find(|&&column| column != 0) {
-            return Err(Error::invalid_argument(format!("there is no column {column}, only one")));
-        }
-        rows.check(self.rows)?;
-        let arrays = match columns.is_empty() {
-            true => Vec::new(),
-            false => {
-                let array = self.with_column(|column, text| match rows.len() == self.rows {
-                    true => all(&column),
-                    false => decode::some::<i64>(&held(column, text), rows, Strings::Text),
-                })?;
-                vec![array; columns.len()]
+        match columns.iter().find(|&&column| column != 0) {
+            None => Ok(()),
+            Some(column) => {
+                Err(Error::invalid_argument(format!("there is no column {column}, only one")))
             }
-        };
+        }
+    }
+
+    /// The one column as often as it is asked for.
+    fn batch(&self, columns: &[usize], rows: usize, array: &ArrayRef) -> Result<RecordBatch> {
         let schema = Arc::new(self.schema.project(columns)?);
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let arrays = vec![array.clone(); columns.len()];
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+    }
+
+    fn read_some(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+        self.check(chunk, columns)?;
+        rows.check(self.rows)?;
+        let array = match columns.is_empty() {
+            true => new_empty_array(&DataType::LargeUtf8),
+            false => self.with_column(|column, text| match rows.len() == self.rows {
+                true => all(&column),
+                false => decode::some::<i64>(&held(column, text), rows, Strings::Text),
+            })?,
+        };
+        self.batch(columns, rows.len(), &array)
+    }
+
+    fn read_kept(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        predicate: &Predicate,
+    ) -> Result<Option<RecordBatch>> {
+        self.check(chunk, columns)?;
+        for name in predicate.columns() {
+            find_column(&self.schema, name)?;
+        }
+        let batch = self.with_column(|column, text| {
+            let held = held(column, text);
+            let (strings, printed) = (Strings::Text, OnceCell::new());
+            let columns_of =
+                vec![TestedColumn { index: 0, name: NAME, strings, held: &held, printed }];
+            let asked = Tested { rows: self.rows, columns: columns_of };
+            let rows = Rows::kept(&predicate.keep(self.rows, &asked)?);
+            self.batch(columns, rows.len(), &decode::some::<i64>(&held, &rows, strings)?)
+        });
+        batch.map(Some)
     }
 }
 
@@ -145,6 +180,15 @@ impl Reader for CppFile {
 
     fn read_rows(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
         self.read_some(chunk, columns, rows).map_err(|err| err.in_format(FormatId::OnPair))
+    }
+
+    fn read_where(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        predicate: &Predicate,
+    ) -> Result<Option<RecordBatch>> {
+        self.read_kept(chunk, columns, predicate).map_err(|err| err.in_format(FormatId::OnPair))
     }
 
     fn sections(&self) -> Vec<Section> {

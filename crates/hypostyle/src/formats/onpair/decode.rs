@@ -18,14 +18,14 @@ use crate::rows::Rows;
 /// `thorough`.
 pub(super) fn all<O: OffsetSizeTrait>(
     part: &Part,
-    held: Held<'_>,
+    held: &Held<'_>,
     strings: Strings,
     thorough: bool,
 ) -> Result<ArrayRef> {
     let Held { nulls, values, indexes, at, .. } = held;
     let texts = match values {
-        Values::Plain(texts) => texts,
-        Values::Codes(column) => decoded(part, &column, at)?,
+        Values::Plain(texts) => texts.clone(),
+        Values::Codes(column) => decoded(part, column, *at)?,
     };
     if part.indexed {
         check_order(&texts, part)?;
@@ -37,7 +37,7 @@ pub(super) fn all<O: OffsetSizeTrait>(
         Some(indexes) => by_index::<O>(part, &texts, indexes, nulls.as_ref())?,
         None => direct::<O>(part, texts, nulls.as_ref()),
     };
-    array(offsets, bytes, nulls, strings).map_err(|err| err.at(part.offset))
+    array(offsets, bytes, nulls.clone(), strings).map_err(|err| err.at(part.offset))
 }
 
 /// Some rows, which the part has. Nothing is found out about the others.
@@ -170,14 +170,14 @@ fn direct<O: OffsetSizeTrait>(
 fn by_index<O: OffsetSizeTrait>(
     part: &Part,
     values: &Texts,
-    indexes: Vec<u32>,
+    indexes: &[u32],
     nulls: Option<&NullBuffer>,
 ) -> Result<(Vec<O>, Buffer)> {
     let at = part.place(Section::Indexes);
     // Before memory is taken, what all rows have is counted.
     let mut used = vec![false; values.len()];
     let mut text = 0_u64;
-    for &index in &indexes {
+    for &index in indexes {
         used.get_mut(index as usize).into_iter().for_each(|used| *used = true);
         text += values.get(index as usize).len() as u64;
     }
@@ -190,7 +190,7 @@ fn by_index<O: OffsetSizeTrait>(
         return Err(Error::malformed("indexes", why).at(at));
     }
     let mut bytes = Vec::with_capacity(part.text as usize);
-    let ends = indexes.into_iter().map(|index| {
+    let ends = indexes.iter().map(|&index| {
         bytes.extend_from_slice(values.get(index as usize));
         bytes.len()
     });

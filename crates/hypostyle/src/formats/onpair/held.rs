@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use arrow_buffer::NullBuffer;
 use bytes::Bytes;
-use hypostyle_onpair::{Column, Offsets, Parts};
+use hypostyle_onpair::{Column, Offsets, Parse, Parts};
 
 use super::dictionary::{self, Tokens};
 use super::ints;
@@ -51,7 +51,7 @@ pub(super) enum Values<'s> {
 ///
 /// `offsets` has one more than there are texts, and never decreases; the last is the
 /// number of bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Texts {
     pub(super) offsets: Vec<u32>,
     pub(super) bytes: Bytes,
@@ -185,7 +185,9 @@ fn values<'s>(part: &Part, sections: &'s Sections<'_>, from: &Origin<'_>) -> Res
         code_count: packed.codes as usize,
         row_offsets: Offsets::Narrow(rows.into()),
         row_lengths: lengths.map(Cow::Owned),
-        parse: packed.parse,
+        // What the entry says of it is not checked, and a search that relied on it would miss
+        // rows that a scan finds. Reading the part takes longer than what could be saved.
+        parse: Parse::Unknown,
     });
     let column = column.map_err(|err| Error::malformed("column", err.to_string()).at(bytes_at))?;
     check_tail(bytes, &packed, bytes_at)?;

@@ -13,7 +13,7 @@
 //! A reader starts at the end: `layout` turns the footer into a checked description of
 //! where things are, `part` is a column in a chunk and its sections, `held` is a part that
 //! was read and checked with `dictionary` and `ints`, and `decode` fills arrays with all
-//! rows of it or with some. `encode` is the way back: `cells` decides what
+//! rows of it or with some. `search` says which rows pass a test. `encode` is the way back: `cells` decides what
 //! a chunk is, and `pack` in which form a column of it is smallest. `cpp` reads the files
 //! of another implementation, which start with `ONPAIR01`.
 
@@ -38,6 +38,7 @@ mod pack;
 mod part;
 mod reader;
 mod schema;
+mod search;
 #[cfg(test)]
 mod tests;
 mod zones;

@@ -284,6 +284,8 @@ fn a_forged_footer_returns_or_fails() {
                     let rows = usize::try_from(reader.chunk_rows(chunk)).unwrap();
                     let some = (0..rows.min(1000)).step_by(7).collect();
                     let _ = reader.read_rows(chunk, &[column], &some);
+                    let test = Predicate::parse("a like '%e 3%' or url < 'i'").unwrap();
+                    let _ = reader.read_where(chunk, &[column], &test);
                 }
             }
         }
