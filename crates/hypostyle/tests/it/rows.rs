@@ -112,3 +112,38 @@ fn sections_are_checked_whichever_rows_are_asked_for() {
         assert!(err.to_string().contains("checksum"), "{at}: {err}");
     }
 }
+
+/// Counts whose sum is right only if it is cut to 32 bits are refused, in every form.
+#[test]
+fn counts_that_add_up_past_32_bits_are_refused() {
+    let tokens: [&[u8]; 1] = [b"a"];
+    for mut part in [
+        Part::plain(&[Some("aa"), Some("aa")]),
+        Part::indexed(&[Some("aa"), Some("bb")]),
+        Part::packed(9, &tokens, &[&[0, 0], &[0, 0]]),
+    ] {
+        part.sections[2] = numbers(&[u32::MAX, 5]);
+        let reader = open(
+            File::new(&[2], vec![Column::new("s", part)]).build().bytes,
+            &ReadOptions::default(),
+        );
+        for err in [
+            reader.read(0, &[0]).unwrap_err(),
+            reader.read_rows(0, &[0], &Rows::from(0..1)).unwrap_err(),
+        ] {
+            assert!(err.to_string().contains("add up to 4294967295, not to 4"), "{err}");
+        }
+    }
+}
+
+/// A slice of a table is written as the rows that it has, wherever its offsets start.
+#[test]
+fn a_slice_is_written_as_what_it_holds() {
+    let texts =
+        StringArray::from_iter((0..400).map(|row| (row % 9 > 0).then(|| format!("{row:05}"))));
+    let batch = RecordBatch::try_from_iter([("s", Arc::new(texts) as ArrayRef)]).unwrap();
+    let slice = batch.slice(101, 222);
+    let reader =
+        open(laws::encode(&OnPair, &slice, &WriteOptions::default()), &ReadOptions::default());
+    assert_eq!(reader.read(0, &[0]).unwrap().column(0), slice.column(0));
+}
