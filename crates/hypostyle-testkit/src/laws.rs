@@ -165,7 +165,9 @@ fn some_rows_are_those_of_all(
             (Err(_), Err(_)) => {}
         }
     }
-    assert!(reader.read_rows(chunk, &[column], &Rows::from(all..all + 1)).is_err());
+    if let Some(end) = all.checked_add(1) {
+        assert!(reader.read_rows(chunk, &[column], &Rows::from(all..end)).is_err());
+    }
 }
 
 /// A format that finds rows in its own way finds those that a scan finds; where not all

@@ -26,7 +26,11 @@ pub fn open_any(bytes: &[u8]) {
 
 /// Opens and reads bytes as one format, whatever they are.
 pub fn decode_any(format: &dyn Format, bytes: &[u8]) {
-    laws::any_bytes_return_or_fail(format, bytes);
+    if format.holds_tables() {
+        return laws::any_bytes_return_or_fail(format, bytes);
+    }
+    laws::any_archive_returns_or_fails(bytes);
+    laws::any_archive_shows_itself_or_fails(bytes);
 }
 
 /// Makes a table of the bytes, and sends it through a format and back.
