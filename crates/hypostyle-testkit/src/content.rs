@@ -17,6 +17,8 @@ pub enum Cell {
     Float(u64),
     /// Text.
     Text(String),
+    /// Bytes that need not be text.
+    Bytes(Vec<u8>),
 }
 
 /// One column with all its values.
@@ -24,7 +26,8 @@ pub enum Cell {
 pub struct Column {
     /// The name.
     pub name: String,
-    /// The type; 32-bit and 64-bit offsets of text are one type here.
+    /// The type; 32-bit and 64-bit offsets of text are one type here, and bytes are text but
+    /// for their cells.
     pub kind: Kind,
     /// The values in row order.
     pub cells: Vec<Cell>,
@@ -46,7 +49,10 @@ impl Content {
         let rows = batches.iter().map(RecordBatch::num_rows).sum();
         let column = |(index, field): (usize, &std::sync::Arc<arrow_schema::Field>)| Column {
             name: field.name().clone(),
-            kind: Kind::of(field.data_type()).expect("a type that the formats know"),
+            kind: match field.data_type() {
+                DataType::Binary | DataType::LargeBinary => Kind::Text,
+                other => Kind::of(other).expect("a type that the formats know"),
+            },
             cells: batches.iter().flat_map(|batch| cells(batch.column(index))).collect(),
         };
         Self { rows, columns: schema.fields().iter().enumerate().map(column).collect() }
@@ -65,6 +71,8 @@ fn value(array: &ArrayRef, row: usize) -> Cell {
         DataType::Int64 => Cell::Int(array.as_primitive::<Int64Type>().value(row)),
         DataType::Float64 => Cell::Float(array.as_primitive::<Float64Type>().value(row).to_bits()),
         DataType::Utf8 => Cell::Text(array.as_string::<i32>().value(row).to_owned()),
+        DataType::Binary => Cell::Bytes(array.as_binary::<i32>().value(row).to_vec()),
+        DataType::LargeBinary => Cell::Bytes(array.as_binary::<i64>().value(row).to_vec()),
         _ => Cell::Text(array.as_string::<i64>().value(row).to_owned()),
     }
 }

@@ -12,7 +12,10 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use hypostyle::formats::at1::{Archive, Codec};
 use hypostyle::formats::{self, Format, Reader, Sniff};
-use hypostyle::{Deviation, Limits, ReadOptions, Result, Table, TextPolicy, WriteOptions};
+use hypostyle::query::{ArrayColumns, Predicate};
+use hypostyle::{
+    Deviation, Error, ErrorKind, Limits, ReadOptions, Result, Rows, Table, TextPolicy, WriteOptions,
+};
 
 use crate::content::Content;
 
@@ -122,9 +125,12 @@ fn check_reader(reader: &dyn Reader, size: u64) {
     for chunk in 0..reader.chunks() {
         rows += reader.chunk_rows(chunk);
         for column in 0..columns {
-            if let Ok(batch) = reader.read(chunk, &[column]) {
+            let whole = reader.read(chunk, &[column]);
+            if let Ok(batch) = &whole {
                 assert_eq!(batch.num_rows() as u64, reader.chunk_rows(chunk));
             }
+            some_rows_are_those_of_all(reader, chunk, column, whole.as_ref());
+            searches_say_what_scans_say(reader, chunk, column, whole.as_ref());
         }
     }
     assert_eq!(rows, reader.rows(), "the chunks have the rows of their file");
@@ -136,6 +142,59 @@ fn check_reader(reader: &dyn Reader, size: u64) {
         end = end.max(section.offset + section.stored);
     }
     assert_eq!(end, size, "the byte map reaches to the end");
+}
+
+/// Rows that are read by themselves are what they are among all others; where not all can
+/// be read, some may.
+fn some_rows_are_those_of_all(
+    reader: &dyn Reader,
+    chunk: usize,
+    column: usize,
+    whole: Result<&RecordBatch, &Error>,
+) {
+    let all = usize::try_from(reader.chunk_rows(chunk)).unwrap();
+    // A file may claim any number of rows.
+    let few = all.min(1000);
+    let ranges = [0..all, 0..all / 2, all / 3..all, all..all];
+    let every_third: Rows = (0..few).step_by(3).collect();
+    for rows in ranges.map(Rows::from).into_iter().chain([every_third]) {
+        match (reader.read_rows(chunk, &[column], &rows), whole) {
+            (Ok(some), Ok(whole)) => assert_eq!(some, rows.of(whole).unwrap(), "{rows:?}"),
+            (Ok(some), Err(_)) => assert_eq!(some.num_rows(), rows.len()),
+            (Err(err), Ok(_)) => unreachable!("all rows can be read, and some cannot: {err}"),
+            (Err(_), Err(_)) => {}
+        }
+    }
+    if let Some(end) = all.checked_add(1) {
+        assert!(reader.read_rows(chunk, &[column], &Rows::from(all..end)).is_err());
+    }
+}
+
+/// A format that finds rows in its own way finds those that a scan finds; where not all
+/// rows can be read, some may.
+fn searches_say_what_scans_say(
+    reader: &dyn Reader,
+    chunk: usize,
+    column: usize,
+    whole: Result<&RecordBatch, &Error>,
+) {
+    let name = reader.schema().field(column).name().replace('"', "\"\"");
+    for test in ["like '%a%'", "like 'a%b_'", "= ''", "< 'b'", "= 1", "is not null"] {
+        let Ok(test) = Predicate::parse(&format!("\"{name}\" {test}")) else { return };
+        let found = reader.read_where(chunk, &[column], &test);
+        let scanned = whole.map(|whole| {
+            let keep = test.keep(whole.num_rows(), &ArrayColumns::new(whole)).unwrap();
+            Rows::kept(&keep).of(whole).unwrap()
+        });
+        match (found, scanned) {
+            (Ok(Some(found)), Ok(scanned)) => assert_eq!(found, scanned, "{test}"),
+            (Err(err), Ok(_)) if matches!(err.kind(), ErrorKind::InvalidArgument(_)) => {
+                // Several columns have this name.
+            }
+            (Err(err), Ok(_)) => unreachable!("all rows can be read, and not asked: {err}"),
+            (Ok(_), Err(_)) | (Err(_), Err(_)) | (Ok(None), Ok(_)) => {}
+        }
+    }
 }
 
 /// What an archive unpacks to.

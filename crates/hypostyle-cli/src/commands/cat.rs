@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use hypostyle::formats::at1::QueryStats;
-use hypostyle::query::{ArrayColumns, Predicate};
+use hypostyle::query::Predicate;
 
 use super::{Status, chosen};
 use crate::cli::{ColumnArgs, FileArg, ReadArgs, RowFormat, row_range};
@@ -12,7 +12,7 @@ use crate::commands::convert::MEMORY;
 use crate::failure::Result;
 use crate::input::Input;
 use crate::output::{Out, RowPrinter};
-use crate::tables::{Asked, Chunk, Effort, Flow, Question, Source};
+use crate::tables::{Asked, Effort, Flow, Pick, Question, Source};
 
 /// Arguments of `hyp cat`.
 #[derive(clap::Args, Debug)]
@@ -23,7 +23,8 @@ names in double quotes, members of members are a.b[0].c. A number is compared as
 as a text, whatever the column; a cell that is no number is like null to a number.
 
 Archives that were packed with --query are asked without being unpacked: row groups that cannot hold
-such a row are not read, nor are columns that nobody asks for. Everything else is read as a whole.
+such a row are not read, nor are columns that nobody asks for. Strings in .onpair files are searched
+as they are stored. Everything else is read as a whole.
 
 Examples:
   hyp cat flights.csv.at1 --columns carrier,dep_delay --where \"month = 7 and dep_delay > 120\"
@@ -90,7 +91,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
 /// What a query took, for people.
 pub(super) fn described(stats: Option<&QueryStats>, effort: Effort) -> String {
     let Some(stats) = stats else {
-        let Effort { chunks, read } = effort;
+        let Effort { chunks, read, .. } = effort;
         return match chunks {
             0 | 1 => "the whole file was read\n".to_owned(),
             _ => format!("{read} of {chunks} chunks read, {} skipped\n", chunks - read),
@@ -116,59 +117,18 @@ fn print(
     let end = args.limit.map_or(rows.end, |limit| rows.end.min(rows.start.saturating_add(limit)));
     let shown = schema.project(&columns)?;
     let mut printer = RowPrinter::open(args.format, &shown, &args.read, out)?;
-    // A filter may ask for columns that are not printed.
-    let mut read = columns.clone();
-    for name in filter.map(Predicate::columns).unwrap_or_default() {
-        let position = schema.index_of(name);
-        read.extend(position.ok().filter(|position| !columns.contains(position)));
-    }
-    let printed: Vec<usize> = (0..columns.len()).collect();
-    let mut at = 0_u64;
+    let run = rows.start..end;
+    let pick = filter.map_or(Pick::Rows(std::slice::from_ref(&run)), Pick::Where);
+    let mut left = end.saturating_sub(rows.start);
     let mut effort = Effort::default();
-    if rows.start < end {
-        let wanted = |chunk: &Chunk<'_>| match (filter, chunk.facts) {
-            (Some(filter), Some(facts)) => filter.may_keep(facts),
-            (Some(_), None) => true,
-            // A chunk of no rows is as good as any to find out that there are none.
-            (None, _) => chunk.rows.start < end && rows.start < chunk.rows.end.max(1),
-        };
-        effort = source.for_each_wanted(&read, &wanted, |first, batch| {
-            if filter.is_none() {
-                at = first;
-            }
-            let runs = match filter {
-                Some(filter) => runs(&filter.keep(batch.num_rows(), &ArrayColumns::new(&batch))?),
-                None => std::iter::once(0..batch.num_rows()).collect(),
-            };
-            let batch = batch.project(&printed)?;
-            for run in runs {
-                let len = run.len() as u64;
-                let from = rows.start.saturating_sub(at).min(len);
-                let to = end.saturating_sub(at).min(len);
-                at += len;
-                if let (Ok(from), Ok(count)) =
-                    (usize::try_from(from), usize::try_from(to - from.min(to)))
-                    && count > 0
-                {
-                    printer.write(&batch.slice(run.start + from, count))?;
-                }
-            }
-            Ok(if at < end { Flow::More } else { Flow::Stop })
+    if left > 0 {
+        effort = source.for_each_picked(&columns, pick, |batch| {
+            let count = batch.num_rows().min(usize::try_from(left).unwrap_or(usize::MAX));
+            printer.write(&batch.slice(0, count))?;
+            left -= count as u64;
+            Ok(if left > 0 { Flow::More } else { Flow::Stop })
         })?;
     }
     printer.finish()?;
     Ok(effort)
-}
-
-/// Runs of rows that are kept.
-fn runs(kept: &[bool]) -> Vec<Range<usize>> {
-    let mut runs = Vec::new();
-    let mut start = 0;
-    for run in kept.chunk_by(|one, other| one == other) {
-        if run.first() == Some(&true) {
-            runs.push(start..start + run.len());
-        }
-        start += run.len();
-    }
-    runs
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use arrow_array::RecordBatch;
 
@@ -11,7 +12,7 @@ use crate::commands::convert::MEMORY;
 use crate::failure::{Failure, Result};
 use crate::input::Input;
 use crate::output::{Out, RowPrinter};
-use crate::tables::{Asked, Chunk, Effort, Flow, Question, Source};
+use crate::tables::{ALL, Asked, Effort, Flow, Pick, Question, Source};
 
 /// Arguments of `hyp get`.
 #[derive(clap::Args, Debug)]
@@ -67,29 +68,19 @@ fn print(source: Source, answered: bool, args: &Args, out: &mut dyn Out) -> Resu
     let columns = chosen(&args.columns, &schema)?;
     let printed = schema.project(&columns)?;
     let mut printer = RowPrinter::open(args.format, &printed, &args.read, out)?;
+    let runs: Vec<Range<u64>> = wanted.iter().map(|&row| row..row.saturating_add(1)).collect();
+    // A file that was asked for them has these rows and no others.
+    let pick = if answered { ALL } else { Pick::Rows(&runs) };
     let mut found: BTreeMap<u64, RecordBatch> = BTreeMap::new();
-    let mut left = wanted.iter().copied().peekable();
-    let mut at = 0_u64;
+    let mut left = wanted.iter();
     let all = source.rows();
-    let wanted = |chunk: &Chunk<'_>| {
-        let next = wanted.partition_point(|&row| row < chunk.rows.start);
-        answered || wanted.get(next).is_some_and(|&row| row < chunk.rows.end)
-    };
-    let effort = source.for_each_wanted(&columns, &wanted, |first, batch| {
-        at = first;
-        let len = batch.num_rows() as u64;
-        // A file that was asked for them has these rows and no others.
-        while let Some(row) = left.next_if(|_| answered && (found.len() as u64) < at + len) {
-            found.insert(row, batch.slice(as_index(found.len() as u64 - at), 1));
-        }
-        while let Some(row) = left.next_if(|&row| !answered && row < at + len) {
-            found.insert(row, batch.slice(as_index(row - at), 1));
-        }
-        at += len;
-        Ok(if left.peek().is_some() { Flow::More } else { Flow::Stop })
+    let effort = source.for_each_picked(&columns, pick, |batch| {
+        let rows = left.by_ref().take(batch.num_rows()).enumerate();
+        found.extend(rows.map(|(at, &row)| (row, batch.slice(at, 1))));
+        Ok(if left.len() > 0 { Flow::More } else { Flow::Stop })
     })?;
     if let Some(row) = left.next() {
-        let rows = all.filter(|_| !answered).unwrap_or(at);
+        let rows = all.filter(|_| !answered).unwrap_or(effort.rows);
         return Err(Failure::usage(format!("there is no row {row}: there are {rows} rows")));
     }
     for row in &args.rows {
@@ -99,8 +90,4 @@ fn print(source: Source, answered: bool, args: &Args, out: &mut dyn Out) -> Resu
     }
     printer.finish()?;
     Ok(effort)
-}
-
-fn as_index(row: u64) -> usize {
-    usize::try_from(row).unwrap_or(usize::MAX)
 }

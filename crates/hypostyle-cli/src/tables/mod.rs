@@ -1,14 +1,13 @@
 //! Tables of every kind, as batches: what every command reads.
 
 use std::io::{self, Write};
-use std::ops::Range;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use hypostyle::Table;
 use hypostyle::formats::at1::{Archive, Damage, Query, QueryStats, TableOptions};
 use hypostyle::formats::{Abilities, Reader};
-use hypostyle::query::{Facts, Predicate};
+use hypostyle::query::Predicate;
 use hypostyle::text::{Imported, Skipped};
 
 use crate::cli::{ColumnArgs, Kind, ReadArgs};
@@ -18,12 +17,11 @@ use crate::output::scratch;
 
 mod arrow;
 pub(crate) mod parquet;
+mod pick;
 
 pub(crate) use arrow::ArrowWriter;
 pub(crate) use parquet::ParquetWriter;
-
-/// Rows that are handed on at a time from a file that is decoded whole.
-const ROWS: usize = 64 << 10;
+pub(crate) use pick::{ALL, Effort, Flow, Pick};
 
 /// An open table.
 pub(crate) enum Source {
@@ -175,97 +173,6 @@ impl Source {
             Self::Batches(_) => None,
         }
     }
-
-    /// Calls `each` with batches of the given columns until it says stop.
-    pub(crate) fn for_each(
-        self,
-        columns: &[usize],
-        mut each: impl FnMut(RecordBatch) -> Result<Flow>,
-    ) -> Result<()> {
-        self.for_each_wanted(columns, &|_| true, |_, batch| each(batch)).map(drop)
-    }
-
-    /// The same, without what is not wanted where that can be told beforehand; batches
-    /// come with the number of their first row.
-    pub(crate) fn for_each_wanted(
-        self,
-        columns: &[usize],
-        wanted: &dyn Fn(&Chunk<'_>) -> bool,
-        mut each: impl FnMut(u64, RecordBatch) -> Result<Flow>,
-    ) -> Result<Effort> {
-        let mut effort = Effort::default();
-        let mut first = 0;
-        match self {
-            Self::Columns(reader) => {
-                effort.chunks = reader.chunks();
-                for number in 0..reader.chunks() {
-                    let rows = first..first + reader.chunk_rows(number);
-                    first = rows.end;
-                    let facts = reader.facts(number);
-                    let chunk = Chunk { rows: rows.clone(), facts: facts.as_deref() };
-                    if !wanted(&chunk) {
-                        continue;
-                    }
-                    effort.read += 1;
-                    let whole = reader.read(number, columns)?;
-                    let mut start = 0;
-                    while start < whole.num_rows() {
-                        let len = ROWS.min(whole.num_rows() - start);
-                        let part = whole.slice(start, len);
-                        if each(rows.start + start as u64, part)? == Flow::Stop {
-                            return Ok(effort);
-                        }
-                        start += len;
-                    }
-                }
-            }
-            Self::Imported(imported) => {
-                for index in 0..imported.batches() {
-                    let batch = imported.batch(index)?.project(columns)?;
-                    let rows = batch.num_rows() as u64;
-                    if each(first, batch)? == Flow::Stop {
-                        break;
-                    }
-                    first += rows;
-                }
-            }
-            Self::Batches(batches) => {
-                for batch in batches.next {
-                    let batch = batch?.project(columns)?;
-                    let rows = batch.num_rows() as u64;
-                    if each(first, batch)? == Flow::Stop {
-                        break;
-                    }
-                    first += rows;
-                }
-            }
-        }
-        Ok(effort)
-    }
-}
-
-/// A part of a file that may or may not be read.
-pub(crate) struct Chunk<'a> {
-    /// The numbers of its rows.
-    pub(crate) rows: Range<u64>,
-    /// What is known of them.
-    pub(crate) facts: Option<&'a dyn Facts>,
-}
-
-/// How much of a file was read.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Effort {
-    /// Chunks in the file, if it has such.
-    pub(crate) chunks: usize,
-    /// Those that were read.
-    pub(crate) read: usize,
-}
-
-/// Whether more batches are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
-    More,
-    Stop,
 }
 
 fn table_options(args: &ReadArgs, columns: Option<Vec<String>>) -> TableOptions {

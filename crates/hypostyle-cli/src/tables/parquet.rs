@@ -9,7 +9,8 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::ChunkReader;
 
-use super::{Batches, ROWS, broken};
+use super::pick::ROWS;
+use super::{Batches, broken};
 use crate::failure::Result;
 
 /// Opens a Parquet file.

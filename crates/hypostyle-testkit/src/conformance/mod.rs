@@ -191,6 +191,10 @@ pub fn value(cell: &Cell) -> Value {
             json!({ "r": format!("{:?}", f64::from_bits(*bits)), "b": format!("{bits:016x}") })
         }
         Cell::Text(text) => json!(text),
+        Cell::Bytes(bytes) => {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            json!({ "hex": hex })
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use arrow_schema::SchemaRef;
 use crate::deviation::Deviation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::{ReadOptions, WriteOptions};
-use crate::query::Facts;
+use crate::query::{Facts, Predicate};
+use crate::rows::Rows;
 use crate::sink::Sink;
 use crate::source::ByteSource;
 use crate::table::Table;
@@ -168,6 +169,37 @@ pub trait Reader: fmt::Debug + Send + Sync {
     /// Reads the blocks of those columns and nothing else. No columns give a
     /// batch of no columns and [`Reader::chunk_rows`] rows.
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch>;
+
+    /// Decodes the given columns of some rows of one chunk, in the order of the rows.
+    ///
+    /// The same as those rows of what [`Reader::read`] gives. Formats in which a row can
+    /// be had by itself decode no others, and then do not find what is wrong with these.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::read`]; also if the chunk does not have all of the rows.
+    fn read_rows(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+        rows.of(&self.read(chunk, columns)?)
+    }
+
+    /// Decodes the given columns of the rows of one chunk that a predicate keeps, if the
+    /// format can find these in another way than by decoding all rows; `None` if not.
+    ///
+    /// The same rows as [`Predicate::keep`] has of what [`Reader::read`] gives. Of what is
+    /// not decoded, not everything is checked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::read`]; also if there is no column that the predicate asks for.
+    fn read_where(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        predicate: &Predicate,
+    ) -> Result<Option<RecordBatch>> {
+        let _ = (chunk, columns, predicate);
+        Ok(None)
+    }
 
     /// The byte map: every part of the file in order of offset.
     fn sections(&self) -> Vec<Section>;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Schema};
 use hashbrown::HashMap;
 
 use super::Columns;
@@ -29,7 +29,7 @@ impl<'a> ArrayColumns<'a> {
     }
 
     fn text(&self, name: &str) -> Result<ArrayRef> {
-        let index = self.find(name)?;
+        let index = find_column(self.batch.schema_ref(), name)?;
         if let Some(text) = self.texts.borrow().get(&index) {
             return Ok(text.clone());
         }
@@ -38,23 +38,6 @@ impl<'a> ArrayColumns<'a> {
         self.texts.borrow_mut().insert(index, text.clone());
         Ok(text)
     }
-
-    fn find(&self, name: &str) -> Result<usize> {
-        let schema = self.batch.schema_ref();
-        let fields = || schema.fields().iter().enumerate();
-        let mut found = fields().filter(|(_, field)| field.name() == name);
-        match (found.next(), found.next()) {
-            (Some((index, _)), None) => Ok(index),
-            (Some(_), Some(_)) => Err(Error::invalid_argument(format!(
-                "`{}` is the name of several columns",
-                clipped(name)
-            ))),
-            (None, _) => {
-                let names = fields().map(|(_, field)| field.name().as_str());
-                Err(Error::invalid_argument(no_such_column(name, names)))
-            }
-        }
-    }
 }
 
 impl Columns for ArrayColumns<'_> {
@@ -62,6 +45,27 @@ impl Columns for ArrayColumns<'_> {
         let text = self.text(column)?;
         text.as_string::<i32>().iter().for_each(|cell| each(cell.map(str::as_bytes)));
         Ok(())
+    }
+}
+
+/// The column with this name.
+///
+/// # Errors
+///
+/// There is none, or more than one.
+pub(crate) fn find_column(schema: &Schema, name: &str) -> Result<usize> {
+    let fields = || schema.fields().iter().enumerate();
+    let mut found = fields().filter(|(_, field)| field.name() == name);
+    match (found.next(), found.next()) {
+        (Some((index, _)), None) => Ok(index),
+        (Some(_), Some(_)) => Err(Error::invalid_argument(format!(
+            "`{}` is the name of several columns",
+            clipped(name)
+        ))),
+        (None, _) => {
+            let names = fields().map(|(_, field)| field.name().as_str());
+            Err(Error::invalid_argument(no_such_column(name, names)))
+        }
     }
 }
 

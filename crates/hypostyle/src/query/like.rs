@@ -2,6 +2,8 @@
 
 use memchr::memmem;
 
+use super::ask::{Search, Sought};
+
 /// A pattern, ready to be matched.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pattern {
@@ -63,7 +65,11 @@ impl Pattern {
         let shape = if whole {
             Shape::Whole(first)
         } else if self.tokens.contains(&Token::One) {
-            Shape::Tokens(&self.tokens)
+            let runs = self.tokens.split(|token| !matches!(token, Token::Char(_))).map(literal);
+            Shape::Tokens {
+                tokens: &self.tokens,
+                runs: runs.filter(|run| !run.is_empty()).collect(),
+            }
         } else {
             let mut parts = self.tokens.split(|token| *token == Token::Many).map(literal);
             let first = parts.next().unwrap_or_default();
@@ -91,10 +97,31 @@ enum Shape<'a> {
         middle: Vec<memmem::Finder<'static>>,
         last: String,
     },
-    Tokens(&'a [Token]),
+    Tokens {
+        tokens: &'a [Token],
+        /// Characters that stand side by side.
+        runs: Vec<String>,
+    },
 }
 
 impl Matcher<'_> {
+    /// What every match has, and whether that is all there is to it.
+    pub(super) fn search(&self) -> Option<Search<'_>> {
+        let (sought, exact) = self.shape.search()?;
+        if self.lower.is_none() {
+            return Some(Search { sought, exact });
+        }
+        // In lower case, which is of no matter for being somewhere in a cell.
+        Some(match sought {
+            Sought::Is(b"") | Sought::StartsWith(b"") => Search { sought, exact },
+            Sought::Contains(text) => Search { sought: Sought::ContainsIgnoringCase(text), exact },
+            Sought::Is(text) | Sought::StartsWith(text) | Sought::EndsWith(text) => {
+                Search { sought: Sought::ContainsIgnoringCase(text), exact: false }
+            }
+            _ => return None,
+        })
+    }
+
     pub(super) fn matches(&mut self, cell: &[u8]) -> bool {
         match &mut self.lower {
             None => self.shape.matches(cell),
@@ -109,6 +136,27 @@ impl Matcher<'_> {
 }
 
 impl Shape<'_> {
+    /// What every match has, and whether everything that has it is one.
+    fn search(&self) -> Option<(Sought<'_>, bool)> {
+        match self {
+            Self::Whole(text) => Some((Sought::Is(text.as_bytes()), true)),
+            Self::Parts { first, middle, last } => {
+                let parts =
+                    [Sought::StartsWith(first.as_bytes()), Sought::EndsWith(last.as_bytes())];
+                let inner = middle.iter().map(|part| Sought::Contains(part.needle()));
+                let parts = || parts.into_iter().chain(inner.clone());
+                let filled = parts().filter(|part| part.len() > 0).count();
+                // The longest is the rarest, as a rule; ends are quicker to look at.
+                let longest = parts().rev().max_by_key(Sought::len)?;
+                Some((longest, filled <= 1))
+            }
+            Self::Tokens { runs, .. } => {
+                let longest = runs.iter().max_by_key(|run| run.len())?;
+                Some((Sought::Contains(longest.as_bytes()), false))
+            }
+        }
+    }
+
     fn matches(&self, cell: &[u8]) -> bool {
         match self {
             Self::Whole(text) => cell == text.as_bytes(),
@@ -125,7 +173,7 @@ impl Shape<'_> {
                 }
                 true
             }
-            Self::Tokens(tokens) => tokens_match(tokens, cell),
+            Self::Tokens { tokens, .. } => tokens_match(tokens, cell),
         }
     }
 }

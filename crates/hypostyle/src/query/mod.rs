@@ -39,6 +39,7 @@
 //! An *empty* cell is null to `is null` and to numbers, since many files have no
 //! other way to say so, but it is a text to texts: `name = ''` finds it.
 
+mod ask;
 mod batch;
 mod eval;
 mod expr;
@@ -55,7 +56,9 @@ use std::str::FromStr;
 
 use hashbrown::HashSet;
 
+pub use ask::{Ask, Search, Sought};
 pub use batch::ArrayColumns;
+pub(crate) use batch::find_column;
 pub use eval::Columns;
 pub use facts::{Cells, Facts, Numbers, Texts};
 pub use number::Number;
@@ -115,7 +118,8 @@ impl Predicate {
 
     /// Which of `rows` rows are kept.
     ///
-    /// A column is gone through once for each test of it.
+    /// A column is gone through once for each test of it, unless it can
+    /// [answer](Columns::answer) by itself.
     ///
     /// # Errors
     ///

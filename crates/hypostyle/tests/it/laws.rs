@@ -151,4 +151,14 @@ proptest! {
     fn any_seed_makes_a_round_trip(format in any_table_format(), seed: Vec<u8>) {
         fuzz::roundtrip(format, &seed);
     }
+
+    /// So do the bodies of those targets that make files and buffers of their bytes.
+    #[test]
+    fn any_seed_makes_buffers_and_files_of_strings(
+        seed in prop::collection::vec(any::<u8>(), 0..400),
+    ) {
+        fuzz::onpair_parts(&seed);
+        fuzz::onpair_file(&seed);
+        fuzz::onpair_cpp(&seed);
+    }
 }

@@ -1,17 +1,22 @@
 //! Files of the C++ implementation: one column, which we call `value` (§7).
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hypostyle_onpair::{Column, read_cpp};
 
 use super::decode;
+use super::held::{Held, Values};
 use super::schema::Strings;
+use super::search::{Tested, TestedColumn};
 use crate::deviation::Deviation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{FormatId, Reader, Section};
 use crate::options::ReadOptions;
+use crate::query::{Predicate, find_column};
+use crate::rows::Rows;
 use crate::source::{self, ByteSource};
 use crate::wire::Cursor;
 
@@ -56,22 +61,19 @@ impl CppFile {
         Ok(Self { source, options: options.clone(), schema, rows, sections })
     }
 
-    fn column(&self) -> Result<ArrayRef> {
-        let size = self.source.size();
-        self.check_limit("size of the file", size)?;
-        let bytes = source::range(self.source.as_ref(), 0, size, "file")?;
-        let malformed = |err: hypostyle_onpair::Error| Error::malformed("column", err.to_string());
-        let column = Column::new(read_cpp(&bytes).map_err(malformed)?).map_err(malformed)?;
-        let offsets = (self.rows as u64).saturating_mul(16);
-        self.check_limit(
-            "size of a column",
-            (column.decoded_len() as u64).saturating_add(offsets),
-        )?;
-        let offsets = column.decoded_offsets();
-        let offsets: Vec<i64> =
-            offsets.into_iter().map(|offset| i64::try_from(offset).unwrap_or(i64::MAX)).collect();
-        let text = column.decode().map_err(malformed)?;
-        decode::array(offsets, text.into(), None, Strings::Text)
+    /// Reads the file, and hands its column on, with the bytes of all rows.
+    fn with_column<T>(&self, then: impl FnOnce(Column<'_>, u64) -> Result<T>) -> Result<T> {
+        let read = || {
+            let size = self.source.size();
+            self.check_limit("size of the file", size)?;
+            let bytes = source::range(self.source.as_ref(), 0, size, "file")?;
+            let column = read_cpp(&bytes).and_then(Column::new).map_err(malformed)?;
+            let text = column.decoded_len() as u64;
+            let offsets = (self.rows as u64).saturating_mul(16);
+            self.check_limit("size of a column", text.saturating_add(offsets))?;
+            then(column, text)
+        };
+        read().map_err(|err: Error| err.in_column(0, NAME).at(0))
     }
 
     fn check_limit(&self, what: &'static str, asked: u64) -> Result<()> {
@@ -82,24 +84,77 @@ impl CppFile {
         }
     }
 
-    fn read_columns(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
+    fn check(&self, chunk: usize, columns: &[usize]) -> Result<()> {
         if chunk != 0 {
             return Err(Error::invalid_argument(format!("there is no chunk {chunk}, only one")));
         }
-        if let Some(column) = columns.iter().find(|&&column| column != 0) {
-            return Err(Error::invalid_argument(format!("there is no column {column}, only one")));
-        }
-        let arrays = match columns.is_empty() {
-            true => Vec::new(),
-            false => {
-                let place = |err: Error| err.in_column(0, NAME).at(0);
-                vec![self.column().map_err(place)?; columns.len()]
+        match columns.iter().find(|&&column| column != 0) {
+            None => Ok(()),
+            Some(column) => {
+                Err(Error::invalid_argument(format!("there is no column {column}, only one")))
             }
-        };
+        }
+    }
+
+    /// The one column as often as it is asked for.
+    fn batch(&self, columns: &[usize], rows: usize, array: &ArrayRef) -> Result<RecordBatch> {
         let schema = Arc::new(self.schema.project(columns)?);
-        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        let arrays = vec![array.clone(); columns.len()];
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
     }
+
+    fn read_some(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+        self.check(chunk, columns)?;
+        rows.check(self.rows)?;
+        let array = match columns.is_empty() {
+            true => new_empty_array(&DataType::LargeUtf8),
+            false => self.with_column(|column, text| match rows.len() == self.rows {
+                true => all(&column),
+                false => decode::some::<i64>(&held(column, text), rows, Strings::Text),
+            })?,
+        };
+        self.batch(columns, rows.len(), &array)
+    }
+
+    fn read_kept(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        predicate: &Predicate,
+    ) -> Result<Option<RecordBatch>> {
+        self.check(chunk, columns)?;
+        for name in predicate.columns() {
+            find_column(&self.schema, name)?;
+        }
+        let batch = self.with_column(|column, text| {
+            let held = held(column, text);
+            let (strings, printed) = (Strings::Text, OnceCell::new());
+            let columns_of =
+                vec![TestedColumn { index: 0, name: NAME, strings, held: &held, printed }];
+            let asked = Tested { rows: self.rows, columns: columns_of };
+            let rows = Rows::kept(&predicate.keep(self.rows, &asked)?);
+            self.batch(columns, rows.len(), &decode::some::<i64>(&held, &rows, strings)?)
+        });
+        batch.map(Some)
+    }
+}
+
+fn malformed(err: hypostyle_onpair::Error) -> Error {
+    Error::malformed("column", err.to_string())
+}
+
+/// Rows that are still codes.
+fn held(column: Column<'_>, text: u64) -> Held<'_> {
+    Held { text, nulls: None, values: Values::Codes(column), indexes: None, at: 0 }
+}
+
+fn all(column: &Column<'_>) -> Result<ArrayRef> {
+    let offsets = column.decoded_offsets();
+    let offsets: Vec<i64> =
+        offsets.into_iter().map(|offset| i64::try_from(offset).unwrap_or(i64::MAX)).collect();
+    let text = column.decode().map_err(malformed)?;
+    decode::array(offsets, text.into(), None, Strings::Text)
 }
 
 impl Reader for CppFile {
@@ -120,7 +175,20 @@ impl Reader for CppFile {
     }
 
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
-        self.read_columns(chunk, columns).map_err(|err| err.in_format(FormatId::OnPair))
+        self.read_rows(chunk, columns, &Rows::from(0..self.rows))
+    }
+
+    fn read_rows(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+        self.read_some(chunk, columns, rows).map_err(|err| err.in_format(FormatId::OnPair))
+    }
+
+    fn read_where(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        predicate: &Predicate,
+    ) -> Result<Option<RecordBatch>> {
+        self.read_kept(chunk, columns, predicate).map_err(|err| err.in_format(FormatId::OnPair))
     }
 
     fn sections(&self) -> Vec<Section> {

@@ -1,164 +1,90 @@
-//! A part: bytes to an array (§5).
+//! What a part holds, as an array (§5): of all rows, or of some.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, GenericBinaryArray, GenericStringArray, OffsetSizeTrait};
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use bytes::Bytes;
-use hypostyle_onpair::{Column, Offsets, Parts};
+use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use hypostyle_onpair::Column;
 
-use super::dictionary::{self, Tokens};
-use super::ints;
-use super::part::{Packed, Part, Section, Sections, Zone};
+use super::held::{Held, Texts, Values};
+use super::part::{Part, Section, Zone};
 use super::schema::Strings;
 use crate::error::{Error, Result};
-use crate::source::ByteSource;
-use crate::wire::bitmap;
+use crate::rows::Rows;
 
-/// What a part is decoded with.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Context<'a> {
-    pub(super) source: &'a dyn ByteSource,
-    /// The part that has the dictionary, if it is not the one that is decoded.
-    pub(super) owner: Option<&'a Part>,
-    pub(super) strings: Strings,
-    /// Whether bounds are compared with what is there.
-    pub(super) thorough: bool,
-}
-
-/// The array of a part. Rows in errors are counted from the start of the chunk.
-pub(super) fn part<O: OffsetSizeTrait>(part: &Part, cx: &Context<'_>) -> Result<ArrayRef> {
-    let sections = Sections::read(cx.source, part)?;
-    let nulls = nulls(part, &sections)?;
-    let values = values(part, &sections, cx)?;
+/// All rows. Rows in errors are counted from the start of the chunk.
+///
+/// Everything that §5 says of a part is checked; the bounds of §4.4 too if it is to be
+/// `thorough`.
+pub(super) fn all<O: OffsetSizeTrait>(
+    part: &Part,
+    held: &Held<'_>,
+    strings: Strings,
+    thorough: bool,
+) -> Result<ArrayRef> {
+    let Held { nulls, values, indexes, at, .. } = held;
+    let texts = match values {
+        Values::Plain(texts) => texts.clone(),
+        Values::Codes(column) => decoded(part, column, *at)?,
+    };
     if part.indexed {
-        check_order(&values, part)?;
+        check_order(&texts, part)?;
     }
-    if cx.thorough && part.zone != Zone::of((0..values.len()).map(|at| values.get(at))) {
+    if thorough && part.zone != Zone::of((0..texts.len()).map(|at| texts.get(at))) {
         return Err(Error::malformed("bounds", "are not those of the values").at(part.entry));
     }
-    let (offsets, bytes) = match part.indexed {
-        true => by_index::<O>(part, &sections, &values, nulls.as_ref())?,
-        false => direct::<O>(part, values, nulls.as_ref())?,
+    let (offsets, bytes) = match indexes {
+        Some(indexes) => by_index::<O>(part, &texts, indexes, nulls.as_ref())?,
+        None => direct::<O>(part, texts, nulls.as_ref()),
     };
-    array(offsets, bytes, nulls, cx.strings).map_err(|err| err.at(part.offset))
+    array(offsets, bytes, nulls.clone(), strings).map_err(|err| err.at(part.offset))
 }
 
-fn nulls(part: &Part, sections: &Sections<'_>) -> Result<Option<NullBuffer>> {
-    let rows = part.rows as usize;
-    if part.nulls == 0 {
-        return Ok(None);
+/// Some rows, which the part has. Nothing is found out about the others.
+pub(super) fn some<O: OffsetSizeTrait>(
+    held: &Held<'_>,
+    rows: &Rows,
+    strings: Strings,
+) -> Result<ArrayRef> {
+    let numbers = held.numbers(rows);
+    // Before memory is taken: no rows have more text than all of them.
+    let len = numbers
+        .iter()
+        .fold(0, |len: u64, &number| len.saturating_add(held.values.value_len(number) as u64));
+    if len > held.text {
+        let why = format!("some stand for {len} bytes of text, and all have {}", held.text);
+        return Err(Error::malformed("rows", why).at(held.at));
     }
-    if part.nulls == part.rows {
-        return Ok(Some(NullBuffer::new_null(rows)));
-    }
-    let (bits, at) = sections.take(Section::Nulls)?;
-    let nulls = bitmap::nulls_from_set_bits(&bits, rows);
-    let count = nulls.as_ref().map_or(0, NullBuffer::null_count);
-    if count != part.nulls as usize {
-        let why = format!("has {count} nulls where there should be {}", part.nulls);
-        return Err(Error::malformed("null bitmap", why).at(at));
-    }
-    // As many ones in all, so that none is past the last row.
-    let ones: u32 = bits.iter().map(|byte| byte.count_ones()).sum();
-    match ones == part.nulls {
-        true => Ok(nulls),
-        false => Err(Error::malformed("null bitmap", "bits past the last row are not 0").at(at)),
-    }
-}
-
-/// Values one behind the other.
-///
-/// `offsets` has one more than there are values, and never decreases; the last is the
-/// number of bytes.
-struct Values {
-    offsets: Vec<u32>,
-    bytes: Bytes,
-}
-
-impl Values {
-    fn len(&self) -> usize {
-        self.offsets.len().saturating_sub(1)
-    }
-
-    fn get(&self, index: usize) -> &[u8] {
-        match self.offsets.get(index..index + 2) {
-            Some(&[start, end]) => self.bytes.get(start as usize..end as usize).unwrap_or_default(),
-            _ => &[],
+    let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(numbers.len()));
+    match &held.values {
+        Values::Plain(texts) => numbers.iter().for_each(|&number| {
+            bytes.extend_from_slice(texts.get(number));
+            ends.push(bytes.len());
+        }),
+        Values::Codes(column) => {
+            let taken = column.take(&numbers, &mut bytes, &mut ends);
+            taken.map_err(|err| Error::malformed("codes", err.to_string()).at(held.at))?;
         }
     }
+    let nulls = held.nulls.as_ref().map(|nulls| nulls_of(nulls, rows));
+    let offsets = spread::<O>(rows.len(), ends.into_iter(), 0, nulls.as_ref());
+    let array = array(offsets, Buffer::from_vec(bytes), nulls, strings);
+    array.map_err(|err| match err.row().and_then(|row| usize::try_from(row).ok()) {
+        Some(row) => err.at_row(rows.iter().nth(row).unwrap_or(row) as u64).at(held.at),
+        None => err.at(held.at),
+    })
 }
 
-/// The sums before each number, and that of all, which is to be `total`.
-fn sums(numbers: &[u32], total: u32, what: &'static str, at: u64) -> Result<Vec<u32>> {
-    let mut sums = Vec::with_capacity(numbers.len() + 1);
-    let mut sum = 0_u32;
-    sums.push(0);
-    for &number in numbers {
-        // What is more than there is cannot come down to it again.
-        sum = sum.saturating_add(number);
-        sums.push(sum);
+fn nulls_of(nulls: &NullBuffer, rows: &Rows) -> NullBuffer {
+    let mut some = BooleanBufferBuilder::new(rows.len());
+    for run in rows.runs() {
+        some.append_buffer(&nulls.inner().slice(run.start, run.len()));
     }
-    match sum == total {
-        true => Ok(sums),
-        false => Err(Error::malformed(what, format!("add up to {sum}, not to {total}")).at(at)),
-    }
+    NullBuffer::new(some.finish())
 }
 
-fn values(part: &Part, sections: &Sections<'_>, cx: &Context<'_>) -> Result<Values> {
-    let (stored, at) = sections.take(Section::Counts)?;
-    let what = part.name(Section::Counts);
-    let counts = ints::unpack(&stored, part.values as usize, at, what)?;
-    let (bytes, bytes_at) = sections.take(Section::Values)?;
-    let Some(packed) = part.packed else {
-        let offsets = sums(&counts, part.stored(Section::Values).len, what, at)?;
-        return Ok(Values { offsets, bytes });
-    };
-    let rows = sums(&counts, packed.codes, what, at)?;
-    let tokens = tokens(part, &packed, sections, cx)?;
-    let column = Column::new(Parts {
-        bits: packed.bits,
-        dict_offsets: tokens.offsets.into(),
-        dict_bytes: tokens.bytes.into(),
-        codes: Cow::Borrowed(&bytes),
-        code_count: packed.codes as usize,
-        row_offsets: Offsets::Narrow(rows.into()),
-        row_lengths: None,
-        parse: packed.parse,
-    });
-    let column = column.map_err(|err| Error::malformed("column", err.to_string()).at(bytes_at))?;
-    check_tail(&bytes, &packed, bytes_at)?;
-    decoded(part, &column, sections, bytes_at)
-}
-
-/// The bits past the last code are 0.
-fn check_tail(bytes: &[u8], packed: &Packed, at: u64) -> Result<()> {
-    let used = u64::from(packed.codes) * u64::from(packed.bits) % 8;
-    match bytes.last() {
-        Some(&last) if used > 0 && u64::from(last) >> used != 0 => {
-            Err(Error::malformed("codes", "bits past the last code are not 0").at(at))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn tokens(
-    part: &Part,
-    packed: &Packed,
-    sections: &Sections<'_>,
-    cx: &Context<'_>,
-) -> Result<Tokens> {
-    let (stored, at) = match cx.owner {
-        None => sections.take(Section::Dictionary)?,
-        Some(owner) => Sections::read_one(cx.source, owner, Section::Dictionary)?
-            .take(Section::Dictionary)
-            .map_err(|err| err.at(part.entry))?,
-    };
-    dictionary::load(&stored, at, 1 << packed.bits)
-}
-
-fn decoded(part: &Part, column: &Column<'_>, sections: &Sections<'_>, at: u64) -> Result<Values> {
+/// All values of a part that has codes.
+fn decoded(part: &Part, column: &Column<'_>, at: u64) -> Result<Texts> {
     let offsets = column.decoded_offsets();
     // Before memory is taken: distinct values have no more text than all rows.
     let len = offsets.last().copied().unwrap_or(0);
@@ -169,27 +95,25 @@ fn decoded(part: &Part, column: &Column<'_>, sections: &Sections<'_>, at: u64) -
     }
     let offsets: Vec<u32> =
         offsets.into_iter().map(|offset| u32::try_from(offset).unwrap_or(u32::MAX)).collect();
-    let (stored, lengths_at) = sections.take(Section::Lengths)?;
-    if !stored.is_empty() {
-        let what = part.name(Section::Lengths);
-        let lengths = ints::unpack(&stored, part.values as usize, lengths_at, what)?;
-        let pairs = offsets.windows(2).zip(lengths);
+    if let Some(lengths) = &column.parts().row_lengths {
+        let pairs = offsets.windows(2).zip(lengths.iter());
         let odd = pairs.enumerate().find(|(_, (pair, length))| match pair {
-            [start, end] => end - start != *length,
+            [start, end] => end - start != **length,
             _ => true,
         });
         if let Some((value, _)) = odd {
             let why = format!("that of value {value} is not the length of its codes");
-            return Err(Error::malformed(what, why).at(lengths_at));
+            let what = part.name(Section::Lengths);
+            return Err(Error::malformed(what, why).at(part.place(Section::Lengths)));
         }
     }
     let bytes = column.decode();
     let bytes = bytes.map_err(|err| Error::malformed("codes", err.to_string()).at(at))?;
-    Ok(Values { offsets, bytes: bytes.into() })
+    Ok(Texts { offsets, bytes: bytes.into() })
 }
 
 /// Distinct values are in order.
-fn check_order(values: &Values, part: &Part) -> Result<()> {
+fn check_order(values: &Texts, part: &Part) -> Result<()> {
     let odd = (1..values.len()).find(|&at| values.get(at - 1) >= values.get(at));
     match odd {
         Some(at) => {
@@ -206,48 +130,55 @@ fn offset<O: OffsetSizeTrait>(at: usize) -> O {
     O::from_usize(at).unwrap_or_default()
 }
 
+/// Where rows start and the last one ends, given where those end that are not null.
+fn spread<O: OffsetSizeTrait>(
+    rows: usize,
+    mut ends: impl Iterator<Item = usize>,
+    start: usize,
+    nulls: Option<&NullBuffer>,
+) -> Vec<O> {
+    let mut all = Vec::with_capacity(rows.saturating_add(1));
+    all.push(offset(start));
+    match nulls {
+        None => all.extend(ends.map(offset::<O>)),
+        Some(nulls) => {
+            let mut at = start;
+            for valid in nulls {
+                if valid {
+                    at = ends.next().unwrap_or(at);
+                }
+                all.push(offset(at));
+            }
+        }
+    }
+    all
+}
+
 /// A value for each row that is not null.
 fn direct<O: OffsetSizeTrait>(
     part: &Part,
-    values: Values,
+    texts: Texts,
     nulls: Option<&NullBuffer>,
-) -> Result<(Vec<O>, Buffer)> {
-    let Values { offsets, bytes } = values;
-    let bytes = Buffer::from(bytes);
-    let Some(nulls) = nulls else {
-        return Ok((offsets.into_iter().map(|at| offset(at as usize)).collect(), bytes));
-    };
-    let mut ends = offsets.into_iter();
-    let mut at = ends.next().unwrap_or(0);
-    let mut all = Vec::with_capacity(part.rows as usize + 1);
-    all.push(offset(at as usize));
-    for valid in nulls {
-        if valid {
-            at = ends.next().unwrap_or(at);
-        }
-        all.push(offset(at as usize));
-    }
-    Ok((all, bytes))
+) -> (Vec<O>, Buffer) {
+    let Texts { offsets, bytes } = texts;
+    let mut ends = offsets.into_iter().map(|at| at as usize);
+    let start = ends.next().unwrap_or(0);
+    (spread(part.rows as usize, ends, start, nulls), Buffer::from(bytes))
 }
 
 /// Each row that is not null has the value with its index.
 fn by_index<O: OffsetSizeTrait>(
     part: &Part,
-    sections: &Sections<'_>,
-    values: &Values,
+    values: &Texts,
+    indexes: &[u32],
     nulls: Option<&NullBuffer>,
 ) -> Result<(Vec<O>, Buffer)> {
-    let (stored, at) = sections.take(Section::Indexes)?;
-    let indexes = ints::unpack(&stored, part.present() as usize, at, "indexes")?;
+    let at = part.place(Section::Indexes);
     // Before memory is taken, what all rows have is counted.
     let mut used = vec![false; values.len()];
     let mut text = 0_u64;
-    for &index in &indexes {
-        let Some(used) = used.get_mut(index as usize) else {
-            let why = format!("{index} is that of no value");
-            return Err(Error::malformed("indexes", why).at(at));
-        };
-        *used = true;
+    for &index in indexes {
+        used.get_mut(index as usize).into_iter().for_each(|used| *used = true);
         text += values.get(index as usize).len() as u64;
     }
     if text != u64::from(part.text) {
@@ -259,18 +190,12 @@ fn by_index<O: OffsetSizeTrait>(
         return Err(Error::malformed("indexes", why).at(at));
     }
     let mut bytes = Vec::with_capacity(part.text as usize);
-    let mut all = Vec::with_capacity(part.rows as usize + 1);
-    all.push(offset(0));
-    let mut indexes = indexes.into_iter();
-    for row in 0..part.rows as usize {
-        if nulls.is_none_or(|nulls| nulls.is_valid(row))
-            && let Some(index) = indexes.next()
-        {
-            bytes.extend_from_slice(values.get(index as usize));
-        }
-        all.push(offset(bytes.len()));
-    }
-    Ok((all, Buffer::from_vec(bytes)))
+    let ends = indexes.iter().map(|&index| {
+        bytes.extend_from_slice(values.get(index as usize));
+        bytes.len()
+    });
+    let offsets = spread(part.rows as usize, ends, 0, nulls);
+    Ok((offsets, Buffer::from_vec(bytes)))
 }
 
 /// An array of strings, given where each ends.

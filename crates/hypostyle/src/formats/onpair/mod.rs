@@ -11,8 +11,9 @@
 //! ```
 //!
 //! A reader starts at the end: `layout` turns the footer into a checked description of
-//! where things are, `part` is a column in a chunk and its sections, `decode` fills arrays
-//! from them with `dictionary` and `ints`. `encode` is the way back: `cells` decides what
+//! where things are, `part` is a column in a chunk and its sections, `held` is a part that
+//! was read and checked with `dictionary` and `ints`, and `decode` fills arrays with all
+//! rows of it or with some. `search` says which rows pass a test. `encode` is the way back: `cells` decides what
 //! a chunk is, and `pack` in which form a column of it is smallest. `cpp` reads the files
 //! of another implementation, which start with `ONPAIR01`.
 
@@ -30,12 +31,14 @@ mod cpp;
 mod decode;
 mod dictionary;
 mod encode;
+mod held;
 mod ints;
 mod layout;
 mod pack;
 mod part;
 mod reader;
 mod schema;
+mod search;
 #[cfg(test)]
 mod tests;
 mod zones;

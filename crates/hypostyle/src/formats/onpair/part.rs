@@ -375,30 +375,34 @@ impl<'a> Sections<'a> {
     }
 
     /// The content of a section, compared with its checksum, and where it is.
-    pub(super) fn take(&self, section: Section) -> Result<(Bytes, u64)> {
+    pub(super) fn get(&self, section: Section) -> Result<(&[u8], u64)> {
         let (place, stored) = (self.part.place(section), self.part.stored(section));
         if stored.len == 0 {
-            return Ok((Bytes::new(), place));
+            return Ok((&[], place));
         }
         let what = self.part.name(section);
-        let short = |left: usize| {
-            let (needed, left) = (u64::from(stored.len), left as u64);
-            Error::new(ErrorKind::Truncated { what, needed, left }).at(place)
-        };
         let start = usize::try_from(place.saturating_sub(self.at)).unwrap_or(usize::MAX);
         let end = start.saturating_add(stored.len as usize);
         let padding = end.saturating_add(7) & !7;
-        if padding > self.bytes.len() {
-            return Err(short(self.bytes.len()));
-        }
-        let content = self.bytes.slice(start..end);
-        if libdeflater::crc32(&content) != stored.sum {
+        let (Some(content), Some(behind)) =
+            (self.bytes.get(start..end), self.bytes.get(end..padding))
+        else {
+            let (needed, left) = (u64::from(stored.len), self.bytes.len() as u64);
+            return Err(Error::new(ErrorKind::Truncated { what, needed, left }).at(place));
+        };
+        if libdeflater::crc32(content) != stored.sum {
             return Err(Error::malformed(what, "the checksum does not agree").at(place));
         }
-        if self.bytes.slice(end..padding).iter().any(|&byte| byte != 0) {
+        if behind.iter().any(|&byte| byte != 0) {
             let at = self.at.saturating_add(end as u64);
             return Err(Error::malformed(what, "the bytes that pad it are not 0").at(at));
         }
         Ok((content, place))
+    }
+
+    /// The same, to be kept.
+    pub(super) fn take(&self, section: Section) -> Result<(Bytes, u64)> {
+        let (content, place) = self.get(section)?;
+        Ok((self.bytes.slice_ref(content), place))
     }
 }

@@ -1,19 +1,24 @@
 //! An open file: some columns of a chunk, and no byte of the others.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::decode::{self, Context};
+use super::decode;
+use super::held::{Held, Origin};
 use super::layout::{self, HEAD, Layout, TAIL};
-use super::part::{Part, Section as Which};
+use super::part::{Part, Section as Which, Sections};
+use super::schema::Strings;
+use super::search::{Tested, TestedColumn};
 use super::zones::ChunkFacts;
 use crate::deviation::Deviation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::formats::{FormatId, Reader, Section, batch};
 use crate::options::ReadOptions;
-use crate::query::Facts;
+use crate::query::{Facts, Predicate, find_column};
+use crate::rows::Rows;
 use crate::source::ByteSource;
 
 /// An open file.
@@ -48,29 +53,87 @@ impl File {
         })
     }
 
-    fn decode(&self, column: usize, chunk: usize) -> Result<ArrayRef> {
+    fn strings(&self, column: usize) -> Strings {
+        self.layout.columns.get(column).map_or(Strings::Binary, |column| column.strings)
+    }
+
+    /// The sections of a part, read in one go.
+    fn sections(&self, column: usize, chunk: usize) -> Result<Sections<'_>> {
+        let read = Sections::read(self.source.as_ref(), self.part(column, chunk)?);
+        read.map_err(|err| self.placed(err, column, chunk))
+    }
+
+    /// The rows of a part, as they are stored.
+    fn held<'s>(
+        &self,
+        column: usize,
+        chunk: usize,
+        sections: &'s Sections<'_>,
+    ) -> Result<Held<'s>> {
         let part = self.part(column, chunk)?;
-        let Some((found, field)) =
-            self.layout.columns.get(column).zip(self.schema.fields().get(column))
-        else {
-            return Err(Error::invalid_argument("no such column"));
-        };
         let owner = part.packed.map(|packed| packed.dictionary).filter(|&owner| owner != chunk);
-        let cx = Context {
+        let from = Origin {
             source: self.source.as_ref(),
             owner: owner.and_then(|owner| self.layout.part(column, owner)),
-            strings: found.strings,
-            thorough: self.options.strict || self.options.thorough,
         };
-        let array = match *field.data_type() == found.strings.data_type(true) {
-            true => decode::part::<i64>(part, &cx),
-            false => decode::part::<i32>(part, &cx),
-        };
+        Held::new(part, sections, &from).map_err(|err| self.placed(err, column, chunk))
+    }
+
+    /// An error in a column of a chunk, with its row counted from the start of the file.
+    fn placed(&self, err: Error, column: usize, chunk: usize) -> Error {
         let first = self.layout.first_row(chunk);
-        array.map_err(|err| match err.row() {
-            Some(row) => err.at_row(first.saturating_add(row)).in_column(column, &found.name),
-            None => err.in_column(column, &found.name),
-        })
+        let err = match err.row() {
+            Some(row) => err.at_row(first.saturating_add(row)),
+            None => err,
+        };
+        match self.layout.columns.get(column) {
+            Some(found) => err.in_column(column, &found.name),
+            None => err,
+        }
+    }
+
+    /// Whether the arrays of a column have wide offsets.
+    fn is_wide(&self, column: usize) -> bool {
+        let data_type = self.schema.fields().get(column).map(|field| field.data_type());
+        matches!(data_type, Some(DataType::LargeUtf8 | DataType::LargeBinary))
+    }
+
+    /// Whether everything that is said of a part is compared with what it holds.
+    fn is_thorough(&self) -> bool {
+        self.options.strict || self.options.thorough
+    }
+
+    fn decode(&self, column: usize, chunk: usize) -> Result<ArrayRef> {
+        let sections = self.sections(column, chunk)?;
+        self.decode_all(column, chunk, &self.held(column, chunk, &sections)?)
+    }
+
+    fn decode_all(&self, column: usize, chunk: usize, held: &Held<'_>) -> Result<ArrayRef> {
+        let (part, strings) = (self.part(column, chunk)?, self.strings(column));
+        let array = match self.is_wide(column) {
+            true => decode::all::<i64>(part, held, strings, self.is_thorough()),
+            false => decode::all::<i32>(part, held, strings, self.is_thorough()),
+        };
+        array.map_err(|err| self.placed(err, column, chunk))
+    }
+
+    fn decode_rows(&self, column: usize, chunk: usize, rows: &Rows) -> Result<ArrayRef> {
+        let sections = self.sections(column, chunk)?;
+        self.decode_some(column, chunk, &self.held(column, chunk, &sections)?, rows)
+    }
+
+    fn decode_some(
+        &self,
+        column: usize,
+        chunk: usize,
+        held: &Held<'_>,
+        rows: &Rows,
+    ) -> Result<ArrayRef> {
+        let array = match self.is_wide(column) {
+            true => decode::some::<i64>(held, rows, self.strings(column)),
+            false => decode::some::<i32>(held, rows, self.strings(column)),
+        };
+        array.map_err(|err| self.placed(err, column, chunk))
     }
 
     /// Checks what reading these columns would cost before any of it is spent.
@@ -94,16 +157,92 @@ impl File {
         }
     }
 
+    fn check_chunk(&self, chunk: usize) -> Result<usize> {
+        match self.layout.chunks.get(chunk) {
+            Some(&rows) => Ok(rows as usize),
+            None => {
+                let count = self.layout.chunks.len();
+                let why = format!("there is no chunk {chunk}, only {count}");
+                Err(Error::invalid_argument(why))
+            }
+        }
+    }
+
     fn read_columns(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
-        let Some(&rows) = self.layout.chunks.get(chunk) else {
-            let count = self.layout.chunks.len();
-            let why = format!("there is no chunk {chunk}, only {count}");
-            return Err(Error::invalid_argument(why));
-        };
+        let rows = self.check_chunk(chunk)?;
         let cost = self.check_cost(chunk, columns)?;
-        batch::read(&self.schema, columns, rows as usize, cost, &self.options, |column| {
+        batch::read(&self.schema, columns, rows, cost, &self.options, |column| {
             self.decode(column, chunk)
         })
+    }
+
+    fn read_some(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+        let all = self.check_chunk(chunk)?;
+        rows.check(all)?;
+        // A closer look is one at all rows, and all rows are quicker together.
+        if self.is_thorough() || rows.len() == all {
+            return rows.of(&self.read_columns(chunk, columns)?);
+        }
+        let cost = self.check_cost(chunk, columns)?;
+        batch::read(&self.schema, columns, rows.len(), cost, &self.options, |column| {
+            self.decode_rows(column, chunk, rows)
+        })
+    }
+
+    fn read_kept(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        predicate: &Predicate,
+    ) -> Result<Option<RecordBatch>> {
+        let all = self.check_chunk(chunk)?;
+        let tested = predicate.columns().into_iter().map(|name| find_column(&self.schema, name));
+        let tested: Vec<usize> = tested.collect::<Result<_>>()?;
+        // A closer look is one at all rows, which is what a scan does.
+        if self.is_thorough() {
+            return Ok(None);
+        }
+        let more = tested.iter().filter(|column| !columns.contains(column));
+        let read: Vec<usize> = columns.iter().chain(more).copied().collect();
+        let cost = self.check_cost(chunk, &read)?;
+
+        let sections = tested.iter().map(|&column| self.sections(column, chunk));
+        let sections: Vec<Sections<'_>> = sections.collect::<Result<_>>()?;
+        let held = tested.iter().zip(&sections);
+        let held = held.map(|(&column, sections)| self.held(column, chunk, sections));
+        let held: Vec<Held<'_>> = held.collect::<Result<_>>()?;
+        let asked = tested.iter().zip(&held).map(|(&column, held)| TestedColumn {
+            index: column,
+            name: self.layout.columns.get(column).map_or("", |column| &column.name),
+            strings: self.strings(column),
+            held,
+            printed: OnceCell::new(),
+        });
+        let asked = Tested { rows: all, columns: asked.collect() };
+        let rows = Rows::kept(&predicate.keep(all, &asked)?);
+
+        let held_of = |column| {
+            let at = tested.iter().position(|&it| it == column);
+            at.and_then(|at| held.get(at))
+        };
+        let read = |rows: usize, decode: &(dyn Fn(usize) -> Result<ArrayRef> + Sync)| {
+            batch::read(&self.schema, columns, rows, cost, &self.options, decode)
+        };
+        // All rows are quicker together than most of them one by one.
+        if rows.len() > all / 2 {
+            let whole = read(all, &|column| match held_of(column) {
+                Some(held) => self.decode_all(column, chunk, held),
+                None => self.decode(column, chunk),
+            });
+            return rows.of(&whole?).map(Some);
+        }
+        let some = read(rows.len(), &|column| match held_of(column) {
+            Some(held) => self.decode_some(column, chunk, held, &rows),
+            // A column of which nothing is wanted is not even read.
+            None if rows.is_empty() => Ok(new_empty_array(self.schema.field(column).data_type())),
+            None => self.decode_rows(column, chunk, &rows),
+        });
+        some.map(Some)
     }
 }
 
@@ -130,6 +269,19 @@ impl Reader for File {
 
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
         self.read_columns(chunk, columns).map_err(|err| err.in_format(FormatId::OnPair))
+    }
+
+    fn read_rows(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+        self.read_some(chunk, columns, rows).map_err(|err| err.in_format(FormatId::OnPair))
+    }
+
+    fn read_where(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        predicate: &Predicate,
+    ) -> Result<Option<RecordBatch>> {
+        self.read_kept(chunk, columns, predicate).map_err(|err| err.in_format(FormatId::OnPair))
     }
 
     fn facts(&self, chunk: usize) -> Option<Box<dyn Facts + '_>> {

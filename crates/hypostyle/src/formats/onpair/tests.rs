@@ -16,7 +16,7 @@ use super::part::{Part, Section};
 use super::{OnPair, encode};
 use crate::formats::{Format, Reader};
 use crate::query::Predicate;
-use crate::{ErrorKind, Limits, ReadOptions, WriteOptions};
+use crate::{ErrorKind, Limits, ReadOptions, Rows, WriteOptions};
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     let columns = columns.into_iter().map(|(name, array)| (name, array, true));
@@ -79,6 +79,9 @@ fn round(batch: &RecordBatch, most: u32) -> Vec<u8> {
     for (index, column) in batch.columns().iter().enumerate() {
         assert!(cells(column) == cells(back.column(index)), "column {index}");
     }
+    let reader = OnPair.open(Arc::new(Bytes::from(file.clone())), &ReadOptions::default()).unwrap();
+    some_rows(reader.as_ref());
+    some_rows(open(&file).as_ref());
     for threads in [1, 3] {
         let mut again = Vec::new();
         let options = WriteOptions::default().with_threads(NonZeroUsize::new(threads));
@@ -86,6 +89,25 @@ fn round(batch: &RecordBatch, most: u32) -> Vec<u8> {
         assert!(again == file, "{threads} threads");
     }
     file
+}
+
+/// Some rows are what they are among all others.
+fn some_rows(reader: &dyn Reader) {
+    let columns: Vec<usize> = (0..reader.schema().fields().len()).rev().collect();
+    for chunk in 0..reader.chunks() {
+        let whole = reader.read(chunk, &columns).unwrap();
+        let all = whole.num_rows();
+        for step in [1, 2, 3, 50, all + 1] {
+            for range in [0..all, 0..all / 2, all / 3..all, all / 2..(all / 2 + 1).min(all)] {
+                let rows: Rows = range.step_by(step).collect();
+                let some = reader.read_rows(chunk, &columns, &rows).unwrap();
+                assert_eq!(some, rows.of(&whole).unwrap(), "{rows:?} of {all}");
+            }
+        }
+        let beyond = reader.read_rows(chunk, &columns, &Rows::from(all..all + 1));
+        assert!(matches!(beyond.unwrap_err().kind(), ErrorKind::InvalidArgument(_)));
+    }
+    assert!(reader.read_rows(reader.chunks(), &columns, &Rows::default()).is_err());
 }
 
 fn urls(count: usize) -> impl Iterator<Item = Option<String>> {
@@ -259,6 +281,11 @@ fn a_forged_footer_returns_or_fails() {
             for chunk in 0..reader.chunks() {
                 for column in 0..reader.schema().fields().len() {
                     let _ = reader.read(chunk, &[column]);
+                    let rows = usize::try_from(reader.chunk_rows(chunk)).unwrap();
+                    let some = (0..rows.min(1000)).step_by(7).collect();
+                    let _ = reader.read_rows(chunk, &[column], &some);
+                    let test = Predicate::parse("a like '%e 3%' or url < 'i'").unwrap();
+                    let _ = reader.read_where(chunk, &[column], &test);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! What holds for every predicate and every group of rows.
 
 use std::collections::BTreeMap;
+use std::ops::{Bound, RangeBounds};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,7 +11,7 @@ use super::twin::naive;
 use super::{Cell, Group, Stated, Statement, parsed};
 use crate::query::expr::{Expr, Leaf, Literal, Op, Test};
 use crate::query::like::Pattern;
-use crate::query::{Cells, Number, Numbers, Predicate};
+use crate::query::{Ask, Cells, Number, Numbers, Predicate, Search, Sought};
 
 const NAMES: [&str; 4] = ["a", "B", "c d", "x.y[0]"];
 
@@ -163,6 +164,10 @@ fn state(cells: &[Cell], candour: Candour) -> Statement {
     facts
 }
 
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    (0..=text.len()).any(|start| text[start..].starts_with(part))
+}
+
 /// What texts are made of, whether or not they make sense.
 const PIECES: [&str; 24] = [
     "a", "and", "or", "not", "(", ")", "=", "<>", "between", "in", "like", "is", "null", "escape",
@@ -210,6 +215,33 @@ proptest! {
             .map(|row| naive(&predicate.expr, &|column| group.0[column][row].clone()) == Some(true))
             .collect();
         prop_assert_eq!(predicate.keep(rows, &group).unwrap(), want);
+    }
+
+    /// What a test is said to be found by is had by all cells that pass it, and if that is
+    /// all there is to it, by no others; and then no text is unknown.
+    #[test]
+    fn cells_that_pass_have_what_is_sought(test in test(), cells in vec(cell(), 1..8)) {
+        for text in cells.into_iter().flatten() {
+            let mut ask = Ask::new(&test);
+            let passes = ask.test(Some(&text));
+            let Some(Search { sought, exact }) = ask.search() else { continue };
+            let lower = |text: &[u8]| text.to_ascii_lowercase();
+            let has = match sought {
+                Sought::Is(one) => text == one,
+                Sought::AnyOf(all) => all.contains(&&text[..]),
+                Sought::Within(low, high) => {
+                    let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (low, high);
+                    RangeBounds::<&[u8]>::contains(&bounds, &&text[..])
+                }
+                Sought::StartsWith(start) => text.starts_with(start),
+                Sought::EndsWith(end) => text.ends_with(end),
+                Sought::Contains(part) => contains(&text, part),
+                Sought::ContainsIgnoringCase(part) => contains(&lower(&text), &lower(part)),
+            };
+            prop_assert!(passes.is_some(), "{:?} {:?}", test, text);
+            prop_assert!(has || passes == Some(false), "{:?} {:?} {:?}", test, sought, text);
+            prop_assert!(!exact || passes == Some(has), "{:?} {:?} {:?}", test, sought, text);
+        }
     }
 
     #[test]

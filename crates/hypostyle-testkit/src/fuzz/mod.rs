@@ -10,6 +10,10 @@ use hypostyle::{ReadOptions, WriteOptions};
 use crate::batches::Holds;
 use crate::laws;
 
+mod onpair;
+
+pub use onpair::{onpair_cpp, onpair_file, onpair_parts};
+
 /// Detects, opens and reads whatever the bytes are.
 pub fn open_any(bytes: &[u8]) {
     let _ = laws::at_most_one_format_claims(bytes);
@@ -22,7 +26,11 @@ pub fn open_any(bytes: &[u8]) {
 
 /// Opens and reads bytes as one format, whatever they are.
 pub fn decode_any(format: &dyn Format, bytes: &[u8]) {
-    laws::any_bytes_return_or_fail(format, bytes);
+    if format.holds_tables() {
+        return laws::any_bytes_return_or_fail(format, bytes);
+    }
+    laws::any_archive_returns_or_fails(bytes);
+    laws::any_archive_shows_itself_or_fails(bytes);
 }
 
 /// Makes a table of the bytes, and sends it through a format and back.
@@ -55,7 +63,7 @@ pub fn table_of(bytes: &[u8], holds: Holds) -> RecordBatch {
 /// Bytes that are used up, and zeros after that.
 struct Seed<'a>(&'a [u8]);
 
-impl Seed<'_> {
+impl<'a> Seed<'a> {
     fn byte(&mut self) -> u8 {
         let (&first, rest) = self.0.split_first().unwrap_or((&0, &[]));
         self.0 = rest;
@@ -66,11 +74,15 @@ impl Seed<'_> {
         i64::from_le_bytes(std::array::from_fn(|_| self.byte()))
     }
 
-    fn text(&mut self) -> String {
+    fn bytes(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte() % 40).min(self.0.len());
-        let (text, rest) = self.0.split_at(len);
+        let (bytes, rest) = self.0.split_at(len);
         self.0 = rest;
-        String::from_utf8_lossy(text).into_owned()
+        bytes
+    }
+
+    fn text(&mut self) -> String {
+        String::from_utf8_lossy(self.bytes()).into_owned()
     }
 
     fn array(&mut self, kind: u8, rows: usize, nulls: bool) -> ArrayRef {

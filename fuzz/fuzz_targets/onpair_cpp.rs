@@ -1,0 +1,5 @@
+//! A file of the C++ implementation of OnPair, mostly right: read or refused.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hypostyle_testkit::fuzz::onpair_cpp(bytes));

@@ -1,0 +1,9 @@
+//! A table through every format that holds tables, and back.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    for format in hypostyle::formats::tables() {
+        hypostyle_testkit::fuzz::roundtrip(format, bytes);
+    }
+});
