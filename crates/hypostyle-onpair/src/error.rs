@@ -99,23 +99,28 @@ impl fmt::Display for Section {
     }
 }
 
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Width => "codes have 9 to 16 bits",
+            Self::FirstOffset => "the first offset is not 0",
+            Self::Order => "an offset is out of order, or too far from the one before",
+            Self::TooMany => "more tokens than codes can name",
+            Self::TooShort => "it ends too early",
+            Self::Code => "not the lengths of codes, or a count in the wrong place",
+            Self::NoSuchToken => "a code names no token",
+            Self::NoSuchRow => "there is no such row",
+            Self::Length => "a stored length is not that of its row",
+            Self::Size => "what is decoded has another size",
+            Self::Magic => "it does not start with ONPAIR01",
+            Self::TooLarge => "a size is too large",
+        })
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.kind {
-            ErrorKind::Width => "codes have 9 to 16 bits",
-            ErrorKind::FirstOffset => "the first offset is not 0",
-            ErrorKind::Order => "an offset is out of order, or too far from the one before",
-            ErrorKind::TooMany => "more tokens than codes can name",
-            ErrorKind::TooShort => "it ends too early",
-            ErrorKind::Code => "not the lengths of codes, or a count in the wrong place",
-            ErrorKind::NoSuchToken => "a code names no token",
-            ErrorKind::NoSuchRow => "there is no such row",
-            ErrorKind::Length => "a stored length is not that of its row",
-            ErrorKind::Size => "what is decoded has another size",
-            ErrorKind::Magic => "it does not start with ONPAIR01",
-            ErrorKind::TooLarge => "a size is too large",
-        };
-        write!(f, "{} at {}: {what}", self.section, self.at)
+        write!(f, "{} at {}: {}", self.section, self.at, self.kind)
     }
 }
 

@@ -1,4 +1,7 @@
-//! Many small numbers: blocks of 128, each with a base and a width (§5.3).
+//! Many small numbers: blocks of 128, each with a base and a width, or codes of which common
+//! numbers have short ones (§5.3).
+
+use hypostyle_onpair::{pack_counts, unpack_counts};
 
 use crate::error::{Error, Result};
 use crate::wire::{Cursor, put};
@@ -6,14 +9,27 @@ use crate::wire::{Cursor, put};
 /// Numbers in a block.
 pub(super) const BLOCK: usize = 128;
 
-/// Appends numbers.
-pub(super) fn pack(numbers: &[u32], out: &mut Vec<u8>) {
+/// What a list of codes starts with: the base and width of no block.
+const CODED: [u8; 2] = [0, 0xFF];
+
+/// The bytes of numbers: of both forms the smaller one.
+pub(super) fn packed(numbers: &[u32]) -> Vec<u8> {
+    let blocks = in_blocks(numbers);
+    let codes = pack_counts(numbers);
+    match codes.is_empty() || codes.len() + CODED.len() >= blocks.len() {
+        true => blocks,
+        false => [&CODED[..], &codes].concat(),
+    }
+}
+
+fn in_blocks(numbers: &[u32]) -> Vec<u8> {
+    let mut out = Vec::new();
     for block in numbers.chunks(BLOCK) {
         let (least, most) = block
             .iter()
             .fold((u32::MAX, 0), |(least, most), &number| (least.min(number), most.max(number)));
         let width = u32::BITS - most.saturating_sub(least).leading_zeros();
-        put::uv(out, u64::from(least));
+        put::uv(&mut out, u64::from(least));
         out.extend(u8::try_from(width));
         let (mut word, mut filled) = (0_u64, 0_u32);
         for &number in block {
@@ -28,12 +44,6 @@ pub(super) fn pack(numbers: &[u32], out: &mut Vec<u8>) {
         }
         out.extend(word.to_le_bytes().iter().take(filled.div_ceil(8) as usize));
     }
-}
-
-/// The bytes that [`pack`] makes.
-pub(super) fn packed(numbers: &[u32]) -> Vec<u8> {
-    let mut out = Vec::new();
-    pack(numbers, &mut out);
     out
 }
 
@@ -43,6 +53,12 @@ pub(super) fn unpack(bytes: &[u8], count: usize, at: u64, what: &'static str) ->
     if count.div_ceil(BLOCK).saturating_mul(2) > bytes.len() {
         let why = format!("{} bytes are too few for {count} numbers", bytes.len());
         return Err(Error::malformed(what, why).at(at));
+    }
+    if let Some(codes) = bytes.strip_prefix(&CODED) {
+        return unpack_counts(codes, count).map_err(|err| {
+            let at = at.saturating_add(CODED.len() as u64).saturating_add(err.at);
+            Error::malformed(what, err.kind.to_string()).at(at)
+        });
     }
     let mut cursor = Cursor::new(bytes, at);
     let mut numbers = Vec::with_capacity(count);
@@ -110,6 +126,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn common_numbers_take_few_bits() {
+        let numbers: Vec<u32> = (0..1000).map(|at| if at % 50 == 0 { at } else { 3 }).collect();
+        let bytes = packed(&numbers);
+        assert!(bytes.len() < 400 && bytes.starts_with(&CODED), "{} bytes", bytes.len());
+        assert_eq!(unpack(&bytes, numbers.len(), 0, "n").unwrap(), numbers);
+        let err = unpack(&bytes[..bytes.len() - 1], numbers.len(), 100, "n").unwrap_err();
+        assert!(err.to_string().contains("it ends too early"), "{err}");
+        assert!(unpack(&bytes, 1 << 40, 0, "n").unwrap_err().to_string().contains("too few"));
     }
 
     #[test]
