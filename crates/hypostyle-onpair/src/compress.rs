@@ -85,6 +85,8 @@ impl Dictionary {
         let sample = Sample::new(strings, config.effort.sample(config.bits), config.seed);
         let mut tokens = train::dictionary(&sample, config.bits, config.effort, config.threads);
         tokens.sort_unstable_by(|one, other| one.bytes().cmp(other.bytes()));
+        // One that found no place while learning may have been learned twice.
+        tokens.dedup();
         let matcher = Matcher::new(tokens, 0);
         Ok(Self { bits: train::width(matcher.tokens().len()), matcher })
     }
