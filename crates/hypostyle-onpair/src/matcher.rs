@@ -21,8 +21,9 @@ use crate::train::Token;
 ///
 /// Set up by [`Matcher::new`], the only constructor; no method breaks them.
 ///
-/// 1. `prints` has a power of two elements, `entries` as many, and 256 behind them, one for
-///    each byte.
+/// 1. The table has a power of two places. `prints` has an element for each, and one more,
+///    since vectors read two; `entries` has one for each, and 256 behind them, one for each
+///    byte.
 /// 2. The witness of an entry is an index of `words`.
 /// 3. An entry of which the span is not 0 has a token of 1 byte at least, and of at most as
 ///    many as it spans. The last 256 entries are of this kind.
@@ -170,10 +171,6 @@ impl Matcher {
     /// A token that finds no place in tables of any size is left out: that takes several
     /// strings whose hashes are the same.
     pub(crate) fn new(tokens: Vec<Token>, most: usize) -> Self {
-        Self::with_tries(tokens, most, TRIES)
-    }
-
-    fn with_tries(tokens: Vec<Token>, most: usize, tries: u32) -> Self {
         let mut matcher = Self {
             words: Vec::new(),
             parents: Vec::new(),
@@ -188,10 +185,10 @@ impl Matcher {
             // A table that is filled to less than a half has a place for nearly everything.
             let spare = most.saturating_sub(matcher.tokens.len()) * STRINGS;
             let places = (strings.len() + spare) * 17 / 8;
-            let bits = places.next_power_of_two().trailing_zeros().max(8) + tried.min(tries);
+            let bits = places.next_power_of_two().trailing_zeros().max(8) + tried.min(TRIES);
             match matcher.fill(&strings, bits, tried) {
                 Ok(()) => return matcher,
-                Err(_) if tried < tries => {}
+                Err(_) if tried < TRIES => {}
                 Err(witness) => {
                     matcher.tokens.remove(witness);
                 }
