@@ -60,7 +60,7 @@ impl Sample {
 
 /// The formats that hold tables of numbers.
 fn column_formats() -> impl Iterator<Item = &'static dyn Format> {
-    formats::tables().filter(|format| format.abilities().numbers)
+    formats::tables().filter(|format| format.capabilities().numbers)
 }
 
 /// A run: where its files are, and what it has found.

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hypostyle::stage::{FileScratch, Stage};
+use hypostyle::spill::{FileScratch, SpillBuffer};
 use hypostyle::text::{ImportOptions, csv};
 use hypostyle::{SeekSink, WriteOptions, formats};
 
@@ -48,8 +48,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 fn convert(args: &Args) -> Result<()> {
     let format = formats::by_name(&args.format).ok_or("no such format")?;
     let scratch = FileScratch::try_new(tempfile::tempfile()?)?;
-    let stage = Stage::with_scratch(args.budget * 1_000_000, Box::new(scratch));
-    let mut options = ImportOptions::new(format.abilities());
+    let stage = SpillBuffer::with_scratch(args.budget * 1_000_000, Box::new(scratch));
+    let mut options = ImportOptions::new(format.capabilities());
     options.threads = args.threads;
     let mut input = File::open(&args.from)?;
     let csv = csv::CsvOptions::default();

@@ -205,7 +205,7 @@ pub(crate) struct CsvArgs {
 
     /// Types of some columns: int32, int64, float64 or text
     #[arg(long, value_name = "NAME=TYPE", value_delimiter = ',', value_parser = column_type)]
-    pub(crate) types: Vec<(String, CellType)>,
+    pub(crate) types: Vec<(String, ColumnType)>,
 
     /// A cell that means null, besides the empty one; may be given several times.
     /// For CSV output, the first one is printed for null
@@ -282,7 +282,7 @@ pub(crate) enum Encoding {
     Latin1,
 }
 
-pub(crate) use hypostyle::text::CellType;
+pub(crate) use hypostyle::formats::ColumnType;
 
 /// Which columns.
 #[derive(Args, Clone, Debug)]
@@ -326,10 +326,10 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-fn column_type(text: &str) -> Result<(String, CellType), String> {
+fn column_type(text: &str) -> Result<(String, ColumnType), String> {
     // Names may hold `=`, types do not.
     let (name, name_of_type) = text.rsplit_once('=').ok_or("must be NAME=TYPE")?;
-    let cell_type = CellType::by_name(name_of_type)
+    let cell_type = ColumnType::by_name(name_of_type)
         .ok_or_else(|| format!("`{name_of_type}` is not int32, int64, float64 or text"))?;
     Ok((name.to_owned(), cell_type))
 }

@@ -207,12 +207,12 @@ impl Input {
         Archive::open(self.into_source()?, options).in_file(&name)
     }
 
-    /// Reads the input as text, typed for a target of the given abilities.
+    /// Reads the input as text, typed for a target of the given capabilities.
     pub(crate) fn import(
         self,
         kind: Kind,
         args: &ReadArgs,
-        abilities: formats::Abilities,
+        capabilities: formats::Capabilities,
         memory: u64,
     ) -> Result<Imported> {
         let name = self.name();
@@ -221,12 +221,12 @@ impl Input {
         let mut told = |read| progress.set(read);
         let mut text = self.into_read();
         let stage = scratch(memory)?;
-        let options = import_options(args, abilities);
+        let options = import_options(args, capabilities);
         let imported = match kind {
             Kind::Jsonl => jsonl::import(&mut text, &options, stage, &mut told),
             Kind::Txt => {
                 // Whether the last line has a newline is kept where text is all there is.
-                let exact = abilities.nulls && !abilities.numbers;
+                let exact = capabilities.nulls && !capabilities.numbers;
                 lines::import(&mut text, exact, stage, &mut told)
             }
             _ => {
@@ -239,8 +239,11 @@ impl Input {
 }
 
 /// How text becomes columns.
-pub(crate) fn import_options(args: &ReadArgs, abilities: formats::Abilities) -> ImportOptions {
-    let mut options = ImportOptions::new(abilities);
+pub(crate) fn import_options(
+    args: &ReadArgs,
+    capabilities: formats::Capabilities,
+) -> ImportOptions {
+    let mut options = ImportOptions::new(capabilities);
     options.infer = match (args.csv.all_text, args.csv.infer) {
         (true, _) => Infer::Text,
         (false, cli::Infer::Exact) => Infer::Exact,

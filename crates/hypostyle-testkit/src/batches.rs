@@ -10,7 +10,7 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::{Field, Schema};
 use hypostyle::Table;
-use hypostyle::bridge::{FitOptions, Fitted};
+use hypostyle::coerce::{CoerceOptions, CoercedTable};
 use hypostyle::formats::Format;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -30,8 +30,8 @@ pub struct Holds {
 impl Holds {
     /// What one format can hold.
     pub fn of(format: &dyn Format) -> Self {
-        let abilities = format.abilities();
-        Self { nulls: abilities.nulls, int64: abilities.int64, numbers: abilities.numbers }
+        let capabilities = format.capabilities();
+        Self { nulls: capabilities.nulls, int64: capabilities.int64, numbers: capabilities.numbers }
     }
 
     /// What both can hold.
@@ -47,7 +47,8 @@ impl Holds {
 
 /// A table as this format can hold it: numbers become text where there are none.
 pub fn fitted(format: &dyn Format, batch: &RecordBatch) -> RecordBatch {
-    let fitted = Fitted::try_new(batch, format.abilities(), &FitOptions::default()).unwrap();
+    let fitted =
+        CoercedTable::try_new(batch, format.capabilities(), &CoerceOptions::default()).unwrap();
     let arrays = (0..batch.num_columns()).map(|column| fitted.column(column).unwrap().remove(0));
     RecordBatch::try_new(fitted.schema(), arrays.collect()).unwrap()
 }

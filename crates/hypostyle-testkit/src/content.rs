@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
-use hypostyle::formats::Kind;
+use hypostyle::formats::ColumnType;
 
 /// One value; floats by their bits, so that NaN equals itself and -0.0 is not 0.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Column {
     pub name: String,
     /// The type; 32-bit and 64-bit offsets of text are one type here, and bytes are text but
     /// for their cells.
-    pub kind: Kind,
+    pub kind: ColumnType,
     /// The values in row order.
     pub cells: Vec<Cell>,
 }
@@ -50,8 +50,8 @@ impl Content {
         let column = |(index, field): (usize, &std::sync::Arc<arrow_schema::Field>)| Column {
             name: field.name().clone(),
             kind: match field.data_type() {
-                DataType::Binary | DataType::LargeBinary => Kind::Text,
-                other => Kind::of(other).expect("a type that the formats know"),
+                DataType::Binary | DataType::LargeBinary => ColumnType::Text,
+                other => ColumnType::of(other).expect("a type that the formats know"),
             },
             cells: batches.iter().flat_map(|batch| cells(batch.column(index))).collect(),
         };

@@ -12,9 +12,10 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use hypostyle::formats::at1::{Archive, Codec};
 use hypostyle::formats::{self, Format, Reader, Sniff};
-use hypostyle::query::{ArrayColumns, Predicate};
+use hypostyle::predicate::{BatchColumns, Predicate};
 use hypostyle::{
-    Deviation, Error, ErrorKind, Limits, ReadOptions, Result, Rows, Table, TextPolicy, WriteOptions,
+    Deviation, Error, ErrorKind, Limits, ReadOptions, Result, RowSelection, Table, TextPolicy,
+    WriteOptions,
 };
 
 use crate::content::Content;
@@ -144,7 +145,7 @@ fn check_reader(reader: &dyn Reader, size: u64) {
     assert_eq!(end, size, "the byte map reaches to the end");
 }
 
-/// Rows that are read by themselves are what they are among all others; where not all can
+/// RowSelection that are read by themselves are what they are among all others; where not all can
 /// be read, some may.
 fn some_rows_are_those_of_all(
     reader: &dyn Reader,
@@ -156,8 +157,8 @@ fn some_rows_are_those_of_all(
     // A file may claim any number of rows.
     let few = all.min(1000);
     let ranges = [0..all, 0..all / 2, all / 3..all, all..all];
-    let every_third: Rows = (0..few).step_by(3).collect();
-    for rows in ranges.map(Rows::from).into_iter().chain([every_third]) {
+    let every_third: RowSelection = (0..few).step_by(3).collect();
+    for rows in ranges.map(RowSelection::from).into_iter().chain([every_third]) {
         match (reader.read_rows(chunk, &[column], &rows), whole) {
             (Ok(some), Ok(whole)) => assert_eq!(some, rows.of(whole).unwrap(), "{rows:?}"),
             (Ok(some), Err(_)) => assert_eq!(some.num_rows(), rows.len()),
@@ -166,7 +167,7 @@ fn some_rows_are_those_of_all(
         }
     }
     if let Some(end) = all.checked_add(1) {
-        assert!(reader.read_rows(chunk, &[column], &Rows::from(all..end)).is_err());
+        assert!(reader.read_rows(chunk, &[column], &RowSelection::from(all..end)).is_err());
     }
 }
 
@@ -183,8 +184,8 @@ fn searches_say_what_scans_say(
         let Ok(test) = Predicate::parse(&format!("\"{name}\" {test}")) else { return };
         let found = reader.read_where(chunk, &[column], &test);
         let scanned = whole.map(|whole| {
-            let keep = test.keep(whole.num_rows(), &ArrayColumns::new(whole)).unwrap();
-            Rows::kept(&keep).of(whole).unwrap()
+            let keep = test.evaluate(whole.num_rows(), &BatchColumns::new(whole)).unwrap();
+            RowSelection::kept(&keep).of(whole).unwrap()
         });
         match (found, scanned) {
             (Ok(Some(found)), Ok(scanned)) => assert_eq!(found, scanned, "{test}"),

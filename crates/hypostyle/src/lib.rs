@@ -37,29 +37,16 @@
 //! spends memory in proportion to the bytes that are there and to [`Limits`],
 //! never to a number that a file merely states.
 
-pub mod bridge;
-pub mod compress;
-mod deviation;
-mod error;
 pub mod formats;
-mod limits;
-mod options;
-mod parallel;
-pub mod query;
-mod rows;
-mod sink;
-mod source;
-mod spares;
-pub mod stage;
-mod table;
-pub mod text;
-pub mod wire;
 
-pub use deviation::{Deviation, Deviations};
-pub use error::{ColumnRef, Error, ErrorKind, Result};
-pub use limits::Limits;
-pub use options::{Compat, DuplicateNames, ReadOptions, TextPolicy, WriteOptions};
-pub use rows::Rows;
-pub use sink::{SeekSink, Sink};
-pub use source::{ByteSource, FileSource};
-pub use table::{ColumnFacts, Table};
+pub use hypostyle_core::{cast, coerce, predicate, projection, spill, text};
+
+pub use hypostyle_core::deviation::Deviation;
+pub use hypostyle_core::deviations::Deviations;
+pub use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Result};
+pub use hypostyle_core::limits::Limits;
+pub use hypostyle_core::options::{Compat, DuplicateNames, ReadOptions, TextPolicy, WriteOptions};
+pub use hypostyle_core::row_selection::RowSelection;
+pub use hypostyle_core::sink::{SeekSink, Sink};
+pub use hypostyle_core::source::{ByteSource, FileSource};
+pub use hypostyle_core::table::{ColumnStats, Table};

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hypostyle::compress::zlib;
-use hypostyle::formats::{self, Format, Kind};
+use hypostyle::formats::{self, ColumnType, Format};
 use hypostyle::{Deviation, ReadOptions, Result, TextPolicy};
+use hypostyle_core::compress::zlib;
 use hypostyle_testkit::build::{clmn, colm};
 use hypostyle_testkit::content::{Cell, Column, Content};
 use hypostyle_testkit::laws;
@@ -142,12 +142,12 @@ fn check_written_file(format: &dyn Format, stem: &str, file: &[u8], expected: &V
     }
 }
 
-fn kind(name: &str) -> Kind {
+fn kind(name: &str) -> ColumnType {
     match name {
-        "int32" => Kind::Int32,
-        "int64" => Kind::Int64,
-        "float64" => Kind::Float64,
-        "string" | "utf8" => Kind::Text,
+        "int32" => ColumnType::Int32,
+        "int64" => ColumnType::Int64,
+        "float64" => ColumnType::Float64,
+        "string" | "utf8" => ColumnType::Text,
         other => panic!("no type is called {other}"),
     }
 }
@@ -157,14 +157,14 @@ fn assert_cells(stem: &str, column: &Column, values: &[Value]) {
     assert_eq!(column.cells, cells, "{stem}: {}", column.name);
 }
 
-fn cell(value: &Value, kind: Kind) -> Cell {
+fn cell(value: &Value, kind: ColumnType) -> Cell {
     match value {
         Value::Null => Cell::Null,
         Value::String(text) => Cell::Text(text.clone()),
         Value::Object(float) => {
             Cell::Float(u64::from_str_radix(float["b"].as_str().unwrap(), 16).unwrap())
         }
-        Value::Number(number) if kind == Kind::Float64 => {
+        Value::Number(number) if kind == ColumnType::Float64 => {
             Cell::Float(number.as_f64().unwrap().to_bits())
         }
         Value::Number(number) => Cell::Int(number.as_i64().unwrap()),

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hypostyle::formats::Abilities;
+use hypostyle::formats::Capabilities;
 use hypostyle::formats::at1::{self, Archive, Choice, PackOptions, Query, TableOptions};
-use hypostyle::query::Predicate;
-use hypostyle::stage::Stage;
+use hypostyle::predicate::Predicate;
+use hypostyle::spill::SpillBuffer;
 use hypostyle::text::{ImportOptions, csv};
-use hypostyle::wire::{Cursor, put};
 use hypostyle::{ReadOptions, SeekSink, WriteOptions, formats};
+use hypostyle_core::wire::{Cursor, put};
 use hypostyle_onpair::{Column, Config, Dictionary, Effort, Joined, Pattern};
 use hypostyle_testkit::dice::Dice;
 
@@ -306,9 +306,9 @@ fn query(archive: Bytes, _: Size) -> Result<Ready> {
     let query =
         Query::default().with_filter(Some(Predicate::parse(test)?)).with_columns(Some(columns));
     Ready::new(1, move || {
-        let mut options = ImportOptions::new(Abilities::EVERYTHING);
+        let mut options = ImportOptions::new(Capabilities::EVERYTHING);
         options.threads = ONE;
-        let (table, stage) = (TableOptions::default(), Stage::in_memory());
+        let (table, stage) = (TableOptions::default(), SpillBuffer::in_memory());
         let answer = open(&archive)?.query(&query, &table, &options, stage)?;
         let found = answer.ok_or("the archive does not answer")?.stats;
         match (found.rows, found.groups_read) {
@@ -320,10 +320,10 @@ fn query(archive: Bytes, _: Size) -> Result<Ready> {
 
 fn imported(text: &[u8]) -> Result<hypostyle::text::Imported> {
     let format = formats::by_name("colm").ok_or("no COLM")?;
-    let mut options = ImportOptions::new(format.abilities());
+    let mut options = ImportOptions::new(format.capabilities());
     options.threads = ONE;
     let csv = csv::CsvOptions::default();
-    let stage = Stage::in_memory();
+    let stage = SpillBuffer::in_memory();
     Ok(csv::import(&mut IoCursor::new(text), &csv, &options, stage, &mut |_| {})?)
 }
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::DataType;
-use hypostyle::bridge::cast::cast;
-use hypostyle::formats::Abilities;
+use hypostyle::cast::cast;
+use hypostyle::formats::Capabilities;
 use hypostyle::formats::at1::{Answer, Archive, Query, TableOptions};
-use hypostyle::query::Predicate;
-use hypostyle::stage::Stage;
+use hypostyle::predicate::Predicate;
+use hypostyle::spill::SpillBuffer;
 use hypostyle::text::ImportOptions;
 use hypostyle::{ByteSource, FileSource, ReadOptions, Table as _};
 use serde_json::{Value, json};
@@ -25,12 +25,12 @@ pub(super) struct Asked {
     pub(super) name: String,
     pub(super) csv: PathBuf,
     pub(super) archive: PathBuf,
-    pub(super) facts: &'static Facts,
+    pub(super) facts: &'static PruningStatistics,
 }
 
 /// What is known of a table's columns.
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(super) struct PruningStatistics {
     pub(super) kept: [Kept; 4],
     /// A column of numbers in no order, for tests that some share of the rows passes.
     swept: &'static str,
@@ -66,7 +66,7 @@ enum Operand {
 
 use Operand::{Number, Text};
 
-pub(super) const FLIGHTS: Facts = Facts {
+pub(super) const FLIGHTS: PruningStatistics = PruningStatistics {
     kept: [
         Kept {
             name: "one day",
@@ -102,7 +102,7 @@ pub(super) const FLIGHTS: Facts = Facts {
 };
 
 /// Much the same of a table that is made.
-pub(super) const MADE: Facts = Facts {
+pub(super) const MADE: PruningStatistics = PruningStatistics {
     kept: [
         Kept {
             name: "one day",
@@ -259,9 +259,10 @@ pub(super) fn ask(
     threads: Option<NonZeroUsize>,
 ) -> Result<Answer> {
     let archive = Archive::open(source, &ReadOptions::default().with_threads(threads))?;
-    let mut options = ImportOptions::new(Abilities::EVERYTHING);
+    let mut options = ImportOptions::new(Capabilities::EVERYTHING);
     options.null_words = vec!["NA".to_owned()];
-    let answer = archive.query(query, &TableOptions::default(), &options, Stage::in_memory())?;
+    let answer =
+        archive.query(query, &TableOptions::default(), &options, SpillBuffer::in_memory())?;
     Ok(answer.ok_or("the archive does not answer")?)
 }
 

@@ -8,10 +8,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::{env, fmt, fs};
 
-use hypostyle::formats::Abilities;
+use hypostyle::formats::Capabilities;
 use hypostyle::formats::at1::{Archive, Query, TableOptions};
-use hypostyle::query::Predicate;
-use hypostyle::stage::Stage;
+use hypostyle::predicate::Predicate;
+use hypostyle::spill::SpillBuffer;
 use hypostyle::text::ImportOptions;
 use hypostyle::{FileSource, ReadOptions};
 use hypostyle_onpair::{Column, Config, Joined, compress};
@@ -227,9 +227,10 @@ fn answer(archive: &Path, query: &Query, threads: usize) -> Result<u64> {
     let threads = NonZeroUsize::new(threads);
     let source = Arc::new(FileSource::try_new(File::open(archive)?)?);
     let archive = Archive::open(source, &ReadOptions::default().with_threads(threads))?;
-    let mut options = ImportOptions::new(Abilities::EVERYTHING);
+    let mut options = ImportOptions::new(Capabilities::EVERYTHING);
     options.threads = threads;
-    let answer = archive.query(query, &TableOptions::default(), &options, Stage::in_memory())?;
+    let answer =
+        archive.query(query, &TableOptions::default(), &options, SpillBuffer::in_memory())?;
     Ok(answer.ok_or("the archive does not answer")?.stats.rows)
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use hypostyle::formats::at1::QueryStats;
-use hypostyle::query::Predicate;
+use hypostyle::predicate::Predicate;
 
 use super::{Status, chosen};
 use crate::cli::{ColumnArgs, FileArg, ReadArgs, RowFormat, row_range};

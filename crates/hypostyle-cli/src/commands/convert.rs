@@ -8,11 +8,11 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use clap::ValueEnum;
-use hypostyle::bridge::{FitOptions, Fitted};
-use hypostyle::formats::{Abilities, Format, ReaderTable};
-use hypostyle::stage::StagedTable;
+use hypostyle::coerce::{CoerceOptions, CoercedTable};
+use hypostyle::formats::{Capabilities, Format, ReaderTable};
+use hypostyle::spill::SpilledTable;
 use hypostyle::text::{csv, jsonl, lines};
-use hypostyle::{ColumnFacts, Compat, DuplicateNames, Table, WriteOptions};
+use hypostyle::{ColumnStats, Compat, DuplicateNames, Table, WriteOptions};
 
 use super::Status;
 use crate::cli::{Kind, ReadArgs, size};
@@ -100,8 +100,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let target = Target::create(&args.output, to.is_binary(), args.force, out)?;
     let input = Input::open(&args.input)?;
     let name = input.name();
-    let abilities = to.format().map_or(Abilities::EVERYTHING, |format| format.abilities());
-    let source = Source::open(input, None, &args.read, abilities, args.memory)?;
+    let capabilities = to.format().map_or(Capabilities::EVERYTHING, |format| format.capabilities());
+    let source = Source::open(input, None, &args.read, capabilities, args.memory)?;
     let about = |failure: Failure| failure.in_file(&name);
     let written = match to.format() {
         Some(format) => to_columns(source, format, target, args, out).map_err(about)?,
@@ -166,7 +166,7 @@ pub(crate) fn with_table<T>(
 }
 
 /// Collects batches; columns of a file cannot be written before all rows are in.
-fn stage(batches: Batches, memory: u64) -> Result<StagedTable> {
+fn stage(batches: Batches, memory: u64) -> Result<SpilledTable> {
     let mut stage = scratch(memory)?;
     let schema = batches.schema;
     let progress = Progress::bytes("reading", 0);
@@ -180,7 +180,7 @@ fn stage(batches: Batches, memory: u64) -> Result<StagedTable> {
     if stage.pieces() == 0 {
         stage.push(0, RecordBatch::new_empty(schema.clone()).columns().to_vec())?;
     }
-    Ok(StagedTable::new(schema, stage))
+    Ok(SpilledTable::new(schema, stage))
 }
 
 fn write_columns(
@@ -191,12 +191,12 @@ fn write_columns(
     args: &Args,
     out: &mut dyn Out,
 ) -> Result<Written> {
-    let fit = FitOptions {
+    let fit = CoerceOptions {
         // Text was given its types when it was read.
         types: if typed { args.read.csv.types.clone() } else { Vec::new() },
         null_word: args.null_as.clone(),
     };
-    let fitted = Fitted::try_new(table, format.abilities(), &fit).map_err(hint)?;
+    let fitted = CoercedTable::try_new(table, format.capabilities(), &fit).map_err(hint)?;
     let renamed = Watched::new(&fitted, args.names == Names::Rename);
     let mut options =
         WriteOptions::default().with_level(args.level).with_threads(args.read.threads);
@@ -255,8 +255,8 @@ impl Table for Watched<'_> {
         self.table.column(index)
     }
 
-    fn facts(&self, index: usize) -> hypostyle::Result<ColumnFacts> {
-        self.table.facts(index)
+    fn stats(&self, index: usize) -> hypostyle::Result<ColumnStats> {
+        self.table.stats(index)
     }
 }
 

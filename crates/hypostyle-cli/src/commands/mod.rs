@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use hypostyle::bridge::{Selector, select};
+use hypostyle::projection::{Selector, select};
 
 use crate::cli::{Cli, ColumnArgs, Command};
 use crate::failure::{CHECK, INPUT, Result};

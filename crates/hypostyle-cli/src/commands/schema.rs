@@ -1,7 +1,7 @@
 //! `hyp schema`: names and types.
 
 use arrow_schema::DataType;
-use hypostyle::formats::Abilities;
+use hypostyle::formats::Capabilities;
 use serde_json::json;
 
 use super::Status;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let kind = input.kind(args.read.from)?;
-    let source = Source::open(input, None, &args.read, Abilities::EVERYTHING, MEMORY)?;
+    let source = Source::open(input, None, &args.read, Capabilities::EVERYTHING, MEMORY)?;
     let schema = source.schema();
     if args.json {
         let columns = schema.fields().iter().map(|field| {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-use hypostyle::stage::{FileScratch, Stage};
+use hypostyle::spill::{FileScratch, SpillBuffer};
 
 use crate::failure::{Failure, Result};
 
@@ -65,8 +65,8 @@ impl Out for Stdout {
 }
 
 /// A stage that keeps `memory` bytes, and the rest in a nameless file.
-pub(crate) fn scratch(memory: u64) -> Result<Stage> {
+pub(crate) fn scratch(memory: u64) -> Result<SpillBuffer> {
     let file = tempfile::tempfile()
         .map_err(|cause| Failure::io("cannot make a temporary file", &cause))?;
-    Ok(Stage::with_scratch(memory, Box::new(FileScratch::try_new(file)?)))
+    Ok(SpillBuffer::with_scratch(memory, Box::new(FileScratch::try_new(file)?)))
 }

@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
-use hypostyle::bridge::cast::cast;
+use hypostyle::cast::cast;
 use hypostyle::text::{csv, jsonl};
 
 use super::Out;

@@ -6,8 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use hypostyle::Table;
 use hypostyle::formats::at1::{Archive, Damage, Query, QueryStats, TableOptions};
-use hypostyle::formats::{Abilities, Reader};
-use hypostyle::query::Predicate;
+use hypostyle::formats::{Capabilities, Reader};
+use hypostyle::predicate::Predicate;
 use hypostyle::text::{Imported, Skipped};
 
 use crate::cli::{ColumnArgs, Kind, ReadArgs};
@@ -79,11 +79,11 @@ impl Source {
         args: &ReadArgs,
         memory: u64,
     ) -> Result<Asked> {
-        let abilities = Abilities::EVERYTHING;
+        let capabilities = Capabilities::EVERYTHING;
         let columns = question.columns.and_then(ColumnArgs::names);
         let plain = question.filter.is_none() && question.rows.is_none() && columns.is_none();
         if plain || input.kind(args.from)? != Kind::At1 {
-            let source = Self::open(input, question.columns, args, abilities, memory)?;
+            let source = Self::open(input, question.columns, args, capabilities, memory)?;
             return Ok(Asked { source, stats: None });
         }
         let name = input.name();
@@ -93,12 +93,12 @@ impl Source {
             .with_filter(question.filter.cloned())
             .with_rows(question.rows.map(<[u64]>::to_vec))
             .with_skip_damaged(question.skip_damaged);
-        let options = import_options(args, abilities);
+        let options = import_options(args, capabilities);
         let how = table_options(args, question.names());
         let answer = archive.query(&query, &how, &options, scratch(memory)?);
         let answer = answer.map_err(|err| hint(err.into())).in_file(&name)?;
         let Some(answer) = answer else {
-            let source = Self::archive(&archive, &name, &how, args, abilities, memory)?;
+            let source = Self::archive(&archive, &name, &how, args, capabilities, memory)?;
             return Ok(Asked { source, stats: None });
         };
         warn_of_odd_lines(&name, answer.stats.odd_lines);
@@ -113,23 +113,23 @@ impl Source {
         name: &str,
         how: &TableOptions,
         args: &ReadArgs,
-        abilities: Abilities,
+        capabilities: Capabilities,
         memory: u64,
     ) -> Result<Self> {
-        let table = archive.import(how, &import_options(args, abilities), scratch(memory)?);
+        let table = archive.import(how, &import_options(args, capabilities), scratch(memory)?);
         let table = table.map_err(|err| hint(err.into())).in_file(name)?;
         warn_of_skipped(name, table.skipped());
         Ok(Self::Imported(table))
     }
 
-    /// Opens an input of any kind; text gets types that `abilities` allow.
+    /// Opens an input of any kind; text gets types that `capabilities` allow.
     ///
     /// Columns besides those that are `wanted` may be missing, where that saves work.
     pub(crate) fn open(
         input: Input,
         wanted: Option<&ColumnArgs>,
         args: &ReadArgs,
-        abilities: Abilities,
+        capabilities: Capabilities,
         memory: u64,
     ) -> Result<Self> {
         let kind = match input.kind(args.from)? {
@@ -142,7 +142,7 @@ impl Source {
             (_, Kind::At1) => {
                 let archive = input.into_archive(&args.options())?;
                 let how = table_options(args, wanted.and_then(ColumnArgs::names));
-                Self::archive(&archive, &name, &how, args, abilities, memory)?
+                Self::archive(&archive, &name, &how, args, capabilities, memory)?
             }
             (Some(format), _) => Self::Columns(input.into_reader(format, &args.options())?),
             (None, Kind::Parquet) => Self::Batches(match input.into_whole()? {
@@ -153,7 +153,7 @@ impl Source {
                 Whole::File(file) => arrow::read(file).in_file(name)?,
                 Whole::Memory(content) => arrow::read(io::Cursor::new(content)).in_file(name)?,
             }),
-            _ => Self::Imported(input.import(kind, args, abilities, memory)?),
+            _ => Self::Imported(input.import(kind, args, capabilities, memory)?),
         })
     }
 

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
-use hypostyle::Rows;
+use hypostyle::RowSelection;
 use hypostyle::formats::Reader;
-use hypostyle::query::{ArrayColumns, Predicate};
+use hypostyle::predicate::{BatchColumns, Predicate};
 
 use super::Source;
 use crate::failure::Result;
 
-/// Rows that are handed on at a time from a file that is decoded whole.
+/// RowSelection that are handed on at a time from a file that is decoded whole.
 pub(super) const ROWS: usize = 64 << 10;
 
 /// Which rows are wanted.
@@ -36,7 +36,7 @@ pub(crate) struct Effort {
     pub(crate) chunks: usize,
     /// Those that were read.
     pub(crate) read: usize,
-    /// Rows that went by, whether or not they were wanted.
+    /// RowSelection that went by, whether or not they were wanted.
     pub(crate) rows: u64,
 }
 
@@ -102,7 +102,10 @@ fn chunks(
                 reader.read_rows(chunk, columns, &some)?
             }
             Pick::Where(test) => {
-                if reader.facts(chunk).is_some_and(|facts| !test.may_keep(facts.as_ref())) {
+                if reader
+                    .pruning_statistics(chunk)
+                    .is_some_and(|facts| !test.may_match(facts.as_ref()))
+                {
                     continue;
                 }
                 effort.read += 1;
@@ -160,7 +163,7 @@ fn in_order(
 }
 
 /// Those of the runs that are among `rows`, counted from the first of these.
-fn rows_in(runs: &[Range<u64>], rows: &Range<u64>) -> Rows {
+fn rows_in(runs: &[Range<u64>], rows: &Range<u64>) -> RowSelection {
     let first = runs.partition_point(|run| run.end <= rows.start);
     let runs = runs.iter().skip(first).take_while(|run| run.start < rows.end);
     let place = |row: u64| usize::try_from(row.clamp(rows.start, rows.end) - rows.start);
@@ -176,7 +179,7 @@ fn with_tested(columns: &[usize], filter: &Predicate, schema: &Schema) -> Vec<us
 
 /// The rows that a filter keeps, with the first columns only.
 fn kept(batch: &RecordBatch, filter: &Predicate, columns: usize) -> Result<RecordBatch> {
-    let keep = filter.keep(batch.num_rows(), &ArrayColumns::new(batch))?;
+    let keep = filter.evaluate(batch.num_rows(), &BatchColumns::new(batch))?;
     let printed: Vec<usize> = (0..columns).collect();
-    Ok(Rows::kept(&keep).of(&batch.project(&printed)?)?)
+    Ok(RowSelection::kept(&keep).of(&batch.project(&printed)?)?)
 }

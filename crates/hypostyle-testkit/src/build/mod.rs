@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use hypostyle::compress::zlib;
+use hypostyle_core::compress::zlib;
 
 pub mod at1;
 pub mod clmn;

@@ -1,6 +1,6 @@
 //! CLMN's cases.
 
-use hypostyle::formats::Kind::{Float64, Int32, Int64, Text};
+use hypostyle::formats::ColumnType::{Float64, Int32, Int64, Text};
 
 use super::{Case, Cases, SPECIAL, UNICODE, floats, ints, texts};
 use crate::build::clmn::{Column, File, strings};

@@ -1,6 +1,6 @@
 //! COLF's cases.
 
-use hypostyle::formats::Kind::{Float64, Int32, Text};
+use hypostyle::formats::ColumnType::{Float64, Int32, Text};
 
 use super::{Case, Cases, SPECIAL, UNICODE, floats, ints, maybe, maybe_ints, texts};
 use crate::build::colf::{Column, File, int32s, payload, texts as text_values};

@@ -1,6 +1,6 @@
 //! COLM's cases.
 
-use hypostyle::formats::Kind::{Float64, Int32, Text};
+use hypostyle::formats::ColumnType::{Float64, Int32, Text};
 
 use super::{Case, Cases, SPECIAL, UNICODE, floats, ints, texts};
 use crate::build::colm::{Column, File, strings};

@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use hypostyle::formats::{self, Kind};
+use hypostyle::formats::{self, ColumnType};
 use hypostyle::{Error, ReadOptions};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub struct Case {
 enum Expected {
     Values {
         rows: u64,
-        columns: Vec<(String, Kind, Vec<Cell>)>,
+        columns: Vec<(String, ColumnType, Vec<Cell>)>,
         deviations: Vec<&'static str>,
         canonical: bool,
     },
@@ -173,12 +173,12 @@ pub fn entries(files: &[(String, Vec<u8>)]) -> Value {
 }
 
 /// The name of a type in expectations.
-pub fn type_name(kind: Kind) -> &'static str {
+pub fn type_name(kind: ColumnType) -> &'static str {
     match kind {
-        Kind::Int32 => "int32",
-        Kind::Int64 => "int64",
-        Kind::Float64 => "float64",
-        Kind::Text => "string",
+        ColumnType::Int32 => "int32",
+        ColumnType::Int64 => "int64",
+        ColumnType::Float64 => "float64",
+        ColumnType::Text => "string",
     }
 }
 
@@ -204,7 +204,7 @@ struct Cases {
     all: Vec<Case>,
 }
 
-type Columns<'a> = Vec<(&'a str, Kind, Vec<Cell>)>;
+type Columns<'a> = Vec<(&'a str, ColumnType, Vec<Cell>)>;
 
 impl Cases {
     fn new(format: &'static str) -> Self {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::indexing_slicing, reason = "what is indexed was put there a few lines before")]
 
-use hypostyle::formats::Kind::Text;
+use hypostyle::formats::ColumnType::Text;
 
 use super::{Case, Cases, UNICODE, maybe, texts};
 use crate::build::Made;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::error::{Error, Result};
-use crate::options::{ReadOptions, resolve_threads};
-use crate::parallel;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::options::{ReadOptions, resolve_threads};
+use hypostyle_core::parallel;
 
 /// Bytes below which another thread costs more than it saves.
 const WORTH_A_THREAD: u64 = 256 << 10;

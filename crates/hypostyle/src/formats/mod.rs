@@ -1,251 +1,49 @@
 //! Every format, behind one pair of traits and one list.
 //!
 //! [`ALL`] is that list: the command, tests, fuzzers and benchmarks loop over
-//! it, and a new format is a folder beside this file and a line there.
+//! it. A new format is a folder beside this file and a line there.
 
-use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::SchemaRef;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::options::ReadOptions;
+use hypostyle_core::source::ByteSource;
 
-use crate::deviation::Deviation;
-use crate::error::{Error, ErrorKind, Result};
-use crate::options::{ReadOptions, WriteOptions};
-use crate::query::{Facts, Predicate};
-use crate::rows::Rows;
-use crate::sink::Sink;
-use crate::source::ByteSource;
-use crate::table::Table;
+pub use hypostyle_core::format::{Format, Reader, ReaderTable, Section, Sniff};
+pub use hypostyle_core::format_id::FormatId;
+pub use hypostyle_core::types::{Capabilities, ColumnType};
 
-pub mod at1;
+#[cfg(feature = "at1")]
+pub use hypostyle_at1 as at1;
+#[cfg(any(feature = "colm", feature = "colf", feature = "clmn", feature = "onpair"))]
 mod batch;
+#[cfg(feature = "clmn")]
 pub mod clmn;
+#[cfg(feature = "colf")]
 pub mod colf;
+#[cfg(feature = "colm")]
 pub mod colm;
+#[cfg(any(feature = "colm", feature = "colf", feature = "clmn"))]
 mod columnfile;
+#[cfg(feature = "onpair")]
 pub mod onpair;
 mod writer;
 
-pub use columnfile::Kind;
 pub use writer::Writer;
 
-/// Every format this crate knows, in the order in which detection tries them.
-pub static ALL: &[&dyn Format] =
-    &[&colm::Colm, &colf::Colf, &clmn::Clmn, &at1::At1, &onpair::OnPair];
-
-/// Which format: the identity used in errors, options and extensions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum FormatId {
-    /// COLM, little-endian, `.colfile`.
-    Colm,
-    /// COLF, little-endian with a JSON schema and nulls, `.colf`.
-    Colf,
-    /// CLMN, big-endian with 64-bit integers, `.clmn`.
-    Clmn,
-    /// AT-1, archives of text files, `.at1`.
-    At1,
-    /// Columns of strings, each string by itself, `.onpair`.
-    OnPair,
-}
-
-impl FormatId {
-    /// The name in lower case, as users type it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Colm => "colm",
-            Self::Colf => "colf",
-            Self::Clmn => "clmn",
-            Self::At1 => "at1",
-            Self::OnPair => "onpair",
-        }
-    }
-}
-
-impl fmt::Display for FormatId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// One file format: a stateless pair of doors, in and out.
-pub trait Format: fmt::Debug + Sync {
-    /// The identity.
-    fn id(&self) -> FormatId;
-
-    /// File extensions, without the dot; the first one is for new files.
-    fn extensions(&self) -> &'static [&'static str];
-
-    /// What a table may hold if it is to be written in this format.
-    fn abilities(&self) -> Abilities;
-
-    /// Whether tables can be written in it with [`Format::encode`].
-    ///
-    /// An archive of files shows the table in a file, and holds the file.
-    fn holds_tables(&self) -> bool {
-        true
-    }
-
-    /// Whether a file is in this format, judged by its content alone.
-    ///
-    /// Reads only bytes that would belong to the header if it were. An error
-    /// means that the source failed, never that the bytes are wrong.
-    fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff>;
-
-    /// Checks the layout of a file, and decodes no column.
-    ///
-    /// Any input is allowed here. This and the [`Reader`] that it returns may
-    /// fail, but do not panic, and spend memory in proportion to the size of
-    /// the source and to the limits, never to a number the file merely claims.
-    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>>;
-
-    /// Writes a whole table.
-    ///
-    /// What the format cannot hold is refused before a byte is written. Equal
-    /// tables and options give equal bytes, on every platform and any number
-    /// of threads.
-    fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()>;
-}
-
-/// What a format can hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Abilities {
-    /// Rows without a value.
-    pub nulls: bool,
-    /// Integers of 64 bits; if there are numbers, 32 always fit.
-    pub int64: bool,
-    /// Numbers at all; text always fits.
-    pub numbers: bool,
-    /// Bytes that are no text.
-    pub binary: bool,
-}
-
-impl Abilities {
-    /// What Arrow itself and the formats that follow it can hold.
-    pub const EVERYTHING: Self = Self { nulls: true, int64: true, numbers: true, binary: true };
-}
-
-/// What [`Format::sniff`] made of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sniff {
-    /// It is this format.
-    Yes,
-    /// It has nothing to do with this format.
-    No,
-    /// It looks like this format at first, and is not; a sentence says why.
-    Lookalike(String),
-}
-
-/// An open file.
-pub trait Reader: fmt::Debug + Send + Sync {
-    /// The format.
-    fn format(&self) -> FormatId;
-
-    /// The schema of every batch this file yields.
-    fn schema(&self) -> SchemaRef;
-
-    /// The number of rows.
-    fn rows(&self) -> u64;
-
-    /// The number of chunks: the units a file can be decoded in.
-    fn chunks(&self) -> usize;
-
-    /// The number of rows of one chunk, without reading it.
-    fn chunk_rows(&self, chunk: usize) -> u64 {
-        // Most formats have one chunk.
-        if chunk == 0 { self.rows() } else { 0 }
-    }
-
-    /// What is known of the rows of a chunk without reading it, for queries.
-    fn facts(&self, chunk: usize) -> Option<Box<dyn Facts + '_>> {
-        let _ = chunk;
-        None
-    }
-
-    /// Decodes the given columns of one chunk, in the order given.
-    ///
-    /// Reads the blocks of those columns and nothing else. No columns give a
-    /// batch of no columns and [`Reader::chunk_rows`] rows.
-    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch>;
-
-    /// Decodes the given columns of some rows of one chunk, in the order of the rows.
-    ///
-    /// The same as those rows of what [`Reader::read`] gives. Formats in which a row can
-    /// be had by itself decode no others, and then do not find what is wrong with these.
-    ///
-    /// # Errors
-    ///
-    /// As [`Reader::read`]; also if the chunk does not have all of the rows.
-    fn read_rows(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
-        rows.of(&self.read(chunk, columns)?)
-    }
-
-    /// Decodes the given columns of the rows of one chunk that a predicate keeps, if the
-    /// format can find these in another way than by decoding all rows; `None` if not.
-    ///
-    /// The same rows as [`Predicate::keep`] has of what [`Reader::read`] gives. Of what is
-    /// not decoded, not everything is checked.
-    ///
-    /// # Errors
-    ///
-    /// As [`Reader::read`]; also if there is no column that the predicate asks for.
-    fn read_where(
-        &self,
-        chunk: usize,
-        columns: &[usize],
-        predicate: &Predicate,
-    ) -> Result<Option<RecordBatch>> {
-        let _ = (chunk, columns, predicate);
-        Ok(None)
-    }
-
-    /// The byte map: every part of the file in order of offset.
-    fn sections(&self) -> Vec<Section>;
-
-    /// Where the file departs from its spec, as far as it was read.
-    fn deviations(&self) -> Vec<Deviation>;
-
-    /// What a person should know about what the batches do not show.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
-
-/// A column file as a [`Table`], each column decoded when it is asked for.
-#[derive(Debug)]
-pub struct ReaderTable<'a>(pub &'a dyn Reader);
-
-impl Table for ReaderTable<'_> {
-    fn schema(&self) -> SchemaRef {
-        self.0.schema()
-    }
-
-    fn rows(&self) -> u64 {
-        self.0.rows()
-    }
-
-    fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
-        let chunks = (0..self.0.chunks()).map(|chunk| self.0.read(chunk, &[index]));
-        chunks.map(|batch| Ok(batch?.column(0).clone())).collect()
-    }
-}
-
-/// A part of a file, for people who want to see where the bytes go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
-    /// What it is, in the words of the spec.
-    pub what: &'static str,
-    /// The column that it belongs to.
-    pub column: Option<usize>,
-    /// Where it starts.
-    pub offset: u64,
-    /// Bytes in the file.
-    pub stored: u64,
-    /// Bytes once expanded, if it is compressed.
-    pub raw: Option<u64>,
-}
+/// Every format this build knows, in the order in which detection tries them.
+pub static ALL: &[&dyn Format] = &[
+    #[cfg(feature = "colm")]
+    &colm::Colm,
+    #[cfg(feature = "colf")]
+    &colf::Colf,
+    #[cfg(feature = "clmn")]
+    &clmn::Clmn,
+    #[cfg(feature = "at1")]
+    &at1::At1,
+    #[cfg(feature = "onpair")]
+    &onpair::OnPair,
+];
 
 /// The formats that tables can be written in.
 pub fn tables() -> impl Iterator<Item = &'static dyn Format> {

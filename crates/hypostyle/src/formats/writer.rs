@@ -3,22 +3,22 @@
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::Format;
-use crate::error::{Error, Result};
-use crate::options::WriteOptions;
-use crate::sink::Sink;
-use crate::stage::{Stage, StagedTable};
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::format::Format;
+use hypostyle_core::options::WriteOptions;
+use hypostyle_core::sink::Sink;
+use hypostyle_core::spill::{SpillBuffer, SpilledTable};
 
 /// Collects batches and writes them as one file.
 ///
 /// Column files hold a column in one piece, so the file takes shape only in
-/// [`Writer::finish`]; until then the rows wait in a [`Stage`], which can move
+/// [`Writer::finish`]; until then the rows wait in a [`SpillBuffer`], which can move
 /// them out of memory.
 #[derive(Debug)]
 pub struct Writer {
     format: &'static dyn Format,
     schema: SchemaRef,
-    stage: Stage,
+    stage: SpillBuffer,
     options: WriteOptions,
 }
 
@@ -33,15 +33,15 @@ impl Writer {
         schema: SchemaRef,
         options: WriteOptions,
     ) -> Result<Self> {
-        Self::create_staged(format, schema, options, Stage::in_memory())
+        Self::create_with_buffer(format, schema, options, SpillBuffer::in_memory())
     }
 
     /// Starts a file with this schema, keeping rows in `stage` until the end.
-    pub fn create_staged(
+    pub fn create_with_buffer(
         format: &'static dyn Format,
         schema: SchemaRef,
         options: WriteOptions,
-        stage: Stage,
+        stage: SpillBuffer,
     ) -> Result<Self> {
         // An empty table of this schema is refused for the same reasons.
         format.encode(&RecordBatch::new_empty(schema.clone()), &mut Vec::new(), &options)?;
@@ -64,6 +64,6 @@ impl Writer {
     /// Writes the file.
     pub fn finish(self, sink: &mut dyn Sink) -> Result<()> {
         let Self { format, schema, stage, options } = self;
-        format.encode(&StagedTable::new(schema, stage), sink, &options)
+        format.encode(&SpilledTable::new(schema, stage), sink, &options)
     }
 }

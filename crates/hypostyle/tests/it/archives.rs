@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hypostyle::ReadOptions;
-use hypostyle::formats::Abilities;
+use hypostyle::formats::Capabilities;
 use hypostyle::formats::at1::{
     self, Archive, Choice, Codec, Layout, PackOptions, Packed, TableOptions,
 };
-use hypostyle::stage::Stage;
+use hypostyle::spill::SpillBuffer;
 use hypostyle::text::ImportOptions;
 use hypostyle::text::jsonl::Writer;
 
@@ -64,8 +64,9 @@ pub(crate) fn lines(content: &[u8]) -> u64 {
 
 /// The table of an archive, as objects.
 pub(crate) fn table(archive: &[u8]) -> Vec<serde_json::Value> {
-    let options = ImportOptions::new(Abilities::EVERYTHING);
-    let table = opened(archive).import(&TableOptions::default(), &options, Stage::in_memory());
+    let options = ImportOptions::new(Capabilities::EVERYTHING);
+    let table =
+        opened(archive).import(&TableOptions::default(), &options, SpillBuffer::in_memory());
     let mut writer = Writer::new(Vec::new());
     writer.write(&table.unwrap().batch(0).unwrap()).unwrap();
     let text = writer.finish().unwrap();

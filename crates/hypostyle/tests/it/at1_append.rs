@@ -8,14 +8,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use bytes::Bytes;
-use hypostyle::bridge::cast::cast;
-use hypostyle::formats::Abilities;
+use hypostyle::cast::cast;
+use hypostyle::formats::Capabilities;
 use hypostyle::formats::at1::{
     self, Answer, Appended, Appender, Archive, Choice, Codec, Layout, PackOptions, Query,
     TableOptions,
 };
-use hypostyle::query::Predicate;
-use hypostyle::stage::Stage;
+use hypostyle::predicate::Predicate;
+use hypostyle::spill::SpillBuffer;
 use hypostyle::text::ImportOptions;
 use hypostyle::{ErrorKind, ReadOptions, Result, Table};
 use proptest::prelude::*;
@@ -50,8 +50,10 @@ fn unpacked(archive: &[u8]) -> String {
 
 fn ask(archive: &[u8], test: &str) -> Option<Answer> {
     let query = Query::default().with_filter(Some(Predicate::parse(test).unwrap()));
-    let options = ImportOptions::new(Abilities::EVERYTHING);
-    open(archive).query(&query, &TableOptions::default(), &options, Stage::in_memory()).unwrap()
+    let options = ImportOptions::new(Capabilities::EVERYTHING);
+    open(archive)
+        .query(&query, &TableOptions::default(), &options, SpillBuffer::in_memory())
+        .unwrap()
 }
 
 /// The rows that pass a test, as text.
@@ -163,11 +165,12 @@ fn names_once_more_are_no_row() {
     assert_eq!(ask(&new, "id >= 0").unwrap().stats.odd_lines, 0);
     assert_eq!(rows(&new, "city = 'city'").len(), 0);
     // Nor for those who read it as a whole.
-    let options = ImportOptions::new(Abilities::EVERYTHING);
-    let table = open(&new).import(&TableOptions::default(), &options, Stage::in_memory()).unwrap();
+    let options = ImportOptions::new(Capabilities::EVERYTHING);
+    let table =
+        open(&new).import(&TableOptions::default(), &options, SpillBuffer::in_memory()).unwrap();
     assert_eq!((table.rows(), table.skipped().count), (50, 0));
     let named = TableOptions { header: false, ..TableOptions::default() };
-    let table = open(&new).import(&named, &options, Stage::in_memory()).unwrap();
+    let table = open(&new).import(&named, &options, SpillBuffer::in_memory()).unwrap();
     assert_eq!(table.rows(), 52);
     // A column of numbers is still one: its groups are known without reading them.
     assert_eq!(ask(&new, "id > 1000").unwrap().stats.groups_read, 0);

@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hypostyle::formats::Abilities;
+use hypostyle::formats::Capabilities;
 use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions, TableOptions};
-use hypostyle::stage::Stage;
+use hypostyle::spill::SpillBuffer;
 use hypostyle::text::{ImportOptions, Imported};
 use hypostyle::{ReadOptions, Result, Table};
 
@@ -26,8 +26,12 @@ fn import(archive: &[u8], columns: Option<&[&str]>) -> Result<Imported> {
     let source = Arc::new(Bytes::copy_from_slice(archive));
     let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
     let table = TableOptions { columns, ..TableOptions::default() };
-    let options = ImportOptions::new(Abilities::EVERYTHING);
-    Archive::open(source, &ReadOptions::default())?.import(&table, &options, Stage::in_memory())
+    let options = ImportOptions::new(Capabilities::EVERYTHING);
+    Archive::open(source, &ReadOptions::default())?.import(
+        &table,
+        &options,
+        SpillBuffer::in_memory(),
+    )
 }
 
 fn names(table: &Imported) -> Vec<String> {

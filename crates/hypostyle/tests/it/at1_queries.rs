@@ -8,13 +8,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use bytes::Bytes;
-use hypostyle::bridge::cast::cast;
-use hypostyle::formats::Abilities;
+use hypostyle::cast::cast;
+use hypostyle::formats::Capabilities;
 use hypostyle::formats::at1::{
     self, Answer, Archive, Choice, Codec, PackOptions, Query, QueryStats, TableOptions,
 };
-use hypostyle::query::{ArrayColumns, Predicate};
-use hypostyle::stage::Stage;
+use hypostyle::predicate::{BatchColumns, Predicate};
+use hypostyle::spill::SpillBuffer;
 use hypostyle::text::{ImportOptions, Imported};
 use hypostyle::{ByteSource, ReadOptions, Result, Table};
 use hypostyle_testkit::source::{CountingSource, FarSource};
@@ -27,13 +27,13 @@ fn open(source: Arc<dyn ByteSource>) -> Archive {
 }
 
 fn ask(archive: &Archive, query: &Query) -> Result<Option<Answer>> {
-    let options = ImportOptions::new(Abilities::EVERYTHING);
-    archive.query(query, &TableOptions::default(), &options, Stage::in_memory())
+    let options = ImportOptions::new(Capabilities::EVERYTHING);
+    archive.query(query, &TableOptions::default(), &options, SpillBuffer::in_memory())
 }
 
 fn whole(archive: &Archive) -> Imported {
-    let options = ImportOptions::new(Abilities::EVERYTHING);
-    archive.import(&TableOptions::default(), &options, Stage::in_memory()).unwrap()
+    let options = ImportOptions::new(Capabilities::EVERYTHING);
+    archive.import(&TableOptions::default(), &options, SpillBuffer::in_memory()).unwrap()
 }
 
 fn batches(table: &Imported) -> Vec<RecordBatch> {
@@ -63,7 +63,7 @@ fn rows(batches: &[RecordBatch], columns: &[&str]) -> Vec<Vec<String>> {
 fn scanned(archive: &Archive, filter: &Predicate, columns: &[&str]) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     for batch in batches(&whole(archive)) {
-        let kept = filter.keep(batch.num_rows(), &ArrayColumns::new(&batch)).unwrap();
+        let kept = filter.evaluate(batch.num_rows(), &BatchColumns::new(&batch)).unwrap();
         let rows = rows(&[batch], columns);
         all.extend(rows.into_iter().zip(kept).filter(|row| row.1).map(|row| row.0));
     }
@@ -404,19 +404,19 @@ fn a_damaged_block_is_named_and_can_be_left_out() {
 fn line_ends_null_words_and_marks_at_the_start_mean_what_they_mean_to_a_scan() {
     let text = diary(300).replace("user00012", "NA");
     let test = Predicate::parse("user is null or user = 'user00013' or noise like '%f'").unwrap();
-    let mut options = ImportOptions::new(Abilities::EVERYTHING);
+    let mut options = ImportOptions::new(Capabilities::EVERYTHING);
     options.null_words = vec!["NA".to_owned()];
     for text in [text.clone(), text.replace('\n', "\r\n")] {
         let archive = packed(&text, Choice::Only(Codec::QColumnar), 32, None, true);
         let query = Query::default().with_filter(Some(test.clone()));
-        let stage = Stage::in_memory;
+        let stage = SpillBuffer::in_memory;
         let answer = archive.query(&query, &TableOptions::default(), &options, stage());
         let answer = answer.unwrap().unwrap();
         let whole = archive.import(&TableOptions::default(), &options, stage()).unwrap();
         let columns = ["day", "user", "noise"];
         let mut want = Vec::new();
         for batch in batches(&whole) {
-            let kept = test.keep(batch.num_rows(), &ArrayColumns::new(&batch)).unwrap();
+            let kept = test.evaluate(batch.num_rows(), &BatchColumns::new(&batch)).unwrap();
             let rows = rows(&[batch], &columns);
             want.extend(rows.into_iter().zip(kept).filter(|row| row.1).map(|row| row.0));
         }

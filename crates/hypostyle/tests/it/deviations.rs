@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, S
 use arrow_schema::{Schema, SchemaRef};
 use hypostyle::formats::{self, Format};
 use hypostyle::{
-    ColumnFacts, Error, ErrorKind, ReadOptions, Result, Table, TextPolicy, WriteOptions,
+    ColumnStats, Error, ErrorKind, ReadOptions, Result, Table, TextPolicy, WriteOptions,
 };
 use hypostyle_testkit::build::Made;
 use hypostyle_testkit::content::{Cell, Content};
@@ -163,14 +163,14 @@ pub(crate) fn no_columns() -> RecordBatch {
 /// A table of one column that says more of itself than memory could hold.
 pub(crate) struct Boast {
     schema: SchemaRef,
-    facts: ColumnFacts,
+    stats: ColumnStats,
 }
 
 impl Boast {
-    pub(crate) fn new(array: &ArrayRef, facts: impl FnOnce(&mut ColumnFacts)) -> Self {
-        let mut said = ColumnFacts::of(std::slice::from_ref(array));
-        facts(&mut said);
-        Self { schema: table(vec![("boast", array.clone())]).schema(), facts: said }
+    pub(crate) fn new(array: &ArrayRef, stats: impl FnOnce(&mut ColumnStats)) -> Self {
+        let mut said = ColumnStats::of(std::slice::from_ref(array));
+        stats(&mut said);
+        Self { schema: table(vec![("boast", array.clone())]).schema(), stats: said }
     }
 }
 
@@ -180,14 +180,14 @@ impl Table for Boast {
     }
 
     fn rows(&self) -> u64 {
-        self.facts.rows
+        self.stats.rows
     }
 
     fn column(&self, _index: usize) -> Result<Vec<ArrayRef>> {
-        unreachable!("the facts are enough to refuse it")
+        unreachable!("the stats are enough to refuse it")
     }
 
-    fn facts(&self, _index: usize) -> Result<ColumnFacts> {
-        Ok(self.facts.clone())
+    fn stats(&self, _index: usize) -> Result<ColumnStats> {
+        Ok(self.stats.clone())
     }
 }

@@ -120,7 +120,7 @@ fn n05_sizes_are_unsigned_and_ours_stay_below_the_sign() {
     );
     CLMN.refuses(&File { column_count: Some(0x8000_0000), ..example() }.build(), "table needs");
 
-    let large = |facts: &mut hypostyle::ColumnFacts| facts.text_bytes = (1 << 31) - 8;
+    let large = |stats: &mut hypostyle::ColumnStats| stats.text_bytes = (1 << 31) - 8;
     let err = CLMN.will_not_write(&Boast::new(&strings(&["x"]), large), "split the table");
     assert_eq!(err.column().unwrap().name, "boast");
 }
@@ -134,7 +134,7 @@ fn n06_rows_are_backed_by_every_block() {
         CLMN.refuses(&one(rows, 1, Block::of(&[0; 16])), "16 bytes are not");
         CLMN.refuses(&one(rows, 3, Block::of(&[0; 4])), "is more than the block can hold");
     }
-    let many = |facts: &mut hypostyle::ColumnFacts| facts.rows = 300_000_000;
+    let many = |stats: &mut hypostyle::ColumnStats| stats.rows = 300_000_000;
     CLMN.will_not_write(&Boast::new(&int64s(&[1]), many), "2400000000 bytes are over");
 }
 

@@ -160,7 +160,7 @@ fn f06_a_wrong_header_size_is_reported_and_ignored() {
 fn f07_string_offsets_have_32_bits() {
     let made = one(2, Column::utf8_parts("s", None, &[0, 1], b"ab"));
     COLF.reads(&made, &[("s", text(&["a", "b"]))], &[]);
-    let large = |facts: &mut hypostyle::ColumnFacts| facts.text_bytes = 1 << 32;
+    let large = |stats: &mut hypostyle::ColumnStats| stats.text_bytes = 1 << 32;
     let err = COLF.will_not_write(&Boast::new(&strings(&["x"]), large), "4294967296 bytes of text");
     assert_eq!(err.column().unwrap().name, "boast");
 }

@@ -258,7 +258,7 @@ fn m15_any_zlib_stream_will_do_without_a_dictionary() {
         COLM.reads(&made, &[("x", int(&[1, 2, 3]))], &[]);
     }
     for level in 0..=12 {
-        let stream = hypostyle::compress::zlib::shrink(&content, level).unwrap();
+        let stream = hypostyle_core::compress::zlib::shrink(&content, level).unwrap();
         COLM.reads(&one(3, 1, Block::stored(&stream, 12)), &[("x", int(&[1, 2, 3]))], &[]);
     }
     let made = one(3, 1, Block::stored(&zlib_with_dictionary(&content), 12));
@@ -348,7 +348,7 @@ fn m19_a_number_that_no_bytes_back_is_refused() {
         file.columns[0].block.size = size;
         COLM.refuses(&file.build(), "block needs");
     }
-    let many = |facts: &mut hypostyle::ColumnFacts| facts.rows = 1 << 32;
+    let many = |stats: &mut hypostyle::ColumnStats| stats.rows = 1 << 32;
     COLM.will_not_write(&Boast::new(&int32s(&[1]), many), "counts rows in 32 bits");
 }
 

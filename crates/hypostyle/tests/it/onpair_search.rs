@@ -7,8 +7,8 @@ use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray};
 use bytes::Bytes;
 use hypostyle::formats::onpair::OnPair;
 use hypostyle::formats::{Format, Reader};
-use hypostyle::query::{ArrayColumns, Predicate};
-use hypostyle::{ReadOptions, Rows, WriteOptions};
+use hypostyle::predicate::{BatchColumns, Predicate};
+use hypostyle::{ReadOptions, RowSelection, WriteOptions};
 use hypostyle_testkit::build::onpair::{self, Column, File, Part, numbers};
 use hypostyle_testkit::laws;
 use hypostyle_testkit::source::CountingSource;
@@ -26,8 +26,8 @@ fn open(file: Vec<u8>) -> Box<dyn Reader> {
 fn scanned(reader: &dyn Reader, chunk: usize, columns: &[usize], test: &Predicate) -> RecordBatch {
     let all: Vec<usize> = (0..reader.schema().fields().len()).collect();
     let whole = reader.read(chunk, &all).unwrap();
-    let keep = test.keep(whole.num_rows(), &ArrayColumns::new(&whole)).unwrap();
-    Rows::kept(&keep).of(&whole.project(columns).unwrap()).unwrap()
+    let keep = test.evaluate(whole.num_rows(), &BatchColumns::new(&whole)).unwrap();
+    RowSelection::kept(&keep).of(&whole.project(columns).unwrap()).unwrap()
 }
 
 fn same_as_a_scan(reader: &dyn Reader, test: &Predicate) {

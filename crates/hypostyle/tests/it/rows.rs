@@ -1,4 +1,4 @@
-//! Rows by number: what they are among all others, and in `.onpair` without these.
+//! RowSelection by number: what they are among all others, and in `.onpair` without these.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use bytes::Bytes;
 use hypostyle::formats::Format;
 use hypostyle::formats::{self, Reader, onpair::OnPair};
-use hypostyle::{ReadOptions, Rows, WriteOptions};
+use hypostyle::{ReadOptions, RowSelection, WriteOptions};
 use hypostyle_testkit::build::onpair::{self, Column, File, Part, numbers};
 use hypostyle_testkit::laws;
 
@@ -18,7 +18,7 @@ fn open(file: Vec<u8>, options: &ReadOptions) -> Box<dyn Reader> {
 #[test]
 fn every_format_gives_some_rows_as_it_gives_all() {
     for format in formats::tables() {
-        let null = |row| format.abilities().nulls && row % 7 == 0;
+        let null = |row| format.capabilities().nulls && row % 7 == 0;
         let texts = (0..500).map(|row| (!null(row)).then(|| format!("{} of {row}", row % 3)));
         let texts: ArrayRef = Arc::new(StringArray::from_iter(texts));
         let same: ArrayRef = Arc::new(StringArray::from_iter_values((0..500).map(|_| "same")));
@@ -30,10 +30,10 @@ fn every_format_gives_some_rows_as_it_gives_all() {
             let some = reader.read_rows(0, &[1, 0], &rows.clone().into()).unwrap();
             assert_eq!(some, whole.slice(rows.start, rows.len()));
         }
-        let rows: Rows = (0..500).filter(|row| row * row % 11 < 4).collect();
+        let rows: RowSelection = (0..500).filter(|row| row * row % 11 < 4).collect();
         assert_eq!(reader.read_rows(0, &[1, 0], &rows).unwrap(), rows.of(&whole).unwrap());
         assert_eq!(reader.read_rows(0, &[], &rows).unwrap().num_rows(), rows.len());
-        assert!(reader.read_rows(0, &[0], &Rows::from(499..501)).is_err());
+        assert!(reader.read_rows(0, &[0], &RowSelection::from(499..501)).is_err());
         assert!(reader.read_rows(1, &[0], &rows).is_err());
     }
 }
@@ -62,12 +62,12 @@ fn rows_that_nobody_asks_for_are_not_decoded() {
         let reader = open(file.clone(), &ReadOptions::default());
         assert!(reader.read(0, &[0]).is_err(), "{form}");
         let some = reader.read_rows(0, &[0], &[0, 2].into_iter().collect()).unwrap();
-        let some = hypostyle::bridge::cast::cast(some.column(0), &arrow_schema::DataType::Utf8);
+        let some = hypostyle::cast::cast(some.column(0), &arrow_schema::DataType::Utf8);
         let some: Vec<Option<String>> =
             some.unwrap().as_string::<i32>().iter().map(|cell| cell.map(str::to_owned)).collect();
         assert_eq!(some, [Some("ab".to_owned()), Some("b".to_owned())], "{form}");
         // The row is named as it is numbered in the file.
-        let err = reader.read_rows(0, &[0], &Rows::from(1..3)).unwrap_err();
+        let err = reader.read_rows(0, &[0], &RowSelection::from(1..3)).unwrap_err();
         assert_eq!(
             (err.row(), err.to_string().contains("UTF-8")),
             (Some(1), true),
@@ -75,7 +75,7 @@ fn rows_that_nobody_asks_for_are_not_decoded() {
         );
         // A closer look is one at everything.
         let thorough = open(file, &ReadOptions::default().with_thorough(true));
-        let some = thorough.read_rows(0, &[0], &Rows::from(0..1));
+        let some = thorough.read_rows(0, &[0], &RowSelection::from(0..1));
         assert_eq!(some.is_ok(), form == "cpp", "{form}");
     }
 }
@@ -90,8 +90,8 @@ fn values_that_are_named_too_often_are_refused_before_they_are_copied() {
         File::new(&[1000], vec![Column::new("s", part)]).build().bytes,
         &ReadOptions::default(),
     );
-    assert_eq!(reader.read_rows(0, &[0], &Rows::from(0..10)).unwrap().num_rows(), 10);
-    let err = reader.read_rows(0, &[0], &Rows::from(0..11)).unwrap_err().to_string();
+    assert_eq!(reader.read_rows(0, &[0], &RowSelection::from(0..10)).unwrap().num_rows(), 10);
+    let err = reader.read_rows(0, &[0], &RowSelection::from(0..11)).unwrap_err().to_string();
     assert!(err.contains("some stand for 11000 bytes of text, and all have 10000"), "{err}");
 }
 
@@ -108,7 +108,7 @@ fn sections_are_checked_whichever_rows_are_asked_for() {
             File::new(&[4], vec![Column::new("s", part)]).build().bytes,
             &ReadOptions::default(),
         );
-        let err = reader.read_rows(0, &[0], &Rows::from(0..1)).unwrap_err();
+        let err = reader.read_rows(0, &[0], &RowSelection::from(0..1)).unwrap_err();
         assert!(err.to_string().contains("checksum"), "{at}: {err}");
     }
 }
@@ -129,7 +129,7 @@ fn counts_that_add_up_past_32_bits_are_refused() {
         );
         for err in [
             reader.read(0, &[0]).unwrap_err(),
-            reader.read_rows(0, &[0], &Rows::from(0..1)).unwrap_err(),
+            reader.read_rows(0, &[0], &RowSelection::from(0..1)).unwrap_err(),
         ] {
             assert!(err.to_string().contains("add up to 4294967295, not to 4"), "{err}");
         }

@@ -10,7 +10,7 @@ use hypostyle_testkit::{batches, conformance, laws, sweeps};
 
 /// Small files with every type, with nulls where they exist, and without rows.
 fn files(format: &dyn Format) -> Vec<Vec<u8>> {
-    let able = format.abilities();
+    let able = format.capabilities();
     let null = |some: i32| if able.nulls { None } else { Some(some) };
     let ints: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), null(2), Some(-3)]));
     let floats: ArrayRef = Arc::new(Float64Array::from(vec![0.5, -0.0, f64::NAN]));

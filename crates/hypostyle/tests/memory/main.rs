@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hypostyle::compress::zlib;
 use hypostyle::formats::{self, Format};
 use hypostyle::{Limits, ReadOptions, TextPolicy};
+use hypostyle_core::compress::zlib;
 use hypostyle_testkit::build::{self, Block, Made, clmn, colf, colm};
 use hypostyle_testkit::laws;
 

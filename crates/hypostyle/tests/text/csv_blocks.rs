@@ -6,10 +6,11 @@
 use std::fmt::Write as _;
 
 use arrow_schema::DataType::{Float64, Int32, Int64, Utf8};
+use hypostyle::formats::ColumnType;
 use hypostyle::formats::{self, Format};
-use hypostyle::stage::{FileScratch, Stage};
+use hypostyle::spill::{FileScratch, SpillBuffer};
 use hypostyle::text::csv::{self, CsvOptions};
-use hypostyle::text::{CellType, ImportOptions, Imported, Infer};
+use hypostyle::text::{ImportOptions, Imported, Infer};
 use hypostyle::{Error, Table, WriteOptions};
 
 use crate::support::{
@@ -75,7 +76,7 @@ fn threads_and_scratch_change_nothing() {
     let text = surprising();
     for infer in [Infer::Exact, Infer::Numeric] {
         let colf = formats::by_name("colf").unwrap();
-        let mut options = ImportOptions::new(colf.abilities());
+        let mut options = ImportOptions::new(colf.capabilities());
         options.infer = infer;
         let one = on(1, &text, &options);
         let (want, file) = (whole(&one), encoded(colf, &one));
@@ -85,7 +86,7 @@ fn threads_and_scratch_change_nothing() {
             assert!(encoded(colf, &table) == file, "{count} threads");
         }
         let scratch = FileScratch::try_new(tempfile::tempfile().unwrap()).unwrap();
-        let stage = Stage::with_scratch(0, Box::new(scratch));
+        let stage = SpillBuffer::with_scratch(0, Box::new(scratch));
         let csv = CsvOptions::default();
         let table = csv::import(&mut text.as_bytes(), &csv, &options, stage, &mut |_| {}).unwrap();
         assert!(whole(&table) == want, "scratch");
@@ -102,7 +103,7 @@ fn errors_are_the_same_on_any_number_of_threads() {
     let (a, b) = (rows(0, 250), rows(250, 480));
     let bad_cell = format!("word,{long}\n");
     let mut options = ImportOptions::new(EVERYTHING);
-    options.types = vec![("n".to_owned(), CellType::Int32)];
+    options.types = vec![("n".to_owned(), ColumnType::Int32)];
     let mut refused = |text: &[u8]| -> Error {
         let mut refused_on = |count| {
             options.threads = threads(count);

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use hypostyle::stage::Stage;
+use hypostyle::spill::SpillBuffer;
 use hypostyle::text::ImportOptions;
 use hypostyle::text::csv::{self, CsvOptions};
 use hypostyle::{Error, ErrorKind};
@@ -83,7 +83,7 @@ fn an_input_that_fails_is_an_error_of_the_input() {
     for head in ["", "a,b\n", "a,b\n1,2\n"] {
         let mut input = head.as_bytes().chain(Failing);
         let options = ImportOptions::new(EVERYTHING);
-        let stage = Stage::in_memory();
+        let stage = SpillBuffer::in_memory();
         let csv = CsvOptions::default();
         let err = csv::import(&mut input, &csv, &options, stage, &mut |_| {}).unwrap_err();
         assert!(matches!(err.kind(), ErrorKind::Io(_)), "{err}");
@@ -109,7 +109,7 @@ fn an_input_that_trickles_is_read_to_its_end() {
     }
     let text = "a,b\n1,\"é\"\"\"\r\n2,y\n";
     let options = ImportOptions::new(EVERYTHING);
-    let stage = Stage::in_memory();
+    let stage = SpillBuffer::in_memory();
     let mut input = Trickle(text.as_bytes());
     let slow = csv::import(&mut input, &CsvOptions::default(), &options, stage, &mut |_| {});
     let quick = read(text).unwrap();

@@ -1,6 +1,6 @@
 //! The syntax of CSV files, as people write them.
 
-use hypostyle::stage::Stage;
+use hypostyle::spill::SpillBuffer;
 use hypostyle::text::csv::{self, CsvOptions, Encoding, Ragged};
 use hypostyle::text::{ImportOptions, Imported};
 use hypostyle::{Table, formats};
@@ -176,7 +176,7 @@ fn progress_tells_of_every_byte_in_the_end() {
     let mut told = Vec::new();
     let mut progress = |bytes| told.push(bytes);
     let options = ImportOptions::new(EVERYTHING);
-    let stage = Stage::in_memory();
+    let stage = SpillBuffer::in_memory();
     let csv = CsvOptions::default();
     csv::import(&mut text.as_bytes(), &csv, &options, stage, &mut progress).unwrap();
     assert!(told.is_sorted());

@@ -1,11 +1,14 @@
 //! Which type a column of text gets.
 
 use arrow_schema::DataType::{self, Float64, Int32, Int64, Utf8};
+use hypostyle::formats::ColumnType;
 use hypostyle::text::csv::CsvOptions;
-use hypostyle::text::{CellType, ImportOptions, Infer};
+use hypostyle::text::{ImportOptions, Infer};
 use hypostyle::{ErrorKind, Table, formats};
 
-use crate::support::{EVERYTHING, abilities, column, nothing, read, read_with, some, store, types};
+use crate::support::{
+    EVERYTHING, capabilities, column, nothing, read, read_with, some, store, types,
+};
 
 /// The type of a column of these cells, written one a line.
 fn typed(cells: &[&str], options: &ImportOptions) -> DataType {
@@ -137,7 +140,7 @@ fn the_target_decides_about_gaps_and_long_integers() {
         ("colf", [Int32, Utf8, Float64]),
         ("clmn", [Utf8, Int64, Float64]),
     ] {
-        let options = ImportOptions::new(abilities(format));
+        let options = ImportOptions::new(capabilities(format));
         let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
         assert_eq!(types(&imported), want, "{format}");
         let gap = column(&imported, 0);
@@ -206,11 +209,11 @@ fn all_text_types_nothing() {
     options.infer = Infer::Text;
     assert_eq!(typed(&["1", "2"], &options), Utf8);
     // Unless a type is asked for.
-    options.types = vec![("v".to_owned(), CellType::Int64)];
+    options.types = vec![("v".to_owned(), ColumnType::Int64)];
     assert_eq!(typed(&["1", "2"], &options), Int64);
 }
 
-fn asked(name: &str, cell_type: CellType) -> ImportOptions {
+fn asked(name: &str, cell_type: ColumnType) -> ImportOptions {
     let mut options = ImportOptions::new(EVERYTHING);
     options.types = vec![(name.to_owned(), cell_type)];
     options
@@ -221,19 +224,19 @@ fn a_type_that_was_asked_for_is_given() {
     let text = "id,zip,x\n1,00501,1\n2,,2.5\n";
     let csv = CsvOptions::default();
     for (cell_type, data_type, cells) in [
-        (CellType::Int32, Int32, [Some("501"), None]),
-        (CellType::Int64, Int64, [Some("501"), None]),
-        (CellType::Float64, Float64, [Some("501.0"), None]),
-        (CellType::Text, Utf8, [Some("00501"), None]),
+        (ColumnType::Int32, Int32, [Some("501"), None]),
+        (ColumnType::Int64, Int64, [Some("501"), None]),
+        (ColumnType::Float64, Float64, [Some("501.0"), None]),
+        (ColumnType::Text, Utf8, [Some("00501"), None]),
     ] {
         let imported = read_with(text, &csv, &asked("zip", cell_type)).unwrap();
         assert_eq!(types(&imported), [Int32, data_type, Utf8]);
         assert_eq!(column(&imported, 1), cells.map(|cell| cell.map(str::to_owned)));
     }
     // Also to a column that would be a number, and in a table without rows.
-    let imported = read_with(text, &csv, &asked("id", CellType::Text)).unwrap();
+    let imported = read_with(text, &csv, &asked("id", ColumnType::Text)).unwrap();
     assert_eq!(column(&imported, 0), some(&["1", "2"]));
-    let imported = read_with("zip\n", &csv, &asked("zip", CellType::Float64)).unwrap();
+    let imported = read_with("zip\n", &csv, &asked("zip", ColumnType::Float64)).unwrap();
     assert_eq!(types(&imported), [Float64]);
     assert_eq!((imported.rows(), imported.batch(0).unwrap().num_rows()), (0, 0));
 }
@@ -243,32 +246,33 @@ fn a_cell_that_is_not_of_the_type_asked_for_is_named() {
     let csv = CsvOptions::default();
     let text = "a,b\n1,5\n\n2,x y\n3,3000000000\n";
     for (cell_type, want) in [
-        (CellType::Int32, "column 2 `b`: row 2: `x y` is not an integer"),
-        (CellType::Float64, "column 2 `b`: row 2: `x y` is not a number"),
+        (ColumnType::Int32, "column 2 `b`: row 2: `x y` is not an integer"),
+        (ColumnType::Float64, "column 2 `b`: row 2: `x y` is not a number"),
     ] {
         let err = read_with(text, &csv, &asked("b", cell_type)).unwrap_err();
         assert!(err.to_string().starts_with(want), "{err}");
         assert_eq!((err.row(), err.column().map(|c| c.index)), (Some(1), Some(1)));
     }
-    let err = read_with("b\n1\n3000000000\n", &csv, &asked("b", CellType::Int32)).unwrap_err();
+    let err = read_with("b\n1\n3000000000\n", &csv, &asked("b", ColumnType::Int32)).unwrap_err();
     assert!(err.to_string().contains("row 2: 3000000000 does not fit int32"), "{err}");
-    let err = read_with("b\n1\n2.5\n", &csv, &asked("b", CellType::Int64)).unwrap_err();
+    let err = read_with("b\n1\n2.5\n", &csv, &asked("b", ColumnType::Int64)).unwrap_err();
     assert!(err.to_string().contains("`2.5`"), "{err}");
-    let err = read_with("b\n9007199254740993\n", &csv, &asked("b", CellType::Float64)).unwrap_err();
+    let err =
+        read_with("b\n9007199254740993\n", &csv, &asked("b", ColumnType::Float64)).unwrap_err();
     assert_eq!(err.row(), Some(0), "{err}");
-    let err = read_with("b\n1e400\n", &csv, &asked("b", CellType::Float64)).unwrap_err();
+    let err = read_with("b\n1e400\n", &csv, &asked("b", ColumnType::Float64)).unwrap_err();
     assert_eq!(err.row(), Some(0), "{err}");
 }
 
 #[test]
 fn a_type_for_a_column_that_is_not_there_is_an_error() {
-    let err = read_with("a,b\n1,2\n", &CsvOptions::default(), &asked("c", CellType::Text));
+    let err = read_with("a,b\n1,2\n", &CsvOptions::default(), &asked("c", ColumnType::Text));
     let err = err.unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
     assert_eq!(err.to_string(), "there is no column `c`");
     let mut csv = CsvOptions::default();
     csv.header = false;
-    let imported = read_with("1,2\n", &csv, &asked("column_2", CellType::Text)).unwrap();
+    let imported = read_with("1,2\n", &csv, &asked("column_2", ColumnType::Text)).unwrap();
     assert_eq!(types(&imported), [Int32, Utf8]);
 }
 
@@ -276,15 +280,15 @@ fn a_type_for_a_column_that_is_not_there_is_an_error() {
 #[test]
 fn a_gap_in_a_type_asked_for_is_refused_by_formats_without_nulls() {
     for format in formats::tables() {
-        let mut options = asked("b", CellType::Int32);
-        options.abilities = format.abilities();
+        let mut options = asked("b", ColumnType::Int32);
+        options.capabilities = format.capabilities();
         let text = "a,b\nx,1\ny,\n";
         let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
         assert_eq!(imported.batch(0).unwrap().column(1).null_count(), 1);
         match store(format, &imported) {
-            Ok(reader) => assert!(format.abilities().nulls && reader.rows() == 2),
+            Ok(reader) => assert!(format.capabilities().nulls && reader.rows() == 2),
             Err(err) => {
-                assert!(!format.abilities().nulls);
+                assert!(!format.capabilities().nulls);
                 assert_eq!((err.row(), err.column().map(|c| c.index)), (Some(1), Some(1)), "{err}");
             }
         }
@@ -307,6 +311,6 @@ fn words_for_null_count_where_null_exists_and_quotes_protect_them() {
     assert_eq!(typed(&["1", "NA"], &options), Int32);
     assert_eq!(typed(&["1", "\"NA\""], &options), Utf8);
     // Without nulls it is a word anyway.
-    options.abilities = nothing();
+    options.capabilities = nothing();
     assert_eq!(typed(&["1", "NA"], &options), Utf8);
 }

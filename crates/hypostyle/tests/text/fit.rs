@@ -7,11 +7,11 @@ use arrow_array::{
     LargeStringArray, RecordBatch, StringArray, StringViewArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::DataType::{Float64, Int32, Int64, LargeUtf8, Utf8};
-use hypostyle::bridge::{FitOptions, Fitted};
-use hypostyle::text::CellType;
+use hypostyle::coerce::{CoerceOptions, CoercedTable};
+use hypostyle::formats::ColumnType;
 use hypostyle::{ErrorKind, Result, Table, WriteOptions, formats};
 
-use crate::support::{EVERYTHING, abilities, column, nothing, read, some, store, types};
+use crate::support::{EVERYTHING, capabilities, column, nothing, read, some, store, types};
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(
@@ -34,7 +34,7 @@ fn types_that_a_target_lacks_become_those_that_hold_them() {
         ("view", Arc::new(StringViewArray::from(vec!["a", ""]))),
     ]);
     let fitted = |target| {
-        let fitted = Fitted::try_new(&table, target, &FitOptions::default()).unwrap();
+        let fitted = CoercedTable::try_new(&table, target, &CoerceOptions::default()).unwrap();
         (types(&fitted), (0..9).map(|index| column(&fitted, index)).collect::<Vec<_>>())
     };
     let (narrow, cells) = fitted(nothing());
@@ -72,9 +72,9 @@ fn an_integer_that_does_not_fit_is_refused_by_column_or_becomes_text_if_asked() 
     let err = store(colm, &table).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::Refused { .. }), "{err}");
     assert_eq!(err.column().map(|c| c.index), Some(0), "{err}");
-    let types = vec![("n".to_owned(), CellType::Text)];
-    let options = FitOptions { types, ..FitOptions::default() };
-    let fitted = Fitted::try_new(&table, colm.abilities(), &options).unwrap();
+    let types = vec![("n".to_owned(), ColumnType::Text)];
+    let options = CoerceOptions { types, ..CoerceOptions::default() };
+    let fitted = CoercedTable::try_new(&table, colm.capabilities(), &options).unwrap();
     assert_eq!(column(&fitted, 0), some(&["1", "1099511627776"]));
     colm.encode(&fitted, &mut Vec::new(), &WriteOptions::default()).unwrap();
 }
@@ -86,22 +86,22 @@ fn null_gets_a_word_where_there_is_no_null() {
         ("t", Arc::new(StringArray::from(vec![None, Some("x")]))),
         ("full", Arc::new(Int32Array::from(vec![1, 2]))),
     ]);
-    let options = FitOptions { null_word: Some("NA".to_owned()), ..FitOptions::default() };
-    let fitted = Fitted::try_new(&table, nothing(), &options).unwrap();
+    let options = CoerceOptions { null_word: Some("NA".to_owned()), ..CoerceOptions::default() };
+    let fitted = CoercedTable::try_new(&table, nothing(), &options).unwrap();
     assert_eq!(types(&fitted), [Utf8, Utf8, Int32]);
     assert_eq!(column(&fitted, 0), some(&["1", "NA"]));
     assert_eq!(column(&fitted, 1), some(&["NA", "x"]));
-    assert_eq!(fitted.facts(0).unwrap().nulls, 0);
+    assert_eq!(fitted.stats(0).unwrap().nulls, 0);
     // Where there is null, the word is not needed.
-    let fitted = Fitted::try_new(&table, abilities("colf"), &options).unwrap();
+    let fitted = CoercedTable::try_new(&table, capabilities("colf"), &options).unwrap();
     assert_eq!(types(&fitted), [Int32, Utf8, Int32]);
     assert_eq!(column(&fitted, 0), [Some("1".to_owned()), None]);
 }
 
-fn asked(table: &dyn Table, name: &str, cell_type: CellType) -> Result<Vec<ArrayRef>> {
+fn asked(table: &dyn Table, name: &str, cell_type: ColumnType) -> Result<Vec<ArrayRef>> {
     let types = vec![(name.to_owned(), cell_type)];
-    let options = FitOptions { types, ..FitOptions::default() };
-    Fitted::try_new(table, EVERYTHING, &options)?.column(0)
+    let options = CoerceOptions { types, ..CoerceOptions::default() };
+    CoercedTable::try_new(table, EVERYTHING, &options)?.column(0)
 }
 
 #[test]
@@ -111,9 +111,9 @@ fn a_type_that_was_asked_for_is_given_or_refused_by_row() {
     let rows: String = (0..150).map(|row| format!("{row},{long}\n")).collect();
     let table = read(format!("n,t\n{rows}word,\n")).unwrap();
     assert!(table.batches() > 1);
-    let err = asked(&table, "n", CellType::Int32).unwrap_err();
+    let err = asked(&table, "n", ColumnType::Int32).unwrap_err();
     assert_eq!(err.row(), Some(150), "{err}");
-    assert_eq!(asked(&table, "n", CellType::Text).unwrap().len(), table.batches());
-    let err = asked(&table, "other", CellType::Text).unwrap_err();
+    assert_eq!(asked(&table, "n", ColumnType::Text).unwrap().len(), table.batches());
+    let err = asked(&table, "other", ColumnType::Text).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
 }

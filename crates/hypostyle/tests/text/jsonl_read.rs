@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use arrow_schema::DataType::{self, Boolean, Float64, Int32, Int64, Utf8};
-use hypostyle::text::{CellType, ImportOptions};
+use hypostyle::formats::ColumnType;
+use hypostyle::text::ImportOptions;
 use hypostyle::{ErrorKind, Table, formats};
 
 use crate::support::{
-    EVERYTHING, abilities, batches, column, read_json, read_json_with, shape, some, store, threads,
-    to_json, types, whole,
+    EVERYTHING, batches, capabilities, column, read_json, read_json_with, shape, some, store,
+    threads, to_json, types, whole,
 };
 
 /// The type of a key with these values, and its cells.
@@ -135,13 +136,14 @@ fn without_a_key_there_is_no_table() {
 #[test]
 fn types_can_be_asked_for() {
     let mut options = ImportOptions::new(EVERYTHING);
-    options.types = vec![("zip".to_owned(), CellType::Text), ("n".to_owned(), CellType::Float64)];
+    options.types =
+        vec![("zip".to_owned(), ColumnType::Text), ("n".to_owned(), ColumnType::Float64)];
     let text = "{\"zip\":501,\"n\":1}\n{\"zip\":\"00501\",\"n\":\"2.5\"}\n{\"n\":null}\n";
     let table = read_json_with(text, &options).unwrap();
     assert_eq!(types(&table), [Utf8, Float64]);
     assert_eq!(column(&table, 0), [Some("501".to_owned()), Some("00501".to_owned()), None]);
     assert_eq!(column(&table, 1), [Some("1.0".to_owned()), Some("2.5".to_owned()), None]);
-    options.types = vec![("other".to_owned(), CellType::Text)];
+    options.types = vec![("other".to_owned(), ColumnType::Text)];
     let err = read_json_with(text, &options).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
 }
@@ -183,7 +185,7 @@ fn a_key_of_the_last_block_is_a_column_of_the_whole_table() {
 fn threads_change_nothing() {
     let text = surprising();
     let with = |count| {
-        let mut options = ImportOptions::new(abilities("colf"));
+        let mut options = ImportOptions::new(capabilities("colf"));
         options.threads = threads(count);
         read_json_with(&text, &options).unwrap()
     };
@@ -197,7 +199,7 @@ fn threads_change_nothing() {
 #[test]
 fn a_type_that_does_not_hold_is_named_by_row_and_column() {
     let mut options = ImportOptions::new(EVERYTHING);
-    options.types = vec![("n".to_owned(), CellType::Int32)];
+    options.types = vec![("n".to_owned(), ColumnType::Int32)];
     let table = read_json_with(surprising(), &options).unwrap();
     let err = table.column(0).unwrap_err();
     assert_eq!((err.row(), err.column().map(|c| c.index)), (Some(480), Some(0)), "{err}");
@@ -208,22 +210,22 @@ fn a_type_that_does_not_hold_is_named_by_row_and_column() {
 fn json_to_any_format_and_back_where_it_has_nulls() {
     let text = "{\"i\":1,\"f\":0.5,\"t\":\"x\"}\n{\"i\":-2,\"f\":1.0,\"t\":\"\"}\n";
     for format in formats::tables() {
-        let table = read_json_with(text, &ImportOptions::new(format.abilities())).unwrap();
+        let table = read_json_with(text, &ImportOptions::new(format.capabilities())).unwrap();
         let reader = store(format, &table).unwrap();
         let as_text =
             "{\"i\":\"1\",\"f\":\"0.5\",\"t\":\"x\"}\n{\"i\":\"-2\",\"f\":\"1.0\",\"t\":\"\"}\n";
-        let want = if format.abilities().numbers { text } else { as_text };
+        let want = if format.capabilities().numbers { text } else { as_text };
         assert_eq!(to_json(&batches(reader.as_ref()).unwrap()), want, "{}", format.id());
         // Null stays null, or is refused by column and row.
         let gap = "{\"i\":1,\"t\":\"x\"}\n{\"t\":null}\n";
-        let table = read_json_with(gap, &ImportOptions::new(format.abilities())).unwrap();
+        let table = read_json_with(gap, &ImportOptions::new(format.capabilities())).unwrap();
         match store(format, &table) {
             Ok(reader) => {
                 let back = to_json(&batches(reader.as_ref()).unwrap()).replace("\"1\"", "1");
                 assert_eq!(back, "{\"i\":1,\"t\":\"x\"}\n{\"i\":null,\"t\":null}\n");
             }
             Err(err) => {
-                assert!(!format.abilities().nulls);
+                assert!(!format.capabilities().nulls);
                 assert_eq!((err.row(), err.column().map(|c| c.index)), (Some(1), Some(0)), "{err}");
             }
         }

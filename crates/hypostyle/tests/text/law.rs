@@ -235,13 +235,13 @@ proptest! {
     ) {
         let cells = sheet.cells();
         for format in formats::tables() {
-            let mut options = ImportOptions::new(format.abilities());
+            let mut options = ImportOptions::new(format.capabilities());
             options.infer = Infer::Text;
             let as_text = read_with(sheet.text(), &CsvOptions::default(), &options).unwrap();
             let exact = read_with(
                 sheet.text(),
                 &CsvOptions::default(),
-                &ImportOptions::new(format.abilities()),
+                &ImportOptions::new(format.capabilities()),
             )
             .unwrap();
             for imported in [as_text, exact] {

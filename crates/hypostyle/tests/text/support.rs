@@ -7,10 +7,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use bytes::Bytes;
-use hypostyle::bridge::cast::cast;
-use hypostyle::bridge::{FitOptions, Fitted};
-use hypostyle::formats::{self, Abilities, Format};
-use hypostyle::stage::Stage;
+use hypostyle::cast::cast;
+use hypostyle::coerce::{CoerceOptions, CoercedTable};
+use hypostyle::formats::{self, Capabilities, Format};
+use hypostyle::spill::SpillBuffer;
 use hypostyle::text::csv::{self, CsvOptions};
 use hypostyle::text::{ImportOptions, Imported, jsonl};
 use hypostyle::{DuplicateNames, ReadOptions, Result, Table, WriteOptions};
@@ -19,15 +19,15 @@ use hypostyle::{DuplicateNames, ReadOptions, Result, Table, WriteOptions};
 pub(crate) type Cells = Vec<Vec<String>>;
 
 /// What has nulls and 64-bit integers.
-pub(crate) const EVERYTHING: Abilities = Abilities::EVERYTHING;
+pub(crate) const EVERYTHING: Capabilities = Capabilities::EVERYTHING;
 
 /// What has neither nulls nor 64-bit integers, as COLM.
-pub(crate) fn nothing() -> Abilities {
-    abilities("colm")
+pub(crate) fn nothing() -> Capabilities {
+    capabilities("colm")
 }
 
-pub(crate) fn abilities(format: &str) -> Abilities {
-    formats::by_name(format).unwrap().abilities()
+pub(crate) fn capabilities(format: &str) -> Capabilities {
+    formats::by_name(format).unwrap().capabilities()
 }
 
 /// The names and types of a table.
@@ -63,7 +63,7 @@ pub(crate) fn read_with(
     csv: &CsvOptions,
     options: &ImportOptions,
 ) -> Result<Imported> {
-    csv::import(&mut text.as_ref(), csv, options, Stage::in_memory(), &mut |_| {})
+    csv::import(&mut text.as_ref(), csv, options, SpillBuffer::in_memory(), &mut |_| {})
 }
 
 /// Imports JSON Lines for a target that holds everything.
@@ -73,7 +73,7 @@ pub(crate) fn read_json(text: impl AsRef<[u8]>) -> Result<Imported> {
 
 /// Imports JSON Lines.
 pub(crate) fn read_json_with(text: impl AsRef<[u8]>, options: &ImportOptions) -> Result<Imported> {
-    jsonl::import(&mut text.as_ref(), options, Stage::in_memory(), &mut |_| {})
+    jsonl::import(&mut text.as_ref(), options, SpillBuffer::in_memory(), &mut |_| {})
 }
 
 pub(crate) fn threads(count: usize) -> Option<NonZeroUsize> {
@@ -100,7 +100,7 @@ pub(crate) fn store(format: &dyn Format, table: &dyn Table) -> Result<Box<dyn fo
         .with_level(1)
         .with_threads(threads(1))
         .with_duplicate_names(DuplicateNames::Keep);
-    let fitted = Fitted::try_new(table, format.abilities(), &FitOptions::default())?;
+    let fitted = CoercedTable::try_new(table, format.capabilities(), &CoerceOptions::default())?;
     let mut file = Vec::new();
     format.encode(&fitted, &mut file, &options)?;
     format.open(Arc::new(Bytes::from(file)), &ReadOptions::default())
@@ -135,7 +135,7 @@ pub(crate) fn there_and_back(
     text: &[u8],
     csv: &CsvOptions,
 ) -> Result<Vec<u8>> {
-    let mut options = ImportOptions::new(format.abilities());
+    let mut options = ImportOptions::new(format.capabilities());
     options.threads = threads(1);
     let imported = read_with(text, csv, &options)?;
     let reader = store(format, &imported)?;

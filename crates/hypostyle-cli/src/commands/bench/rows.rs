@@ -7,9 +7,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
-use hypostyle::bridge::cast::cast;
-use hypostyle::bridge::{FitOptions, Fitted};
-use hypostyle::formats::{Abilities, Format};
+use hypostyle::cast::cast;
+use hypostyle::coerce::{CoerceOptions, CoercedTable};
+use hypostyle::formats::{Capabilities, Format};
 use hypostyle::{Table, WriteOptions};
 
 use super::Subject;
@@ -21,7 +21,7 @@ use crate::tables::{Flow, ParquetWriter, Source, parquet};
 /// Makes a column file as `hyp convert` does, and decodes all of it.
 pub(super) fn columns(subject: &Subject<'_>, format: &'static dyn Format) -> Outcome {
     let start = Instant::now();
-    let source = open(subject, format.abilities()).map_err(Halt::refused)?;
+    let source = open(subject, format.capabilities()).map_err(Halt::refused)?;
     let round = with_table(source, MEMORY, |table, typed| {
         Ok(columns_of(table, typed, format, subject, start))
     });
@@ -36,12 +36,12 @@ fn columns_of(
     start: Instant,
 ) -> Outcome {
     let refused = |err: hypostyle::Error| Halt::refused(err.into());
-    let fit = FitOptions {
+    let fit = CoerceOptions {
         // Text was given its types when it was read.
         types: if typed { subject.read.csv.types.clone() } else { Vec::new() },
         null_word: None,
     };
-    let fitted = Fitted::try_new(table, format.abilities(), &fit).map_err(refused)?;
+    let fitted = CoercedTable::try_new(table, format.capabilities(), &fit).map_err(refused)?;
     let mut file = Vec::new();
     let options = WriteOptions::default().with_threads(subject.read.threads);
     format.encode(&fitted, &mut file, &options).map_err(refused)?;
@@ -61,7 +61,7 @@ fn columns_of(
 /// Makes a Parquet file as `hyp convert` does, and decodes all of it.
 pub(super) fn parquet(subject: &Subject<'_>) -> Outcome {
     let made = timed(|| {
-        let source = open(subject, Abilities::EVERYTHING)?;
+        let source = open(subject, Capabilities::EVERYTHING)?;
         let table = collected(source)?;
         let mut file = Vec::new();
         let mut writer = ParquetWriter::try_new(&mut file, table.schema.clone())?;
@@ -76,8 +76,8 @@ pub(super) fn parquet(subject: &Subject<'_>) -> Outcome {
     Ok(Round { size, codec: None, make, back: took })
 }
 
-fn open(subject: &Subject<'_>, abilities: Abilities) -> Result<Source> {
-    Source::open(subject.input(), None, subject.read, abilities, MEMORY)
+fn open(subject: &Subject<'_>, capabilities: Capabilities) -> Result<Source> {
+    Source::open(subject.input(), None, subject.read, capabilities, MEMORY)
 }
 
 /// All rows, in memory.

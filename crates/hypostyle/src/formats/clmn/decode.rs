@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, new_empty_array};
 
-use crate::error::{Error, Result};
-use crate::formats::Kind;
 use crate::formats::columnfile::{Content, Context, Plot, text};
-use crate::wire::numbers::{self, Order};
-use crate::wire::prefixed::U16Be;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::types::ColumnType;
+use hypostyle_core::wire::numbers::{self, Order};
+use hypostyle_core::wire::prefixed::U16Be;
 
 /// The array in a block.
 pub(super) fn block(
@@ -29,10 +29,12 @@ pub(super) fn block(
     }
     let buffer = content.buffer;
     Ok(match plot.kind {
-        Kind::Int32 => Arc::new(Int32Array::new(numbers::in_place(buffer, Order::Big), None)),
-        Kind::Int64 => Arc::new(Int64Array::new(numbers::in_place(buffer, Order::Big), None)),
-        Kind::Float64 => Arc::new(Float64Array::new(numbers::in_place(buffer, Order::Big), None)),
-        Kind::Text => {
+        ColumnType::Int32 => Arc::new(Int32Array::new(numbers::in_place(buffer, Order::Big), None)),
+        ColumnType::Int64 => Arc::new(Int64Array::new(numbers::in_place(buffer, Order::Big), None)),
+        ColumnType::Float64 => {
+            Arc::new(Float64Array::new(numbers::in_place(buffer, Order::Big), None))
+        }
+        ColumnType::Text => {
             let content = Content { buffer, headroom: content.headroom };
             text::from_prefixed::<U16Be>(content, plot, rows, "N17", cx)?
         }
@@ -45,5 +47,5 @@ pub(super) fn absent(plot: &Plot, rows: usize) -> Result<ArrayRef> {
         let why = format!("is 0, with {rows} rows and {} uncompressed bytes", plot.raw);
         return Err(Error::malformed("compressed size", why));
     }
-    Ok(new_empty_array(&plot.kind.data_type(0)))
+    Ok(new_empty_array(&plot.kind.data_type()))
 }

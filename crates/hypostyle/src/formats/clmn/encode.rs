@@ -3,14 +3,15 @@
 use arrow_array::ArrayRef;
 
 use super::{Clmn, decode, layout};
-use crate::error::{Error, Result};
 use crate::formats::columnfile::{
     Codes, Content, Context, Dialect, Placed, Planned, Plot, pieces, refuse_duplicates,
 };
-use crate::formats::{FormatId, Kind};
-use crate::options::{DuplicateNames, WriteOptions};
-use crate::wire::numbers::Order;
-use crate::wire::prefixed::{Prefix, U16Be};
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::options::{DuplicateNames, WriteOptions};
+use hypostyle_core::types::ColumnType;
+use hypostyle_core::wire::numbers::Order;
+use hypostyle_core::wire::prefixed::{Prefix, U16Be};
 
 /// Sizes stay this far under 2^31: a known reader takes them as signed (N5), and
 /// deflate may add a little to what it cannot compress.
@@ -64,8 +65,8 @@ impl Dialect for Clmn {
         if column.kind.width().is_some() {
             return pieces::put_numbers(given, Order::Big, column.value_bytes(), out);
         }
-        pieces::put_prefixed::<U16Be>(given, &column.facts, out)?;
-        if column.options.compat.clmn_pad_last_empty && column.facts.ends_empty {
+        pieces::put_prefixed::<U16Be>(given, &column.stats, out)?;
+        if column.options.compat.clmn_pad_last_empty && column.stats.ends_empty {
             out.push(0); // N10
         }
         Ok(())
@@ -78,7 +79,7 @@ fn trimmed(name: &str) -> &str {
 }
 
 fn check_column(column: &Planned) -> Result<()> {
-    let facts = &column.facts;
+    let stats = &column.stats;
     if trimmed(&column.name).is_empty() {
         return Err(Error::refused("CLMN has no columns without a name", "give it a name"));
     }
@@ -86,21 +87,24 @@ fn check_column(column: &Planned) -> Result<()> {
         let why = format!("a name of {} bytes is over CLMN's limit of 65535", column.name.len());
         return Err(Error::refused(why, "shorten it, or write COLM or COLF")); // N7
     }
-    if let Some(row) = facts.first_null {
+    if let Some(row) = stats.first_null {
         return Err(Error::refused(
             "CLMN has no nulls",
             "write COLF, or store the column as text with a word for null",
         )
         .in_row(row)); // N14
     }
-    if let Some((row, len)) = facts.longest
+    if let Some((row, len)) = stats.longest
         && len > U16Be::MAX
     {
         let why = format!("a text of {len} bytes is over CLMN's limit of 65535");
         return Err(Error::refused(why, "write COLM or COLF").in_row(row)); // N7
     }
-    let prefixes =
-        if column.kind == Kind::Text { facts.rows.saturating_mul(U16Be::BYTES as u64) } else { 0 };
+    let prefixes = if column.kind == ColumnType::Text {
+        stats.rows.saturating_mul(U16Be::BYTES as u64)
+    } else {
+        0
+    };
     let raw = column.value_bytes().saturating_add(prefixes);
     if raw > SIZE_MOST {
         let why = format!("{raw} bytes are over the {SIZE_MOST} that a column of CLMN can have");

@@ -1,26 +1,26 @@
 //! CLMN's type codes (§2.2).
 
-use crate::error::{Error, Result};
-use crate::formats::Kind;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::types::ColumnType;
 
 /// The kind that a type code stands for.
-pub(super) fn kind(code: u8) -> Result<Kind> {
+pub(super) fn kind(code: u8) -> Result<ColumnType> {
     match code {
-        0 => Ok(Kind::Int32),
-        1 => Ok(Kind::Int64),
-        2 => Ok(Kind::Float64),
-        3 => Ok(Kind::Text),
+        0 => Ok(ColumnType::Int32),
+        1 => Ok(ColumnType::Int64),
+        2 => Ok(ColumnType::Float64),
+        3 => Ok(ColumnType::Text),
         _ => Err(Error::malformed("data type", format!("{code} is not 0, 1, 2 or 3"))),
     }
 }
 
 /// The code of a kind.
-pub(super) fn code(kind: Kind) -> u8 {
+pub(super) fn code(kind: ColumnType) -> u8 {
     match kind {
-        Kind::Int32 => 0,
-        Kind::Int64 => 1,
-        Kind::Float64 => 2,
-        Kind::Text => 3,
+        ColumnType::Int32 => 0,
+        ColumnType::Int64 => 1,
+        ColumnType::Float64 => 2,
+        ColumnType::Text => 3,
     }
 }
 

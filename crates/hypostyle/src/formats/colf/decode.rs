@@ -6,11 +6,11 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, OffsetSizeTrait, new_null_
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 
 use super::{layout, schema};
-use crate::error::{Error, ErrorKind, Result, clipped};
-use crate::formats::Kind;
 use crate::formats::columnfile::{Content, Context, Plot, text};
-use crate::wire::numbers::{Number, Order};
-use crate::wire::{Cursor, bitmap};
+use hypostyle_core::error::{Error, ErrorKind, Result, clipped};
+use hypostyle_core::types::ColumnType;
+use hypostyle_core::wire::numbers::{Number, Order};
+use hypostyle_core::wire::{Cursor, bitmap};
 
 /// Type and null flag at the front of a block.
 const LEAD: usize = 2;
@@ -45,19 +45,19 @@ pub(super) fn block(
         cx.deviations.report("F3", plot.entry, message)?;
     }
     match plot.kind {
-        Kind::Int32 => {
+        ColumnType::Int32 => {
             let values = fixed(&buffer, start, rows, content.headroom)?;
             Ok(Arc::new(Int32Array::try_new(values, nulls)?))
         }
-        Kind::Float64 => {
+        ColumnType::Float64 => {
             let values = fixed(&buffer, start, rows, content.headroom)?;
             Ok(Arc::new(Float64Array::try_new(values, nulls)?))
         }
-        Kind::Text if i32::try_from(plot.raw).is_ok() => {
+        ColumnType::Text if i32::try_from(plot.raw).is_ok() => {
             texts::<i32>(&buffer, start, rows, nulls, plot, cx)
         }
-        Kind::Text => texts::<i64>(&buffer, start, rows, nulls, plot, cx),
-        Kind::Int64 => Err(Error::unsupported("int64")),
+        ColumnType::Text => texts::<i64>(&buffer, start, rows, nulls, plot, cx),
+        ColumnType::Int64 => Err(Error::unsupported("int64")),
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) fn absent(plot: &Plot, rows: usize, cx: &Context<'_>) -> Result<Array
     }
     let message = format!("the column `{}` is stored as no bytes at all", clipped(&plot.name));
     cx.deviations.report("F14", plot.entry, message)?;
-    Ok(new_null_array(&plot.kind.data_type(plot.raw), rows))
+    Ok(new_null_array(&plot.kind.data_type_for(plot.raw), rows))
 }
 
 /// The null flag of the block, once its type agrees with the schema (F4).

@@ -7,14 +7,15 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::{Colf, decode, layout, schema};
-use crate::error::{Error, Result};
 use crate::formats::columnfile::{
     Codes, Content, Context, Dialect, Placed, Planned, Plot, no_int64, pieces, refuse_duplicates,
 };
-use crate::formats::{FormatId, Kind};
-use crate::options::{DuplicateNames, WriteOptions};
-use crate::wire::bitmap;
-use crate::wire::numbers::{Number, Order};
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::options::{DuplicateNames, WriteOptions};
+use hypostyle_core::types::ColumnType;
+use hypostyle_core::wire::bitmap;
+use hypostyle_core::wire::numbers::{Number, Order};
 
 impl Dialect for Colf {
     const ID: FormatId = FormatId::Colf;
@@ -61,8 +62,8 @@ impl Dialect for Colf {
     }
 
     fn encode(column: &Planned, given: &[ArrayRef], out: &mut Vec<u8>) -> Result<()> {
-        let rows = column.facts.rows;
-        let starts = if column.kind == Kind::Text { rows.saturating_mul(4) } else { 0 };
+        let rows = column.stats.rows;
+        let starts = if column.kind == ColumnType::Text { rows.saturating_mul(4) } else { 0 };
         let bits = rows.div_ceil(8).saturating_add(2);
         pieces::reserve(column.value_bytes().saturating_add(starts).saturating_add(bits), out)?;
         out.push(schema::code(column.kind).unwrap_or_default());
@@ -74,8 +75,8 @@ impl Dialect for Colf {
             bitmap::put_null_bits(parts, out);
         }
         match column.kind {
-            Kind::Int32 => put_fixed::<Int32Type>(given, out),
-            Kind::Float64 => put_fixed::<Float64Type>(given, out),
+            ColumnType::Int32 => put_fixed::<Int32Type>(given, out),
+            ColumnType::Float64 => put_fixed::<Float64Type>(given, out),
             _ => put_texts(given, out),
         }
     }
@@ -83,16 +84,16 @@ impl Dialect for Colf {
 
 /// Whether a column is written with a bitmap: only if it has nulls (F12).
 pub(super) fn has_nulls(column: &Planned) -> bool {
-    let emptied = column.options.compat.colf_empty_as_null && column.facts.empty_texts > 0;
-    column.facts.nulls > 0 || emptied
+    let emptied = column.options.compat.colf_empty_as_null && column.stats.empty_texts > 0;
+    column.stats.nulls > 0 || emptied
 }
 
 fn check_column(column: &Planned) -> Result<()> {
     if schema::code(column.kind).is_none() {
-        return Err(no_int64("COLF", &column.facts));
+        return Err(no_int64("COLF", &column.stats));
     }
-    if u32::try_from(column.facts.text_bytes).is_err() && column.kind == Kind::Text {
-        let bytes = column.facts.text_bytes;
+    if u32::try_from(column.stats.text_bytes).is_err() && column.kind == ColumnType::Text {
+        let bytes = column.stats.text_bytes;
         let why = format!("{bytes} bytes of text are over COLF's limit of {} a column", u32::MAX);
         return Err(Error::refused(why, "split the table, or write COLM")); // F7
     }

@@ -5,14 +5,14 @@
 use bytes::Bytes;
 
 use super::{encode::has_nulls, schema};
-use crate::deviation::Deviations;
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::Sniff;
 use crate::formats::columnfile::{Dialect, Layout, Placed, Planned, Plot};
-use crate::limits::Limits;
-use crate::options::ReadOptions;
-use crate::source::{self, ByteSource};
-use crate::wire::Cursor;
+use hypostyle_core::deviations::Deviations;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::format::Sniff;
+use hypostyle_core::limits::Limits;
+use hypostyle_core::options::ReadOptions;
+use hypostyle_core::source::{self, ByteSource};
+use hypostyle_core::wire::Cursor;
 
 pub(super) const MAGIC: [u8; 4] = *b"COLF";
 /// The magic as a program writes it that takes it for a little-endian number.

@@ -17,13 +17,15 @@
 use std::sync::Arc;
 
 use super::columnfile::{self, File};
-use super::{Abilities, Format, FormatId, Reader, Sniff};
-use crate::deviation::Deviations;
-use crate::error::Result;
-use crate::options::{ReadOptions, WriteOptions};
-use crate::sink::Sink;
-use crate::source::ByteSource;
-use crate::table::Table;
+use hypostyle_core::deviations::Deviations;
+use hypostyle_core::error::Result;
+use hypostyle_core::format::{Format, Reader, Sniff};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::options::{ReadOptions, WriteOptions};
+use hypostyle_core::sink::Sink;
+use hypostyle_core::source::ByteSource;
+use hypostyle_core::table::Table;
+use hypostyle_core::types::Capabilities;
 
 mod decode;
 mod encode;
@@ -43,8 +45,8 @@ impl Format for Colf {
         &["colf"]
     }
 
-    fn abilities(&self) -> Abilities {
-        Abilities { nulls: true, int64: false, numbers: true, binary: false }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { nulls: true, int64: false, numbers: true, binary: false }
     }
 
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {

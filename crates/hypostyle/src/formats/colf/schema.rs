@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde_json::value::RawValue;
 use serde_json::{Number, json};
 
-use crate::error::{Error, Result, clipped};
-use crate::formats::Kind;
 use crate::formats::columnfile::Planned;
+use hypostyle_core::error::{Error, Result, clipped};
+use hypostyle_core::types::ColumnType;
 
 const INT32: u8 = 1;
 const FLOAT64: u8 = 2;
@@ -29,7 +29,7 @@ pub(super) struct Schema {
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnType,
     pub(super) nullable: bool,
 }
 
@@ -95,11 +95,11 @@ fn column(index: usize, value: &RawValue) -> Result<Column> {
     Ok(Column { kind: kind?, name, nullable })
 }
 
-fn kind(word: &str) -> Result<Kind> {
+fn kind(word: &str) -> Result<ColumnType> {
     match word {
-        "int32" => Ok(Kind::Int32),
-        "float64" => Ok(Kind::Float64),
-        "utf8" => Ok(Kind::Text),
+        "int32" => Ok(ColumnType::Int32),
+        "float64" => Ok(ColumnType::Float64),
+        "utf8" => Ok(ColumnType::Text),
         other => {
             let why = format!("`{}` is not int32, float64 or utf8", clipped(other));
             Err(Error::malformed("column type", why))
@@ -123,20 +123,20 @@ pub(super) fn write(
 }
 
 /// The code of a kind in a block, if COLF has it (F18).
-pub(super) fn code(kind: Kind) -> Option<u8> {
+pub(super) fn code(kind: ColumnType) -> Option<u8> {
     match kind {
-        Kind::Int32 => Some(INT32),
-        Kind::Float64 => Some(FLOAT64),
-        Kind::Text => Some(UTF8),
-        Kind::Int64 => None,
+        ColumnType::Int32 => Some(INT32),
+        ColumnType::Float64 => Some(FLOAT64),
+        ColumnType::Text => Some(UTF8),
+        ColumnType::Int64 => None,
     }
 }
 
-fn type_name(kind: Kind) -> Option<&'static str> {
+fn type_name(kind: ColumnType) -> Option<&'static str> {
     match kind {
-        Kind::Int32 => Some("int32"),
-        Kind::Float64 => Some("float64"),
-        Kind::Text => Some("utf8"),
-        Kind::Int64 => None,
+        ColumnType::Int32 => Some("int32"),
+        ColumnType::Float64 => Some("float64"),
+        ColumnType::Text => Some("utf8"),
+        ColumnType::Int64 => None,
     }
 }

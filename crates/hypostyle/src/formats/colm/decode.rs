@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int32Array, new_empty_array};
 
-use crate::error::{Error, Result};
-use crate::formats::Kind;
 use crate::formats::columnfile::{Content, Context, Plot, text};
-use crate::wire::numbers::{self, Order};
-use crate::wire::prefixed::U32Le;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::types::ColumnType;
+use hypostyle_core::wire::numbers::{self, Order};
+use hypostyle_core::wire::prefixed::U32Le;
 
 /// The array in a block.
 pub(super) fn block(
@@ -21,14 +21,14 @@ pub(super) fn block(
         check_fixed(content.buffer.len() as u64, rows as u64, width)?;
     }
     match plot.kind {
-        Kind::Int32 => {
+        ColumnType::Int32 => {
             Ok(Arc::new(Int32Array::new(numbers::in_place(content.buffer, Order::Little), None)))
         }
-        Kind::Float64 => {
+        ColumnType::Float64 => {
             Ok(Arc::new(Float64Array::new(numbers::in_place(content.buffer, Order::Little), None)))
         }
-        Kind::Text => text::from_prefixed::<U32Le>(content, plot, rows, "M9", cx),
-        Kind::Int64 => Err(Error::unsupported("int64")),
+        ColumnType::Text => text::from_prefixed::<U32Le>(content, plot, rows, "M9", cx),
+        ColumnType::Int64 => Err(Error::unsupported("int64")),
     }
 }
 
@@ -39,7 +39,7 @@ pub(super) fn absent(plot: &Plot, rows: usize, cx: &Context<'_>) -> Result<Array
         return Err(Error::malformed("compressed size", why));
     }
     cx.deviations.report("M11", plot.entry, "zero rows are stored as no bytes at all")?;
-    Ok(new_empty_array(&plot.kind.data_type(0)))
+    Ok(new_empty_array(&plot.kind.data_type()))
 }
 
 /// A column of fixed width takes exactly its rows (M9, M19).

@@ -3,14 +3,14 @@
 use arrow_array::ArrayRef;
 
 use super::{Colm, decode, layout, schema};
-use crate::error::{Error, Result};
-use crate::formats::FormatId;
 use crate::formats::columnfile::{
     Codes, Content, Context, Dialect, Placed, Planned, Plot, no_int64, pieces, refuse_duplicates,
 };
-use crate::options::{DuplicateNames, WriteOptions};
-use crate::wire::numbers::Order;
-use crate::wire::prefixed::{Prefix, U32Le};
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::options::{DuplicateNames, WriteOptions};
+use hypostyle_core::wire::numbers::Order;
+use hypostyle_core::wire::prefixed::{Prefix, U32Le};
 
 impl Dialect for Colm {
     const ID: FormatId = FormatId::Colm;
@@ -59,23 +59,23 @@ impl Dialect for Colm {
     fn encode(column: &Planned, given: &[ArrayRef], out: &mut Vec<u8>) -> Result<()> {
         match column.kind.width() {
             Some(_) => pieces::put_numbers(given, Order::Little, column.value_bytes(), out),
-            None => pieces::put_prefixed::<U32Le>(given, &column.facts, out),
+            None => pieces::put_prefixed::<U32Le>(given, &column.stats, out),
         }
     }
 }
 
 fn check_column(column: &Planned) -> Result<()> {
     if schema::code(column.kind).is_none() {
-        return Err(no_int64("COLM", &column.facts));
+        return Err(no_int64("COLM", &column.stats));
     }
-    if let Some(row) = column.facts.first_null {
+    if let Some(row) = column.stats.first_null {
         return Err(Error::refused(
             "COLM has no nulls",
             "write COLF, or store the column as text with a word for null",
         )
         .in_row(row));
     }
-    if let Some((row, len)) = column.facts.longest
+    if let Some((row, len)) = column.stats.longest
         && len > U32Le::MAX
     {
         let why = format!("a text of {len} bytes is over COLM's limit of {}", U32Le::MAX);

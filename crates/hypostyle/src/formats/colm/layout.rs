@@ -3,15 +3,15 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 use super::schema;
-use crate::deviation::Deviations;
-use crate::error::{Error, Result};
-use crate::formats::Sniff;
 use crate::formats::columnfile::{
     Dialect, Entry, Layout, Placed, Planned, Plot, TableReader, text,
 };
-use crate::options::{ReadOptions, TextPolicy};
-use crate::source::{self, ByteSource};
-use crate::wire::Cursor;
+use hypostyle_core::deviations::Deviations;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::format::Sniff;
+use hypostyle_core::options::{ReadOptions, TextPolicy};
+use hypostyle_core::source::{self, ByteSource};
+use hypostyle_core::wire::Cursor;
 
 pub(super) const MAGIC: [u8; 4] = *b"COLM";
 /// The magic as a program writes it that takes it for a little-endian number (M20).

@@ -1,29 +1,29 @@
 //! COLM's type codes (§2.2).
 
-use crate::error::{Error, Result};
-use crate::formats::Kind;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::types::ColumnType;
 
 const INT32: u8 = 1;
 const FLOAT64: u8 = 2;
 const STRING: u8 = 3;
 
 /// The kind that a type code stands for.
-pub(super) fn kind(code: u8) -> Result<Kind> {
+pub(super) fn kind(code: u8) -> Result<ColumnType> {
     match code {
-        INT32 => Ok(Kind::Int32),
-        FLOAT64 => Ok(Kind::Float64),
-        STRING => Ok(Kind::Text),
+        INT32 => Ok(ColumnType::Int32),
+        FLOAT64 => Ok(ColumnType::Float64),
+        STRING => Ok(ColumnType::Text),
         _ => Err(Error::malformed("data type", format!("{code} is not 1, 2 or 3"))),
     }
 }
 
 /// The code of a kind, if COLM has it (M13).
-pub(super) fn code(kind: Kind) -> Option<u8> {
+pub(super) fn code(kind: ColumnType) -> Option<u8> {
     match kind {
-        Kind::Int32 => Some(INT32),
-        Kind::Float64 => Some(FLOAT64),
-        Kind::Text => Some(STRING),
-        Kind::Int64 => None,
+        ColumnType::Int32 => Some(INT32),
+        ColumnType::Float64 => Some(FLOAT64),
+        ColumnType::Text => Some(STRING),
+        ColumnType::Int64 => None,
     }
 }
 

@@ -8,13 +8,16 @@ use arrow_buffer::MutableBuffer;
 use arrow_schema::SchemaRef;
 
 use super::{Content, Context, Dialect, Layout, Plot, schema};
-use crate::compress::zlib::{self, Care};
-use crate::deviation::{Deviation, Deviations};
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{FormatId, Reader, Section, batch};
-use crate::limits::Limits;
-use crate::options::ReadOptions;
-use crate::source::{self, ByteSource};
+use crate::formats::batch;
+use hypostyle_core::compress::zlib::{self, Care};
+use hypostyle_core::deviation::Deviation;
+use hypostyle_core::deviations::Deviations;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::format::{Reader, Section};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::limits::Limits;
+use hypostyle_core::options::ReadOptions;
+use hypostyle_core::source::{self, ByteSource};
 
 /// An open file of one of the three formats.
 #[derive(Debug)]

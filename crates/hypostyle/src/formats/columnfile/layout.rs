@@ -6,11 +6,12 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use super::{Codes, Kind};
-use crate::deviation::Deviations;
-use crate::error::{Error, ErrorKind, Result};
-use crate::limits::Limits;
-use crate::source::{self, ByteSource};
+use super::Codes;
+use hypostyle_core::deviations::Deviations;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::limits::Limits;
+use hypostyle_core::source::{self, ByteSource};
+use hypostyle_core::types::ColumnType;
 
 /// Where the parts of a file are.
 ///
@@ -37,7 +38,7 @@ pub(in crate::formats) struct Layout {
 #[derive(Clone, Debug)]
 pub(in crate::formats) struct Plot {
     pub(in crate::formats) name: String,
-    pub(in crate::formats) kind: Kind,
+    pub(in crate::formats) kind: ColumnType,
     /// Where the block starts.
     pub(in crate::formats) offset: u64,
     /// Bytes of the block in the file.

@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 
-use super::FormatId;
-use crate::deviation::Deviations;
-use crate::error::{Error, Result};
-use crate::limits::Limits;
-use crate::options::{TextPolicy, WriteOptions};
-use crate::table::ColumnFacts;
+use hypostyle_core::deviations::Deviations;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::limits::Limits;
+use hypostyle_core::options::{TextPolicy, WriteOptions};
+use hypostyle_core::table::ColumnStats;
+use hypostyle_core::types::ColumnType;
 
 mod file;
 mod layout;
@@ -27,54 +28,6 @@ mod write;
 pub(super) use file::File;
 pub(super) use layout::{Entry, Layout, Plot, TableReader};
 pub(super) use write::write;
-
-/// The types that columns of the three formats have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// 32-bit signed integers.
-    Int32,
-    /// 64-bit signed integers.
-    Int64,
-    /// 64-bit floating point.
-    Float64,
-    /// UTF-8 text.
-    Text,
-}
-
-impl Kind {
-    /// Bytes of a value, where they are the same for all.
-    pub fn width(self) -> Option<u64> {
-        match self {
-            Self::Int32 => Some(4),
-            Self::Int64 | Self::Float64 => Some(8),
-            Self::Text => None,
-        }
-    }
-
-    /// The Arrow type that a block of `raw` bytes is read as.
-    ///
-    /// Text beyond what 32-bit offsets can count gets 64-bit ones.
-    pub fn data_type(self, raw: u64) -> DataType {
-        match self {
-            Self::Int32 => DataType::Int32,
-            Self::Int64 => DataType::Int64,
-            Self::Float64 => DataType::Float64,
-            Self::Text if i32::try_from(raw).is_ok() => DataType::Utf8,
-            Self::Text => DataType::LargeUtf8,
-        }
-    }
-
-    /// The kind that holds an Arrow type without change, if one does.
-    pub fn of(data_type: &DataType) -> Option<Self> {
-        match data_type {
-            DataType::Int32 => Some(Self::Int32),
-            DataType::Int64 => Some(Self::Int64),
-            DataType::Float64 => Some(Self::Float64),
-            DataType::Utf8 | DataType::LargeUtf8 => Some(Self::Text),
-            _ => None,
-        }
-    }
-}
 
 /// One of the three formats, as far as it differs from the others.
 pub(super) trait Dialect: std::fmt::Debug + Send + Sync + 'static {
@@ -153,15 +106,15 @@ pub(super) struct Content {
 #[derive(Debug)]
 pub(super) struct Planned {
     pub(super) name: String,
-    pub(super) kind: Kind,
-    pub(super) facts: ColumnFacts,
+    pub(super) kind: ColumnType,
+    pub(super) stats: ColumnStats,
     pub(super) options: WriteOptions,
 }
 
 impl Planned {
     /// Bytes of all values without nulls, prefixes or offsets.
     pub(super) fn value_bytes(&self) -> u64 {
-        self.kind.width().map_or(self.facts.text_bytes, |w| w.saturating_mul(self.facts.rows))
+        self.kind.width().map_or(self.stats.text_bytes, |w| w.saturating_mul(self.stats.rows))
     }
 }
 
@@ -175,7 +128,7 @@ pub(super) struct Placed {
 
 /// The Arrow schema of a layout.
 pub(super) fn schema<D: Dialect>(layout: &Layout) -> SchemaRef {
-    let field = |plot: &Plot| Field::new(&plot.name, plot.kind.data_type(plot.raw), D::NULLS);
+    let field = |plot: &Plot| Field::new(&plot.name, plot.kind.data_type_for(plot.raw), D::NULLS);
     Arc::new(Schema::new(layout.plots.iter().map(field).collect::<Vec<_>>()))
 }
 
@@ -200,9 +153,9 @@ pub(super) fn refuse_duplicates(
 }
 
 /// The refusal of 64-bit integers by a format that has none.
-pub(super) fn no_int64(format: &str, facts: &ColumnFacts) -> Error {
+pub(super) fn no_int64(format: &str, stats: &ColumnStats) -> Error {
     let way_out = "store the column as text or float64, or write CLMN";
-    match facts.first_beyond_i32 {
+    match stats.first_beyond_i32 {
         Some((row, value)) => {
             let why = format!("{value} is beyond int32, and {format} has no 64-bit integers");
             Error::refused(why, way_out).in_row(row)

@@ -5,10 +5,10 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
 use arrow_schema::DataType;
 
-use crate::error::{Error, Result};
-use crate::table::ColumnFacts;
-use crate::wire::numbers::{Number, Order};
-use crate::wire::prefixed::Prefix;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::table::ColumnStats;
+use hypostyle_core::wire::numbers::{Number, Order};
+use hypostyle_core::wire::prefixed::Prefix;
 
 /// Appends the numbers of every piece.
 pub(in crate::formats) fn put_numbers(
@@ -32,11 +32,11 @@ pub(in crate::formats) fn put_numbers(
 /// Appends the texts of every piece, each behind its length.
 pub(in crate::formats) fn put_prefixed<P: Prefix>(
     pieces: &[ArrayRef],
-    facts: &ColumnFacts,
+    stats: &ColumnStats,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let prefixes = facts.rows.saturating_mul(P::BYTES as u64);
-    reserve(facts.text_bytes.saturating_add(prefixes), out)?;
+    let prefixes = stats.rows.saturating_mul(P::BYTES as u64);
+    reserve(stats.text_bytes.saturating_add(prefixes), out)?;
     for_each_text(pieces, |text| {
         P::put(text.len(), out);
         out.extend_from_slice(text);

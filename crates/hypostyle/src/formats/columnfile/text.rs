@@ -8,10 +8,10 @@ use arrow_array::{ArrayRef, GenericStringArray, OffsetSizeTrait};
 use arrow_buffer::{Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 
 use super::{Content, Context, Plot};
-use crate::deviation::Deviations;
-use crate::error::{Error, ErrorKind, Result, clipped};
-use crate::options::TextPolicy;
-use crate::wire::prefixed::{Prefix, unprefix};
+use hypostyle_core::deviations::Deviations;
+use hypostyle_core::error::{Error, ErrorKind, Result, clipped};
+use hypostyle_core::options::TextPolicy;
+use hypostyle_core::wire::prefixed::{Prefix, unprefix};
 
 /// An array of strings that stand behind their lengths.
 ///

@@ -1,13 +1,14 @@
 //! Writing: blocks made in parallel, in schema order, and the header last.
 
-use super::{Dialect, Kind, Placed, Planned};
-use crate::compress::zlib;
-use crate::error::{Error, Result};
-use crate::options::{WriteOptions, resolve_threads};
-use crate::parallel;
-use crate::sink::Sink;
-use crate::spares::Spares;
-use crate::table::Table;
+use super::{Dialect, Placed, Planned};
+use hypostyle_core::buffer_pool::BufferPool;
+use hypostyle_core::compress::zlib;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::options::{WriteOptions, resolve_threads};
+use hypostyle_core::parallel;
+use hypostyle_core::sink::Sink;
+use hypostyle_core::table::Table;
+use hypostyle_core::types::ColumnType;
 
 /// Writes a whole table in one dialect.
 pub(in crate::formats) fn write<D: Dialect>(
@@ -66,19 +67,19 @@ fn plan(table: &dyn Table, options: &WriteOptions) -> Result<Vec<Planned>> {
     let schema = table.schema();
     let mut columns = Vec::with_capacity(schema.fields().len());
     for (index, field) in schema.fields().iter().enumerate() {
-        let kind = Kind::of(field.data_type()).ok_or_else(|| {
+        let kind = ColumnType::of(field.data_type()).ok_or_else(|| {
             Error::refused(
                 format!("columns of type {} do not exist here", field.data_type()),
                 "cast it to int32, int64, float64 or text first",
             )
             .in_column(index, field.name())
         })?;
-        let facts = table.facts(index).map_err(|err| err.in_column(index, field.name()))?;
-        if facts.rows != table.rows() {
-            let why = format!("has {} rows where the table has {}", facts.rows, table.rows());
+        let stats = table.stats(index).map_err(|err| err.in_column(index, field.name()))?;
+        if stats.rows != table.rows() {
+            let why = format!("has {} rows where the table has {}", stats.rows, table.rows());
             return Err(Error::invalid_argument(why).in_column(index, field.name()));
         }
-        columns.push(Planned { name: field.name().clone(), kind, facts, options: options.clone() });
+        columns.push(Planned { name: field.name().clone(), kind, stats, options: options.clone() });
     }
     Ok(columns)
 }
@@ -92,8 +93,8 @@ struct Block {
 
 #[derive(Default)]
 struct BlockSpares {
-    raw: Spares<Vec<u8>>,
-    stored: Spares<Vec<u8>>,
+    raw: BufferPool<Vec<u8>>,
+    stored: BufferPool<Vec<u8>>,
 }
 
 fn block<D: Dialect>(
@@ -102,7 +103,7 @@ fn block<D: Dialect>(
     column: &Planned,
     spares: &BlockSpares,
 ) -> Result<Block> {
-    if column.facts.rows == 0 && D::ABSENT_WHEN_EMPTY {
+    if column.stats.rows == 0 && D::ABSENT_WHEN_EMPTY {
         return Ok(Block { buffer: Vec::new(), stored: 0, raw: 0 });
     }
     let (mut raw, mut buffer) = (spares.raw.take(), spares.stored.take());

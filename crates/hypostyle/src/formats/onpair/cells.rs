@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, GenericByteArray};
 use arrow_schema::DataType;
 
 use super::layout::MOST_TEXT;
-use crate::error::{Error, Result};
+use hypostyle_core::error::{Error, Result};
 
 /// Calls `each` with the bytes of every row, `None` for null.
 pub(super) fn for_each<'a>(

@@ -11,14 +11,15 @@ use super::decode;
 use super::held::{Held, Values};
 use super::schema::Strings;
 use super::search::{Tested, TestedColumn};
-use crate::deviation::Deviation;
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{FormatId, Reader, Section};
-use crate::options::ReadOptions;
-use crate::query::{Predicate, find_column};
-use crate::rows::Rows;
-use crate::source::{self, ByteSource};
-use crate::wire::Cursor;
+use hypostyle_core::deviation::Deviation;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::format::{Reader, Section};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::options::ReadOptions;
+use hypostyle_core::predicate::{Predicate, find_column};
+use hypostyle_core::row_selection::RowSelection;
+use hypostyle_core::source::{self, ByteSource};
+use hypostyle_core::wire::Cursor;
 
 pub(super) const MAGIC: [u8; 8] = *b"ONPAIR01";
 const NAME: &str = "value";
@@ -104,7 +105,12 @@ impl CppFile {
         Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
     }
 
-    fn read_some(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+    fn read_some(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        rows: &RowSelection,
+    ) -> Result<RecordBatch> {
         self.check(chunk, columns)?;
         rows.check(self.rows)?;
         let array = match columns.is_empty() {
@@ -133,7 +139,7 @@ impl CppFile {
             let columns_of =
                 vec![TestedColumn { index: 0, name: NAME, strings, held: &held, printed }];
             let asked = Tested { rows: self.rows, columns: columns_of };
-            let rows = Rows::kept(&predicate.keep(self.rows, &asked)?);
+            let rows = RowSelection::kept(&predicate.evaluate(self.rows, &asked)?);
             self.batch(columns, rows.len(), &decode::some::<i64>(&held, &rows, strings)?)
         });
         batch.map(Some)
@@ -144,7 +150,7 @@ fn malformed(err: hypostyle_onpair::Error) -> Error {
     Error::malformed("column", err.to_string())
 }
 
-/// Rows that are still codes.
+/// RowSelection that are still codes.
 fn held(column: Column<'_>, text: u64) -> Held<'_> {
     Held { text, nulls: None, values: Values::Codes(column), indexes: None, at: 0 }
 }
@@ -175,10 +181,15 @@ impl Reader for CppFile {
     }
 
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
-        self.read_rows(chunk, columns, &Rows::from(0..self.rows))
+        self.read_rows(chunk, columns, &RowSelection::from(0..self.rows))
     }
 
-    fn read_rows(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+    fn read_rows(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        rows: &RowSelection,
+    ) -> Result<RecordBatch> {
         self.read_some(chunk, columns, rows).map_err(|err| err.in_format(FormatId::OnPair))
     }
 

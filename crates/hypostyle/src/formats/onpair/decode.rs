@@ -9,10 +9,10 @@ use hypostyle_onpair::Column;
 use super::held::{Held, Texts, Values};
 use super::part::{Part, Section, Zone};
 use super::schema::Strings;
-use crate::error::{Error, Result};
-use crate::rows::Rows;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::row_selection::RowSelection;
 
-/// All rows. Rows in errors are counted from the start of the chunk.
+/// All rows. RowSelection in errors are counted from the start of the chunk.
 ///
 /// Everything that §5 says of a part is checked; the bounds of §4.4 too if it is to be
 /// `thorough`.
@@ -43,7 +43,7 @@ pub(super) fn all<O: OffsetSizeTrait>(
 /// Some rows, which the part has. Nothing is found out about the others.
 pub(super) fn some<O: OffsetSizeTrait>(
     held: &Held<'_>,
-    rows: &Rows,
+    rows: &RowSelection,
     strings: Strings,
 ) -> Result<ArrayRef> {
     let numbers = held.numbers(rows);
@@ -75,7 +75,7 @@ pub(super) fn some<O: OffsetSizeTrait>(
     })
 }
 
-fn nulls_of(nulls: &NullBuffer, rows: &Rows) -> NullBuffer {
+fn nulls_of(nulls: &NullBuffer, rows: &RowSelection) -> NullBuffer {
     let mut some = BooleanBufferBuilder::new(rows.len());
     for run in rows.runs() {
         some.append_buffer(&nulls.inner().slice(run.start, run.len()));

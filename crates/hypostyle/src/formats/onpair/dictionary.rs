@@ -3,8 +3,8 @@
 
 use hypostyle_onpair::MAX_TOKEN_SIZE;
 
-use crate::error::Result;
-use crate::wire::Cursor;
+use hypostyle_core::error::Result;
+use hypostyle_core::wire::Cursor;
 
 /// Every single byte is a token, and none of them is stored.
 const COMPLETE: u8 = 1;

@@ -7,11 +7,11 @@ use super::layout::{self, Column, HEAD, MOST_ROWS, MOST_TEXT};
 use super::pack::Packer;
 use super::part::Part;
 use super::schema::Strings;
-use crate::error::{Error, Result};
-use crate::options::{WriteOptions, resolve_threads};
-use crate::parallel;
-use crate::sink::Sink;
-use crate::table::Table;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::options::{WriteOptions, resolve_threads};
+use hypostyle_core::parallel;
+use hypostyle_core::sink::Sink;
+use hypostyle_core::table::Table;
 
 /// Writes a whole table.
 pub(super) fn write(table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
@@ -97,12 +97,12 @@ fn way_out(data_type: &DataType) -> &'static str {
 
 /// How the text of a column adds up, which short columns need not be read for.
 fn steps(table: &dyn Table, index: usize, strings: Strings) -> Result<Steps> {
-    let facts = table.facts(index)?;
-    if facts.rows != table.rows() {
-        let why = format!("has {} rows where the table has {}", facts.rows, table.rows());
+    let stats = table.stats(index)?;
+    if stats.rows != table.rows() {
+        let why = format!("has {} rows where the table has {}", stats.rows, table.rows());
         return Err(Error::invalid_argument(why));
     }
-    match strings == Strings::Text && facts.text_bytes <= u64::from(MOST_TEXT) {
+    match strings == Strings::Text && stats.text_bytes <= u64::from(MOST_TEXT) {
         true => Ok(Steps::default()),
         false => Steps::of(&table.column(index)?),
     }

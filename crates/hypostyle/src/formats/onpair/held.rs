@@ -10,10 +10,10 @@ use hypostyle_onpair::{Column, Offsets, Parse, Parts};
 use super::dictionary::{self, Tokens};
 use super::ints;
 use super::part::{Packed, Part, Section, Sections};
-use crate::error::{Error, Result};
-use crate::rows::Rows;
-use crate::source::ByteSource;
-use crate::wire::bitmap;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::row_selection::RowSelection;
+use hypostyle_core::source::ByteSource;
+use hypostyle_core::wire::bitmap;
 
 /// Where the sections of a part come from.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ impl<'s> Held<'s> {
     }
 
     /// The places of some rows among those that are not null, run by run.
-    pub(super) fn present(&self, rows: &Rows) -> Vec<Range<usize>> {
+    pub(super) fn present(&self, rows: &RowSelection) -> Vec<Range<usize>> {
         let Some(nulls) = &self.nulls else { return rows.runs().to_vec() };
         let count = |run: Range<usize>| nulls.inner().slice(run.start, run.len()).count_set_bits();
         let (mut row, mut place) = (0, 0);
@@ -106,7 +106,7 @@ impl<'s> Held<'s> {
     }
 
     /// The numbers of the values of some rows, without those that are null.
-    pub(super) fn numbers(&self, rows: &Rows) -> Vec<usize> {
+    pub(super) fn numbers(&self, rows: &RowSelection) -> Vec<usize> {
         let present = self.present(rows);
         match &self.indexes {
             None => present.into_iter().flatten().collect(),

@@ -3,8 +3,8 @@
 
 use hypostyle_onpair::{pack_counts, unpack_counts};
 
-use crate::error::{Error, Result};
-use crate::wire::{Cursor, put};
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::wire::{Cursor, put};
 
 /// Numbers in a block.
 pub(super) const BLOCK: usize = 128;

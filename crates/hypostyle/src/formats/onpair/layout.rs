@@ -8,10 +8,10 @@ use hypostyle_onpair::Parse;
 
 use super::part::{ENTRY, Part};
 use super::schema::Strings;
-use crate::error::{Error, ErrorKind, Result};
-use crate::limits::Limits;
-use crate::source::{self, ByteSource};
-use crate::wire::Cursor;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::limits::Limits;
+use hypostyle_core::source::{self, ByteSource};
+use hypostyle_core::wire::Cursor;
 
 pub(super) const MAGIC: [u8; 8] = *b"HYPOPAIR";
 pub(super) const VERSION: u32 = 1;
@@ -103,7 +103,7 @@ pub(super) fn parse(source: &dyn ByteSource, head: &[u8], limits: &Limits) -> Re
         return Err(Error::new(ErrorKind::LimitExceeded { what, asked, limit }).at(tail_at));
     }
     let footer = source::range(source, at, len, "footer")?;
-    if libdeflater::crc32(&footer) != sum {
+    if hypostyle_core::wire::crc32(&footer) != sum {
         return Err(Error::malformed("footer", "the checksum does not agree").at(at));
     }
     let layout = read_footer(&footer, at..tail_at)?;
@@ -254,7 +254,7 @@ pub(super) fn foot(columns: &[Column], chunks: &[u32], parts: &[Part]) -> Result
     }
     chunks.iter().for_each(|rows| out.extend_from_slice(&rows.to_le_bytes()));
     parts.iter().try_for_each(|part| part.write(&mut out))?;
-    let (len, sum) = (out.len() as u64, libdeflater::crc32(&out));
+    let (len, sum) = (out.len() as u64, hypostyle_core::wire::crc32(&out));
     out.extend_from_slice(&len.to_le_bytes());
     out.extend_from_slice(&sum.to_le_bytes());
     out.extend_from_slice(&VERSION.to_le_bytes());

@@ -19,13 +19,16 @@
 
 use std::sync::Arc;
 
-use super::{Abilities, Format, FormatId, Reader, Sniff};
-use crate::error::Result;
-use crate::options::{ReadOptions, WriteOptions};
-use crate::sink::Sink;
-use crate::source::{self, ByteSource};
-use crate::table::Table;
+use hypostyle_core::error::Result;
+use hypostyle_core::format::{Format, Reader, Sniff};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::options::{ReadOptions, WriteOptions};
+use hypostyle_core::sink::Sink;
+use hypostyle_core::source::{self, ByteSource};
+use hypostyle_core::table::Table;
+use hypostyle_core::types::Capabilities;
 
+mod arrays;
 mod cells;
 mod cpp;
 mod decode;
@@ -43,6 +46,8 @@ mod search;
 mod tests;
 mod zones;
 
+pub use arrays::strings;
+
 /// The format of `.onpair` files.
 #[derive(Clone, Copy, Debug)]
 pub struct OnPair;
@@ -56,8 +61,8 @@ impl Format for OnPair {
         &["onpair"]
     }
 
-    fn abilities(&self) -> Abilities {
-        Abilities { nulls: true, int64: false, numbers: false, binary: true }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { nulls: true, int64: false, numbers: false, binary: true }
     }
 
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {

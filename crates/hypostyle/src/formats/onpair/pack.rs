@@ -6,8 +6,8 @@ use hypostyle_onpair::{Config, Dictionary, Effort, Offsets, Parts};
 
 use super::part::{Packed, Part, Zone};
 use super::{dictionary, ints};
-use crate::error::{Error, Result};
-use crate::wire::bitmap;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::wire::bitmap;
 
 /// Below this many bytes, a dictionary costs more than it gives.
 const WORTH_A_DICTIONARY: usize = 1 << 10;

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use hypostyle_onpair::Parse;
 
 use super::layout::{MOST_TEXT, parse_by_code, parse_code, zero};
-use crate::error::{Error, ErrorKind, Result};
-use crate::source::{self, ByteSource};
-use crate::wire::{Cursor, bitmap};
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::source::{self, ByteSource};
+use hypostyle_core::wire::{Cursor, bitmap};
 
 /// Bytes of an entry without its bounds.
 pub(super) const ENTRY: usize = 76;
@@ -335,7 +335,7 @@ impl Part {
         for (stored, bytes) in self.sections.iter_mut().zip(sections) {
             let len = u32::try_from(bytes.len())
                 .map_err(|_| Error::refused("a text is too long", "split it"))?;
-            *stored = Stored { len, sum: libdeflater::crc32(bytes) };
+            *stored = Stored { len, sum: hypostyle_core::wire::crc32(bytes) };
             out.extend_from_slice(bytes);
             out.resize(out.len().next_multiple_of(8), 0);
         }
@@ -390,7 +390,7 @@ impl<'a> Sections<'a> {
             let (needed, left) = (u64::from(stored.len), self.bytes.len() as u64);
             return Err(Error::new(ErrorKind::Truncated { what, needed, left }).at(place));
         };
-        if libdeflater::crc32(content) != stored.sum {
+        if hypostyle_core::wire::crc32(content) != stored.sum {
             return Err(Error::malformed(what, "the checksum does not agree").at(place));
         }
         if behind.iter().any(|&byte| byte != 0) {

@@ -12,14 +12,16 @@ use super::layout::{self, HEAD, Layout, TAIL};
 use super::part::{Part, Section as Which, Sections};
 use super::schema::Strings;
 use super::search::{Tested, TestedColumn};
-use super::zones::ChunkFacts;
-use crate::deviation::Deviation;
-use crate::error::{Error, ErrorKind, Result};
-use crate::formats::{FormatId, Reader, Section, batch};
-use crate::options::ReadOptions;
-use crate::query::{Facts, Predicate, find_column};
-use crate::rows::Rows;
-use crate::source::ByteSource;
+use super::zones::ChunkStatistics;
+use crate::formats::batch;
+use hypostyle_core::deviation::Deviation;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::format::{Reader, Section};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::options::ReadOptions;
+use hypostyle_core::predicate::{Predicate, PruningStatistics, find_column};
+use hypostyle_core::row_selection::RowSelection;
+use hypostyle_core::source::ByteSource;
 
 /// An open file.
 #[derive(Debug)]
@@ -117,7 +119,7 @@ impl File {
         array.map_err(|err| self.placed(err, column, chunk))
     }
 
-    fn decode_rows(&self, column: usize, chunk: usize, rows: &Rows) -> Result<ArrayRef> {
+    fn decode_rows(&self, column: usize, chunk: usize, rows: &RowSelection) -> Result<ArrayRef> {
         let sections = self.sections(column, chunk)?;
         self.decode_some(column, chunk, &self.held(column, chunk, &sections)?, rows)
     }
@@ -127,7 +129,7 @@ impl File {
         column: usize,
         chunk: usize,
         held: &Held<'_>,
-        rows: &Rows,
+        rows: &RowSelection,
     ) -> Result<ArrayRef> {
         let array = match self.is_wide(column) {
             true => decode::some::<i64>(held, rows, self.strings(column)),
@@ -176,7 +178,12 @@ impl File {
         })
     }
 
-    fn read_some(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+    fn read_some(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        rows: &RowSelection,
+    ) -> Result<RecordBatch> {
         let all = self.check_chunk(chunk)?;
         rows.check(all)?;
         // A closer look is one at all rows, and all rows are quicker together.
@@ -219,7 +226,7 @@ impl File {
             printed: OnceCell::new(),
         });
         let asked = Tested { rows: all, columns: asked.collect() };
-        let rows = Rows::kept(&predicate.keep(all, &asked)?);
+        let rows = RowSelection::kept(&predicate.evaluate(all, &asked)?);
 
         let held_of = |column| {
             let at = tested.iter().position(|&it| it == column);
@@ -271,7 +278,12 @@ impl Reader for File {
         self.read_columns(chunk, columns).map_err(|err| err.in_format(FormatId::OnPair))
     }
 
-    fn read_rows(&self, chunk: usize, columns: &[usize], rows: &Rows) -> Result<RecordBatch> {
+    fn read_rows(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        rows: &RowSelection,
+    ) -> Result<RecordBatch> {
         self.read_some(chunk, columns, rows).map_err(|err| err.in_format(FormatId::OnPair))
     }
 
@@ -284,8 +296,8 @@ impl Reader for File {
         self.read_kept(chunk, columns, predicate).map_err(|err| err.in_format(FormatId::OnPair))
     }
 
-    fn facts(&self, chunk: usize) -> Option<Box<dyn Facts + '_>> {
-        Some(Box::new(ChunkFacts::new(&self.layout, chunk)))
+    fn pruning_statistics(&self, chunk: usize) -> Option<Box<dyn PruningStatistics + '_>> {
+        Some(Box::new(ChunkStatistics::new(&self.layout, chunk)))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -335,7 +347,7 @@ fn note(name: &str, parts: &[Part]) -> String {
     widths.dedup();
     let widths: Vec<String> = widths.iter().map(u32::to_string).collect();
     let indexed = parts.iter().filter(|part| part.indexed).count();
-    let name = crate::error::clipped(name);
+    let name = hypostyle_core::error::clipped(name);
     // Hundredths without floats, so that every machine prints the same.
     let ratio = text.saturating_mul(100).checked_div(stored).unwrap_or(0);
     let mut line = format!(

@@ -2,7 +2,7 @@
 
 use arrow_schema::DataType;
 
-use crate::error::{Error, Result};
+use hypostyle_core::error::{Error, Result};
 
 /// What the bytes of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use hypostyle_onpair::{Column, Pattern};
 use super::decode;
 use super::held::{Held, Values};
 use super::schema::Strings;
-use crate::bridge::cast::cast;
-use crate::error::{Error, Result};
-use crate::query::{Ask, Columns, Search, Sought};
-use crate::rows::Rows;
+use hypostyle_core::cast::cast;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::predicate::{ColumnAccess, ColumnFilter, FilterSearch, SearchForm};
+use hypostyle_core::row_selection::RowSelection;
 
 /// Bytes that are decoded at a time where cells have to be looked at: they stay in the cache.
 const BLOCK: usize = 32 << 10;
@@ -48,7 +48,7 @@ impl TestedColumn<'_> {
         if let Some(printed) = self.printed.get() {
             return Ok(printed);
         }
-        let array = decode::some::<i64>(self.held, &Rows::from(0..rows), self.strings)?;
+        let array = decode::some::<i64>(self.held, &RowSelection::from(0..rows), self.strings)?;
         let printed = cast(&array, &DataType::Utf8)?;
         Ok(self.printed.get_or_init(|| printed))
     }
@@ -58,7 +58,7 @@ impl TestedColumn<'_> {
     }
 }
 
-impl Columns for Tested<'_> {
+impl ColumnAccess for Tested<'_> {
     fn for_each(&self, name: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
         let column = self.find(name)?;
         let printed = column.printed(self.rows).map_err(|err| column.placed(err))?;
@@ -66,12 +66,16 @@ impl Columns for Tested<'_> {
         Ok(())
     }
 
-    fn answer(&self, name: &str, ask: &mut Ask<'_>) -> Result<Option<Vec<Option<bool>>>> {
+    fn evaluate_encoded(
+        &self,
+        name: &str,
+        ask: &mut ColumnFilter<'_>,
+    ) -> Result<Option<Vec<Option<bool>>>> {
         let column = self.find(name)?;
         // Binary cells are tested as they are printed.
         match column.strings {
             Strings::Text => {
-                let answer = answer(column.held, self.rows, ask);
+                let answer = evaluate_chunk(column.held, self.rows, ask);
                 answer.map(Some).map_err(|err| column.placed(err))
             }
             Strings::Binary => Ok(None),
@@ -80,7 +84,11 @@ impl Columns for Tested<'_> {
 }
 
 /// What a test says of every row.
-fn answer(held: &Held<'_>, rows: usize, ask: &mut Ask<'_>) -> Result<Vec<Option<bool>>> {
+fn evaluate_chunk(
+    held: &Held<'_>,
+    rows: usize,
+    ask: &mut ColumnFilter<'_>,
+) -> Result<Vec<Option<bool>>> {
     let values = match &held.values {
         Values::Plain(texts) => {
             (0..texts.len()).map(|number| ask.test(Some(texts.get(number)))).collect()
@@ -101,8 +109,14 @@ fn answer(held: &Held<'_>, rows: usize, ask: &mut Ask<'_>) -> Result<Vec<Option<
 }
 
 /// What a test says of every value.
-fn on_codes(held: &Held<'_>, column: &Column<'_>, ask: &mut Ask<'_>) -> Result<Vec<Option<bool>>> {
-    let Some(Search { sought, exact }) = ask.search() else { return by_cells(held, column, ask) };
+fn on_codes(
+    held: &Held<'_>,
+    column: &Column<'_>,
+    ask: &mut ColumnFilter<'_>,
+) -> Result<Vec<Option<bool>>> {
+    let Some(FilterSearch { sought, exact }) = ask.search() else {
+        return by_cells(held, column, ask);
+    };
     let found = find(column, &sought);
     let mut answers = vec![Some(false); column.len()];
     let mut text = Vec::new();
@@ -122,20 +136,24 @@ fn on_codes(held: &Held<'_>, column: &Column<'_>, ask: &mut Ask<'_>) -> Result<V
     Ok(answers)
 }
 
-fn find(column: &Column<'_>, sought: &Sought<'_>) -> Vec<usize> {
+fn find(column: &Column<'_>, sought: &SearchForm<'_>) -> Vec<usize> {
     column.find(&match *sought {
-        Sought::Is(text) => Pattern::Equals(text),
-        Sought::AnyOf(texts) => Pattern::AnyOf(texts),
-        Sought::StartsWith(text) => Pattern::StartsWith(text),
-        Sought::EndsWith(text) => Pattern::EndsWith(text),
-        Sought::Contains(text) => Pattern::Contains(text),
-        Sought::ContainsIgnoringCase(text) => Pattern::ContainsIgnoringCase(text),
-        Sought::Within(low, high) => return column.find_between(low, high),
+        SearchForm::Is(text) => Pattern::Equals(text),
+        SearchForm::AnyOf(texts) => Pattern::AnyOf(texts),
+        SearchForm::StartsWith(text) => Pattern::StartsWith(text),
+        SearchForm::EndsWith(text) => Pattern::EndsWith(text),
+        SearchForm::Contains(text) => Pattern::Contains(text),
+        SearchForm::ContainsIgnoringCase(text) => Pattern::ContainsIgnoringCase(text),
+        SearchForm::Within(low, high) => return column.find_between(low, high),
     })
 }
 
 /// Decodes every value, a few at a time.
-fn by_cells(held: &Held<'_>, column: &Column<'_>, ask: &mut Ask<'_>) -> Result<Vec<Option<bool>>> {
+fn by_cells(
+    held: &Held<'_>,
+    column: &Column<'_>,
+    ask: &mut ColumnFilter<'_>,
+) -> Result<Vec<Option<bool>>> {
     check_len(held, column.decoded_len() as u64)?;
     let mut answers = Vec::with_capacity(column.len());
     column.for_each_block(BLOCK, |_, bytes, ends| -> Result<()> {

@@ -14,9 +14,9 @@ use bytes::Bytes;
 use super::layout::{self, MAGIC};
 use super::part::{Part, Section};
 use super::{OnPair, encode};
-use crate::formats::{Format, Reader};
-use crate::query::Predicate;
-use crate::{ErrorKind, Limits, ReadOptions, Rows, WriteOptions};
+use crate::{ErrorKind, Limits, ReadOptions, RowSelection, WriteOptions};
+use hypostyle_core::format::{Format, Reader};
+use hypostyle_core::predicate::Predicate;
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     let columns = columns.into_iter().map(|(name, array)| (name, array, true));
@@ -99,15 +99,15 @@ fn some_rows(reader: &dyn Reader) {
         let all = whole.num_rows();
         for step in [1, 2, 3, 50, all + 1] {
             for range in [0..all, 0..all / 2, all / 3..all, all / 2..(all / 2 + 1).min(all)] {
-                let rows: Rows = range.step_by(step).collect();
+                let rows: RowSelection = range.step_by(step).collect();
                 let some = reader.read_rows(chunk, &columns, &rows).unwrap();
                 assert_eq!(some, rows.of(&whole).unwrap(), "{rows:?} of {all}");
             }
         }
-        let beyond = reader.read_rows(chunk, &columns, &Rows::from(all..all + 1));
+        let beyond = reader.read_rows(chunk, &columns, &RowSelection::from(all..all + 1));
         assert!(matches!(beyond.unwrap_err().kind(), ErrorKind::InvalidArgument(_)));
     }
-    assert!(reader.read_rows(reader.chunks(), &columns, &Rows::default()).is_err());
+    assert!(reader.read_rows(reader.chunks(), &columns, &RowSelection::default()).is_err());
 }
 
 fn urls(count: usize) -> impl Iterator<Item = Option<String>> {
@@ -219,7 +219,9 @@ fn bounds_exclude_chunks_that_a_query_does_not_want() {
     let reader = open(&file);
     let kept = |test: &str| {
         let predicate = Predicate::parse(test).unwrap();
-        let may = |&chunk: &usize| predicate.may_keep(reader.facts(chunk).unwrap().as_ref());
+        let may = |&chunk: &usize| {
+            predicate.may_match(reader.pruning_statistics(chunk).unwrap().as_ref())
+        };
         (0..4).filter(may).collect::<Vec<_>>()
     };
     assert_eq!(kept("k like '25%'"), [2]);
@@ -260,7 +262,7 @@ fn forged(file: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let (sections, footer) = rest.split_at(rest.len() - len);
     let mut footer = footer.to_vec();
     change(&mut footer);
-    let sum = libdeflater::crc32(&footer);
+    let sum = hypostyle_core::wire::crc32(&footer);
     let len = footer.len() as u64;
     [sections, &footer, &len.to_le_bytes(), &sum.to_le_bytes(), &1_u32.to_le_bytes(), &MAGIC]
         .concat()

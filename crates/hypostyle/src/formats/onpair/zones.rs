@@ -2,16 +2,16 @@
 
 use super::layout::Layout;
 use super::part::{Part, Zone};
-use crate::query::{Cells, Facts, Texts};
+use hypostyle_core::predicate::{CellPresence, PruningStatistics, TextBounds};
 
 /// The bounds of a chunk, by name of column.
 #[derive(Debug)]
-pub(super) struct ChunkFacts<'a> {
+pub(super) struct ChunkStatistics<'a> {
     layout: &'a Layout,
     chunk: usize,
 }
 
-impl<'a> ChunkFacts<'a> {
+impl<'a> ChunkStatistics<'a> {
     pub(super) fn new(layout: &'a Layout, chunk: usize) -> Self {
         Self { layout, chunk }
     }
@@ -25,12 +25,12 @@ impl<'a> ChunkFacts<'a> {
     }
 }
 
-impl Facts for ChunkFacts<'_> {
-    fn texts(&self, column: &str) -> Option<Texts<'_>> {
+impl PruningStatistics for ChunkStatistics<'_> {
+    fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
         let zone = self.part(column)?.zone.as_ref()?;
         // The greatest may be whole, and then nothing that starts with it is greater. It
         // is not told apart from one that is cut, which costs little.
-        Some(Texts { least: &zone.least, most: &zone.greatest })
+        Some(TextBounds { min: &zone.least, max: &zone.greatest })
     }
 
     fn may_hold(&self, column: &str, text: &[u8]) -> bool {
@@ -47,11 +47,11 @@ impl Facts for ChunkFacts<'_> {
         self.part(column).is_none_or(zone)
     }
 
-    fn cells(&self, column: &str) -> Cells {
-        let Some(part) = self.part(column) else { return Cells::default() };
+    fn cells(&self, column: &str) -> CellPresence {
+        let Some(part) = self.part(column) else { return CellPresence::default() };
         match &part.zone {
-            None => Cells { blank: true, filled: false },
-            Some(zone) => Cells {
+            None => CellPresence { blank: true, filled: false },
+            Some(zone) => CellPresence {
                 blank: part.nulls > 0 || zone.least.is_empty(),
                 filled: !zone.greatest.is_empty() || zone.greatest_cut,
             },

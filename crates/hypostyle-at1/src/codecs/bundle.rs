@@ -1,0 +1,236 @@
+//! bundle: several archives under names (§7.9).
+//!
+//! | stream | content |
+//! |---|---|
+//! | `manifest` | JSON: an array of objects with `"name"`, `"mode"`, `"modified"` |
+//! | `e0`, `e1`, ... | archives, up to the first that is missing or empty |
+//!
+//! A bundle becomes files, so what it calls them matters: a name is a relative
+//! path that stays inside the folder it is joined to, on any system.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use super::Job;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+
+/// Bytes in a name at most.
+const LONGEST: usize = 511;
+
+/// Entries of a bundle at most: a set has 256 streams, and one is the manifest.
+pub(crate) const MOST: usize = 255;
+
+/// What a bundle knows of a file besides its bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BundleFile {
+    /// Where it unpacks to: a relative path with `/` between its parts.
+    ///
+    /// No part is empty, `.` or `..`, no character is a backslash, a colon or a
+    /// control, and no two files of a bundle get in each other's way.
+    pub name: String,
+    /// Its permissions as Unix has them; only the nine bits of [`BundleFile::MODE`].
+    pub mode: Option<u32>,
+    /// When it was last modified, in seconds since 1970 began, in UTC.
+    pub modified: Option<i64>,
+}
+
+impl BundleFile {
+    /// The permission bits that a bundle has: who may read, write and execute.
+    pub const MODE: u32 = 0o777;
+
+    /// A file of which only the name is known.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Sets [`BundleFile::mode`], of which other bits are left out.
+    #[must_use]
+    pub fn with_mode(mut self, mode: Option<u32>) -> Self {
+        self.mode = mode.map(|mode| mode & Self::MODE);
+        self
+    }
+
+    /// Sets [`BundleFile::modified`].
+    #[must_use]
+    pub fn with_modified(mut self, modified: Option<i64>) -> Self {
+        self.modified = modified;
+        self
+    }
+}
+
+/// An archive in a bundle.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) file: BundleFile,
+    /// The stream that it is in.
+    pub(crate) stream: String,
+    pub(crate) bytes: Bytes,
+}
+
+/// The entries of a bundle, with all names checked.
+pub(crate) fn entries(job: &Job<'_>) -> Result<Vec<Entry>> {
+    let has = |name: &str| job.set.streams.iter().any(|stream| stream.name == name);
+    let present: Vec<String> =
+        (0..).map(|index| format!("e{index}")).take_while(|name| has(name)).collect();
+    let wanted = |name: &str| name == "manifest" || present.iter().any(|known| known == name);
+    let streams = job.expand(wanted)?;
+    let archives: Vec<(String, Bytes)> = present
+        .iter()
+        .map(|name| (name.clone(), streams.shared(name)))
+        .take_while(|(_, bytes)| !bytes.is_empty())
+        .collect();
+    let in_manifest = |err: Error| err.in_stream("manifest");
+    let mut files = files(streams.bytes("manifest"), job).map_err(in_manifest)?;
+    if files.len() < archives.len() {
+        let why = format!("{} names for {} entries", files.len(), archives.len());
+        return Err(in_manifest(Error::malformed("manifest", why)));
+    }
+    files.truncate(archives.len());
+    check(&files).map_err(|why| in_manifest(Error::malformed("name", why)))?;
+    let entries = files.into_iter().zip(archives);
+    Ok(entries.map(|(file, (stream, bytes))| Entry { file, stream, bytes }).collect())
+}
+
+/// The files in the manifest; those that no set could have entries for are left out.
+fn files(manifest: &[u8], job: &Job<'_>) -> Result<Vec<BundleFile>> {
+    let (asked, limit) = (manifest.len() as u64, job.limits.header_bytes);
+    if asked > limit {
+        return Err(ErrorKind::LimitExceeded { what: "manifest", asked, limit }.into());
+    }
+    // What serde_json says may quote any amount of the manifest.
+    let Manifest(files) = serde_json::from_slice(manifest).map_err(|err| {
+        let why = match err.classify() {
+            Category::Data => "is not an array of objects with one `name` each",
+            _ => "is not JSON",
+        };
+        let why = format!("{why}: line {}, column {}", err.line(), err.column());
+        Error::malformed("manifest", why)
+    })?;
+    Ok(files)
+}
+
+/// Fails, and says why, unless each name is a path of its own inside any folder.
+pub(crate) fn check(files: &[BundleFile]) -> Result<(), String> {
+    for (index, BundleFile { name, .. }) in files.iter().enumerate() {
+        if let Some(why) = unsafe_because(name) {
+            return Err(format!("that of entry {index} {why}"));
+        }
+        for BundleFile { name: other, .. } in files.iter().take(index) {
+            if other == name {
+                return Err(format!("{name:?} is given twice"));
+            }
+            if is_inside(other, name) || is_inside(name, other) {
+                return Err(format!("{name:?} and {other:?} make a file and a folder of one name"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a name, if anything is.
+pub(crate) fn unsafe_because(name: &str) -> Option<&'static str> {
+    let odd = |c: char| c == '\\' || c == ':' || c.is_control();
+    if name.is_empty() {
+        Some("is empty")
+    } else if name.len() > LONGEST {
+        Some("is longer than 511 bytes")
+    } else if name.contains(odd) {
+        Some("has a backslash, a colon or a control character")
+    } else if name.starts_with('/') {
+        Some("is an absolute path")
+    } else if name.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        Some("has a part that is empty, `.` or `..`")
+    } else {
+        None
+    }
+}
+
+/// Whether `path` lies in the folder `folder`.
+fn is_inside(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The files of a manifest.
+#[derive(Debug)]
+struct Manifest(Vec<BundleFile>);
+
+impl<'de> Deserialize<'de> for Manifest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Objects)
+    }
+}
+
+struct Objects;
+
+impl<'de> Visitor<'de> for Objects {
+    type Value = Manifest;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut files = Vec::new();
+        // Without a manifest a set could have one entry more.
+        while files.len() <= MOST {
+            match seq.next_element::<Listed>()? {
+                Some(Listed(file)) => files.push(file),
+                None => return Ok(Manifest(files)),
+            }
+        }
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Manifest(files))
+    }
+}
+
+/// An object of a manifest.
+struct Listed(BundleFile);
+
+impl<'de> Deserialize<'de> for Listed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Members)
+    }
+}
+
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Listed;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with `name`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut name = None;
+        let (mut mode, mut modified) = (None, None);
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "name" => {
+                    if name.replace(map.next_value()?).is_some() {
+                        return Err(de::Error::duplicate_field("name"));
+                    }
+                }
+                "mode" => mode = octal(map.next_value()?),
+                "modified" => {
+                    modified = serde_json::from_str(map.next_value::<&RawValue>()?.get()).ok()
+                }
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        let name: String = name.ok_or_else(|| de::Error::missing_field("name"))?;
+        Ok(Listed(BundleFile::new(name).with_mode(mode).with_modified(modified)))
+    }
+}
+
+/// The number in a text of octal digits; other members than names may be anything.
+fn octal(value: &RawValue) -> Option<u32> {
+    let digits: String = serde_json::from_str(value.get()).ok()?;
+    let all = digits.bytes().all(|digit| digit.is_ascii_digit());
+    u32::from_str_radix(&digits, 8).ok().filter(|_| all)
+}

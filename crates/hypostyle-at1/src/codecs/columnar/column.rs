@@ -1,0 +1,440 @@
+//! A column chunk of each type (§5.2).
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::ops::Range;
+
+use bytes::Bytes;
+use memchr::memchr_iter;
+
+use super::Budget;
+use super::kind::{DEC, DICT, INT, NUMEXC, SHUF, TEXT};
+use super::number::{Numbers, Scale, Values, numbers, sums, unshuffle};
+use crate::page::{Entries, Page};
+use crate::streams::Stream;
+use hypostyle_core::error::{Error, Result};
+
+/// A column whose cells can be taken from any one on.
+#[derive(Debug)]
+pub(crate) enum Column {
+    /// Cells one after the other, a newline between them.
+    Text(Text),
+    /// Numbers.
+    Numbers { values: Values, scale: Scale },
+    /// Numbers and exceptions; a bit says for each cell whether it is a number.
+    Mixed { values: Values, scale: Scale, bits: Bits, exceptions: Entries },
+    /// Numbers of entries.
+    Dict { ids: Vec<u32>, entries: Entries },
+}
+
+/// A list of cells in which one can be found by number.
+#[derive(Debug)]
+pub(crate) struct Text {
+    bytes: Bytes,
+    cells: usize,
+    /// Newlines before each block of so many bytes.
+    before: Vec<usize>,
+}
+
+impl Text {
+    const BLOCK: usize = 4096;
+
+    fn new(bytes: Bytes) -> Self {
+        let mut newlines = 0;
+        let mut before = Vec::with_capacity(bytes.len().div_ceil(Self::BLOCK));
+        for block in bytes.chunks(Self::BLOCK) {
+            before.push(newlines);
+            newlines += memchr_iter(b'\n', block).count();
+        }
+        Self { bytes, cells: newlines + 1, before }
+    }
+
+    /// The list from a cell on; `None` behind the last one.
+    fn from(&self, cell: usize) -> Option<&[u8]> {
+        let Some(newline) = cell.checked_sub(1) else { return Some(&self.bytes) };
+        // The newline that the cell follows is in the last block with fewer before it.
+        let block = self.before.partition_point(|&before| before <= newline).checked_sub(1)?;
+        let start = block.saturating_mul(Self::BLOCK);
+        let rest = self.bytes.get(start..)?;
+        let at = memchr_iter(b'\n', rest).nth(newline - self.before.get(block)?)?;
+        rest.get(at + 1..)
+    }
+
+    fn cells(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.split(|&byte| byte == b'\n')
+    }
+}
+
+/// A bit for each cell, least significant first.
+#[derive(Debug)]
+pub(crate) struct Bits {
+    bytes: Bytes,
+    cells: usize,
+    /// Bits set before each block of so many bytes.
+    before: Vec<usize>,
+}
+
+impl Bits {
+    const BLOCK: usize = 512;
+
+    fn new(bytes: Bytes, cells: usize) -> Self {
+        let mut set = 0;
+        let mut before = Vec::with_capacity(bytes.len() / Self::BLOCK + 1);
+        for block in bytes.chunks(Self::BLOCK) {
+            before.push(set);
+            set += ones(block, block.len() * 8);
+        }
+        before.push(set);
+        Self { bytes, cells, before }
+    }
+
+    /// The number of cells.
+    pub(super) fn len(&self) -> usize {
+        self.cells
+    }
+
+    /// The bits of 64 cells from one on, the first one lowest.
+    pub(super) fn next_64(&self, cell: usize) -> u64 {
+        let mut bytes = [0; 16];
+        let rest = self.bytes.get(cell / 8..).unwrap_or_default();
+        for (byte, &there) in bytes.iter_mut().zip(rest).take(9) {
+            *byte = there;
+        }
+        let bits = u128::from_le_bytes(bytes) >> (cell % 8);
+        u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default()
+    }
+
+    /// How many bits are set before a cell.
+    pub(super) fn ones_before(&self, cell: usize) -> usize {
+        let cell = cell.min(self.cells);
+        let block = cell / 8 / Self::BLOCK;
+        let rest = self.bytes.get(block * Self::BLOCK..).unwrap_or_default();
+        let before = self.before.get(block).copied().unwrap_or_default();
+        before + ones(rest, cell - block * Self::BLOCK * 8)
+    }
+}
+
+/// Reads entries, each behind its length.
+fn entries(stream: &mut Stream<'_>, count: usize) -> Result<Entries> {
+    let mut entries = Entries::default();
+    for _ in 0..count {
+        entries.push(stream.lp("entry")?);
+    }
+    Ok(entries)
+}
+
+/// Decodes a chunk of any type but DERIVED; `note` takes deviations.
+pub(super) fn decode(
+    kind: u8,
+    chunk: &Bytes,
+    note: impl Fn(&'static str, &str) -> Result<()>,
+) -> Result<Column> {
+    let mut stream = Stream::new("values", chunk);
+    let (column, wide) = match kind {
+        TEXT => (Column::Text(Text::new(chunk.clone())), false),
+        INT => {
+            let (values, wide) = sums(&mut stream, None)?;
+            (Column::Numbers { values, scale: Scale::Whole }, wide)
+        }
+        DEC => {
+            let scale = Scale::read(&mut stream)?;
+            let (values, wide) = sums(&mut stream, None)?;
+            (Column::Numbers { values, scale }, wide)
+        }
+        NUMEXC => mixed(&mut stream)?,
+        DICT => (dict(&mut stream)?, false),
+        SHUF => shuffled(&mut stream)?,
+        other => return Err(Error::malformed("column type", format!("{other} is over {SHUF}"))),
+    };
+    if wide {
+        note("A11", "has numbers of more than 64 bits")?;
+    }
+    if let Column::Numbers { scale, .. } | Column::Mixed { scale, .. } = &column
+        && *scale == Scale::Digits(0)
+    {
+        note("A10", "has decimals without a digit behind the point, printed as `5.`")?;
+    }
+    Ok(column)
+}
+
+fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
+    let at = stream.clone();
+    let scale = match stream.u8("subtype")? {
+        0 => Scale::Whole,
+        1 => Scale::read(stream)?,
+        other => return Err(at.malformed("subtype", format!("{other} is neither 0 nor 1"))),
+    };
+    let at = stream.clone();
+    let count = stream.size("value count")?;
+    if count > at.left().saturating_mul(8) {
+        return Err(at.malformed("value count", "is more than the bitmap can hold"));
+    }
+    let bits = Bytes::copy_from_slice(stream.take(count.div_ceil(8), "bitmap")?);
+    let bits = Bits::new(bits, count);
+    let at = stream.clone();
+    let exceptions = stream.count(1, "exception count")?;
+    if exceptions > count {
+        return Err(at.malformed("exception count", "is more than there are values"));
+    }
+    let exceptions = entries(stream, exceptions)?;
+    let numbers = bits.ones_before(count);
+    let (values, wide) = sums(stream, Some(numbers))?;
+    if count - numbers > exceptions.len() {
+        return Err(stream.malformed("exception", "is missing: the list has ended"));
+    }
+    Ok((Column::Mixed { values, scale, bits, exceptions }, wide))
+}
+
+fn dict(stream: &mut Stream<'_>) -> Result<Column> {
+    let at = stream.clone();
+    let count = stream.size("value count")?;
+    let entries = stream.count(1, "entry count")?;
+    let entries = self::entries(stream, entries)?;
+    if count > stream.left() {
+        return Err(at.malformed("value count", "is more than the bytes that follow can hold"));
+    }
+    let mut ids = Vec::with_capacity(count);
+    let most = entries.len();
+    let mut known = true;
+    let all = numbers(stream.clone().rest(), count, |id| {
+        known &= usize::try_from(id).is_ok_and(|id| id < most);
+        ids.push(u32::try_from(id).unwrap_or(u32::MAX));
+    });
+    if all.is_none() || !known || u32::try_from(most).is_err() {
+        // Something is wrong: say what and where.
+        for _ in 0..count {
+            let at = stream.clone();
+            let id = stream.uv("index")?;
+            if usize::try_from(id).map_or(true, |id| id >= most) {
+                return Err(at.malformed("index", format!("there is no entry {id}")));
+            }
+        }
+    }
+    Ok(Column::Dict { ids, entries })
+}
+
+fn shuffled(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
+    let count = stream.size("value count")?;
+    let before_min = stream.offset();
+    let min = stream.sv("minimum")?;
+    let at = stream.clone();
+    let width = match stream.u8("width")? {
+        width @ 1..=8 => usize::from(width),
+        width => return Err(at.malformed("width", format!("{width} is not 1 to 8"))),
+    };
+    let len = width.checked_mul(count).filter(|&len| len <= stream.left());
+    let Some(len) = len else {
+        let why = format!("{count} of {width} bytes are more than there are");
+        return Err(at.malformed("value count", why));
+    };
+    let planes = stream.take(len, "byte planes")?;
+    let values = unshuffle(min, width, count, planes)
+        .ok_or_else(|| stream.malformed_at(before_min, "minimum", "leads beyond 128 bits"))?;
+    let wide = matches!(values, Values::Wide(_));
+    Ok((Column::Numbers { values, scale: Scale::Whole }, wide))
+}
+
+/// Decodes a DERIVED chunk, given the columns before it.
+pub(super) fn derive(chunk: &Bytes, before: &[Column], budget: &mut Budget) -> Result<Column> {
+    let mut stream = Stream::new("values", chunk);
+    let at = stream.clone();
+    let source = stream.size("source column")?;
+    let Some(source) = before.get(source) else {
+        let why = format!("column {} is not before this one", source.saturating_add(1));
+        return Err(at.malformed("source column", why));
+    };
+    let count = stream.count(1, "map size")?;
+    let entries = entries(&mut stream, count)?;
+    budget.spend((source.len() as u64).saturating_mul(size_of::<u32>() as u64))?;
+    let ids = source.distinct(entries.len());
+    let ids = ids.ok_or_else(|| {
+        stream.malformed("map size", "is less than the source has distinct values")
+    })?;
+    Ok(Column::Dict { ids, entries })
+}
+
+impl Column {
+    /// The number of cells.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.cells,
+            Self::Numbers { values, .. } => values.len(),
+            Self::Mixed { bits, .. } => bits.cells,
+            Self::Dict { ids, .. } => ids.len(),
+        }
+    }
+
+    /// The cells from one on.
+    pub(super) fn from(&self, start: usize) -> Cells<'_> {
+        match self {
+            Self::Text(text) => Cells::Text(text.from(start)),
+            Self::Numbers { values, scale } => Cells::Numbers(values.from(start), *scale),
+            Self::Mixed { values, scale, bits, exceptions } => {
+                let start = start.min(bits.cells);
+                let numbers = bits.ones_before(start);
+                Cells::Mixed {
+                    numbers: values.from(numbers),
+                    scale: *scale,
+                    next: start..bits.cells,
+                    bits: &bits.bytes,
+                    exceptions,
+                    exception: start - numbers,
+                }
+            }
+            Self::Dict { ids, entries } => {
+                Cells::Dict(ids.get(start..).unwrap_or_default(), entries)
+            }
+        }
+    }
+
+    /// Numbers the cells by when their text first appears; `None` if there are
+    /// more than `most` distinct ones.
+    ///
+    /// By hashing, so that the work does not grow with the number of distinct
+    /// values; and without printing numbers where numbers will do.
+    fn distinct(&self, most: usize) -> Option<Vec<u32>> {
+        match self {
+            Self::Numbers { values: Values::Tiny(values), .. } => number(values.iter(), most),
+            Self::Numbers { values: Values::Small(values), .. } => number(values.iter(), most),
+            Self::Numbers { values: Values::Narrow(values), .. } => number(values.iter(), most),
+            Self::Numbers { values: Values::Wide(values), .. } => number(values.iter(), most),
+            Self::Dict { ids, entries } => {
+                // Two entries may be spelled alike.
+                let mut spelled: HashMap<Vec<u8>, u32> = HashMap::new();
+                let mut same = Vec::with_capacity(entries.len());
+                for id in 0..entries.len() {
+                    let next = u32::try_from(id).ok()?;
+                    same.push(*spelled.entry(entries.get(id)?.to_vec()).or_insert(next));
+                }
+                let keys: Option<Vec<u32>> =
+                    ids.iter().map(|&id| same.get(id as usize).copied()).collect();
+                number(keys?.iter(), most)
+            }
+            Self::Text(text) => number(text.cells(), most),
+            Self::Mixed { bits, .. } => {
+                let mut cells = self.from(0);
+                let mut page = Page::default();
+                let cells = (0..bits.cells).map(|_| {
+                    page.clear();
+                    cells.put(&mut page);
+                    page.text().to_vec()
+                });
+                number(cells, most)
+            }
+        }
+    }
+}
+
+/// Cells that are still to be written.
+#[derive(Clone, Debug)]
+pub(super) enum Cells<'a> {
+    Text(Option<&'a [u8]>),
+    Numbers(Numbers<'a>, Scale),
+    Mixed {
+        numbers: Numbers<'a>,
+        scale: Scale,
+        next: Range<usize>,
+        bits: &'a [u8],
+        exceptions: &'a Entries,
+        exception: usize,
+    },
+    Dict(&'a [u32], &'a Entries),
+}
+
+impl Cells<'_> {
+    /// Writes the next cell; `false` if there is none.
+    #[inline]
+    pub(super) fn put(&mut self, page: &mut Page) -> bool {
+        match self {
+            Self::Numbers(numbers, scale) => numbers.put(*scale, page),
+            Self::Text(list) => page.line(list),
+            Self::Dict(ids, entries) => {
+                let Some((&id, rest)) = ids.split_first() else { return false };
+                *ids = rest;
+                let Some(entry) = entries.get(id as usize) else { return false };
+                page.entry(entry);
+                true
+            }
+            Self::Mixed { numbers, scale, next, bits, exceptions, exception } => {
+                let Some(cell) = next.next() else { return false };
+                if bit(bits, cell) {
+                    return numbers.put(*scale, page);
+                }
+                let Some(entry) = exceptions.get(*exception) else { return false };
+                *exception += 1;
+                page.entry(entry);
+                true
+            }
+        }
+    }
+}
+
+fn number<K: Hash + Eq>(keys: impl Iterator<Item = K>, most: usize) -> Option<Vec<u32>> {
+    let mut seen: HashMap<K, u32> = HashMap::new();
+    let mut ids = Vec::with_capacity(keys.size_hint().0);
+    for key in keys {
+        let next = seen.len();
+        let id = *seen.entry(key).or_insert(u32::try_from(next).ok()?);
+        if id as usize >= most {
+            return None;
+        }
+        ids.push(id);
+    }
+    Some(ids)
+}
+
+/// A bit of a bitmap, least significant first.
+#[inline]
+pub(super) fn bit(bits: &[u8], index: usize) -> bool {
+    bits.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
+}
+
+/// How many of the first `end` bits are set.
+fn ones(bits: &[u8], end: usize) -> usize {
+    let (whole, rest) = bits.split_at_checked(end / 8).unwrap_or((bits, &[]));
+    let part = rest.first().map_or(0, |byte| byte & !(0xFF << (end % 8)));
+    let count = |byte: &u8| byte.count_ones() as usize;
+    whole.iter().map(count).sum::<usize>() + count(&part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_of_a_long_list_is_found_by_its_number() {
+        for cell in ["", "x", "some text", &"long ".repeat(1000)] {
+            let mut cells: Vec<String> = (0..3000).map(|i| format!("{cell}{i}")).collect();
+            if cell.is_empty() {
+                cells.iter_mut().for_each(String::clear);
+            }
+            let text = Text::new(Bytes::from(cells.join("\n")));
+            assert_eq!(text.cells, cells.len());
+            for index in (0..cells.len()).step_by(7).chain([1, 2, 2998, 2999]) {
+                let rest = text.from(index).unwrap();
+                let found = rest.split(|&byte| byte == b'\n').next().unwrap();
+                assert_eq!(found, cells[index].as_bytes(), "{index}");
+            }
+            assert_eq!(text.from(cells.len()), None);
+            assert_eq!(text.from(cells.len() + 5000), None);
+        }
+    }
+
+    #[test]
+    fn ones_are_counted_up_to_any_bit() {
+        let bits = [0b1010_0101, 0xFF, 0, 0b1];
+        for end in 0..=32 {
+            assert_eq!(ones(&bits, end), (0..end).filter(|&index| bit(&bits, index)).count());
+        }
+        let bytes = bits.repeat(1000);
+        let long = Bits::new(Bytes::from(bytes.clone()), 31_990);
+        let mut set = 0;
+        for index in 0..31_990 {
+            assert_eq!(long.ones_before(index), set);
+            let next = long.next_64(index);
+            assert!((0..64).all(|more| (next >> more & 1 == 1) == bit(&bytes, index + more)));
+            set += usize::from(bit(&bytes, index));
+        }
+        assert_eq!(long.ones_before(40_000), set);
+    }
+}

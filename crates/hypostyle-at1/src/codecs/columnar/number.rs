@@ -1,0 +1,409 @@
+//! Columns of numbers: deltas to values, values to text (§5.2, §5.5).
+
+use crate::page::{Page, Slot};
+use crate::streams::Stream;
+use hypostyle_core::error::Result;
+
+/// Values in the narrowest type that holds them all.
+///
+/// The vendor's decoder wraps at 64 bits. Whatever it reads right fits 64 bits;
+/// what it reads wrong comes back right from 128 (A11).
+#[derive(Debug)]
+pub(super) enum Values {
+    Tiny(Vec<i16>),
+    Small(Vec<i32>),
+    Narrow(Vec<i64>),
+    Wide(Vec<i128>),
+}
+
+impl Values {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Tiny(values) => values.len(),
+            Self::Small(values) => values.len(),
+            Self::Narrow(values) => values.len(),
+            Self::Wide(values) => values.len(),
+        }
+    }
+
+    /// The values from one on.
+    pub(super) fn from(&self, start: usize) -> Numbers<'_> {
+        match self {
+            Self::Tiny(values) => Numbers::Tiny(values.get(start..).unwrap_or_default()),
+            Self::Small(values) => Numbers::Small(values.get(start..).unwrap_or_default()),
+            Self::Narrow(values) => Numbers::Narrow(values.get(start..).unwrap_or_default()),
+            Self::Wide(values) => Numbers::Wide(values.get(start..).unwrap_or_default()),
+        }
+    }
+
+    /// Adds values; `capacity` is how many there will be in all.
+    fn extend(&mut self, more: &[i64], capacity: usize) {
+        match self {
+            Self::Tiny(values) => match narrowed(more, values) {
+                true => {}
+                false => {
+                    let mut wider = Vec::with_capacity(capacity);
+                    wider.extend(values.iter().map(|&value| i32::from(value)));
+                    *self = Self::Small(wider);
+                    self.extend(more, capacity);
+                }
+            },
+            Self::Small(values) => match narrowed(more, values) {
+                true => {}
+                false => {
+                    let mut wider = Vec::with_capacity(capacity);
+                    wider.extend(values.iter().map(|&value| i64::from(value)));
+                    *self = Self::Narrow(wider);
+                    self.extend(more, capacity);
+                }
+            },
+            Self::Narrow(values) => values.extend_from_slice(more),
+            Self::Wide(values) => values.extend(more.iter().map(|&value| i128::from(value))),
+        }
+    }
+}
+
+/// Adds values if all of them fit.
+fn narrowed<T: TryFrom<i64> + Default>(more: &[i64], values: &mut Vec<T>) -> bool {
+    let fit = more.iter().fold(true, |fit, &value| fit & T::try_from(value).is_ok());
+    if fit {
+        values.extend(more.iter().map(|&value| T::try_from(value).unwrap_or_default()));
+    }
+    fit
+}
+
+/// Values that are still to be printed.
+#[derive(Clone, Debug)]
+pub(super) enum Numbers<'a> {
+    Tiny(&'a [i16]),
+    Small(&'a [i32]),
+    Narrow(&'a [i64]),
+    Wide(&'a [i128]),
+}
+
+impl Numbers<'_> {
+    /// Prints the next one; `false` if there is none.
+    #[inline]
+    pub(super) fn put(&mut self, scale: Scale, page: &mut Page) -> bool {
+        let value = match self {
+            Self::Tiny(values) => first(values).map(i64::from),
+            Self::Small(values) => first(values).map(i64::from),
+            Self::Narrow(values) => first(values),
+            Self::Wide(values) => {
+                let Some(value) = first(values) else { return false };
+                match scale {
+                    Scale::Whole => page.wide(value, None),
+                    Scale::Digits(digits) => page.wide(value, Some(digits)),
+                }
+                return true;
+            }
+        };
+        match (value, scale) {
+            (Some(value), Scale::Whole) => page.integer(value),
+            (Some(value), Scale::Digits(digits)) => page.decimal(value, digits),
+            (None, _) => {}
+        }
+        value.is_some()
+    }
+}
+
+#[inline]
+fn first<T: Copy>(values: &mut &[T]) -> Option<T> {
+    let (&value, rest) = values.split_first()?;
+    *values = rest;
+    Some(value)
+}
+
+/// Sums `count` deltas, or all up to the end of the stream; says whether a delta
+/// or a sum has more than 64 bits.
+pub(super) fn sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, bool)> {
+    match narrow_sums(stream.clone().rest(), count) {
+        Some(values) => Ok((values, false)),
+        None => wide_sums(stream, count),
+    }
+}
+
+/// Sums where every delta and every sum has 64 bits; `None` if not, or if
+/// anything else is odd.
+fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<Values> {
+    // Each number ends with a byte below 128.
+    let there = bytes.iter().filter(|&&byte| byte < 0x80).count();
+    let to_the_end = count.is_none();
+    let count = count.unwrap_or(there);
+    if count > there {
+        return None;
+    }
+    let mut values = Values::Tiny(Vec::with_capacity(count));
+    let mut sums = [0_i64; 512];
+    let (mut sum, mut too_far) = (0_i64, false);
+    let (mut rest, mut left) = (bytes, count);
+    while left > 0 {
+        let now = left.min(sums.len());
+        let part = sums.get_mut(..now).unwrap_or_default();
+        let mut places = part.iter_mut();
+        rest = numbers(rest, now, |value| {
+            let half = (value >> 1).cast_signed();
+            let delta = half ^ (value & 1).cast_signed().wrapping_neg();
+            let (next, over) = sum.overflowing_add(delta);
+            (sum, too_far) = (next, too_far | over);
+            if let Some(place) = places.next() {
+                *place = sum;
+            }
+        })?;
+        if too_far {
+            return None;
+        }
+        values.extend(part, count);
+        left -= now;
+    }
+    (!to_the_end || rest.is_empty()).then_some(values)
+}
+
+const MORE: u64 = 0x8080_8080_8080_8080;
+
+/// Reads `count` numbers of at most 64 bits; gives what follows them.
+///
+/// `None` if one is longer, or not there.
+#[inline]
+pub(super) fn numbers(bytes: &[u8], count: usize, mut each: impl FnMut(u64)) -> Option<&[u8]> {
+    let (mut rest, mut left) = (bytes, count);
+    // Eight bytes hold at most eight numbers.
+    while left >= 8 {
+        let Some((head, tail)) = rest.split_first_chunk::<8>() else { break };
+        let mut word = u64::from_le_bytes(*head);
+        let mut ends = !word & MORE;
+        if ends == MORE {
+            head.iter().for_each(|&byte| each(byte.into()));
+            (rest, left) = (tail, left - 8);
+            continue;
+        }
+        if ends == 0 {
+            let (value, after) = long_number(rest)?;
+            each(value);
+            (rest, left) = (after, left - 1);
+            continue;
+        }
+        rest = rest.get(8 - (ends.leading_zeros() / 8) as usize..)?;
+        while ends != 0 {
+            let last = ends.trailing_zeros();
+            each(squeezed(word & (u64::MAX >> (63 - last))));
+            (word, ends) = (word >> last >> 1, ends >> last >> 1);
+            left -= 1;
+        }
+    }
+    for _ in 0..left {
+        let (value, after) = long_number(rest)?;
+        each(value);
+        rest = after;
+    }
+    Some(rest)
+}
+
+/// Closes the gaps between groups of seven bits.
+#[inline]
+fn squeezed(word: u64) -> u64 {
+    if word <= 0x7FFF {
+        return (word & 0x7F) | ((word & 0x7F00) >> 1);
+    }
+    let word = (word & 0x007F_007F_007F_007F) | ((word & 0x7F00_7F00_7F00_7F00) >> 1);
+    let word = (word & 0x0000_3FFF_0000_3FFF) | ((word & 0x3FFF_0000_3FFF_0000) >> 2);
+    (word & 0x0FFF_FFFF) | ((word & 0x0FFF_FFFF_0000_0000) >> 4)
+}
+
+#[inline]
+fn long_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0_u64;
+    for (at, &byte) in bytes.iter().enumerate().take(10) {
+        let group = u64::from(byte & 0x7F);
+        if at == 9 && group > 1 {
+            return None;
+        }
+        value |= group << (7 * at);
+        if byte < 0x80 {
+            return Some((value, bytes.get(at + 1..).unwrap_or_default()));
+        }
+    }
+    None
+}
+
+/// Sums of any width; finds what is wrong, where something is.
+fn wide_sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, bool)> {
+    let mut values = Vec::new();
+    let (mut sum, mut is_wide) = (0_i128, false);
+    while count.map_or_else(|| !stream.is_empty(), |count| values.len() < count) {
+        let start = stream.offset();
+        let delta = stream.sv("delta")?;
+        let next = sum.checked_add(delta);
+        sum = next.ok_or_else(|| stream.malformed_at(start, "delta", "leads beyond 128 bits"))?;
+        is_wide |= i64::try_from(delta).is_err() || i64::try_from(sum).is_err();
+        values.push(sum);
+    }
+    Ok((Values::Wide(values), is_wide))
+}
+
+/// How many digits stand behind the point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scale {
+    /// An integer.
+    Whole,
+    /// A decimal with so many digits behind the point; 0 leaves a bare point (A10).
+    Digits(usize),
+}
+
+impl Scale {
+    /// The largest number of digits behind the point.
+    const MOST: u8 = 18;
+
+    pub(super) fn read(stream: &mut Stream<'_>) -> Result<Self> {
+        let at = stream.clone();
+        match stream.u8("scale")? {
+            scale @ 0..=Self::MOST => Ok(Self::Digits(usize::from(scale))),
+            scale => Err(at.malformed("scale", format!("{scale} is over {}", Self::MOST))),
+        }
+    }
+}
+
+impl Slot {
+    /// Whether all numbers of 32 bits fit, behind a lead.
+    pub(super) fn fits(scale: Scale) -> bool {
+        match scale {
+            Scale::Whole => true,
+            Scale::Digits(digits) => (1..=Self::DIGITS).contains(&digits),
+        }
+    }
+
+    /// A byte and a number, if it [`fits`](Slot::fits).
+    #[inline]
+    pub(super) fn number(lead: u8, value: i32, scale: Scale) -> Self {
+        match scale {
+            Scale::Whole => Self::integer(lead, value),
+            Scale::Digits(digits) => Self::decimal(lead, value, digits),
+        }
+    }
+}
+
+/// Undoes byte planes: `min` plus a number of `width` bytes each (SHUF).
+///
+/// `None` if a sum has more than 128 bits.
+pub(super) fn unshuffle(min: i128, width: usize, count: usize, planes: &[u8]) -> Option<Values> {
+    let mut values = vec![0_u64; count];
+    for (plane, bytes) in planes.chunks_exact(count.max(1)).take(width).enumerate() {
+        for (value, &byte) in values.iter_mut().zip(bytes) {
+            *value |= u64::from(byte) << (8 * plane);
+        }
+    }
+    let most = values.iter().copied().max().unwrap_or_default();
+    let last = min.checked_add(most.into())?;
+    match (i64::try_from(min), i64::try_from(last)) {
+        (Ok(min), Ok(_)) => {
+            let mut narrow = Values::Tiny(Vec::new());
+            let mut part = Vec::with_capacity(512);
+            for offsets in values.chunks(512) {
+                part.clear();
+                part.extend(offsets.iter().map(|offset| min.wrapping_add(offset.cast_signed())));
+                narrow.extend(&part, count);
+            }
+            Some(narrow)
+        }
+        _ => {
+            let value = |offset: u64| min.saturating_add(offset.into());
+            Some(Values::Wide(values.into_iter().map(value).collect()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(mut value: u64, filler: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        while value >= 0x80 {
+            out.push(0x80 | (value & 0x7F) as u8);
+            value >>= 7;
+        }
+        out.push(u8::try_from(value).unwrap());
+        for _ in 0..filler {
+            *out.last_mut().unwrap() |= 0x80;
+            out.push(0);
+        }
+        out
+    }
+
+    #[test]
+    fn numbers_are_what_the_plain_reader_says() {
+        let values: Vec<u64> = (0..64)
+            .flat_map(|bit| [1_u64 << bit, (1 << bit) - 1, (1 << bit) + 1, bit, 3])
+            .chain([u64::MAX, u64::MAX - 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 300, 1, 300])
+            .collect();
+        for filler in 0..3 {
+            let bytes: Vec<u8> = values.iter().flat_map(|&value| number(value, filler)).collect();
+            for cut in 0..=bytes.len() {
+                let bytes = &bytes[..cut];
+                let mut plain = Vec::new();
+                let mut stream = Stream::new("", bytes);
+                while let Ok(value) = stream.uv("number") {
+                    plain.push(value);
+                }
+                for count in [plain.len() / 2, plain.len(), plain.len() + 1] {
+                    let mut quick = Vec::new();
+                    let rest = numbers(bytes, count, |value| quick.push(value));
+                    assert_eq!(rest.is_some(), count <= plain.len(), "{cut} {count}");
+                    if count == plain.len() {
+                        assert_eq!(rest.map(<[u8]>::len), Some(stream.left()));
+                        assert_eq!(quick, plain);
+                    }
+                }
+            }
+        }
+        assert_eq!(numbers(&[0x80; 20], 1, |_| {}), None);
+    }
+
+    #[test]
+    fn values_widen_where_they_must_and_stay_right() {
+        for bits in [10, 15, 16, 20, 31, 32, 60] {
+            for at in [0, 511, 512, 1500] {
+                let mut want = vec![-3_i64; 2000];
+                want[at] = -(1 << bits);
+                let mut values = Values::Tiny(Vec::new());
+                want.chunks(512).for_each(|part| values.extend(part, 2000));
+                let got: Vec<i64> = match values {
+                    Values::Tiny(values) => values.into_iter().map(i64::from).collect(),
+                    Values::Small(values) => values.into_iter().map(i64::from).collect(),
+                    Values::Narrow(values) => values,
+                    Values::Wide(_) => panic!(),
+                };
+                assert_eq!(got, want);
+            }
+        }
+    }
+
+    #[test]
+    fn sums_are_the_same_on_both_ways() {
+        let zigzag = |value: i64| ((value << 1) ^ (value >> 63)).cast_unsigned();
+        let deltas = [0, 1, -1, 63, -64, 64, 1 << 40, -(1 << 40), 1 << 62, -(1 << 62), 5];
+        let bytes: Vec<u8> = deltas.iter().flat_map(|&delta| number(zigzag(delta), 0)).collect();
+        for count in [None, Some(0), Some(4), Some(11), Some(12)] {
+            for cut in 0..=bytes.len() {
+                let bytes = &bytes[..cut];
+                let quick = narrow_sums(bytes, count);
+                let slow = wide_sums(&mut Stream::new("", bytes), count);
+                match (quick, slow) {
+                    (Some(quick), Ok((Values::Wide(slow), false))) => {
+                        let print = |values: Values| {
+                            let mut page = Page::default();
+                            let mut numbers = values.from(0);
+                            while numbers.put(Scale::Whole, &mut page) {
+                                page.byte(b' ');
+                            }
+                            page.text().to_vec()
+                        };
+                        assert_eq!(print(quick), print(Values::Wide(slow)));
+                    }
+                    (None, Err(_)) => {}
+                    (quick, slow) => panic!("{quick:?} {slow:?}"),
+                }
+            }
+        }
+    }
+}

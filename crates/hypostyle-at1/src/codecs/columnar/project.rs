@@ -1,0 +1,239 @@
+//! Some columns of a table, without expanding the others (§5.6).
+//!
+//! In an archive of ours each column is an xz block of its own, and the index of
+//! the xz stream tells where it is. So a table of fewer columns is made: the
+//! chunks that are wanted, the chunks that these follow from, and the rest of the
+//! streams to match. Where that cannot be done simply, it is not done at all.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::{Job, STREAMS, columns, meta, quotes, rows};
+use crate::fields::{self, Dialect};
+use crate::output::Output;
+use crate::streams::{Backend, Packed, Stream, Streams};
+use hypostyle_core::compress::xz;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::wire::put;
+
+/// The stream that says how many fields each column holds.
+pub(crate) const FIELDS: &str = "hyp.fields";
+
+/// The columns to keep, and the header above them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Projection {
+    columns: Vec<usize>,
+    header: Vec<u8>,
+}
+
+/// How many fields each column holds: one, unless the archive says otherwise.
+///
+/// What it says decides nothing, so if it says too little it is as if it said nothing.
+pub(super) fn widths(streams: &Streams, columns: usize) -> Vec<usize> {
+    let mut stream = streams.read(FIELDS);
+    let widths: Result<Vec<usize>> = (0..columns).map(|_| stream.size("field count")).collect();
+    widths.unwrap_or_else(|_| vec![1; columns])
+}
+
+/// Finds the columns that hold fields of these names; `None` if the whole table
+/// must be read.
+pub(crate) fn find(job: &Job<'_>, names: &[String]) -> Result<Option<Projection>> {
+    let wanted = [&STREAMS[..5], &["quotemodes", "header", FIELDS]].concat();
+    let streams = job.streams(&wanted)?;
+    let meta = meta(&streams, job)?;
+    let rows = usize::try_from(meta.rows).unwrap_or(usize::MAX);
+    let Some(modes) = streams.bytes("row_modes").get(..rows) else { return Ok(None) };
+    let mut counts = streams.read("fieldcounts");
+    let mut simple = meta.has_header
+        && !meta.delimiter.is_empty()
+        && modes.iter().all(|&mode| mode != 0)
+        && streams.bytes("quotemodes").iter().all(|&mode| mode <= 1);
+    for _ in 0..rows {
+        simple = simple && counts.size("field count")? == meta.columns;
+    }
+    let widths = widths(&streams, meta.columns);
+    let dialect = Dialect { delimiter: meta.delimiter.to_vec(), quotes: true };
+    let header = dialect.fields(streams.bytes("header"));
+    let fields = widths.iter().fold(0_usize, |sum, &width| sum.saturating_add(width));
+    if !simple || fields != header.len() {
+        return Ok(None);
+    }
+    let mut columns = Vec::new();
+    let mut kept = Vec::new();
+    let mut found = 0;
+    let mut rest = &header[..];
+    for (column, &width) in widths.iter().enumerate() {
+        let (own, others) = rest.split_at_checked(width).unwrap_or((rest, &[]));
+        rest = others;
+        let named = |field: &&&[u8]| names.iter().any(|name| *name == fields::name(field));
+        let matches = own.iter().filter(named).count();
+        if matches > 0 {
+            columns.push(column);
+            kept.extend_from_slice(own);
+            found += matches;
+        }
+    }
+    // A name that is missing, or there twice, is for the whole table to report.
+    if found != names.len() || columns.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Projection { columns, header: kept.join(meta.delimiter) }))
+}
+
+/// Writes the rows of one frame, with the columns that are kept.
+pub(crate) fn decode(projection: &Projection, job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = job.streams(&["meta", "coltypes", "quotemodes", "col_index"])?;
+    let whole = meta(&streams, job)?;
+    let types = streams.bytes("coltypes");
+    let kind = |column: usize| types.get(column).copied().unwrap_or_default();
+    let places = places(&streams, whole.columns)?;
+    let mut values = Values::new(job);
+    let mut chunks: BTreeMap<usize, Bytes> = BTreeMap::new();
+    let mut wanted = projection.columns.clone();
+    while let Some(column) = wanted.pop() {
+        if chunks.contains_key(&column) {
+            continue;
+        }
+        let place = places.get(column).cloned().unwrap_or_default();
+        let chunk = values.get(place, job).map_err(|err| super::placed(err, column))?;
+        if kind(column) == super::kind::DERIVED {
+            let source = Stream::new("values", &chunk).size("source column")?;
+            // What comes later is refused when the chunk is decoded.
+            wanted.extend(Some(source).filter(|&source| source < column));
+        }
+        chunks.insert(column, chunk);
+    }
+    let fewer = fewer(&chunks, &streams, kind)?;
+    let fewer_meta = meta(&fewer, job)?;
+    let all = columns(&fewer, &fewer_meta, job)?;
+    let quoted = quotes(&fewer, &all, job)?;
+    let (mut kept, mut marks) = (Vec::new(), Vec::new());
+    for ((column, decoded), quotes) in chunks.keys().zip(all).zip(quoted) {
+        if projection.columns.contains(column) {
+            kept.push(decoded);
+            marks.push(quotes);
+        }
+    }
+    let rows = usize::try_from(whole.rows).unwrap_or(usize::MAX);
+    let count = {
+        let mut count = Vec::new();
+        put::uv(&mut count, kept.len() as u64);
+        count
+    };
+    let lines = Streams::of([
+        ("row_modes", job.streams(&["row_modes"])?.shared("row_modes")),
+        ("fieldcounts", count.repeat(rows).into()),
+        ("header", projection.header.clone().into()),
+    ]);
+    rows::write(&lines, &whole, &kept, &marks, job, out)
+}
+
+/// Where each chunk lies in `values`.
+fn places(streams: &Streams, columns: usize) -> Result<Vec<Range<u64>>> {
+    let mut lengths = streams.read("col_index");
+    let mut start = 0_u64;
+    let mut places = Vec::with_capacity(columns);
+    for index in 0..columns {
+        let len = lengths.uv("chunk length").map_err(|err| err.in_column(index, ""))?;
+        let end = start.saturating_add(len);
+        places.push(start..end);
+        start = end;
+    }
+    Ok(places)
+}
+
+/// Streams with these chunks only, which point at each other anew.
+fn fewer(
+    chunks: &BTreeMap<usize, Bytes>,
+    streams: &Streams,
+    kind: impl Fn(usize) -> u8,
+) -> Result<Streams> {
+    let (mut types, mut modes) = (Vec::new(), Vec::new());
+    let (mut index, mut values) = (Vec::new(), Vec::new());
+    let quotes = streams.bytes("quotemodes");
+    for (&column, chunk) in chunks {
+        types.push(kind(column));
+        modes.push(quotes.get(column).copied().unwrap_or_default());
+        let before = values.len();
+        if kind(column) == super::kind::DERIVED {
+            let mut stream = Stream::new("values", chunk);
+            let source = stream.size("source column")?;
+            let place = chunks.keys().position(|&column| column == source);
+            // What is not there stays out of reach, and is refused for that.
+            put::uv(&mut values, place.unwrap_or(usize::MAX) as u64);
+            values.extend_from_slice(stream.rest());
+        } else {
+            values.extend_from_slice(chunk);
+        }
+        put::uv(&mut index, (values.len() - before) as u64);
+    }
+    // The same but for the number of columns, which comes last.
+    let mut stream = streams.read("meta");
+    let mut meta = Vec::new();
+    put::uv(&mut meta, stream.uv("row count")?);
+    meta.push(stream.u8("trailing")?);
+    meta.push(stream.u8("has header")?);
+    put::lp(&mut meta, stream.lp("delimiter")?);
+    put::uv(&mut meta, chunks.len() as u64);
+    Ok(Streams::of([
+        ("meta", meta.into()),
+        ("coltypes", types.into()),
+        ("col_index", index.into()),
+        ("values", values.into()),
+        ("quotemodes", modes.into()),
+    ]))
+}
+
+/// The stream `values`, expanded where it is needed.
+struct Values<'a> {
+    packed: Option<&'a Packed>,
+    blocks: Option<xz::Blocks<'a>>,
+    expanded: BTreeMap<usize, Vec<u8>>,
+    whole: Option<Bytes>,
+}
+
+impl<'a> Values<'a> {
+    fn new(job: &'a Job<'a>) -> Self {
+        let packed = job.packed("values");
+        let blocks = packed.filter(|packed| packed.backend == Backend::Xz);
+        let blocks = blocks.and_then(|packed| xz::Blocks::find(&packed.bytes));
+        Self { packed, blocks, expanded: BTreeMap::new(), whole: None }
+    }
+
+    fn get(&mut self, place: Range<u64>, job: &Job<'_>) -> Result<Bytes> {
+        let cut_off = || Error::malformed("chunk length", "runs past the end of `values`");
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let Some(blocks) = &self.blocks else {
+            let whole = match (&self.whole, self.packed) {
+                (Some(whole), _) => whole.clone(),
+                (None, Some(packed)) => packed.expand(job.limits, job.threads, job.deviations)?,
+                (None, None) => Bytes::new(),
+            };
+            self.whole = Some(whole.clone());
+            let place = size(place.start)..size(place.end);
+            return whole.get(place.clone()).map(|_| whole.slice(place)).ok_or_else(cut_off);
+        };
+        let mut chunk = Vec::new();
+        let mut start = 0_u64;
+        for index in 0..blocks.len() {
+            let end = start.saturating_add(blocks.raw(index));
+            let here = place.start.max(start)..place.end.min(end);
+            if !here.is_empty() {
+                let part = match self.expanded.entry(index) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(fresh) => fresh.insert(blocks.expand(index, job.limits)?),
+                };
+                let here = size(here.start - start)..size(here.end - start);
+                chunk.extend_from_slice(part.get(here).ok_or_else(cut_off)?);
+            }
+            start = end;
+        }
+        if place.end > start {
+            return Err(cut_off());
+        }
+        Ok(chunk.into())
+    }
+}

@@ -1,0 +1,163 @@
+//! Short cells, a column at a time.
+//!
+//! Most columns are of numbers and of few short words. For some rows at once,
+//! such columns are printed column by column into slots of one size, which is
+//! quick because the same is done again and again, and rows then copy slots.
+
+use super::Quotes;
+use super::column::{Bits, Column};
+use super::number::{Scale, Values};
+use crate::page::{Entries, Slot};
+
+/// A column whose cells all fit a slot, behind the byte that stands before them.
+#[derive(Debug)]
+pub(super) struct Short<'a> {
+    lead: u8,
+    kind: Kind<'a>,
+}
+
+#[derive(Debug)]
+enum Kind<'a> {
+    Tiny(&'a [i16], Scale),
+    Small(&'a [i32], Scale),
+    Mixed { values: &'a Values, scale: Scale, bits: &'a Bits, exceptions: Vec<Slot> },
+    Dict { ids: &'a [u32], entries: Vec<Slot> },
+}
+
+impl<'a> Short<'a> {
+    /// Rows that can be laid out in one go.
+    pub(super) const ROWS: usize = 64;
+
+    /// Looks whether all cells are short; `lead` stands before each.
+    pub(super) fn new(column: &'a Column, quotes: &Quotes<'_>, lead: u8) -> Option<Self> {
+        let plain = matches!(quotes, Quotes::None);
+        let kind = match column {
+            Column::Numbers { values, scale } if plain && Slot::fits(*scale) => match values {
+                Values::Tiny(values) => Kind::Tiny(values, *scale),
+                Values::Small(values) => Kind::Small(values, *scale),
+                _ => return None,
+            },
+            Column::Mixed {
+                values: values @ (Values::Tiny(_) | Values::Small(_)),
+                scale,
+                bits,
+                exceptions,
+            } if plain && Slot::fits(*scale) => Kind::Mixed {
+                values,
+                scale: *scale,
+                bits,
+                exceptions: slots(exceptions, lead, false)?,
+            },
+            Column::Dict { ids, entries } if plain || matches!(quotes, Quotes::All) => {
+                Kind::Dict { ids, entries: slots(entries, lead, !plain)? }
+            }
+            _ => return None,
+        };
+        Some(Self { lead, kind })
+    }
+
+    /// Fills the first slot of each row with cells from `start` on.
+    ///
+    /// `false` if there are fewer cells than rows. Rows are at most [`Short::ROWS`].
+    pub(super) fn lay<'s>(
+        &self,
+        start: usize,
+        rows: usize,
+        slots: impl Iterator<Item = &'s mut Slot>,
+    ) -> bool {
+        let end = start.saturating_add(rows);
+        let lead = self.lead;
+        match &self.kind {
+            Kind::Tiny(values, scale) => {
+                let Some(values) = values.get(start..end) else { return false };
+                lay(values.iter().copied().map(i32::from), *scale, lead, slots);
+            }
+            Kind::Small(values, scale) => {
+                let Some(values) = values.get(start..end) else { return false };
+                lay(values.iter().copied(), *scale, lead, slots);
+            }
+            Kind::Dict { ids, entries } => {
+                let Some(ids) = ids.get(start..end) else { return false };
+                for (slot, &id) in slots.zip(ids) {
+                    *slot = entries.get(id as usize).copied().unwrap_or_default();
+                }
+            }
+            Kind::Mixed { values, scale, bits, exceptions } => {
+                if end > bits.len() {
+                    return false;
+                }
+                let numbers = bits.ones_before(start);
+                let exceptions = exceptions.get(start - numbers..).unwrap_or_default();
+                let bits = bits.next_64(start);
+                let cells = (0..rows).map(|row| bits >> row & 1 == 1).zip(slots);
+                match values {
+                    Values::Tiny(values) => {
+                        let values = values.get(numbers..).unwrap_or_default();
+                        mix(values.iter().copied().map(i32::from), exceptions, *scale, lead, cells);
+                    }
+                    Values::Small(values) => {
+                        let values = values.get(numbers..).unwrap_or_default();
+                        mix(values.iter().copied(), exceptions, *scale, lead, cells);
+                    }
+                    _ => return false,
+                }
+            }
+        }
+        true
+    }
+}
+
+fn lay<'s>(
+    values: impl Iterator<Item = i32>,
+    scale: Scale,
+    lead: u8,
+    slots: impl Iterator<Item = &'s mut Slot>,
+) {
+    match scale {
+        Scale::Whole => slots.zip(values).for_each(|(slot, value)| {
+            *slot = Slot::integer(lead, value);
+        }),
+        Scale::Digits(digits) => slots.zip(values).for_each(|(slot, value)| {
+            *slot = Slot::decimal(lead, value, digits);
+        }),
+    }
+}
+
+fn mix<'s>(
+    mut values: impl Iterator<Item = i32>,
+    exceptions: &[Slot],
+    scale: Scale,
+    lead: u8,
+    cells: impl Iterator<Item = (bool, &'s mut Slot)>,
+) {
+    let mut exceptions = exceptions.iter().copied();
+    for (is_number, slot) in cells {
+        let cell = match is_number {
+            true => values.next().map(|value| Slot::number(lead, value, scale)),
+            false => exceptions.next(),
+        };
+        *slot = cell.unwrap_or_default();
+    }
+}
+
+/// The entries as slots; `None` if one is too long.
+fn slots(entries: &Entries, lead: u8, quoted: bool) -> Option<Vec<Slot>> {
+    let slot = |index| {
+        let cell = entries.get(index)?.to_vec();
+        let mut text = vec![lead];
+        if quoted {
+            text.push(b'"');
+            for &byte in &cell {
+                text.push(byte);
+                if byte == b'"' {
+                    text.push(b'"');
+                }
+            }
+            text.push(b'"');
+        } else {
+            text.extend_from_slice(&cell);
+        }
+        Slot::new(&text)
+    };
+    (0..entries.len()).map(slot).collect()
+}

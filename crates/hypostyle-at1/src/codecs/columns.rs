@@ -1,0 +1,190 @@
+//! Lists of tokens, one after another in `values` (§7.3, §7.4).
+
+#![deny(clippy::arithmetic_side_effects)]
+
+use memchr::memchr;
+
+use crate::page::Page;
+use crate::streams::{Stream, Streams};
+use hypostyle_core::error::{Error, Result};
+
+const VALUES: &str = "values";
+
+/// Holes that are filled at once, the text between so many, and as many tokens of no bytes.
+const EIGHT: usize = 8;
+const NO_TEXT: [u8; EIGHT] = [0; EIGHT];
+const NO_TOKENS: [u8; EIGHT] = [b'\n'; EIGHT];
+
+/// The columns of `values`, each with a cursor of its own.
+#[derive(Debug)]
+pub(super) struct Columns<'a> {
+    columns: Vec<Column<'a>>,
+}
+
+/// A column of `values`.
+#[derive(Clone, Copy, Debug)]
+struct Column<'a> {
+    /// What is left of it. A list of no bytes has one element, so the end of a column is not
+    /// where its bytes end.
+    rest: Option<&'a [u8]>,
+    /// Where its bytes end in `values`.
+    end: u64,
+}
+
+impl<'a> Columns<'a> {
+    /// Reads `value_index`; between neighbours lie `gap` bytes that mean nothing.
+    pub(super) fn parse(streams: &'a Streams, gap: usize) -> Result<Self> {
+        let mut index = streams.read("value_index");
+        let mut values = streams.read(VALUES);
+        // Each length takes a byte.
+        let count = index.count(1, "column count")?;
+        let mut columns = Vec::with_capacity(count);
+        for column in 0..count {
+            if column > 0 {
+                values.take(gap, "separator of columns")?;
+            }
+            let len = index.size("column length")?;
+            let rest = Some(values.take(len, "column")?);
+            columns.push(Column { rest, end: values.offset() });
+        }
+        Ok(Self { columns })
+    }
+
+    /// For each column whether its tokens differ.
+    pub(super) fn differ(&self) -> Vec<bool> {
+        let differs = |column: &Column<'_>| {
+            let mut tokens = column.rest.unwrap_or_default().split(|&byte| byte == b'\n');
+            let first = tokens.next();
+            tokens.any(|token| Some(token) != first)
+        };
+        self.columns.iter().map(differs).collect()
+    }
+
+    /// How many columns there are.
+    pub(super) fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The next token of the column that `ids` names, and which column that is.
+    #[inline]
+    pub(super) fn token(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &'a [u8])> {
+        let (index, column) = self.named(ids)?;
+        let Some(rest) = column.rest else { return Err(column.ended(index)) };
+        let len = memchr(b'\n', rest).unwrap_or(rest.len());
+        column.rest = rest.get(len.saturating_add(1)..);
+        Ok((index, rest.get(..len).unwrap_or_default()))
+    }
+
+    /// Puts the next token of the column that `ids` names on a page.
+    #[inline]
+    pub(super) fn put_token(&mut self, ids: &mut Stream<'_>, page: &mut Page) -> Result<()> {
+        let (index, column) = self.named(ids)?;
+        match page.line(&mut column.rest) {
+            true => Ok(()),
+            false => Err(column.ended(index)),
+        }
+    }
+
+    /// Fills holes that stand side by side with empty tokens of one column, eight at a time.
+    ///
+    /// `holes` is what follows a hole. The records of a log end so, all of them as long as
+    /// the longest, and most of their holes are of this kind.
+    #[inline]
+    pub(super) fn fill_empty(
+        &mut self,
+        ids: &mut Stream<'_>,
+        holes: &mut Option<&[u8]>,
+    ) -> Result<()> {
+        while let Some((&NO_TEXT, rest)) = holes.and_then(<[u8]>::split_first_chunk)
+            && let Some(named @ [id @ ..0x80, ..]) = ids.peek::<EIGHT>()
+            && named == [id; EIGHT]
+            && let Some(column) = self.columns.get_mut(usize::from(id))
+            && let Some(tokens) = column.rest.and_then(|rest| rest.strip_prefix(&NO_TOKENS))
+        {
+            ids.take(EIGHT, "column")?;
+            column.rest = Some(tokens);
+            *holes = Some(rest);
+        }
+        Ok(())
+    }
+
+    /// The column that `ids` names, and its number.
+    #[inline]
+    fn named(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &mut Column<'a>)> {
+        let start = ids.offset();
+        let index = ids.size("column")?;
+        let count = self.columns.len();
+        match self.columns.get_mut(index) {
+            Some(column) => Ok((index, column)),
+            None => {
+                let why = format!("{index} is not below {count}, the number there are");
+                Err(ids.malformed_at(start, "column", why))
+            }
+        }
+    }
+}
+
+impl Column<'_> {
+    #[cold]
+    fn ended(&self, index: usize) -> Error {
+        let why = format!("is missing: column {index} has ended");
+        Stream::new(VALUES, &[]).malformed_at(self.end, "token", why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    /// What comes of a skeleton and columns, with holes filled one by one or eight at a time.
+    fn filled(skeleton: &[u8], streams: &Streams, quick: bool) -> Result<Vec<u8>> {
+        let mut columns = Columns::parse(streams, 0)?;
+        let mut ids = streams.read("colids");
+        let (mut page, mut skeleton) = (Page::default(), Some(skeleton));
+        page.part::<0>(&mut skeleton);
+        while skeleton.is_some() {
+            if quick {
+                columns.fill_empty(&mut ids, &mut skeleton)?;
+            }
+            columns.put_token(&mut ids, &mut page)?;
+            page.part::<0>(&mut skeleton);
+        }
+        Ok(page.text().to_vec())
+    }
+
+    #[test]
+    fn empty_tokens_are_the_same_eight_at_a_time() {
+        let (mut filled_well, mut refused) = (0, 0);
+        for holes in 1..40_usize {
+            for empty in 0..40_usize {
+                // A word, then empty tokens, of which there may be too few.
+                let ids: Vec<u8> = (0..holes).map(|hole| u8::from(hole > 0)).collect();
+                let values = [&b"word"[..], &vec![b'\n'; empty]].concat();
+                let index = vec![2, 4, u8::try_from(empty).unwrap()];
+                let streams = Streams::of([
+                    ("colids", Bytes::from(ids)),
+                    ("value_index", Bytes::from(index)),
+                    (VALUES, Bytes::from(values)),
+                ]);
+                let skeleton = [&b"<"[..], &vec![0; holes], b">"].concat();
+                let one_by_one = filled(&skeleton, &streams, false);
+                let quickly = filled(&skeleton, &streams, true);
+                match (one_by_one, quickly) {
+                    (Ok(one), Ok(other)) => {
+                        assert_eq!(one, other);
+                        assert_eq!(one, b"<word>");
+                        filled_well += 1;
+                    }
+                    (Err(one), Err(other)) => {
+                        assert_eq!(one.to_string(), other.to_string());
+                        refused += 1;
+                    }
+                    _ => panic!("{holes} holes and {empty} newlines"),
+                }
+            }
+        }
+        assert!(filled_well > 100 && refused > 100);
+    }
+}

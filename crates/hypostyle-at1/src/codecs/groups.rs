@@ -1,0 +1,483 @@
+//! Row groups: what qcolumnar and qjson share (§6).
+//!
+//! Structured rows are cut into groups of a fixed number of rows. A group has a
+//! block for each column, compressed by itself, which holds the cells of that
+//! column as a list. The index says how long each block is, and between what
+//! bounds its numbers lie. Groups are expanded and put together in parallel.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use memchr::memchr_iter;
+
+use super::{Job, check_modes, trailing};
+use crate::describe::{ColumnInfo, FrameInfo, Zone};
+use crate::output::Output;
+use crate::page::{Entries, Page, Pages, Slot};
+use crate::streams::{Backend, Lines, Stream, Streams, stray};
+use hypostyle_core::compress::{xz, zstd};
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::parallel;
+
+/// The streams of both codecs that lines are made of; `paths` is for queries.
+pub(super) const STREAMS: [&str; 6] =
+    ["meta", "template", "row_modes", "verbatim", "index", "blocks"];
+
+/// The tag of a block that is a zstd frame; any other is xz (A9), and 0 is written.
+pub(crate) const ZSTD: u8 = 1;
+pub(crate) const XZ: u8 = 0;
+
+/// The `meta` stream.
+#[derive(Debug)]
+pub(crate) struct Meta<'a> {
+    pub(super) lines: u64,
+    pub(crate) trailing: bool,
+    pub(crate) delimiter: &'a [u8],
+    pub(crate) columns: usize,
+    /// Rows in a group, but for the last.
+    pub(crate) group_rows: usize,
+    /// A type per column: 1 integer, 2 decimal, else text.
+    pub(crate) types: &'a [u8],
+    /// Structured rows and groups, as they are stated; both are counted instead.
+    stated: (u64, u64),
+}
+
+impl<'a> Meta<'a> {
+    pub(crate) fn read(
+        streams: &'a Streams,
+        prefix: &str,
+        delimited: bool,
+        job: &Job<'_>,
+    ) -> Result<Self> {
+        let name = format!("{prefix}meta");
+        let mut stream = Stream::new("meta", streams.bytes(&name));
+        let lines = stream.uv("line count")?;
+        let trailing = trailing(stream.u8("trailing")?, false, job)?;
+        let delimiter = if delimited { stream.lp("delimiter")? } else { &[] };
+        let columns = stream.size("column count")?;
+        let at = stream.clone();
+        let group_rows = stream.size("rows per group")?;
+        if group_rows == 0 {
+            return Err(at.malformed("rows per group", "is 0"));
+        }
+        let structured = stream.uv("structured rows")?;
+        let groups = stream.uv("groups")?;
+        let types = stream.take(columns, "column types")?;
+        let stated = (structured, groups);
+        Ok(Self { lines, trailing, delimiter, columns, group_rows, types, stated })
+    }
+
+    /// For each line whether it is a row.
+    pub(crate) fn modes<'s>(&self, streams: &'s Streams, prefix: &str) -> Result<&'s [u8]> {
+        let modes = streams.bytes(&format!("{prefix}row_modes"));
+        let lines = usize::try_from(self.lines).unwrap_or(usize::MAX);
+        modes.get(..lines).ok_or_else(|| {
+            let why = format!("has {} bytes for {} lines", modes.len(), self.lines);
+            Error::malformed("row modes", why).in_stream("row_modes")
+        })
+    }
+}
+
+/// The lines and blocks of a frame.
+#[derive(Debug)]
+pub(super) struct Groups<'a> {
+    meta: &'a Meta<'a>,
+    modes: &'a [u8],
+    verbatim: Lines<'a>,
+    blocks: Bytes,
+    /// Where the blocks start in the file, and whether they lie there as they are.
+    place: (u64, bool),
+    index: Index,
+}
+
+impl<'a> Groups<'a> {
+    pub(super) fn new(
+        streams: &'a Streams,
+        prefix: &str,
+        meta: &'a Meta<'a>,
+        job: &Job<'_>,
+    ) -> Result<Self> {
+        let modes = meta.modes(streams, prefix)?;
+        check_modes(modes, &format!("{prefix}row_modes"), job)?;
+        let structured = modes.iter().filter(|&&mode| mode != 0).count();
+        let verbatim = Stream::new("verbatim", streams.bytes(&format!("{prefix}verbatim"))).lines();
+        let groups = structured.div_ceil(meta.group_rows);
+        if meta.stated != (structured as u64, groups as u64) {
+            let (rows, stated) = meta.stated;
+            let message = format!(
+                "{rows} structured rows in {stated} groups are stated, but there are \
+                 {structured} in {groups}"
+            );
+            job.deviations.report("A17", job.offset_of(&format!("{prefix}meta")), message)?;
+        }
+        let name = format!("{prefix}blocks");
+        let blocks = streams.shared(&name);
+        let place = place(&name, job)?;
+        let name = format!("{prefix}index");
+        let index = Index::read(streams.bytes(&name), groups, meta, blocks.len())?;
+        if index.odd {
+            let message = "a zone map has a bound of more than 128 bits, and is ignored";
+            job.deviations.report("A11", job.offset_of(&name), message)?;
+        }
+        Ok(Self { meta, modes, verbatim, blocks, place, index })
+    }
+
+    /// The cells of one column in one group, as a list.
+    fn cells(&self, group: usize, column: usize, job: &Job<'_>) -> Result<Vec<u8>> {
+        let at = group.saturating_mul(self.meta.columns).saturating_add(column);
+        let Range { start, end } = self.index.block(at);
+        let block = self.blocks.slice(start..end);
+        let place = match self.place {
+            (offset, true) => (offset.saturating_add(start as u64), true),
+            compressed => compressed,
+        };
+        expand(&block, place, job)
+            .map_err(|err| err.at(start as u64).in_stream("blocks"))
+            .map_err(|err| err.in_column(column, ""))
+    }
+}
+
+/// Where blocks start in the file, and whether they are stored as they are (A15).
+fn place(name: &str, job: &Job<'_>) -> Result<(u64, bool)> {
+    let Some(packed) = job.packed(name) else { return Ok((0, true)) };
+    let stored = packed.backend == Backend::Stored;
+    if !stored {
+        let message = format!("`{name}` is compressed by {}, not stored", packed.backend.name());
+        job.deviations.report("A15", packed.offset, message)?;
+    }
+    Ok((packed.offset, stored))
+}
+
+/// The `index` stream: where each block ends, and its zone map, group by group.
+#[derive(Debug)]
+pub(crate) struct Index {
+    pub(crate) ends: Vec<usize>,
+    pub(crate) zones: Vec<Option<Zone>>,
+    /// Whether a zone map was odd (A11).
+    odd: bool,
+}
+
+impl Index {
+    /// Where a block is among the blocks.
+    pub(crate) fn block(&self, at: usize) -> Range<usize> {
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        start.unwrap_or_default()..self.ends.get(at).copied().unwrap_or_default()
+    }
+
+    /// Reads the index; blocks that lines need must all be there.
+    pub(crate) fn read(
+        index: &[u8],
+        groups: usize,
+        meta: &Meta<'_>,
+        blocks: usize,
+    ) -> Result<Self> {
+        let mut read = Self { ends: Vec::new(), zones: Vec::new(), odd: false };
+        let mut end = 0_usize;
+        let mut stream = Stream::new("index", index);
+        for _ in 0..groups {
+            for &kind in meta.types {
+                let at = stream.clone();
+                let (len, zone) = index_entry(&mut stream, kind)?;
+                read.odd |= kind == 1 && zone.is_none();
+                end = end.checked_add(len).filter(|&end| len > 0 && end <= blocks).ok_or_else(
+                    || at.malformed("block length", format!("{len} is 0 or runs past the blocks")),
+                )?;
+                read.ends.push(end);
+                read.zones.push(zone);
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// The length of a block and its zone map.
+///
+/// Integers of more than 128 bits are no zone map, but no damage either: cells do
+/// not depend on it.
+fn index_entry(stream: &mut Stream<'_>, kind: u8) -> Result<(usize, Option<Zone>)> {
+    let len = stream.size("block length")?;
+    let zone = match kind {
+        1 => {
+            // A number that cannot be read was not taken either.
+            let mut bound = |what| match stream.sv(what) {
+                Ok(bound) => Ok(Some(bound)),
+                Err(_) => stream.skip_number(what).map(|()| None),
+            };
+            let bounds = (bound("least")?, bound("most")?);
+            bounds.0.zip(bounds.1).map(|(least, most)| Zone::Int(least, most))
+        }
+        2 => {
+            let mut float = || -> Result<f64> {
+                let bytes = stream.take(8, "bound")?;
+                let bytes = bytes.first_chunk().copied().unwrap_or_default();
+                Ok(f64::from_le_bytes(bytes))
+            };
+            Some(Zone::Float(float()?, float()?))
+        }
+        _ => None,
+    };
+    Ok((len, zone))
+}
+
+/// The columns and zone maps of a frame; no block is expanded for it.
+pub(super) fn describe(
+    streams: &Streams,
+    prefix: &str,
+    meta: &Meta<'_>,
+    named: bool,
+    job: &Job<'_>,
+) -> Result<FrameInfo> {
+    let names = if named { paths(streams, prefix, meta, job)? } else { Vec::new() };
+    let mut names = names.into_iter();
+    let mut columns: Vec<ColumnInfo> = meta
+        .types
+        .iter()
+        .map(|kind| {
+            let kind = match kind {
+                1 => "integer",
+                2 => "decimal",
+                _ => "text",
+            };
+            ColumnInfo { name: names.next(), kind, bytes: 0 }
+        })
+        .collect();
+    let index = streams.bytes(&format!("{prefix}index"));
+    let mut stream = Stream::new("index", index);
+    let mut zones = Vec::new();
+    while !stream.is_empty() && !meta.types.is_empty() {
+        for (&kind, column) in meta.types.iter().zip(&mut columns) {
+            let (len, zone) = index_entry(&mut stream, kind)?;
+            column.bytes = column.bytes.saturating_add(len as u64);
+            zones.push(zone);
+        }
+    }
+    let group_rows = Some(meta.group_rows as u64);
+    Ok(FrameInfo { rows: meta.lines, columns, group_rows, zones })
+}
+
+/// The names of the columns; none if there is not just one for each (A23).
+pub(crate) fn paths(
+    streams: &Streams,
+    prefix: &str,
+    meta: &Meta<'_>,
+    job: &Job<'_>,
+) -> Result<Vec<String>> {
+    let name = format!("{prefix}paths");
+    let mut stream = streams.read(&name);
+    let mut read = || -> Result<Vec<String>> {
+        let text = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+        (0..stream.count(1, "path count")?).map(|_| stream.lp("path").map(text)).collect()
+    };
+    match read() {
+        Ok(names) if names.len() == meta.columns => Ok(names),
+        _ => {
+            let message = format!("`{name}` does not hold a name for each of {}", meta.columns);
+            job.deviations.report("A23", job.offset_of(&name), message)?;
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// Expands a block; `place` says where it is, or where the stream is that it is in.
+pub(crate) fn expand(block: &[u8], place: (u64, bool), job: &Job<'_>) -> Result<Vec<u8>> {
+    let Some((&tag, packed)) = block.split_first() else {
+        return Err(Error::malformed("block", "is empty"));
+    };
+    let ((text, used), backend) = match tag {
+        ZSTD => (zstd::expand(packed, job.limits)?, "zstd"),
+        _ => (xz::expand(packed, job.limits, 1)?, "xz"),
+    };
+    let (at, exact) = place;
+    if tag > ZSTD {
+        job.deviations.report("A9", at, format!("block tag {tag} is read as xz"))?;
+    }
+    // The tag and what was expanded lie before stray bytes.
+    let after = if exact { (used as u64).saturating_add(1) } else { 0 };
+    stray(packed.len(), used, at.saturating_add(after), backend, job.deviations)?;
+    Ok(text)
+}
+
+/// What cells stand between: an entry before each, and one after the last.
+#[derive(Debug)]
+pub(super) struct Shape {
+    entries: Entries,
+    /// The entries before cells as slots, if all of them are short.
+    leads: Option<Vec<Slot>>,
+}
+
+impl Shape {
+    /// A delimiter between cells.
+    pub(super) fn delimited(delimiter: &[u8], columns: usize) -> Self {
+        let mut entries = Entries::default();
+        entries.push(&[]);
+        if columns > 1 {
+            entries.push(delimiter);
+            (2..columns).for_each(|_| entries.push_again());
+        }
+        Self::new(entries, columns)
+    }
+
+    /// Text before, between and after them.
+    pub(super) fn template(segments: &[&[u8]]) -> Self {
+        Self::new(segments.iter().copied().collect(), segments.len().saturating_sub(1))
+    }
+
+    fn new(entries: Entries, columns: usize) -> Self {
+        let leads = (0..columns).map(|column| Slot::of_entry(entries.get(column)?)).collect();
+        Self { entries, leads }
+    }
+}
+
+/// Lines that belong together: those of one group, and what stands before them.
+struct Run<'a> {
+    group: usize,
+    lines: Range<usize>,
+    verbatim: Lines<'a>,
+}
+
+/// A run of lines, and how far it has been written.
+struct Writing<'a> {
+    lines: Range<usize>,
+    /// Cells of the first line that have been written already.
+    columns: usize,
+    /// The blocks of the group, and where the next cell of each starts.
+    blocks: Vec<(Vec<u8>, Option<usize>)>,
+    verbatim: Lines<'a>,
+}
+
+/// Writes all lines.
+pub(super) fn write(
+    table: &Groups<'_>,
+    shape: &Shape,
+    job: &Job<'_>,
+    out: &mut Output<'_>,
+) -> Result<()> {
+    let runs = runs(table)?;
+    let pages = Pages::default();
+    let work = |index: usize| {
+        let Some(run) = runs.get(index) else {
+            return Err(Error::invalid_argument("no such group"));
+        };
+        let mut writing = table.start(run, job)?;
+        let mut page = pages.take();
+        table.fill(&mut writing, shape, &mut page)?;
+        Ok((writing, page))
+    };
+    parallel::in_order(runs.len(), job.threads, work, |_, (mut writing, mut page)| {
+        out.put(page.text())?;
+        while !writing.lines.is_empty() {
+            page.clear();
+            table.fill(&mut writing, shape, &mut page)?;
+            out.put(page.text())?;
+        }
+        pages.give(page);
+        Ok(())
+    })?;
+    if table.meta.trailing {
+        out.byte(b'\n')?;
+    }
+    Ok(())
+}
+
+/// Cuts the lines where a new group starts.
+fn runs<'a>(table: &Groups<'a>) -> Result<Vec<Run<'a>>> {
+    let mut runs = Vec::new();
+    let mut verbatim = table.verbatim.clone();
+    let mut now = Run { group: 0, lines: 0..0, verbatim: verbatim.clone() };
+    let mut rows = 0_usize;
+    for (line, &mode) in table.modes.iter().enumerate() {
+        if mode == 0 {
+            verbatim.line("verbatim line").map_err(|err| err.in_row(line as u64))?;
+            continue;
+        }
+        // Lines without a column have no blocks, so nothing tells groups apart.
+        if rows == table.meta.group_rows && table.meta.columns > 0 {
+            now.lines.end = line;
+            let group = now.group.saturating_add(1);
+            let next = Run { group, lines: line..line, verbatim: verbatim.clone() };
+            runs.push(std::mem::replace(&mut now, next));
+            rows = 0;
+        }
+        rows += 1;
+    }
+    now.lines.end = table.modes.len();
+    runs.push(now);
+    Ok(runs)
+}
+
+impl<'a> Groups<'a> {
+    /// Expands the blocks that a run of lines needs.
+    fn start(&self, run: &Run<'a>, job: &Job<'_>) -> Result<Writing<'a>> {
+        let modes = self.modes.get(run.lines.clone()).unwrap_or_default();
+        let needed = modes.iter().any(|&mode| mode != 0);
+        let columns = if needed { self.meta.columns } else { 0 };
+        let blocks = (0..columns)
+            .map(|column| Ok((self.cells(run.group, column, job)?, Some(0))))
+            .collect::<Result<_>>()?;
+        let (lines, verbatim) = (run.lines.clone(), run.verbatim.clone());
+        Ok(Writing { lines, columns: 0, blocks, verbatim })
+    }
+
+    /// Writes lines, each behind its newline, until they end or the page is full.
+    fn fill(&self, writing: &mut Writing<'_>, shape: &Shape, page: &mut Page) -> Result<()> {
+        let Writing { lines, columns, blocks, verbatim } = writing;
+        let cells: usize = blocks.iter().map(|(block, _)| block.len()).sum();
+        page.reserve(cells.saturating_mul(5) / 4);
+        let mut lists: Vec<Option<&[u8]>> =
+            blocks.iter().map(|(block, at)| at.and_then(|at| block.get(at..))).collect();
+        let modes = self.modes.get(lines.clone()).unwrap_or_default();
+        for &mode in modes {
+            let line = lines.start;
+            if *columns == 0 && line > 0 {
+                page.byte(b'\n');
+            }
+            if mode == 0 {
+                page.put(verbatim.line("verbatim line")?);
+            } else {
+                if let Some(leads) = shape.leads.as_ref().filter(|_| *columns == 0) {
+                    *columns = page.lines(leads, &mut lists);
+                    if *columns < self.meta.columns {
+                        return Err(too_few(blocks, line, *columns));
+                    }
+                }
+                for (column, list) in lists.iter_mut().enumerate().skip(*columns) {
+                    if let Some(before) = shape.entries.get(column) {
+                        page.entry(before);
+                    }
+                    if !page.line(list) {
+                        return Err(too_few(blocks, line, column));
+                    }
+                    if page.is_full() {
+                        *columns = column + 1;
+                        break;
+                    }
+                }
+                if page.is_full() && *columns < self.meta.columns {
+                    break;
+                }
+                if let Some(after) = shape.entries.get(self.meta.columns) {
+                    page.entry(after);
+                }
+                *columns = 0;
+            }
+            lines.start += 1;
+            if page.is_full() {
+                break;
+            }
+        }
+        let rests: Vec<Option<usize>> =
+            lists.into_iter().map(|list| list.map(<[u8]>::len)).collect();
+        for ((block, at), rest) in blocks.iter_mut().zip(rests) {
+            *at = rest.and_then(|rest| block.len().checked_sub(rest));
+        }
+        Ok(())
+    }
+}
+
+fn too_few(blocks: &[(Vec<u8>, Option<usize>)], line: usize, column: usize) -> Error {
+    let cells = blocks.get(column).map_or(0, |(block, _)| memchr_iter(b'\n', block).count() + 1);
+    Error::malformed("block", format!("has only {cells} cells"))
+        .in_row(line as u64)
+        .in_column(column, "")
+        .in_stream("blocks")
+}

@@ -1,0 +1,87 @@
+//! jsondoc: one JSON document with its white space (§7.4).
+//!
+//! | stream | content |
+//! |---|---|
+//! | `meta` | u8: 0 raw, else structured |
+//! | `raw` | the original, if raw |
+//! | `skeleton` | the document; byte 0 marks a hole |
+//! | `colids` | column uv per hole |
+//! | `value_index` | columns uv, length uv of each |
+//! | `values` | a list of tokens per column, back to back |
+//! | `hyp.lines` | ours, where the document is the lines of a log: holes uv of each line, column uv of lines without a template |
+
+use hashbrown::HashMap;
+
+use super::columns::Columns;
+use super::{Job, LINES, flag, log};
+use crate::output::Output;
+use crate::page::Page;
+use hypostyle_core::error::Result;
+
+const STREAMS: [&str; 4] = ["skeleton", "colids", "value_index", "values"];
+
+/// Bytes that are put together before they are handed on.
+const PIECE: usize = 128 << 10;
+
+/// Writes the document.
+pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    let form = job.streams(&["meta"])?.read("meta").u8("form")?;
+    if !flag(form, "the form of the document", "meta", job)? {
+        return out.put(job.streams(&["raw"])?.bytes("raw"));
+    }
+    let streams = job.streams(&STREAMS)?;
+    let mut columns = Columns::parse(&streams, 0)?;
+    let mut ids = streams.read("colids");
+    let mut skeleton = Some(streams.bytes("skeleton"));
+    let mut page = Page::default();
+    page.reserve(PIECE);
+    page.part::<0>(&mut skeleton);
+    while skeleton.is_some() {
+        columns.fill_empty(&mut ids, &mut skeleton)?;
+        columns.put_token(&mut ids, &mut page)?;
+        page.part::<0>(&mut skeleton);
+        if page.len() >= PIECE {
+            out.put(page.text())?;
+            page.clear();
+        }
+    }
+    out.put(page.text())
+}
+
+/// Whether the document is the lines of a log, by what our writer says of it.
+pub(super) fn is_log(job: &Job<'_>) -> bool {
+    job.packed(LINES).is_some()
+}
+
+/// Writes an object for each line of a log: which columns it is made of, as the number
+/// of its template, the line, and the tokens of those columns whose tokens differ.
+pub(super) fn rows(job: &Job<'_>, text: &[u8], out: &mut Output<'_>) -> Result<()> {
+    let streams = job.streams(&["colids", "value_index", "values", LINES])?;
+    let mut lines = streams.read(LINES);
+    let holes = lines.size("holes of a line")?;
+    let whole = lines.size("column of whole lines")?;
+    let mut columns = Columns::parse(&streams, 0)?;
+    let differ = columns.differ();
+    let mut ids = streams.read("colids");
+    let mut templates: HashMap<Vec<usize>, usize> = HashMap::new();
+    let (mut record, mut vars) = (Vec::new(), Vec::new());
+    for line in text.split(|&byte| byte == b'\n') {
+        record.clear();
+        vars.clear();
+        for _ in 0..holes {
+            let (column, token) = columns.token(&mut ids)?;
+            record.push(column);
+            if differ.get(column).copied().unwrap_or_default() {
+                vars.push(token);
+            }
+        }
+        if record.first() == Some(&whole) {
+            log::row(None, line, &[], out)?;
+            continue;
+        }
+        let next = templates.len();
+        let template = *templates.entry_ref(&record[..]).or_insert(next);
+        log::row(Some(template), line, &vars, out)?;
+    }
+    Ok(())
+}

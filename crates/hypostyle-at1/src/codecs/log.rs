@@ -1,0 +1,140 @@
+//! log: lines of any log, as templates with holes (§7.1).
+//!
+//! | stream | content |
+//! |---|---|
+//! | `meta` | lines uv, trailing u8 |
+//! | `templates` | list; byte 0 marks a hole |
+//! | `flags` | a byte per line: 0 verbatim, else structured |
+//! | `tids` | template uv per structured line |
+//! | `vars` | list, one element per hole, for the whole file |
+//! | `verbatim` | list |
+
+use super::{Job, Joiner, Modes, pick, trailing};
+use crate::output::Output;
+use hypostyle_core::error::Result;
+use hypostyle_core::number;
+use hypostyle_core::text::stamp;
+
+const STREAMS: [&str; 6] = ["meta", "templates", "flags", "tids", "vars", "verbatim"];
+
+/// Writes the lines of one frame.
+pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    let mut joiner = Joiner::default();
+    let trailing = for_each_line(job, |line| {
+        joiner.next(out)?;
+        match line {
+            Line::Verbatim(text) => out.put(text),
+            Line::Structured { parts, vars, .. } => {
+                let mut vars = vars.iter();
+                for (index, part) in parts.iter().enumerate() {
+                    if index > 0 {
+                        out.put(vars.next().copied().unwrap_or_default())?;
+                    }
+                    out.put(part)?;
+                }
+                Ok(())
+            }
+        }
+    })?;
+    if trailing {
+        out.byte(b'\n')?;
+    }
+    Ok(())
+}
+
+/// Writes an object for each line: its template, its time, the line, and its variables.
+pub(super) fn rows(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    let mut whole = Vec::new();
+    for_each_line(job, |line| match line {
+        Line::Verbatim(text) => row(None, text, &[], out),
+        Line::Structured { template, parts, vars } => {
+            whole.clear();
+            for (index, part) in parts.iter().enumerate() {
+                let var = index.checked_sub(1).and_then(|before| vars.get(before));
+                whole.extend_from_slice(var.copied().unwrap_or_default());
+                whole.extend_from_slice(part);
+            }
+            row(Some(template), &whole, vars, out)
+        }
+    })?;
+    Ok(())
+}
+
+/// Writes one object; variables that are numbers become numbers.
+pub(super) fn row(
+    template: Option<usize>,
+    line: &[u8],
+    vars: &[&[u8]],
+    out: &mut Output<'_>,
+) -> Result<()> {
+    let buffer = out.buffer();
+    buffer.extend_from_slice(b"{\"template\":");
+    match template {
+        Some(template) => buffer.extend_from_slice(template.to_string().as_bytes()),
+        None => buffer.extend_from_slice(b"null"),
+    }
+    buffer.extend_from_slice(b",\"time\":");
+    match stamp::find(line) {
+        Some(time) => put_text(time.as_bytes(), buffer),
+        None => buffer.extend_from_slice(b"null"),
+    }
+    buffer.extend_from_slice(b",\"line\":");
+    put_text(line, buffer);
+    for (index, var) in vars.iter().enumerate() {
+        let number = index.saturating_add(1);
+        buffer.extend_from_slice(format!(",\"var_{number}\":").as_bytes());
+        if number::exact_int(var).is_some() {
+            buffer.extend_from_slice(var);
+        } else {
+            put_text(var, buffer);
+        }
+    }
+    buffer.extend_from_slice(b"}\n");
+    out.settle()
+}
+
+/// Appends a JSON string; bytes that are not UTF-8 are replaced in this view.
+fn put_text(text: &[u8], out: &mut Vec<u8>) {
+    let text = String::from_utf8_lossy(text);
+    // Writing to memory cannot fail.
+    let _ = serde_json::to_writer(out, &*text);
+}
+
+/// A line of a log.
+enum Line<'a> {
+    Verbatim(&'a [u8]),
+    Structured { template: usize, parts: &'a [&'a [u8]], vars: &'a [&'a [u8]] },
+}
+
+/// Calls `each` with every line; says whether a newline ends the last one.
+fn for_each_line(job: &Job<'_>, mut each: impl FnMut(Line<'_>) -> Result<()>) -> Result<bool> {
+    let streams = job.streams(&STREAMS)?;
+    let mut meta = streams.read("meta");
+    let lines = meta.uv("line count")?;
+    let trailing = trailing(meta.u8("trailing")?, false, job)?;
+    let templates: Vec<Vec<&[u8]>> = streams
+        .read("templates")
+        .lines()
+        .map(|template| template.split(|&byte| byte == 0).collect())
+        .collect();
+    let mut flags = Modes::new(&streams, "flags");
+    let mut tids = streams.read("tids");
+    let mut all_vars = streams.read("vars").lines();
+    let mut verbatim = streams.read("verbatim").lines();
+    let mut vars = Vec::new();
+    for _ in 0..lines {
+        if !flags.structured(job)? {
+            each(Line::Verbatim(verbatim.line("verbatim line")?))?;
+            continue;
+        }
+        let mut peek = tids.clone();
+        let parts = pick(&mut tids, &templates, "template")?;
+        let template = peek.size("template")?;
+        vars.clear();
+        for _ in 1..parts.len() {
+            vars.push(all_vars.line("variable")?);
+        }
+        each(Line::Structured { template, parts, vars: &vars })?;
+    }
+    Ok(trailing)
+}

@@ -1,0 +1,89 @@
+//! qjson2: JSON Lines of several templates in row groups (§6.3).
+//!
+//! | stream | content |
+//! |---|---|
+//! | `meta` | lines uv, trailing u8, templates uv |
+//! | `line_map` | per line uv: 0 verbatim, else one more than its template |
+//! | `verbatim` | list of the other lines |
+//! | `t0:meta`, `t0:template`, … | a complete qjson set for each template |
+
+use super::{Job, Joiner, groups, qjson, trailing};
+use crate::output::Output;
+use crate::streams::{Lines, Stream};
+use hypostyle_core::error::Result;
+
+/// Templates that an archive may have; the vendor's decoder stops here too.
+const TEMPLATES: usize = 64;
+
+/// How many templates a frame has.
+pub(super) fn templates(job: &Job<'_>) -> Result<usize> {
+    let streams = job.streams(&["meta"])?;
+    let mut meta = streams.read("meta");
+    meta.uv("line count")?;
+    meta.u8("trailing")?;
+    count(&mut meta)
+}
+
+fn count(meta: &mut Stream<'_>) -> Result<usize> {
+    let at = meta.clone();
+    let templates = meta.size("template count")?;
+    if templates > TEMPLATES {
+        return Err(at.malformed("template count", format!("{templates} is over {TEMPLATES}")));
+    }
+    Ok(templates)
+}
+
+/// Whether a stream is one that lines are made of.
+fn is_needed(name: &str) -> bool {
+    match name.split_once(':') {
+        None => matches!(name, "meta" | "line_map" | "verbatim"),
+        Some((_, name)) => groups::STREAMS.contains(&name),
+    }
+}
+
+/// Writes the lines of one frame.
+pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = job.expand(is_needed)?;
+    let mut meta = streams.read("meta");
+    let lines = meta.uv("line count")?;
+    let trailing = trailing(meta.u8("trailing")?, false, job)?;
+    let templates = count(&mut meta)?;
+    // The lines of each template are put together by themselves, then dealt out.
+    // They are in memory meanwhile, and templates multiply, so they have one limit.
+    let mut left = job.limits.output_bytes.min(job.limits.read_bytes);
+    let mut texts = Vec::with_capacity(templates);
+    for template in 0..templates {
+        let mut text = Vec::new();
+        let limits = job.limits.clone().with_output_bytes(left);
+        let mut part = Output::new(&mut text, false, &limits);
+        qjson::decode_set(&streams, &format!("t{template}:"), job, &mut part)?;
+        left = left.saturating_sub(part.finish(None)?);
+        texts.push(text);
+    }
+    let names: Vec<String> = (0..templates).map(|template| format!("t{template}:lines")).collect();
+    let mut dealt: Vec<Lines<'_>> =
+        names.iter().zip(&texts).map(|(name, text)| Stream::new(name, text).lines()).collect();
+    let mut map = streams.read("line_map");
+    let mut verbatim = streams.read("verbatim").lines();
+    let mut joiner = Joiner::default();
+    for _ in 0..lines {
+        let at = map.clone();
+        let choice = map.size("template of a line")?;
+        let line = match choice.checked_sub(1) {
+            None => verbatim.line("verbatim line")?,
+            Some(template) => match dealt.get_mut(template) {
+                Some(lines) => lines.line("line of a template")?,
+                None => {
+                    let why = format!("there is no template {template}");
+                    return Err(at.malformed("template of a line", why));
+                }
+            },
+        };
+        joiner.next(out)?;
+        out.put(line)?;
+    }
+    if trailing && lines > 0 {
+        out.byte(b'\n')?;
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! What decoders write to: counted, hashed, and stopped at the limit.
+
+use std::io::Write;
+
+use sha2::{Digest, Sha256};
+
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::limits::Limits;
+
+/// Bytes that are collected before they are handed on.
+const BUFFER: usize = 1 << 20;
+/// A run of so many bytes is handed on as it is, not collected.
+const LONG: usize = 1 << 16;
+
+/// The unpacked bytes on their way out.
+pub(super) struct Output<'a> {
+    out: &'a mut dyn Write,
+    hash: Option<Sha256>,
+    buffer: Vec<u8>,
+    written: u64,
+    limit: u64,
+}
+
+impl<'a> Output<'a> {
+    /// Hashes only if there is a hash to compare with.
+    pub(super) fn new(out: &'a mut dyn Write, hashed: bool, limits: &Limits) -> Self {
+        Self {
+            out,
+            hash: hashed.then(Sha256::new),
+            buffer: Vec::with_capacity(BUFFER + (64 << 10)),
+            written: 0,
+            limit: limits.output_bytes,
+        }
+    }
+
+    /// Bytes so far.
+    pub(super) fn len(&self) -> u64 {
+        self.written.saturating_add(self.buffer.len() as u64)
+    }
+
+    /// Fails if so many more bytes would pass the limit.
+    ///
+    /// To be asked before a run is made whose length is a mere number of the file.
+    pub(super) fn reserve(&self, more: u64) -> Result<()> {
+        let (what, asked, limit) = ("unpacked size", self.len().saturating_add(more), self.limit);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
+    }
+
+    /// Adds bytes.
+    #[inline]
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() >= LONG {
+            return self.pass(bytes);
+        }
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
+    }
+
+    /// Adds one byte.
+    #[inline]
+    pub(super) fn byte(&mut self, byte: u8) -> Result<()> {
+        self.buffer.push(byte);
+        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
+    }
+
+    /// A buffer to append to directly; [`Output::settle`] must follow now and then.
+    #[inline]
+    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    /// Hands on what has been collected, if it is much.
+    #[inline]
+    pub(super) fn settle(&mut self) -> Result<()> {
+        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
+    }
+
+    /// Hands on a long run as it is, without a copy.
+    fn pass(&mut self, bytes: &[u8]) -> Result<()> {
+        self.flush()?;
+        self.hand_on(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let handed_on = self.hand_on(&buffer);
+        buffer.clear();
+        self.buffer = buffer;
+        handed_on
+    }
+
+    fn hand_on(&mut self, bytes: &[u8]) -> Result<()> {
+        self.written = self.written.saturating_add(bytes.len() as u64);
+        if self.written > self.limit {
+            let (what, asked, limit) = ("unpacked size", self.written, self.limit);
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        if let Some(hash) = &mut self.hash {
+            hash.update(bytes);
+        }
+        self.out.write_all(bytes)?;
+        Ok(())
+    }
+
+    /// Ends the output and compares the hash; gives the number of bytes.
+    pub(super) fn finish(mut self, expected: Option<&[u8; 32]>) -> Result<u64> {
+        self.flush()?;
+        if let (Some(hash), Some(expected)) = (self.hash, expected)
+            && hash.finalize().as_slice() != expected
+        {
+            return Err(Error::malformed(
+                "trailer",
+                "the hash of the unpacked bytes does not agree",
+            ));
+        }
+        self.out.flush()?;
+        Ok(self.written)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limited(limit: u64, work: impl FnOnce(&mut Output<'_>) -> Result<()>) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let limits = Limits::default().with_output_bytes(limit);
+        let mut out = Output::new(&mut bytes, false, &limits);
+        work(&mut out)?;
+        assert_eq!(out.len(), out.finish(None)?);
+        Ok(bytes)
+    }
+
+    #[test]
+    fn long_and_short_runs_keep_their_order() {
+        let long = vec![b'x'; 3 * BUFFER];
+        let written = limited(u64::MAX, |out| {
+            out.put(b"<")?;
+            out.put(&long)?;
+            out.byte(b'>')?;
+            out.put(&long)
+        });
+        let written = written.unwrap();
+        assert_eq!(written.len(), 2 * long.len() + 2);
+        let odd: Vec<usize> = (0..written.len()).filter(|&at| written[at] != b'x').collect();
+        assert_eq!(odd, [0, long.len() + 1]);
+    }
+
+    #[test]
+    fn the_limit_holds_for_runs_of_any_length() {
+        for len in [1, 100, BUFFER - 1, BUFFER, BUFFER + 1, 3 * BUFFER] {
+            let run = vec![0; len];
+            assert!(limited(len as u64, |out| out.put(&run)).is_ok());
+            assert!(limited(len as u64 - 1, |out| out.put(&run)).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_reserved_counts_what_is_written() {
+        let asked = |more| {
+            let put = limited(100, |out| {
+                out.put(&[0; 60])?;
+                out.reserve(more)
+            });
+            put.is_ok()
+        };
+        assert!(asked(0) && asked(40));
+        assert!(!asked(41) && !asked(u64::MAX));
+    }
+}

@@ -1,0 +1,70 @@
+//! Byte strings that are copied often.
+
+/// Bytes of an entry that are copied in one go.
+pub(super) const PIECE: usize = 16;
+
+/// Byte strings by number, laid out for quick copies.
+#[derive(Debug, Default)]
+pub(crate) struct Entries {
+    pub(super) pieces: Vec<[u8; PIECE]>,
+    /// Where each entry starts among the pieces, and its length.
+    places: Vec<(usize, usize)>,
+}
+
+/// A byte string of [`Entries`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Entry<'a> {
+    pub(super) pieces: &'a [[u8; PIECE]],
+    pub(super) len: usize,
+}
+
+impl Entries {
+    /// Adds an entry at the end.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.places.push((self.pieces.len(), bytes.len()));
+        for part in bytes.chunks(PIECE) {
+            let mut piece = [0; PIECE];
+            if let Some(place) = piece.get_mut(..part.len()) {
+                place.copy_from_slice(part);
+            }
+            self.pieces.push(piece);
+        }
+    }
+
+    /// Adds the last entry once more, without a copy.
+    pub(crate) fn push_again(&mut self) {
+        if let Some(&place) = self.places.last() {
+            self.places.push(place);
+        }
+    }
+
+    /// The number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// An entry by its number.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Option<Entry<'_>> {
+        let &(start, len) = self.places.get(index)?;
+        let pieces = self.pieces.get(start..)?.get(..len.div_ceil(PIECE))?;
+        Some(Entry { pieces, len })
+    }
+}
+
+impl<'a> FromIterator<&'a [u8]> for Entries {
+    fn from_iter<T: IntoIterator<Item = &'a [u8]>>(iter: T) -> Self {
+        let mut entries = Self::default();
+        iter.into_iter().for_each(|bytes| entries.push(bytes));
+        entries
+    }
+}
+
+impl Entry<'_> {
+    /// The bytes.
+    pub(crate) fn to_vec(self) -> Vec<u8> {
+        let mut bytes = self.pieces.concat();
+        bytes.truncate(self.len);
+        bytes
+    }
+}

@@ -1,0 +1,76 @@
+//! A cell that is short enough to be copied in one go.
+
+use super::digits::{FOUR_DIGITS, count_of_four, digits};
+use super::entries::Entry;
+
+/// A text of at most 15 bytes, lowest first, and its length in the top byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slot(pub(super) u128);
+
+impl Slot {
+    /// Bytes that a slot has room for.
+    const ROOM: usize = 15;
+
+    /// Digits behind the point for which every `i32` fits, behind a lead.
+    pub(crate) const DIGITS: usize = 7;
+
+    /// A slot with this text; `None` if it is too long.
+    pub(crate) fn new(text: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 16];
+        bytes.get_mut(..text.len()).filter(|_| text.len() <= Self::ROOM)?.copy_from_slice(text);
+        Some(Self::of(u128::from_le_bytes(bytes), text.len()))
+    }
+
+    /// The text of an entry; `None` if it is too long.
+    pub(crate) fn of_entry(entry: Entry<'_>) -> Option<Self> {
+        match (entry.pieces, entry.len) {
+            (_, 0) => Some(Self::default()),
+            ([piece], len @ 1..=Self::ROOM) => Some(Self::of(u128::from_le_bytes(*piece), len)),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn of(text: u128, len: usize) -> Self {
+        Self(text | ((len as u128) << 120))
+    }
+
+    #[inline]
+    pub(super) fn len(self) -> usize {
+        (self.0.to_le_bytes()[15]).into()
+    }
+
+    /// The same text without its first byte.
+    pub(crate) fn without_lead(self) -> Self {
+        let text = (self.0 << 8 >> 8) >> 8;
+        Self::of(text, self.len().saturating_sub(1))
+    }
+
+    /// A byte and an integer.
+    #[inline]
+    pub(crate) fn integer(lead: u8, value: i32) -> Self {
+        let size = value.unsigned_abs();
+        let sign = usize::from(value < 0);
+        let minus = u64::from(b'-') * sign as u64;
+        if let Some(&digits) = FOUR_DIGITS.get(size as usize) {
+            let text = (((u64::from(digits) << (8 * sign)) | minus) << 8) | u64::from(lead);
+            return Self::of(text.into(), 1 + sign + count_of_four(size));
+        }
+        let (digits, len) = digits(size, 1);
+        let text = (((digits << (8 * sign)) | u128::from(minus)) << 8) | u128::from(lead);
+        Self::of(text, 1 + sign + len)
+    }
+
+    /// A byte and a decimal with 1 to [`Slot::DIGITS`] digits behind the point.
+    #[inline]
+    pub(crate) fn decimal(lead: u8, value: i32, scale: usize) -> Self {
+        let sign = usize::from(value < 0);
+        let minus = u128::from(b'-') * sign as u128;
+        let (digits, len) = digits(value.unsigned_abs(), scale + 1);
+        let whole = 8 * (len - scale);
+        let after = digits >> whole;
+        let text = (digits & !(u128::MAX << whole)) | (((after << 8) | u128::from(b'.')) << whole);
+        let text = (((text << (8 * sign)) | minus) << 8) | u128::from(lead);
+        Self::of(text, 2 + sign + len)
+    }
+}

@@ -1,0 +1,436 @@
+//! One table of row groups, and the rows of a group that a query keeps.
+
+use std::ops::Range;
+
+use hashbrown::HashMap;
+use memchr::memchr_iter;
+
+use super::index::{Sums, Texts};
+use super::source::Counted;
+use crate::cell::Syntax;
+use crate::codecs::Job;
+use crate::codecs::groups::{self, Index, Meta};
+use crate::describe::Zone;
+use crate::fields::unquoted;
+use crate::view::put_cell;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::predicate::{
+    CellPresence, ColumnAccess, Decimal, NumberBounds, Predicate, PruningStatistics, TextBounds,
+};
+
+/// A table of row groups.
+#[derive(Debug)]
+pub(super) struct Set<'a> {
+    pub(super) meta: Meta<'a>,
+    pub(super) index: Index,
+    /// Where its blocks start in the file.
+    pub(super) blocks: u64,
+    pub(super) rows: usize,
+    pub(super) groups: usize,
+    pub(super) syntax: Syntax,
+    /// What stands between the cells of a row, for JSON.
+    pub(super) segments: Vec<Vec<u8>>,
+    /// The name of each column.
+    pub(super) names: Vec<String>,
+    /// The names of objects and arrays, for JSON.
+    pub(super) nested: Vec<String>,
+    pub(super) texts: Texts<'a>,
+    pub(super) sums: Sums<'a>,
+}
+
+/// What is asked, in terms of one table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'q> {
+    pub(super) filter: Option<&'q Predicate>,
+    /// The columns to put out, by name; `None` for whole rows.
+    pub(super) columns: Option<&'q [String]>,
+    /// Lines as they were, instead of rows that a table is made of.
+    pub(super) exact: bool,
+    /// CellPresence that mean null to the filter.
+    pub(super) nulls: &'q [String],
+}
+
+/// Rows of a group as they are put out.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// Which rows of the group they are.
+    pub(super) rows: Vec<usize>,
+    /// Where each ends in the text.
+    pub(super) ends: Vec<usize>,
+    pub(super) text: Vec<u8>,
+    /// Whether anything was read for it.
+    pub(super) read: bool,
+    /// If it is damaged: which of all that are, as they are counted elsewhere.
+    pub(super) damage: Option<usize>,
+}
+
+/// The cells of a block.
+#[derive(Debug)]
+pub(super) struct Block {
+    text: Vec<u8>,
+    /// Where each cell ends.
+    ends: Vec<usize>,
+}
+
+impl Block {
+    fn get(&self, row: usize) -> &[u8] {
+        let start = row.checked_sub(1).and_then(|before| self.ends.get(before));
+        let start = start.map_or(0, |end| end + 1);
+        let end = self.ends.get(row).copied().unwrap_or_default();
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let cell = self.text.get(start..end).unwrap_or_default();
+            start = end + 1;
+            cell
+        })
+    }
+}
+
+impl Set<'_> {
+    /// The column of a name.
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    /// The name of a column, if it has one.
+    pub(super) fn name(&self, column: usize) -> &str {
+        self.names.get(column).map_or("", String::as_str)
+    }
+
+    /// The rows of a group.
+    pub(super) fn rows_of(&self, group: usize) -> Range<usize> {
+        let start = group.saturating_mul(self.meta.group_rows);
+        start..self.rows.min(start.saturating_add(self.meta.group_rows))
+    }
+
+    /// The rows of a group that are wanted: of those in `only`, if it names any.
+    pub(super) fn keep(
+        &self,
+        group: usize,
+        only: Option<&[usize]>,
+        wanted: Wanted<'_>,
+        source: &Counted<'_>,
+        job: &Job<'_>,
+    ) -> Result<Kept> {
+        let range = self.rows_of(group);
+        let mut rows: Vec<usize> = match only {
+            Some(only) => only.iter().map(|row| row - range.start).collect(),
+            None => (0..range.len()).collect(),
+        };
+        if rows.is_empty() {
+            return Ok(Kept::default());
+        }
+        let (count, nulls, cells) = (range.len(), wanted.nulls, HashMap::new());
+        let mut loaded = Loaded { set: self, rows: count, nulls, cells };
+        if let Some(filter) = wanted.filter {
+            if !filter.may_match(&Known { set: self, group }) {
+                return Ok(Kept::default());
+            }
+            let names = filter.columns();
+            let columns = names.iter().filter_map(|name| self.column(name));
+            loaded.load(group, columns.collect(), source, job)?;
+            let kept = filter.evaluate(range.len(), &loaded)?;
+            rows.retain(|&row| kept.get(row).copied().unwrap_or_default());
+        }
+        let mut kept = Kept { read: true, ..Kept::default() };
+        if rows.is_empty() {
+            return Ok(kept);
+        }
+        let columns: Vec<(&str, Option<usize>)> = match wanted.columns {
+            Some(names) => names.iter().map(|name| (name.as_str(), self.column(name))).collect(),
+            None => {
+                (0..self.meta.columns).map(|column| (self.name(column), Some(column))).collect()
+            }
+        };
+        let needed = columns.iter().filter_map(|&(_, column)| column).collect();
+        loaded.load(group, needed, source, job)?;
+        self.check_size(&rows, &loaded, job)?;
+        for &row in &rows {
+            match (self.syntax, wanted.columns) {
+                (Syntax::Plain | Syntax::Csv, _) if wanted.exact => {
+                    let cells = (0..self.meta.columns).map(|column| loaded.cell(column, row));
+                    let cells: Vec<&[u8]> = cells.map(Option::unwrap_or_default).collect();
+                    kept.text.extend_from_slice(&cells.join(self.meta.delimiter));
+                    kept.text.push(b'\n');
+                }
+                (Syntax::Json, None) => self.put_line(&loaded, row, &mut kept.text),
+                (Syntax::Json, Some(_)) => {
+                    let cells = columns.iter().map(|&(name, column)| {
+                        (name, column.and_then(|column| loaded.cell(column, row)))
+                    });
+                    put_object(cells, &mut kept.text);
+                }
+                _ => {
+                    let cells = columns.iter().map(|&(_, column)| {
+                        let cell = column.and_then(|column| loaded.cell(column, row));
+                        let last = column.is_some_and(|column| column + 1 == self.meta.columns);
+                        (cell.unwrap_or_default(), last)
+                    });
+                    put_row(cells, self.syntax, &mut kept.text);
+                }
+            }
+            kept.ends.push(kept.text.len());
+        }
+        kept.rows = rows;
+        Ok(kept)
+    }
+
+    /// Fails if the rows would take more than may be put out: what stands between
+    /// cells is there once in the file, and once for each row in what is made of it.
+    fn check_size(&self, rows: &[usize], loaded: &Loaded<'_>, job: &Job<'_>) -> Result<()> {
+        let between: usize = self.segments.iter().map(Vec::len).sum();
+        let delimiters = self.meta.delimiter.len().saturating_mul(self.meta.columns);
+        let names: usize = self.names.iter().map(String::len).sum();
+        let row = between.saturating_add(delimiters).saturating_add(names) as u64;
+        let asked = row.saturating_mul(rows.len() as u64).saturating_add(loaded.bytes());
+        let (what, limit) =
+            ("size of the rows", job.limits.output_bytes.min(job.limits.read_bytes));
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
+    }
+
+    /// The cells of one row.
+    pub(super) fn row(
+        &self,
+        row: usize,
+        source: &Counted<'_>,
+        job: &Job<'_>,
+    ) -> Result<Vec<Vec<u8>>> {
+        let columns: Vec<usize> = (0..self.meta.columns).collect();
+        let group = row / self.meta.group_rows;
+        let cells = self.cells(group, &columns, source, job)?;
+        Ok(cells.iter().map(|cells| cells.get(row % self.meta.group_rows).to_vec()).collect())
+    }
+
+    /// Puts together a line of JSON as it was.
+    fn put_line(&self, loaded: &Loaded<'_>, row: usize, out: &mut Vec<u8>) {
+        for (column, segment) in self.segments.iter().enumerate() {
+            out.extend_from_slice(segment);
+            out.extend_from_slice(loaded.cell(column, row).unwrap_or_default());
+        }
+        out.push(b'\n');
+    }
+
+    /// Where a block is in the file, and how long it is.
+    fn place(&self, block: usize) -> (u64, u64) {
+        let Range { start, end } = self.index.block(block);
+        (self.blocks.saturating_add(start as u64), end.saturating_sub(start) as u64)
+    }
+
+    /// The blocks that share a checksum with one, and that checksum.
+    fn covered(&self, block: usize) -> (Range<usize>, Option<u32>) {
+        let sum = self.sums.of_block(block, self.index.ends.len());
+        sum.map_or((block..block.saturating_add(1), None), |(blocks, sum)| (blocks, Some(sum)))
+    }
+
+    /// Where some neighbouring blocks are, and how long they are together.
+    fn span(&self, blocks: &Range<usize>) -> (u64, u64) {
+        let (start, _) = self.place(blocks.start);
+        let (last, len) = self.place(blocks.end.saturating_sub(1));
+        (start, last.saturating_add(len).saturating_sub(start))
+    }
+
+    /// Expands the blocks of some columns of a group.
+    pub(super) fn cells(
+        &self,
+        group: usize,
+        columns: &[usize],
+        source: &Counted<'_>,
+        job: &Job<'_>,
+    ) -> Result<Vec<Block>> {
+        let block = |column: usize| group.saturating_mul(self.meta.columns).saturating_add(column);
+        // A checksum may cover neighbours, which must be read as well to compare it.
+        let covered: Vec<(Range<usize>, Option<u32>)> =
+            columns.iter().map(|&column| self.covered(block(column))).collect();
+        let ranges: Vec<(u64, u64)> = covered.iter().map(|(blocks, _)| self.span(blocks)).collect();
+        let read = source.ranges(&ranges, "block")?;
+        let rows = self.rows_of(group).len();
+        let mut all = Vec::with_capacity(columns.len());
+        for (((&column, (covered, sum)), &(start, _)), bytes) in
+            columns.iter().zip(&covered).zip(&ranges).zip(&read)
+        {
+            let name = self.name(column);
+            let (offset, len) = self.place(block(column));
+            let placed = |err: Error| err.at(offset).in_stream("blocks").in_column(column, name);
+            if sum.is_some_and(|sum| hypostyle_core::wire::crc32(bytes) != sum) {
+                let why = match covered.len() {
+                    1 => format!("group {group} does not have its checksum"),
+                    more => format!("group {group}: {more} blocks do not have their checksum"),
+                };
+                return Err(placed(Error::malformed("block", why)));
+            }
+            let from = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);
+            let to = from.saturating_add(usize::try_from(len).unwrap_or(usize::MAX));
+            let bytes = bytes.get(from..to).unwrap_or_default();
+            let text = groups::expand(bytes, (offset, true), job).map_err(placed)?;
+            let mut ends: Vec<usize> = memchr_iter(b'\n', &text).take(rows).collect();
+            if ends.len() < rows {
+                ends.push(text.len());
+            }
+            if ends.len() < rows {
+                let why = format!("group {group} has {} cells for {rows} rows", ends.len());
+                return Err(placed(Error::malformed("block", why)));
+            }
+            all.push(Block { text, ends });
+        }
+        Ok(all)
+    }
+}
+
+/// CellPresence of a group that have been read.
+struct Loaded<'s> {
+    set: &'s Set<'s>,
+    rows: usize,
+    nulls: &'s [String],
+    cells: HashMap<usize, Block>,
+}
+
+impl Loaded<'_> {
+    /// Reads the cells of some columns, unless they are there.
+    fn load(
+        &mut self,
+        group: usize,
+        mut columns: Vec<usize>,
+        source: &Counted<'_>,
+        job: &Job<'_>,
+    ) -> Result<()> {
+        columns.retain(|column| !self.cells.contains_key(column));
+        columns.sort_unstable();
+        columns.dedup();
+        let cells = self.set.cells(group, &columns, source, job)?;
+        self.cells.extend(columns.into_iter().zip(cells));
+        let asked = self.bytes();
+        let (what, limit) = ("size of the blocks", job.limits.read_bytes);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
+    }
+
+    /// Bytes of all cells.
+    fn bytes(&self) -> u64 {
+        self.cells.values().map(|block| block.text.len() as u64).sum()
+    }
+
+    fn cell(&self, column: usize, row: usize) -> Option<&[u8]> {
+        self.cells.get(&column).map(|cells| cells.get(row))
+    }
+}
+
+impl ColumnAccess for Loaded<'_> {
+    fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
+        let index = self.set.column(column);
+        let last = index.is_some_and(|index| index + 1 == self.set.meta.columns);
+        match index.and_then(|index| self.cells.get(&index)) {
+            // A shape of JSON that has no such member.
+            None => (0..self.rows).for_each(|_| each(None)),
+            Some(cells) => {
+                let value = |cell| self.set.syntax.value_unless(cell, last, self.nulls);
+                cells.iter().for_each(|cell| each(value(cell).as_deref()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the indexes say of a group.
+pub(super) struct Known<'s> {
+    pub(super) set: &'s Set<'s>,
+    pub(super) group: usize,
+}
+
+impl Known<'_> {
+    pub(super) fn numbers_of(&self, column: usize) -> NumberBounds {
+        let at = self.group.saturating_mul(self.set.meta.columns).saturating_add(column);
+        let bounds = match self.set.index.zones.get(at) {
+            Some(Some(Zone::Int(least, most))) if least <= most => {
+                Some((Decimal::from_i128(*least), Decimal::from_i128(*most)))
+            }
+            Some(Some(Zone::Float(least, most))) if least <= most => {
+                // Others round to the nearest float, which may be inside (§6.4).
+                let least = Decimal::from_f64(least.next_down().next_down());
+                least.zip(Decimal::from_f64(most.next_up().next_up()))
+            }
+            _ => None,
+        };
+        bounds.map_or(NumberBounds::Unknown, |(least, most)| NumberBounds::Between(least, most))
+    }
+
+    pub(super) fn texts_of(&self, column: usize) -> Option<TextBounds<'_>> {
+        let (min, max) = self.set.texts.bounds(column, self.group)?;
+        Some(TextBounds { min, max })
+    }
+
+    pub(super) fn may_hold_in(&self, column: usize, text: &[u8]) -> bool {
+        self.set.texts.may_hold(column, self.group, text)
+    }
+}
+
+impl PruningStatistics for Known<'_> {
+    fn numbers(&self, column: &str) -> NumberBounds {
+        // A shape of JSON that has no such member has no numbers in it either.
+        self.set.column(column).map_or(NumberBounds::NoneAtAll, |column| self.numbers_of(column))
+    }
+
+    fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
+        self.texts_of(self.set.column(column)?)
+    }
+
+    fn may_hold(&self, column: &str, text: &[u8]) -> bool {
+        self.set.column(column).is_some_and(|column| self.may_hold_in(column, text))
+    }
+
+    fn cells(&self, column: &str) -> CellPresence {
+        match self.set.column(column) {
+            Some(_) => CellPresence::default(),
+            None => CellPresence { blank: true, filled: false },
+        }
+    }
+}
+
+/// Appends an object of some members.
+pub(super) fn put_object<'c>(
+    members: impl Iterator<Item = (&'c str, Option<&'c [u8]>)>,
+    out: &mut Vec<u8>,
+) {
+    out.push(b'{');
+    for (nth, (name, cell)) in members.enumerate() {
+        if nth > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(serde_json::to_string(name).unwrap_or_default().as_bytes());
+        out.push(b':');
+        out.extend_from_slice(cell.unwrap_or(b"null"));
+    }
+    out.extend_from_slice(b"}\n");
+}
+
+/// Appends a row of CSV; each cell says whether it is the last of its line.
+pub(super) fn put_row<'c>(
+    cells: impl Iterator<Item = (&'c [u8], bool)>,
+    syntax: Syntax,
+    out: &mut Vec<u8>,
+) {
+    for (nth, (cell, last)) in cells.enumerate() {
+        if nth > 0 {
+            out.push(b',');
+        }
+        let cell = match cell.strip_suffix(b"\r") {
+            Some(rest) if last && syntax == Syntax::Csv => rest,
+            _ => cell,
+        };
+        // Quotes that are well formed stay: they tell an empty text from no text.
+        if syntax == Syntax::Csv && cell.starts_with(b"\"") && unquoted(cell).is_some() {
+            out.extend_from_slice(cell);
+        } else {
+            put_cell(cell, out);
+        }
+    }
+    out.push(b'\n');
+}

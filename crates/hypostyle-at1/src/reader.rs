@@ -1,0 +1,145 @@
+//! The table view behind the traits that every format has.
+
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::archive::located;
+use super::{Archive, TableOptions, container};
+use hypostyle_core::deviation::Deviation;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::format::{Format, Reader, Section, Sniff};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::options::{ReadOptions, WriteOptions};
+use hypostyle_core::sink::Sink;
+use hypostyle_core::source::ByteSource;
+use hypostyle_core::spill::SpillBuffer;
+use hypostyle_core::table::Table;
+use hypostyle_core::text::{ImportOptions, Imported};
+use hypostyle_core::types::Capabilities;
+
+/// The format AT-1.
+#[derive(Clone, Copy, Debug)]
+pub struct At1;
+
+impl Format for At1 {
+    fn id(&self) -> FormatId {
+        FormatId::At1
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["at1"]
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::EVERYTHING
+    }
+
+    fn holds_tables(&self) -> bool {
+        false
+    }
+
+    fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {
+        container::sniff(source)
+    }
+
+    /// Opens the archive as a table.
+    ///
+    /// Text has no types before it has been read, so unlike a column file an
+    /// archive is unpacked for this.
+    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+        // The table is held in memory, so what counts is how much one read may take.
+        let limits = &options.limits;
+        let limits = limits.clone().with_output_bytes(limits.output_bytes.min(limits.read_bytes));
+        let archive = Archive::open(source, &options.clone().with_limits(limits))?;
+        let mut import = ImportOptions::new(Capabilities::EVERYTHING);
+        import.threads = options.threads;
+        let table = TableOptions { header: options.header, ..TableOptions::default() };
+        let table = archive.import(&table, &import, SpillBuffer::in_memory())?;
+        Ok(Box::new(ArchiveTable { archive, table, sections: OnceLock::new() }))
+    }
+
+    fn encode(&self, _: &dyn Table, _: &mut dyn Sink, _: &WriteOptions) -> Result<()> {
+        let why = "AT-1 holds a file as it is, and a table is not a file yet";
+        Err(located(Error::refused(why, "write it as CSV or JSON Lines, and pack that")))
+    }
+}
+
+/// An archive that has been read as a table.
+#[derive(Debug)]
+struct ArchiveTable {
+    archive: Archive,
+    table: Imported,
+    sections: OnceLock<Vec<Section>>,
+}
+
+impl Reader for ArchiveTable {
+    fn format(&self) -> FormatId {
+        FormatId::At1
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    fn rows(&self) -> u64 {
+        self.table.rows()
+    }
+
+    fn chunks(&self) -> usize {
+        self.table.batches()
+    }
+
+    fn chunk_rows(&self, chunk: usize) -> u64 {
+        self.table.batch_rows(chunk) as u64
+    }
+
+    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
+        if chunk >= self.chunks() {
+            let why = format!("there is no chunk {chunk}, only {}", self.chunks());
+            return Err(located(Error::invalid_argument(why)));
+        }
+        let batch = self.table.batch(chunk).map_err(located)?;
+        let known = batch.num_columns();
+        if let Some(column) = columns.iter().find(|&&column| column >= known) {
+            let why = format!("there is no column {column}, only {known}");
+            return Err(located(Error::invalid_argument(why)));
+        }
+        Ok(batch.project(columns)?)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let list = || {
+            let frames = self.archive.frames().unwrap_or_default();
+            let streams = frames.iter().flat_map(|frame| &frame.streams);
+            let section = |stream: &super::StreamInfo| Section {
+                what: "stream",
+                column: None,
+                offset: stream.offset,
+                stored: stream.stored,
+                raw: stream.raw,
+            };
+            streams.map(section).collect()
+        };
+        self.sections.get_or_init(list).clone()
+    }
+
+    fn deviations(&self) -> Vec<Deviation> {
+        self.archive.deviations()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let skipped = self.table.skipped();
+        if skipped.count == 0 {
+            return Vec::new();
+        }
+        let places: Vec<String> = skipped.offsets.iter().map(u64::to_string).collect();
+        let more = if skipped.count > places.len() as u64 { ", ..." } else { "" };
+        let places = places.join(", ");
+        vec![format!(
+            "{} lines are no rows of the table and are left out, at byte {places}{more} of the text",
+            skipped.count
+        )]
+    }
+}

@@ -1,0 +1,464 @@
+//! The streams of a frame, by name (§2.3), and how they are expanded (§2.5).
+
+#![deny(clippy::arithmetic_side_effects)]
+
+use bytes::Bytes;
+use memchr::memchr;
+
+use super::container::legacy;
+use hypostyle_core::compress::{xz, zstd};
+use hypostyle_core::deviations::Deviations;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::limits::Limits;
+use hypostyle_core::parallel;
+use hypostyle_core::wire::Cursor;
+
+/// Streams that a set may have; the vendor's decoder stops here too.
+pub(super) const STREAMS: usize = 256;
+/// Bytes that the name of a stream may have.
+pub(super) const NAME: usize = 1024;
+
+/// How the bytes of a stream are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backend {
+    Xz,
+    Zstd,
+    Stored,
+}
+
+impl Backend {
+    const ALL: [Self; 3] = [Self::Xz, Self::Zstd, Self::Stored];
+
+    /// The byte that stands for it.
+    pub(super) fn id(self) -> u8 {
+        match self {
+            Self::Xz => 0,
+            Self::Zstd => 1,
+            Self::Stored => 2,
+        }
+    }
+
+    /// What a byte stands for.
+    pub(super) fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|backend| backend.id() == id)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Xz => "xz",
+            Self::Zstd => "zstd",
+            Self::Stored => "stored",
+        }
+    }
+}
+
+/// Compressed bytes and where in the file they are.
+#[derive(Clone, Debug)]
+pub(super) struct Packed {
+    pub(super) name: String,
+    pub(super) backend: Backend,
+    pub(super) offset: u64,
+    pub(super) bytes: Bytes,
+}
+
+impl Packed {
+    /// A backend byte and what follows it: the body of a RAW frame.
+    ///
+    /// `legacy_code` is how the archive departs if there is no backend byte.
+    pub(super) fn raw(
+        body: &Bytes,
+        offset: u64,
+        legacy_code: &'static str,
+        deviations: &Deviations,
+    ) -> Result<Self> {
+        let name = String::new();
+        if xz::is_xz(body) {
+            legacy(deviations, legacy_code, offset, "a raw body")?;
+            return Ok(Self { name, backend: Backend::Xz, offset, bytes: body.clone() });
+        }
+        let mut cursor = Cursor::new(body, offset);
+        let backend = backend(cursor.u8("backend")?, body.get(1..), offset, deviations)?;
+        Ok(Self { name, backend, offset: offset.saturating_add(1), bytes: body.slice(1..) })
+    }
+
+    /// Bytes that the stream says it becomes.
+    pub(super) fn raw_size(&self) -> Option<u64> {
+        match self.backend {
+            Backend::Xz => xz::Blocks::find(&self.bytes).map(|blocks| blocks.raw_total()),
+            Backend::Zstd => zstd::content_size(&self.bytes),
+            Backend::Stored => Some(self.bytes.len() as u64),
+        }
+    }
+
+    /// Whether it can be expanded in parts.
+    fn has_blocks(&self) -> bool {
+        self.backend == Backend::Xz
+            && xz::Blocks::find(&self.bytes).is_some_and(|blocks| blocks.len() > 1)
+    }
+
+    pub(super) fn expand(
+        &self,
+        limits: &Limits,
+        threads: usize,
+        deviations: &Deviations,
+    ) -> Result<Bytes> {
+        let expanded = match self.backend {
+            Backend::Xz => xz::expand(&self.bytes, limits, threads),
+            Backend::Zstd => zstd::expand(&self.bytes, limits),
+            Backend::Stored => {
+                let (asked, limit) = (self.bytes.len() as u64, limits.block_bytes);
+                if asked > limit {
+                    return Err(ErrorKind::LimitExceeded { what: "stream", asked, limit }.into());
+                }
+                return Ok(self.bytes.clone());
+            }
+        };
+        let (expanded, used) = expanded.map_err(|err| err.at(self.offset))?;
+        let at = self.offset.saturating_add(used as u64);
+        stray(self.bytes.len(), used, at, self.backend.name(), deviations)?;
+        Ok(expanded.into())
+    }
+}
+
+/// Notes bytes that follow compressed ones, and are ignored (A7).
+pub(super) fn stray(
+    len: usize,
+    used: usize,
+    at: u64,
+    backend: &str,
+    deviations: &Deviations,
+) -> Result<()> {
+    match len.saturating_sub(used) {
+        0 => Ok(()),
+        more => {
+            let message = format!("{more} bytes after the {backend} data are ignored");
+            deviations.report("A7", at, message)
+        }
+    }
+}
+
+pub(super) fn backend(
+    byte: u8,
+    payload: Option<&[u8]>,
+    at: u64,
+    deviations: &Deviations,
+) -> Result<Backend> {
+    match Backend::from_id(byte) {
+        Some(backend) => Ok(backend),
+        None if payload.is_some_and(xz::is_xz) => {
+            let message = format!("backend {byte} is unknown, and holds xz");
+            deviations.report("A24", at, message)?;
+            Ok(Backend::Xz)
+        }
+        None => Err(no_backend(byte, at)),
+    }
+}
+
+fn no_backend(byte: u8, at: u64) -> Error {
+    Error::malformed("backend", format!("{byte} is not 0, 1 or 2")).at(at)
+}
+
+/// The streams of a frame, still compressed.
+#[derive(Debug)]
+pub(super) struct PackedSet {
+    pub(super) streams: Vec<Packed>,
+}
+
+impl PackedSet {
+    /// Reads the directory of a set that starts at `offset` in the file.
+    pub(super) fn parse(body: &Bytes, offset: u64, deviations: &Deviations) -> Result<Self> {
+        let mut cursor = Cursor::new(body, offset);
+        // A name, a backend and a length take three bytes at least.
+        let count = cursor.count(3, "stream count")?;
+        if count > STREAMS {
+            let (asked, limit) = (count as u64, STREAMS as u64);
+            let kind = ErrorKind::LimitExceeded { what: "stream count", asked, limit };
+            return Err(Error::new(kind).at(offset));
+        }
+        let mut streams: Vec<Packed> = Vec::with_capacity(count);
+        for _ in 0..count {
+            let at = cursor.offset();
+            let stream = Self::stream(&mut cursor, body, offset, deviations)?;
+            if streams.iter().any(|known| known.name == stream.name) {
+                let message = format!("a second stream `{}` is ignored", stream.name);
+                deviations.report("A13", at, message)?;
+            } else {
+                streams.push(stream);
+            }
+        }
+        if !cursor.is_empty() {
+            let message = format!("{} bytes after the last stream", cursor.left());
+            deviations.report("A22", cursor.offset(), message)?;
+        }
+        Ok(Self { streams })
+    }
+
+    fn stream(
+        cursor: &mut Cursor<'_>,
+        body: &Bytes,
+        base: u64,
+        deviations: &Deviations,
+    ) -> Result<Packed> {
+        let at = cursor.offset();
+        let name_len = cursor.size("stream name length")?;
+        if name_len > NAME {
+            let (what, asked, limit) = ("stream name", name_len as u64, NAME as u64);
+            return Err(Error::new(ErrorKind::LimitExceeded { what, asked, limit }).at(at));
+        }
+        let name = cursor.text(name_len, "stream name")?.to_owned();
+        let at = cursor.offset();
+        let mut peek = cursor.clone();
+        let first = peek.u8("backend").map_err(|err| err.in_stream(&name))?;
+        // The smallest xz stream has 32 bytes, so a length where the backend
+        // should be starts with 0x20 or more (§2.3).
+        let old = first >= 0x20;
+        if !old {
+            *cursor = peek;
+        }
+        let found = Self::payload(cursor, body, base).map_err(|err| err.in_stream(&name));
+        let (start, bytes) = match found {
+            Err(_) if old => return Err(no_backend(first, at).in_stream(&name)),
+            found => found?,
+        };
+        let backend = if old {
+            if !xz::is_xz(&bytes) {
+                return Err(no_backend(first, at).in_stream(&name));
+            }
+            legacy(deviations, "A1", at, "a stream")?;
+            Backend::Xz
+        } else {
+            backend(first, Some(&bytes), at, deviations).map_err(|err| err.in_stream(&name))?
+        };
+        Ok(Packed { name, backend, offset: start, bytes })
+    }
+
+    /// A length and so many bytes; says where they start.
+    fn payload(cursor: &mut Cursor<'_>, body: &Bytes, base: u64) -> Result<(u64, Bytes)> {
+        let len = cursor.size("stream length")?;
+        let start = cursor.offset();
+        cursor.take(len, "stream")?;
+        let from = usize::try_from(start.saturating_sub(base)).unwrap_or(usize::MAX);
+        Ok((start, body.slice(from..from.saturating_add(len))))
+    }
+
+    /// Expands the streams that `wanted` names, in parallel.
+    pub(super) fn expand(
+        &self,
+        wanted: impl Fn(&str) -> bool,
+        limits: &Limits,
+        threads: usize,
+        deviations: &Deviations,
+    ) -> Result<Streams> {
+        let chosen = self.streams.iter().filter(|stream| wanted(&stream.name));
+        // A stream of many blocks keeps all threads busy by itself; the others
+        // take one each.
+        let (long, short): (Vec<&Packed>, Vec<&Packed>) =
+            chosen.partition(|stream| threads > 1 && stream.has_blocks());
+        let mut streams = Vec::with_capacity(short.len().saturating_add(long.len()));
+        let mut total = 0_u64;
+        let expand = |packed: &Packed, threads| {
+            packed.expand(limits, threads, deviations).map_err(|err| err.in_stream(&packed.name))
+        };
+        let mut keep = |packed: &Packed, bytes: Bytes| -> Result<()> {
+            total = total.saturating_add(bytes.len() as u64);
+            let (what, limit) = ("size of the streams", limits.read_bytes);
+            if total > limit {
+                return Err(ErrorKind::LimitExceeded { what, asked: total, limit }.into());
+            }
+            streams.push((packed.name.clone(), bytes));
+            Ok(())
+        };
+        for packed in long {
+            keep(packed, expand(packed, threads)?)?;
+        }
+        let work = |index: usize| match short.get(index) {
+            Some(packed) => Ok((*packed, expand(packed, 1)?)),
+            None => Err(Error::invalid_argument("no such stream")),
+        };
+        parallel::in_order(short.len(), threads, work, |_, (packed, bytes)| keep(packed, bytes))?;
+        Ok(Streams { streams })
+    }
+}
+
+/// The streams of a frame, expanded.
+#[derive(Debug)]
+pub(super) struct Streams {
+    streams: Vec<(String, Bytes)>,
+}
+
+impl Streams {
+    /// Streams that are there already.
+    pub(super) fn of<const N: usize>(streams: [(&str, Bytes); N]) -> Self {
+        let streams = streams.map(|(name, bytes)| (name.to_owned(), bytes)).into();
+        Self { streams }
+    }
+
+    /// Adds streams that were expanded apart.
+    pub(super) fn join(&mut self, more: Self) {
+        self.streams.extend(more.streams);
+    }
+
+    /// Bytes of all of them.
+    pub(super) fn total(&self) -> u64 {
+        self.streams.iter().map(|(_, bytes)| bytes.len() as u64).sum()
+    }
+
+    /// The content of a stream; one that is absent reads as empty (A13).
+    pub(super) fn bytes(&self, name: &str) -> &[u8] {
+        self.streams.iter().find(|(known, _)| known == name).map_or(&[], |(_, bytes)| bytes)
+    }
+
+    /// The content of a stream, to share.
+    pub(super) fn shared(&self, name: &str) -> Bytes {
+        let found = self.streams.iter().find(|(known, _)| known == name);
+        found.map(|(_, bytes)| bytes.clone()).unwrap_or_default()
+    }
+
+    /// A reader over a stream, whose errors name it.
+    pub(super) fn read<'a>(&'a self, name: &'a str) -> Stream<'a> {
+        Stream::new(name, self.bytes(name))
+    }
+}
+
+/// A [`Cursor`] whose errors name the stream.
+#[derive(Clone, Debug)]
+pub(super) struct Stream<'a> {
+    name: &'a str,
+    cursor: Cursor<'a>,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(name: &'a str, bytes: &'a [u8]) -> Self {
+        Self { name, cursor: Cursor::new(bytes, 0) }
+    }
+
+    #[inline]
+    fn named<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|err| err.in_stream(self.name))
+    }
+
+    #[inline]
+    pub(super) fn uv(&mut self, what: &'static str) -> Result<u64> {
+        let value = self.cursor.uv(what);
+        self.named(value)
+    }
+
+    #[inline]
+    pub(super) fn sv(&mut self, what: &'static str) -> Result<i128> {
+        let value = self.cursor.sv(what);
+        self.named(value)
+    }
+
+    pub(super) fn u8(&mut self, what: &'static str) -> Result<u8> {
+        let value = self.cursor.u8(what);
+        self.named(value)
+    }
+
+    pub(super) fn lp(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        let value = self.cursor.lp(what);
+        self.named(value)
+    }
+
+    /// The next bytes, which stay where they are.
+    #[inline]
+    pub(super) fn peek<const N: usize>(&self) -> Option<[u8; N]> {
+        self.cursor.clone().rest().first_chunk().copied()
+    }
+
+    pub(super) fn take(&mut self, len: usize, what: &'static str) -> Result<&'a [u8]> {
+        let value = self.cursor.take(len, what);
+        self.named(value)
+    }
+
+    #[inline]
+    pub(super) fn size(&mut self, what: &'static str) -> Result<usize> {
+        let value = self.cursor.size(what);
+        self.named(value)
+    }
+
+    pub(super) fn count(&mut self, min_item: usize, what: &'static str) -> Result<usize> {
+        let value = self.cursor.count(min_item, what);
+        self.named(value)
+    }
+
+    /// Steps over a number of any length.
+    pub(super) fn skip_number(&mut self, what: &'static str) -> Result<()> {
+        while self.u8(what)? >= 0x80 {}
+        Ok(())
+    }
+
+    pub(super) fn rest(&mut self) -> &'a [u8] {
+        self.cursor.rest()
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.cursor.left()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.cursor.is_empty()
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.cursor.offset()
+    }
+
+    /// An error at the next byte of the stream.
+    pub(super) fn malformed(
+        &self,
+        what: &'static str,
+        why: impl Into<std::borrow::Cow<'static, str>>,
+    ) -> Error {
+        self.cursor.malformed(what, why).in_stream(self.name)
+    }
+
+    /// An error at a byte of the stream that was read already.
+    pub(super) fn malformed_at(
+        &self,
+        offset: u64,
+        what: &'static str,
+        why: impl Into<std::borrow::Cow<'static, str>>,
+    ) -> Error {
+        Error::malformed(what, why).at(offset).in_stream(self.name)
+    }
+
+    /// The rest of the stream as a list of lines.
+    pub(super) fn lines(self) -> Lines<'a> {
+        let Self { name, mut cursor } = self;
+        Lines { name, rest: Some(cursor.rest()), at: 0 }
+    }
+}
+
+/// Byte strings joined by newlines (§1.2).
+///
+/// No bytes at all are one empty element, never none.
+#[derive(Clone, Debug)]
+pub(super) struct Lines<'a> {
+    name: &'a str,
+    rest: Option<&'a [u8]>,
+    at: u64,
+}
+
+impl<'a> Lines<'a> {
+    /// The next element; running past the end is an error.
+    pub(super) fn line(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        let (at, name) = (self.at, self.name);
+        self.next().ok_or_else(|| {
+            Error::malformed(what, "is missing: the list has ended").at(at).in_stream(name)
+        })
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        let end = memchr(b'\n', rest);
+        let line = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+        self.rest = end.and_then(|end| rest.get(end.saturating_add(1)..));
+        self.at = self.at.saturating_add(line.len() as u64).saturating_add(1);
+        Some(line)
+    }
+}

@@ -1,0 +1,306 @@
+//! The one error of this crate: what happened, and where.
+
+use std::borrow::Cow;
+use std::{fmt, io};
+
+use crate::deviation::Deviation;
+use crate::format_id::FormatId;
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why reading or writing failed, and where.
+///
+/// One word wide, so results on the hot path stay small. The kind is what a
+/// caller can act on; format, column, row and byte offset travel beside it and
+/// are filled in by the layer that knows them.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    format: Option<FormatId>,
+    stream: Option<String>,
+    column: Option<ColumnRef>,
+    row: Option<u64>,
+    offset: Option<u64>,
+}
+
+/// A column as an error names it: by position, and by name for the reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnRef {
+    /// Position in the file, from 0.
+    pub index: usize,
+    /// The name that the file gives it.
+    pub name: String,
+}
+
+/// The cause of an [`Error`], in terms a caller can act on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The input ended before `what` was complete.
+    #[error("{what} needs {needed} bytes, {left} left")]
+    Truncated {
+        /// The field, in the words of the spec.
+        what: &'static str,
+        /// Bytes that the field takes.
+        needed: u64,
+        /// Bytes that were there.
+        left: u64,
+    },
+    /// A field holds a value that the spec forbids.
+    #[error("{what}: {why}")]
+    Malformed {
+        /// The field, in the words of the spec.
+        what: &'static str,
+        /// What is wrong with it.
+        why: Cow<'static, str>,
+    },
+    /// The file asks for more than the caller's [`Limits`](crate::limits::Limits) allow.
+    #[error("{what} is {asked}, over the limit of {limit}")]
+    LimitExceeded {
+        /// The quantity that is limited.
+        what: &'static str,
+        /// What the file asks for.
+        asked: u64,
+        /// What the caller allows.
+        limit: u64,
+    },
+    /// The bytes are well formed, but use a feature that is not implemented.
+    #[error("{0} is not supported")]
+    Unsupported(Cow<'static, str>),
+    /// The file is in no format known here, or only looks like one.
+    #[error("{0}")]
+    UnknownFormat(Cow<'static, str>),
+    /// The file departs from its spec, and the caller asked for strict reading.
+    #[error("{0}")]
+    Strict(Deviation),
+    /// The target format cannot hold this data.
+    #[error("{why}; {way_out}")]
+    Refused {
+        /// What does not fit.
+        why: Cow<'static, str>,
+        /// What the user can do about it.
+        way_out: Cow<'static, str>,
+    },
+    /// The caller asked for something that does not exist.
+    #[error("{0}")]
+    InvalidArgument(Cow<'static, str>),
+    /// The byte source or the sink failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Arrow refused the columns we built, or the caller's batch.
+    #[error(transparent)]
+    Arrow(#[from] arrow_schema::ArrowError),
+}
+
+impl Error {
+    /// An error of this kind, with no place yet.
+    pub fn new(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            format: None,
+            stream: None,
+            column: None,
+            row: None,
+            offset: None,
+        }))
+    }
+
+    /// A field of the input holds what the spec forbids.
+    pub fn malformed(what: &'static str, why: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Malformed { what, why: why.into() })
+    }
+
+    /// The data cannot be held by the target, and what to do instead.
+    pub fn refused(
+        why: impl Into<Cow<'static, str>>,
+        way_out: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::new(ErrorKind::Refused { why: why.into(), way_out: way_out.into() })
+    }
+
+    /// A feature of the format that is not implemented.
+    pub fn unsupported(what: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Unsupported(what.into()))
+    }
+
+    /// The caller asked for what does not exist.
+    pub fn invalid_argument(why: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::InvalidArgument(why.into()))
+    }
+
+    /// The cause.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The format being read or written, where known.
+    pub fn format(&self) -> Option<FormatId> {
+        self.0.format
+    }
+
+    /// The stream inside the file, where the format has such a thing.
+    ///
+    /// [`Error::offset`] then counts from the start of the expanded stream.
+    pub fn stream(&self) -> Option<&str> {
+        self.0.stream.as_deref()
+    }
+
+    /// The column concerned, where known.
+    pub fn column(&self) -> Option<&ColumnRef> {
+        self.0.column.as_ref()
+    }
+
+    /// The row concerned, from 0, where known.
+    pub fn row(&self) -> Option<u64> {
+        self.0.row
+    }
+
+    /// The byte offset in the file, where known.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// Adds the format, unless an inner layer did.
+    #[must_use]
+    pub fn in_format(mut self, format: FormatId) -> Self {
+        self.0.format.get_or_insert(format);
+        self
+    }
+
+    /// Adds the stream, unless an inner layer did.
+    #[must_use]
+    pub fn in_stream(mut self, name: &str) -> Self {
+        self.0.stream.get_or_insert_with(|| name.to_owned());
+        self
+    }
+
+    /// Adds the column, unless an inner layer did.
+    #[must_use]
+    pub fn in_column(mut self, index: usize, name: &str) -> Self {
+        self.0.column.get_or_insert_with(|| ColumnRef { index, name: name.to_owned() });
+        self
+    }
+
+    /// Adds the row, counted from 0, unless an inner layer did.
+    #[must_use]
+    pub fn in_row(mut self, row: u64) -> Self {
+        self.0.row.get_or_insert(row);
+        self
+    }
+
+    /// Puts the error in this row, counted from 0, whatever an inner layer said.
+    ///
+    /// For layers that know where the piece they handed on begins.
+    #[must_use]
+    pub fn at_row(mut self, row: u64) -> Self {
+        self.0.row = Some(row);
+        self
+    }
+
+    /// Adds the byte offset, unless an inner layer did.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, format, stream, column, row, offset } = &*self.0;
+        if let Some(format) = format {
+            write!(f, "{format}: ")?;
+        }
+        if let Some(stream) = stream {
+            write!(f, "stream `{}`: ", clipped(stream))?;
+        }
+        if let Some(ColumnRef { index, name }) = column {
+            // People count columns and rows from 1; the API counts from 0.
+            match name.as_str() {
+                "" => write!(f, "column {}: ", index.saturating_add(1))?,
+                name => write!(f, "column {} `{}`: ", index.saturating_add(1), clipped(name))?,
+            }
+        }
+        if let Some(row) = row {
+            write!(f, "row {}: ", row.saturating_add(1))?;
+        }
+        if let Some(offset) = offset {
+            write!(f, "byte {offset}: ")?;
+        }
+        write!(f, "{kind}")
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            // Transparent kinds already print their cause.
+            ErrorKind::Io(cause) => cause.source(),
+            ErrorKind::Arrow(cause) => cause.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(cause: io::Error) -> Self {
+        Self::new(cause.into())
+    }
+}
+
+impl From<arrow_schema::ArrowError> for Error {
+    fn from(cause: arrow_schema::ArrowError) -> Self {
+        Self::new(cause.into())
+    }
+}
+
+/// The name as a message prints it: names may be megabytes long and hold controls.
+pub fn clipped(name: &str) -> String {
+    const MOST: usize = 60;
+    let mut short: String = name.chars().take(MOST).flat_map(char::escape_debug).collect();
+    if name.chars().nth(MOST).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_word_wide() {
+        assert_eq!(size_of::<Error>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn the_message_goes_from_the_file_to_the_byte() {
+        let err = Error::malformed("string length", "runs past the block")
+            .at(96)
+            .in_row(4)
+            .in_column(1, "name")
+            .in_format(FormatId::Colm)
+            .at(7);
+        assert_eq!(
+            err.to_string(),
+            "colm: column 2 `name`: row 5: byte 96: string length: runs past the block"
+        );
+    }
+
+    #[test]
+    fn a_long_or_odd_name_does_not_flood_the_message() {
+        let err = Error::malformed("x", "y").in_column(0, &"n\n".repeat(70_000));
+        assert!(err.to_string().len() < 200, "{err}");
+        assert!(!err.to_string().contains('\n'));
+    }
+}

@@ -1,0 +1,67 @@
+//! What a caller is willing to spend on one file.
+
+/// Upper bounds on what a file may ask for.
+///
+/// A limit is an argument, never a global: a server and a laptop differ, and a
+/// test can set one to 1. Every limit is checked before memory is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Most bytes that one block may expand to. Default 4 GiB.
+    pub block_bytes: u64,
+    /// Most bytes that all blocks of one [`read`](crate::format::Reader::read)
+    /// may expand to, or take in the file, together. Default 8 GiB.
+    pub read_bytes: u64,
+    /// Most bytes of header: column table or schema text. Default 256 MiB.
+    pub header_bytes: u64,
+    /// Most bytes that an archive may unpack to. Default 64 GiB.
+    ///
+    /// Unpacking streams, so this bounds time and disk, not memory.
+    pub output_bytes: u64,
+}
+
+impl Limits {
+    /// The factor by which deflate can expand at the very most.
+    ///
+    /// A block that claims more is lying, whatever the other limits say.
+    pub const DEFLATE_RATIO: u64 = 1032;
+
+    /// Sets [`Limits::block_bytes`].
+    #[must_use]
+    pub fn with_block_bytes(mut self, bytes: u64) -> Self {
+        self.block_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Limits::read_bytes`].
+    #[must_use]
+    pub fn with_read_bytes(mut self, bytes: u64) -> Self {
+        self.read_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Limits::output_bytes`].
+    #[must_use]
+    pub fn with_output_bytes(mut self, bytes: u64) -> Self {
+        self.output_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Limits::header_bytes`].
+    #[must_use]
+    pub fn with_header_bytes(mut self, bytes: u64) -> Self {
+        self.header_bytes = bytes;
+        self
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            block_bytes: 4 << 30,
+            read_bytes: 8 << 30,
+            header_bytes: 256 << 20,
+            output_bytes: 64 << 30,
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Work on many threads, with results in order.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::error::Result;
+
+/// Runs `work` for `0..count` on `threads` threads, and hands the results to
+/// `each` in order, on the calling thread.
+///
+/// The first error in order ends it. See [`stream`] for what bounds the memory.
+pub fn in_order<T: Send>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(usize) -> Result<T> + Sync,
+    mut each: impl FnMut(usize, T) -> Result<()>,
+) -> Result<()> {
+    let mut jobs = 0..count;
+    let mut done = 0;
+    stream(
+        threads.min(count),
+        || Ok(jobs.next()),
+        work,
+        |result| {
+            done += 1;
+            each(done - 1, result)
+        },
+    )
+}
+
+/// Runs `work` on what `next` yields, on `threads` threads, and hands the results
+/// to `each` in order.
+///
+/// `next` and `each` run on the calling thread. At most twice as many jobs as
+/// threads are under way or waiting for `each` at any time, so a slow `each`
+/// bounds the memory. The first error in order ends it: what `next` yielded before
+/// it failed is done first, so that the error is the same on any number of threads.
+pub fn stream<J: Send, T: Send>(
+    threads: usize,
+    mut next: impl FnMut() -> Result<Option<J>>,
+    work: impl Fn(J) -> Result<T> + Sync,
+    mut each: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    if threads <= 1 {
+        while let Some(job) = next()? {
+            each(work(job)?)?;
+        }
+        return Ok(());
+    }
+    let window = threads * 2;
+    let queue = Queue::default();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let _stopper = StopOnPanic(&queue);
+                while let Some((index, job)) = queue.claim() {
+                    queue.deliver(index, work(job));
+                }
+            });
+        }
+        let _stopper = StopAlways(&queue);
+        let (mut made, mut taken) = (0, 0);
+        let mut more = true;
+        let mut outcome = Ok(());
+        loop {
+            if more && made - taken < window {
+                match next() {
+                    Ok(Some(job)) => {
+                        queue.offer(made, job);
+                        made += 1;
+                    }
+                    Ok(None) => more = false,
+                    Err(err) => (more, outcome) = (false, Err(err)),
+                }
+            }
+            if taken == made && !more {
+                return outcome;
+            }
+            let patient = !more || made - taken == window;
+            match queue.take(taken, patient) {
+                Taken::Ready(result) => {
+                    taken += 1;
+                    each(result?)?;
+                }
+                Taken::NotYet => {}
+                // A worker panicked; leaving the scope carries the panic on.
+                Taken::Never => return Ok(()),
+            }
+        }
+    })
+}
+
+/// Does two things: on one thread one after the other, else side by side.
+pub fn both<A, B: Send>(
+    threads: usize,
+    one: impl FnOnce() -> A,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if threads <= 1 {
+        let one = one();
+        return (one, other());
+    }
+    thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+struct Queue<J, T> {
+    state: Mutex<State<J, T>>,
+    changed: Condvar,
+}
+
+struct State<J, T> {
+    jobs: VecDeque<(usize, J)>,
+    ready: BTreeMap<usize, Result<T>>,
+    stopped: bool,
+}
+
+enum Taken<T> {
+    Ready(Result<T>),
+    NotYet,
+    Never,
+}
+
+impl<J, T> Default for Queue<J, T> {
+    fn default() -> Self {
+        let state = State { jobs: VecDeque::new(), ready: BTreeMap::new(), stopped: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+}
+
+impl<J, T> Queue<J, T> {
+    fn lock(&self) -> MutexGuard<'_, State<J, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State<J, T>>) -> MutexGuard<'a, State<J, T>> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn offer(&self, index: usize, job: J) {
+        self.lock().jobs.push_back((index, job));
+        self.changed.notify_all();
+    }
+
+    fn claim(&self) -> Option<(usize, J)> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped {
+                return None;
+            }
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn deliver(&self, index: usize, result: Result<T>) {
+        self.lock().ready.insert(index, result);
+        self.changed.notify_all();
+    }
+
+    fn take(&self, index: usize, patient: bool) -> Taken<T> {
+        let mut state = self.lock();
+        loop {
+            if let Some(result) = state.ready.remove(&index) {
+                return Taken::Ready(result);
+            }
+            if state.stopped {
+                return Taken::Never;
+            }
+            if !patient {
+                return Taken::NotYet;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
+    }
+}
+
+struct StopOnPanic<'a, J, T>(&'a Queue<J, T>);
+
+impl<J, T> Drop for StopOnPanic<'_, J, T> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+struct StopAlways<'a, J, T>(&'a Queue<J, T>);
+
+impl<J, T> Drop for StopAlways<'_, J, T> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn results_come_in_order_on_any_number_of_threads() {
+        for threads in [1, 2, 5, 64] {
+            let mut seen = Vec::new();
+            in_order(
+                200,
+                threads,
+                |i| Ok(i * i),
+                |i, x| {
+                    seen.push((i, x));
+                    Ok(())
+                },
+            )
+            .unwrap();
+            assert!(seen.iter().copied().eq((0..200).map(|i| (i, i * i))), "{threads}");
+        }
+    }
+
+    #[test]
+    fn the_first_error_in_order_wins_and_ends_it() {
+        let done = AtomicUsize::new(0);
+        let work = |i| {
+            done.fetch_add(1, Ordering::Relaxed);
+            if i >= 10 { Err(Error::invalid_argument(format!("{i}"))) } else { Ok(()) }
+        };
+        let err = in_order(100_000, 4, work, |_, ()| Ok(())).unwrap_err();
+        assert_eq!(err.to_string(), "10");
+        assert!(done.load(Ordering::Relaxed) < 100);
+    }
+
+    #[test]
+    fn an_error_of_the_source_waits_for_the_work_before_it() {
+        for threads in [1, 2, 5] {
+            for bad_job in [3, 100] {
+                let mut jobs = 0..;
+                let next = || match jobs.next() {
+                    Some(7) | None => Err(Error::invalid_argument("source")),
+                    job => Ok(job),
+                };
+                let work = |job| match job {
+                    job if job == bad_job => {
+                        thread::sleep(std::time::Duration::from_millis(20));
+                        Err(Error::invalid_argument("work"))
+                    }
+                    job => Ok(job),
+                };
+                let mut done = Vec::new();
+                let each = |job| {
+                    done.push(job);
+                    Ok(())
+                };
+                let err = stream(threads, next, work, each).unwrap_err();
+                let want = if bad_job == 3 { (3, "work") } else { (7, "source") };
+                assert_eq!((done.len(), err.to_string().as_str()), want, "{threads}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_is_carried_on_and_nobody_waits_for_ever() {
+        let run =
+            || in_order(50, 3, |i| if i == 7 { panic!("seven") } else { Ok(i) }, |_, _| Ok(()));
+        assert!(std::panic::catch_unwind(run).is_err());
+    }
+}

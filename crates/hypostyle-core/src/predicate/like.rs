@@ -1,0 +1,320 @@
+//! Patterns of `like`: `%` is any run of characters, `_` is one.
+
+use memchr::memmem;
+
+use super::filter::{FilterSearch, SearchForm};
+
+/// A pattern, ready to be matched.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pattern {
+    /// As it was written, for printing.
+    pub(super) text: String,
+    pub(super) escape: Option<char>,
+    /// Whether ASCII letters match in either case, as `ilike` has it.
+    pub(super) any_case: bool,
+    /// INVARIANT: in lower case if `any_case`.
+    tokens: Vec<Token>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Token {
+    Char(char),
+    /// `_`
+    One,
+    /// `%`
+    Many,
+}
+
+impl Pattern {
+    /// `None` if the pattern ends in its escape character, which then escapes nothing.
+    pub(super) fn new(text: String, escape: Option<char>, any_case: bool) -> Option<Self> {
+        let mut tokens = Vec::new();
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            tokens.push(match c {
+                c if Some(c) == escape => Token::Char(chars.next()?),
+                '%' => Token::Many,
+                '_' => Token::One,
+                c => Token::Char(c),
+            });
+        }
+        if any_case {
+            for token in &mut tokens {
+                if let Token::Char(c) = token {
+                    c.make_ascii_lowercase();
+                }
+            }
+        }
+        Some(Self { text, escape, any_case, tokens })
+    }
+
+    /// What every match starts with, and whether that is the whole of it.
+    ///
+    /// In lower case for `ilike`.
+    pub(super) fn prefix(&self) -> (String, bool) {
+        let literal = self.tokens.iter().map_while(|token| match token {
+            Token::Char(c) => Some(c),
+            _ => None,
+        });
+        let whole = self.tokens.iter().all(|token| matches!(token, Token::Char(_)));
+        (literal.collect(), whole)
+    }
+
+    pub(super) fn matcher(&self) -> Matcher<'_> {
+        let (first, whole) = self.prefix();
+        let shape = if whole {
+            Shape::Whole(first)
+        } else if self.tokens.contains(&Token::One) {
+            let runs = self.tokens.split(|token| !matches!(token, Token::Char(_))).map(literal);
+            Shape::Tokens {
+                tokens: &self.tokens,
+                runs: runs.filter(|run| !run.is_empty()).collect(),
+            }
+        } else {
+            let mut parts = self.tokens.split(|token| *token == Token::Many).map(literal);
+            let first = parts.next().unwrap_or_default();
+            let last = parts.next_back().unwrap_or_default();
+            let middle = parts.filter(|part| !part.is_empty());
+            let middle = middle.map(|part| memmem::Finder::new(&part).into_owned()).collect();
+            Shape::Parts { first, middle, last }
+        };
+        Matcher { shape, lower: self.any_case.then(Vec::new) }
+    }
+}
+
+/// Matches many cells with one pattern.
+pub(super) struct Matcher<'a> {
+    shape: Shape<'a>,
+    /// The cell in lower case, where case is not to matter.
+    lower: Option<Vec<u8>>,
+}
+
+enum Shape<'a> {
+    Whole(String),
+    /// `first%middle%middle%last`
+    Parts {
+        first: String,
+        middle: Vec<memmem::Finder<'static>>,
+        last: String,
+    },
+    Tokens {
+        tokens: &'a [Token],
+        /// Characters that stand side by side.
+        runs: Vec<String>,
+    },
+}
+
+impl Matcher<'_> {
+    /// What every match has, and whether that is all there is to it.
+    pub(super) fn search(&self) -> Option<FilterSearch<'_>> {
+        let (sought, exact) = self.shape.search()?;
+        if self.lower.is_none() {
+            return Some(FilterSearch { sought, exact });
+        }
+        // In lower case, which is of no matter for being somewhere in a cell.
+        Some(match sought {
+            SearchForm::Is(b"") | SearchForm::StartsWith(b"") => FilterSearch { sought, exact },
+            SearchForm::Contains(text) => {
+                FilterSearch { sought: SearchForm::ContainsIgnoringCase(text), exact }
+            }
+            SearchForm::Is(text) | SearchForm::StartsWith(text) | SearchForm::EndsWith(text) => {
+                FilterSearch { sought: SearchForm::ContainsIgnoringCase(text), exact: false }
+            }
+            _ => return None,
+        })
+    }
+
+    pub(super) fn matches(&mut self, cell: &[u8]) -> bool {
+        match &mut self.lower {
+            None => self.shape.matches(cell),
+            Some(lower) => {
+                lower.clear();
+                lower.extend_from_slice(cell);
+                lower.make_ascii_lowercase();
+                self.shape.matches(lower)
+            }
+        }
+    }
+}
+
+impl Shape<'_> {
+    /// What every match has, and whether everything that has it is one.
+    fn search(&self) -> Option<(SearchForm<'_>, bool)> {
+        match self {
+            Self::Whole(text) => Some((SearchForm::Is(text.as_bytes()), true)),
+            Self::Parts { first, middle, last } => {
+                let parts = [
+                    SearchForm::StartsWith(first.as_bytes()),
+                    SearchForm::EndsWith(last.as_bytes()),
+                ];
+                let inner = middle.iter().map(|part| SearchForm::Contains(part.needle()));
+                let parts = || parts.into_iter().chain(inner.clone());
+                let filled = parts().filter(|part| part.len() > 0).count();
+                // The longest is the rarest, as a rule; ends are quicker to look at.
+                let longest = parts().rev().max_by_key(SearchForm::len)?;
+                Some((longest, filled <= 1))
+            }
+            Self::Tokens { runs, .. } => {
+                let longest = runs.iter().max_by_key(|run| run.len())?;
+                Some((SearchForm::Contains(longest.as_bytes()), false))
+            }
+        }
+    }
+
+    fn matches(&self, cell: &[u8]) -> bool {
+        match self {
+            Self::Whole(text) => cell == text.as_bytes(),
+            Self::Parts { first, middle, last } => {
+                let rest = cell.strip_prefix(first.as_bytes());
+                let Some(mut rest) = rest.and_then(|rest| rest.strip_suffix(last.as_bytes()))
+                else {
+                    return false;
+                };
+                for part in middle {
+                    let found = part.find(rest).map(|at| at + part.needle().len());
+                    let Some(behind) = found.and_then(|end| rest.get(end..)) else { return false };
+                    rest = behind;
+                }
+                true
+            }
+            Self::Tokens { tokens, .. } => tokens_match(tokens, cell),
+        }
+    }
+}
+
+/// Matches token by token. After a `%`, the last one alone is ever tried again:
+/// whatever an earlier one could take in, that one can as well.
+fn tokens_match(tokens: &[Token], cell: &[u8]) -> bool {
+    let (mut left, mut rest) = (tokens, cell);
+    let mut retry: Option<(&[Token], &[u8])> = None;
+    loop {
+        let step = match left.split_first() {
+            None if rest.is_empty() => return true,
+            None => None,
+            Some((Token::Many, behind)) => {
+                retry = Some((behind, rest));
+                Some((behind, rest))
+            }
+            Some((Token::One, behind)) => after_one(rest).map(|rest| (behind, rest)),
+            Some((Token::Char(c), behind)) if c.is_ascii() => match rest.split_first() {
+                Some((first, rest)) if char::from(*first) == *c => Some((behind, rest)),
+                _ => None,
+            },
+            Some((Token::Char(c), behind)) => {
+                let mut bytes = [0; 4];
+                let c: &[u8] = c.encode_utf8(&mut bytes).as_bytes();
+                rest.strip_prefix(c).map(|rest| (behind, rest))
+            }
+        };
+        if let Some(step) = step {
+            (left, rest) = step;
+            continue;
+        }
+        // Let the last `%` take in one character more.
+        let Some((behind, from)) = retry else { return false };
+        let Some(from) = after_one(from) else { return false };
+        retry = Some((behind, from));
+        (left, rest) = (behind, from);
+    }
+}
+
+/// What is behind the first character, or behind the first byte if that begins none.
+fn after_one(cell: &[u8]) -> Option<&[u8]> {
+    let len = match cell.first()? {
+        0..=0x7F => return cell.get(1..),
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xF4 => 4,
+        _ => 1,
+    };
+    let is_char = cell.get(..len).is_some_and(|head| std::str::from_utf8(head).is_ok());
+    cell.get(if is_char { len } else { 1 }..)
+}
+
+fn literal(tokens: &[Token]) -> String {
+    let chars = tokens.iter().filter_map(|token| match token {
+        Token::Char(c) => Some(c),
+        _ => None,
+    });
+    chars.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+    use crate::predicate::tests::twin::naive_like;
+
+    fn like(pattern: &str, cell: &[u8]) -> bool {
+        Pattern::new(pattern.to_owned(), None, false).unwrap().matcher().matches(cell)
+    }
+
+    #[test]
+    fn wildcards_match_runs_and_characters() {
+        for (pattern, yes, no) in [
+            ("", &[""][..], &["a"][..]),
+            ("%", &["", "a", "é"], &[]),
+            ("_", &["a", "é", "😀", "%"], &["", "ab"]),
+            ("ab%", &["ab", "abc"], &["a", "xab", "AB"]),
+            ("%ab", &["ab", "xab", "abab"], &["abx", "b"]),
+            ("a%a", &["aa", "aba"], &["a", "ab"]),
+            ("%a%b%", &["ab", "xaxbx"], &["ba", "a"]),
+            ("%ab%ab%", &["abab", "ab ab"], &["aab", "ab"]),
+            ("_b%", &["ab", "éb!"], &["b", "ba"]),
+            ("%_é", &["éé", "aé"], &["é", "e"]),
+            ("a_%_d", &["abcd", "abbd"], &["abd", "abc"]),
+        ] {
+            for cell in yes {
+                assert!(like(pattern, cell.as_bytes()), "{pattern} {cell}");
+            }
+            for cell in no {
+                assert!(!like(pattern, cell.as_bytes()), "{pattern} {cell}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_is_a_byte_where_the_text_is_no_utf8() {
+        assert!(like("_a", b"\xFFa"));
+        assert!(like("__", b"\xC3\xC3"));
+        assert!(like("___", b"\xE2\x82x"), "a character that was cut off is its bytes");
+        assert!(!like("__", "é".as_bytes()));
+        assert!(!like("%__", "é".as_bytes()));
+    }
+
+    #[test]
+    fn escapes_make_wildcards_plain() {
+        let escaped = |text: &str| Pattern::new(text.to_owned(), Some('!'), false);
+        let matcher = |text: &str, cell: &[u8]| escaped(text).unwrap().matcher().matches(cell);
+        assert!(matcher("100!%", b"100%") && !matcher("100!%", b"1000"));
+        assert!(matcher("!_!!%", b"_!?") && !matcher("!_!!%", b"a!?"));
+        assert!(matcher("!a", b"a"));
+        assert_eq!(escaped("abc!"), None);
+        // Even a wildcard may be the escape.
+        let percent = Pattern::new("%%a%_".to_owned(), Some('%'), false).unwrap();
+        assert_eq!(percent.prefix(), ("%a_".to_owned(), true));
+    }
+
+    proptest! {
+        #[test]
+        fn patterns_match_as_the_definition_says(
+            pattern in "[ab%_é]{0,8}",
+            cell in vec(select(vec![&b"a"[..], b"b", b"A", b"\xC3\xA9", b"\xC3", b"\xA9"]), 0..9),
+            any_case: bool,
+        ) {
+            let cell = cell.concat();
+            let compiled = Pattern::new(pattern.clone(), None, any_case).unwrap();
+            let want = naive_like(&pattern, None, any_case, &cell);
+            prop_assert_eq!(compiled.matcher().matches(&cell), want);
+            let (prefix, whole) = compiled.prefix();
+            if want {
+                let cell = if any_case { cell.to_ascii_lowercase() } else { cell.clone() };
+                prop_assert!(cell.starts_with(prefix.as_bytes()));
+                prop_assert!(!whole || cell == prefix.as_bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! The language by example; its [laws] hold against [twins](twin).
+
+mod laws;
+pub(super) mod twin;
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+type Cell = Option<Vec<u8>>;
+
+/// ColumnAccess of cells, by name.
+#[derive(Clone, Debug, Default)]
+struct Group(BTreeMap<&'static str, Vec<Cell>>);
+
+impl ColumnAccess for Group {
+    fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
+        let cells = self.0.get(column).ok_or_else(|| Error::invalid_argument("no such column"))?;
+        cells.iter().for_each(|cell| each(cell.as_deref()));
+        Ok(())
+    }
+}
+
+/// PruningStatistics of single columns; what is not there is not known.
+#[derive(Clone, Debug, Default)]
+struct Stated(BTreeMap<&'static str, Statement>);
+
+#[derive(Clone, Debug, Default)]
+struct Statement {
+    numbers: NumberBounds,
+    texts: Option<(Vec<u8>, Vec<u8>)>,
+    /// Texts that a cell may have.
+    held: Option<Vec<Vec<u8>>>,
+    cells: CellPresence,
+}
+
+impl PruningStatistics for Stated {
+    fn numbers(&self, column: &str) -> NumberBounds {
+        self.0.get(column).map_or(NumberBounds::Unknown, |statistics| statistics.numbers)
+    }
+
+    fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
+        let (min, max) = self.0.get(column)?.texts.as_ref()?;
+        Some(TextBounds { min, max })
+    }
+
+    fn may_hold(&self, column: &str, text: &[u8]) -> bool {
+        assert!(!text.is_empty(), "the empty text is not asked for");
+        let held = self.0.get(column).and_then(|statistics| statistics.held.as_ref());
+        held.is_none_or(|held| held.iter().any(|held| held == text))
+    }
+
+    fn cells(&self, column: &str) -> CellPresence {
+        self.0.get(column).map_or(CellPresence::default(), |statistics| statistics.cells)
+    }
+}
+
+fn group(column: &'static str, cells: &[Option<&str>]) -> Group {
+    let cells = cells.iter().map(|cell| cell.map(|cell| cell.as_bytes().to_vec())).collect();
+    Group(BTreeMap::from([(column, cells)]))
+}
+
+fn parsed(text: &str) -> Predicate {
+    Predicate::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// The cells of column `a` that a predicate keeps.
+fn kept<'a>(text: &str, cells: &[Option<&'a str>]) -> Vec<Option<&'a str>> {
+    let keep = parsed(text).evaluate(cells.len(), &group("a", cells)).unwrap();
+    cells.iter().zip(keep).filter(|(_, keep)| *keep).map(|(cell, _)| *cell).collect()
+}
+
+#[test]
+fn values_say_how_cells_are_compared() {
+    let cells = [
+        "5",
+        "5.0",
+        " 5 ",
+        "+5",
+        "50",
+        "05",
+        "-5",
+        "5e0",
+        "NA",
+        "",
+        "nan",
+        "inf",
+        "True",
+        "FALSE",
+        "true ",
+        "it's",
+        "9007199254740992",
+        "9007199254740993",
+    ];
+    let cells: Vec<_> = cells.into_iter().map(Some).chain([None]).collect();
+    let check = |text: &str, want: &[&str]| {
+        let want: Vec<_> = want.iter().copied().map(Some).collect();
+        assert_eq!(kept(text, &cells), want, "{text}");
+    };
+    let fives = ["5", "5.0", " 5 ", "+5", "05", "5e0"];
+    check("a = 5", &fives);
+    check("5.00 = a", &fives);
+    check("a between 4.9 and 5", &fives);
+    check("a in (5, 6)", &fives);
+    check("a = '5'", &["5"]);
+    check("a <> 5", &["50", "-5", "9007199254740992", "9007199254740993"]);
+    check("a not in (5, 50)", &["-5", "9007199254740992", "9007199254740993"]);
+    check("5 > a", &["-5"]);
+    check("a > 9007199254740992", &["9007199254740993"]);
+    check("a <= -5", &["-5"]);
+    check("a = true", &["True"]);
+    check("a <> TRUE", &["FALSE"]);
+    check("a in (true, '', 50)", &["50", "", "True"]);
+    check("a = 'it''s'", &["it's"]);
+    check("a = ''", &[""]);
+    check("a < '+5'", &[" 5 ", ""]);
+    check("a between 'i' and 'j'", &["inf", "it's"]);
+    check("a not between ' ' and 'm'", &["", "nan", "true "]);
+    check("a like '5_%'", &["5.0", "50", "5e0"]);
+    check("a ilike 't%'", &["True", "true "]);
+    assert_eq!(kept("a is null", &cells), [Some(""), None]);
+    assert_eq!(kept("a is not null and a not like '%5%'", &cells).len(), 7);
+}
+
+#[test]
+fn unknown_is_neither_true_nor_false() {
+    // In `a`, 1 is true, 0 is false and x is unknown; likewise in `B`.
+    let values = [Some("1"), Some("0"), Some("x")];
+    let rows: Vec<_> = values.iter().flat_map(|a| values.map(|b| (*a, b))).collect();
+    let mut both = group("a", &rows.iter().map(|row| row.0).collect::<Vec<_>>());
+    both.0.extend(group("B", &rows.iter().map(|row| row.1).collect::<Vec<_>>()).0);
+    let count =
+        |text: &str| parsed(text).evaluate(9, &both).unwrap().iter().filter(|k| **k).count();
+    let tables = [("a = 1 and B = 1", 1, 5), ("a = 1 or B = 1", 5, 1), ("not a = 1", 3, 3)];
+    for (text, truths, falsities) in tables {
+        assert_eq!(count(text), truths, "{text}");
+        assert_eq!(count(&format!("not ({text})")), falsities, "{text}");
+        assert_eq!(count(&format!("({text}) or not ({text})")), truths + falsities, "{text}");
+    }
+}
+
+#[test]
+fn texts_become_one_canonical_text() {
+    for (text, want) in [
+        ("a=1", "a = 1"),
+        ("1.50 < a", "a > 1.5"),
+        ("-1e3>=a", "a <= -1000"),
+        ("'x' != a", "a <> 'x'"),
+        ("A Like 'x%' ESCAPE '!'", "A like 'x%' escape '!'"),
+        ("a NOT ILIKE 'it''s'", "a not ilike 'it''s'"),
+        ("a is NOT null", "a is not null"),
+        ("not a is not null", "a is null"),
+        ("not(a in(1,'b',TRUE))", "a not in (1, 'b', true)"),
+        ("NOT a=1 AND NOT NOT b<>2", "not a = 1 and b <> 2"),
+        (
+            "a=1 and (b=2 and (c=3 or (d=4 or e=5)))",
+            "a = 1 and b = 2 and (c = 3 or d = 4 or e = 5)",
+        ),
+        ("a=1 and b=2 or not (c=3 or d=4)", "a = 1 and b = 2 or not (c = 3 or d = 4)"),
+        ("(((a between 1 and 2)))and b=1", "a between 1 and 2 and b = 1"),
+        ("user.name[0].x$=1", "user.name[0].x$ = 1"),
+        (
+            "\"a\"=1 and \"and\"=2 and \"b c\"=3 and \"q\"\"\"=4 and \"\"=5",
+            "a = 1 and \"and\" = 2 and \"b c\" = 3 and \"q\"\"\" = 4 and \"\" = 5",
+        ),
+        ("a = true or a <> FALSE", "a = true or a <> false"),
+        ("\n a\t=\u{a0}'ü\n' ", "a = 'ü\n'"),
+    ] {
+        assert_eq!(parsed(text).to_string(), want, "{text}");
+        assert_eq!(parsed(want), parsed(text), "{text}");
+    }
+}
+
+#[test]
+fn errors_say_where_what_was_expected_and_what_was_found() {
+    let operand = "a name, a value, `not` or `(`";
+    let test = "=, <>, <, <=, >, >=, between, in, like, ilike or is";
+    let value = "a number, 'text', true or false";
+    let more = "and, or or the end";
+    let one = "one character in single quotes";
+    for (text, at, expected, found) in [
+        ("", 1, operand, "the end"),
+        ("  ", 3, operand, "the end"),
+        ("null = a", 1, operand, "`null`; write `is null` to find it"),
+        ("in = 1", 1, operand, "`in`; as a name it goes in double quotes"),
+        ("ä = 1", 1, operand, "`ä`; a name that holds it goes in double quotes"),
+        ("a = 1 and", 10, operand, "the end"),
+        ("a", 2, test, "the end"),
+        ("active and b = 1", 8, test, "`and`"),
+        ("first-name = 1", 6, test, "`-`; a name that holds it goes in double quotes"),
+        ("a. = 1", 2, test, "`.`"),
+        ("1 between 0 and 2", 3, "=, <>, <, <=, > or >=", "`between`"),
+        ("1 = 2", 5, "the name of a column", "the number 2"),
+        ("a == 1", 4, value, "`=`"),
+        ("a = \"Ada\"", 5, value, "the name `Ada`; text goes in single quotes"),
+        ("a = null", 5, value, "`null`, which nothing compares with: write `is null`"),
+        ("a <> NULL", 6, value, "`null`, which nothing compares with: write `is not null`"),
+        ("a in (1, null)", 10, value, "`null`; write `is null` to find it"),
+        ("a in ()", 7, value, "`)`"),
+        ("a in (1 2)", 9, "`,` or `)`", "the number 2"),
+        ("a in 1", 6, "`(` and a list of values", "the number 1"),
+        ("a not = 1", 7, "between, in, like or ilike", "`=`"),
+        ("a is 1", 6, "null or not null", "the number 1"),
+        ("a is not 1", 10, "null", "the number 1"),
+        ("a < true", 3, "= or <> beside true and false", "`<`"),
+        ("false >= a", 7, "= or <> beside true and false", "`>=`"),
+        ("a between 1 or 2", 13, "and, then the other end of `between`", "`or`"),
+        ("a between 1 and 'x'", 17, "a number, as at the other end", "the text 'x'"),
+        ("a between 'x' and 1", 19, "'text', as at the other end", "the number 1"),
+        ("a between true and false", 11, "a number or 'text'", "`true`"),
+        ("a like 5", 8, "a pattern in single quotes", "the number 5"),
+        ("a like 'x' escape 'ab'", 19, one, "the text 'ab'"),
+        ("a like 'x' escape ''", 19, one, "the text ''"),
+        (
+            "a like '!!!' escape '!'",
+            8,
+            "a character behind the last escape",
+            "the end of the pattern",
+        ),
+        ("(a = 1", 7, "and, or or `)`", "the end"),
+        ("a = 1)", 6, more, "`)`"),
+        ("a = 1 ; b", 7, more, "`;`"),
+        ("\"ä\" = 'ö' und b = 1", 11, more, "the name `und`"),
+        ("a = 'Ada", 5, "' at the end of this text", "the end"),
+        ("\"a = 1", 1, "\" at the end of this name", "the end"),
+        ("a = 12abc", 5, "a number", "`12abc`"),
+        ("a = 1e9999999999", 5, "a number", "`1e9999999999`"),
+        ("a = 1.2.3", 5, "a number", "`1.2.3`"),
+    ] {
+        let error = Predicate::parse(text).expect_err(text);
+        let want = format!("at character {at}: expected {expected}, found {found}");
+        assert_eq!(error.to_string(), want, "{text}");
+        assert!(matches!(error.kind(), crate::error::ErrorKind::InvalidArgument(_)));
+    }
+}
+
+#[test]
+fn nesting_has_an_end_and_chains_have_none() {
+    let nested = |n: usize, open: &str, close: &str| {
+        Predicate::parse(&format!("{}a = 1{}", open.repeat(n), close.repeat(n)))
+    };
+    assert_eq!(nested(199, "(", ")").unwrap(), parsed("a = 1"));
+    assert_eq!(nested(199, "not ", "").unwrap(), parsed("not a = 1"));
+    for (open, close) in [("(", ")"), ("not ", ""), ("not(", ")"), ("(b = 1 or (b = 2 and ", "))")]
+    {
+        let error = nested(100_000, open, close).unwrap_err().to_string();
+        assert!(error.contains("more than 200 parentheses and `not`s"), "{error}");
+    }
+    let deep = nested(99, "(b = 1 or (b = 2 and ", "))").unwrap();
+    assert_eq!(parsed(&deep.to_string()), deep);
+
+    let cells = [Some("0"), Some("4999"), Some("5000"), None];
+    let chain = |join: &str, test: &str| {
+        let terms: Vec<_> = (0..5000).map(|n| format!("a {test} {n}")).collect();
+        terms.join(join)
+    };
+    assert_eq!(kept(&chain(" or ", "="), &cells), cells[..2]);
+    assert_eq!(kept(&chain(" and ", "<>"), &cells), cells[2..3]);
+    let long = parsed(&chain(" or ", "="));
+    assert_eq!(parsed(&long.to_string()), long);
+}
+
+#[test]
+fn columns_are_named_once_and_must_be_as_long_as_the_table() {
+    let predicate = parsed("B = 1 and (\"c d\" = 2 or 5 > B) and not a.b is null");
+    assert_eq!(predicate.columns(), ["B", "c d", "a.b"]);
+    let short = group("a", &[Some("1"), None]);
+    for rows in [0, 1, 3] {
+        let error = parsed("a = 1").evaluate(rows, &short).unwrap_err().to_string();
+        assert_eq!(error, format!("column `a` has 2 cells for {rows} rows"));
+    }
+    assert_eq!(parsed("a = 1").evaluate(2, &short).unwrap(), [true, false]);
+    assert!(parsed("a = 1 or b = 1").evaluate(2, &short).is_err());
+}
+
+#[test]
+fn groups_are_skipped_by_their_statistics() {
+    let number = |value: i64| Decimal::from(value);
+    let numbers =
+        Statement { numbers: NumberBounds::Between(number(10), number(20)), ..Default::default() };
+    let texts = |least: &str, most: &str| Statement {
+        texts: Some((least.into(), most.into())),
+        ..Default::default()
+    };
+    let full = CellPresence { blank: false, filled: true };
+    let held = Statement { held: Some(vec![b"x".to_vec(), b"y".to_vec()]), ..Default::default() };
+    let words = Statement { numbers: NumberBounds::NoneAtAll, ..Default::default() };
+    let blank =
+        Statement { cells: CellPresence { blank: true, filled: false }, ..Default::default() };
+    let check = |statistics: &Statement, yes: &[&str], no: &[&str]| {
+        let statistics = Stated(BTreeMap::from([("a", statistics.clone())]));
+        for (texts, want) in [(yes, true), (no, false)] {
+            for text in texts {
+                assert_eq!(parsed(text).may_match(&statistics), want, "{text} {statistics:?}");
+            }
+        }
+    };
+    check(
+        &numbers,
+        &[
+            "a = 10",
+            "a > 19.9",
+            "a < 10.1",
+            "a <> 15",
+            "not a = 10",
+            "a between 20 and 30",
+            "a in (1, 15)",
+            "a = 'x'",
+            "a not in (10, 20)",
+            "a is null",
+            "b = 5",
+            "not (a > 20 or a < 11)",
+        ],
+        &[
+            "a = 9",
+            "a > 20",
+            "a >= 20.01",
+            "a < 10",
+            "not a <= 20",
+            "a between 21 and 30",
+            "a in (1, 25)",
+            "a not between 10 and 20",
+            "a = 10 and a > 20",
+            "not (a >= 10 or b = 1)",
+            "a = 5 or a = 25",
+        ],
+    );
+    check(
+        &texts("bar", "fo"),
+        &[
+            "a = 'bar'",
+            "a = 'foz'",
+            "a = ''",
+            "a < 'bas'",
+            "a > 'fooo'",
+            "a <> 'c'",
+            "a like 'f%'",
+            "a like 'ba_'",
+            "a ilike 'FO%'",
+            "a not like 'z%'",
+            "a between 'foo' and 'z'",
+            "a = true or a = 5",
+        ],
+        &[
+            "a = 'ba'",
+            "a = 'fp'",
+            "a > 'fp'",
+            "a in ('a', 'z')",
+            "a like 'fp%'",
+            "a like 'baq_'",
+            "a like 'z'",
+            "a ilike 'G%'",
+            "a between 'g' and 'z'",
+            "a = true",
+            "not a <= 'g'",
+        ],
+    );
+    check(
+        &Statement { cells: full, ..texts("bar", "fo") },
+        &["a is not null", "a >= ''"],
+        &["a < 'bar'", "a <= ''", "a is null", "a = ''", "a like ''"],
+    );
+    check(
+        &held,
+        &["a = 'x'", "a in ('z', 'y')", "a <> 'z'", "a like 'z%'", "a = ''", "a ilike 'z'"],
+        &["a = 'z'", "a in ('z', 'w')", "a like 'z'", "not a <> 'z'"],
+    );
+    check(
+        &words,
+        &["a = '5'", "a is null"],
+        &["a = 5", "a <> 5", "not a in (5)", "a between 1 and 2"],
+    );
+    check(
+        &blank,
+        &["a is null", "a = ''", "a like '%'", "a < 'x'", "a <> 'x'"],
+        &["a is not null", "a = 'x'", "a = 5", "a <> 5", "a = true", "a like '_%'", "a > ''"],
+    );
+    // Bounds the wrong way round say nothing.
+    let odd = Statement { numbers: NumberBounds::Between(number(2), number(1)), ..texts("b", "a") };
+    check(&odd, &["a = 5", "a = 'x'", "a < 0", "a > 'x'"], &[]);
+}

@@ -1,0 +1,169 @@
+//! Some of the rows of a chunk.
+
+use std::ops::Range;
+
+use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_buffer::BooleanBufferBuilder;
+use arrow_select::filter::filter_record_batch;
+
+use crate::error::{Error, Result};
+
+/// RowSelection of a chunk by number, in ascending order and each once.
+///
+/// Kept as runs, so that a range of rows takes as little as one row does.
+///
+/// ```
+/// use hypostyle_core::row_selection::RowSelection;
+///
+/// let rows: RowSelection = [7, 2, 3, 3].into_iter().collect();
+/// assert_eq!(rows.runs(), [2..4, 7..8]);
+/// assert_eq!(rows.len(), 3);
+/// assert_eq!(RowSelection::from(2..4).iter().collect::<Vec<_>>(), [2, 3]);
+/// assert_eq!(RowSelection::kept(&[true, false, true, true]).runs(), [0..1, 2..4]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowSelection {
+    /// INVARIANT: none is empty, and each starts behind the end of the one before.
+    runs: Vec<Range<usize>>,
+}
+
+impl RowSelection {
+    /// The rows that are marked.
+    pub fn kept(keep: &[bool]) -> Self {
+        let mut runs = Vec::new();
+        let mut start = 0;
+        for run in keep.chunk_by(|one, other| one == other) {
+            let end = start + run.len();
+            if run.first() == Some(&true) {
+                runs.push(start..end);
+            }
+            start = end;
+        }
+        Self { runs }
+    }
+
+    /// The rows as runs, none of which is empty or touches another.
+    pub fn runs(&self) -> &[Range<usize>] {
+        &self.runs
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.runs.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// The number behind the last row; 0 if there is none.
+    pub fn end(&self) -> usize {
+        self.runs.last().map_or(0, |run| run.end)
+    }
+
+    /// Their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.runs.iter().cloned().flatten()
+    }
+
+    /// These rows of a batch.
+    ///
+    /// # Errors
+    ///
+    /// The batch does not have all of them.
+    pub fn of(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        self.check(batch.num_rows())?;
+        if let [run] = &self.runs[..] {
+            return Ok(batch.slice(run.start, run.len()));
+        }
+        if batch.num_columns() == 0 {
+            let options = RecordBatchOptions::new().with_row_count(Some(self.len()));
+            return Ok(RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options)?);
+        }
+        let mut marks = BooleanBufferBuilder::new(batch.num_rows());
+        for run in &self.runs {
+            marks.append_n(run.start.saturating_sub(marks.len()), false);
+            marks.append_n(run.len(), true);
+        }
+        marks.append_n(batch.num_rows().saturating_sub(marks.len()), false);
+        Ok(filter_record_batch(batch, &BooleanArray::new(marks.finish(), None))?)
+    }
+
+    /// Fails unless all of them are among so many.
+    pub fn check(&self, rows: usize) -> Result<()> {
+        match self.end() <= rows {
+            true => Ok(()),
+            false => {
+                let last = self.end().saturating_sub(1);
+                Err(Error::invalid_argument(format!("there is no row {last}, only {rows}")))
+            }
+        }
+    }
+}
+
+impl From<Range<usize>> for RowSelection {
+    fn from(run: Range<usize>) -> Self {
+        std::iter::once(run).collect()
+    }
+}
+
+impl FromIterator<usize> for RowSelection {
+    fn from_iter<I: IntoIterator<Item = usize>>(rows: I) -> Self {
+        rows.into_iter().map(|row| row..row.saturating_add(1)).collect()
+    }
+}
+
+/// The runs may be in any order, overlap, and be empty.
+impl FromIterator<Range<usize>> for RowSelection {
+    fn from_iter<I: IntoIterator<Item = Range<usize>>>(all: I) -> Self {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        let mut all: Vec<Range<usize>> = all.into_iter().filter(|run| !run.is_empty()).collect();
+        all.sort_unstable_by_key(|run| run.start);
+        for run in all {
+            match runs.last_mut() {
+                Some(last) if run.start <= last.end => last.end = last.end.max(run.end),
+                _ => runs.push(run),
+            }
+        }
+        Self { runs }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int32Array};
+
+    use super::*;
+
+    #[test]
+    fn runs_are_put_in_order_and_joined() {
+        let rows: RowSelection = [5..7, 9..9, 0..1, 6..8, 1..2].into_iter().collect();
+        assert_eq!(rows.runs(), [0..2, 5..8]);
+        assert_eq!((rows.len(), rows.end(), rows.is_empty()), (5, 8, false));
+        assert_eq!(rows.iter().collect::<Vec<_>>(), [0, 1, 5, 6, 7]);
+        let none = RowSelection::from(3..3);
+        assert_eq!((none.len(), none.end(), none.is_empty()), (0, 0, true));
+        assert_eq!(RowSelection::kept(&[]), none);
+        assert_eq!(RowSelection::kept(&[false, false]), none);
+    }
+
+    #[test]
+    fn rows_of_a_batch_are_those_with_their_numbers() {
+        let numbers = Arc::new(Int32Array::from_iter_values(0..10)) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+        let none = batch.project(&[]).unwrap();
+        for rows in [vec![], vec![3], vec![3, 4], vec![0, 9], vec![1, 2, 5]] {
+            let want = Int32Array::from_iter_values(rows.iter().copied());
+            let rows: RowSelection =
+                rows.iter().map(|&row| usize::try_from(row).unwrap()).collect();
+            let some = rows.of(&batch).unwrap();
+            assert_eq!(some.column(0).as_ref(), &want);
+            assert_eq!(rows.of(&none).unwrap().num_rows(), want.values().len());
+        }
+        let err = RowSelection::from(9..11).of(&batch).unwrap_err();
+        assert_eq!(err.to_string(), "there is no row 10, only 10");
+    }
+}

@@ -1,0 +1,171 @@
+//! Time stamps at the start of log lines.
+//!
+//! Logs write them in many ways. What is found is given back in one: the largest unit
+//! first, so that stamps of one log are ordered as texts as they are in time.
+
+/// How far into a line a stamp is looked for.
+const REACH: usize = 48;
+
+/// The ways to write a stamp. `Y` is a year, `y` its last two digits, `m` a month,
+/// `b` its name, `d` a day, `e` a day of one digit or two, `a` a day of the week, `H`,
+/// `M`, `S` hour, minute and second, `f` a fraction of it, if there is one; all else
+/// stands for itself. Longer ways come before their parts.
+const WAYS: [&str; 10] = [
+    "Y-m-d H:M:Sf",
+    "Y-m-dTH:M:Sf",
+    "Y/m/d H:M:Sf",
+    "Y-m-d-H.M.Sf",
+    "y/m/d H:M:Sf",
+    "a b e H:M:Sf Y",
+    "e/b/Y:H:M:Sf",
+    "b e H:M:Sf",
+    "b  e H:M:Sf",
+    "ymd HMS",
+];
+
+const MONTHS: &str = "janfebmaraprmayjunjulaugsepoctnovdec";
+const DAYS: &str = "sunmontuewedthufrisat";
+
+/// A point in time as far as it was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Stamp<'a> {
+    year: Option<u32>,
+    month: u32,
+    day: u32,
+    hour: u32,
+    minute: u32,
+    second: u32,
+    fraction: &'a [u8],
+}
+
+/// The stamp at the start of a line, or a little after it, as
+/// `2015-10-18 18:01:47.978`; without the year where the line has none.
+pub fn find(line: &[u8]) -> Option<String> {
+    let is_word = |at: usize| line.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    for at in 0..line.len().min(REACH) {
+        if !is_word(at) || (at > 0 && is_word(at - 1)) {
+            continue;
+        }
+        let rest = line.get(at..)?;
+        if let Some(stamp) = WAYS.iter().find_map(|way| Stamp::parse(rest, way)) {
+            return Some(stamp.print());
+        }
+    }
+    None
+}
+
+impl<'a> Stamp<'a> {
+    /// Reads a stamp that is written in a way.
+    fn parse(text: &'a [u8], way: &str) -> Option<Self> {
+        let mut stamp = Self::default();
+        let mut rest = text;
+        for part in way.bytes() {
+            let len = match part {
+                b'Y' => 4,
+                b'y' | b'm' | b'd' | b'H' | b'M' | b'S' => 2,
+                b'e' => rest.iter().take(2).take_while(|byte| byte.is_ascii_digit()).count(),
+                b'a' | b'b' => 3,
+                b'f' => match rest {
+                    [b'.' | b',', digits @ ..] => {
+                        1 + digits.iter().take_while(|byte| byte.is_ascii_digit()).count()
+                    }
+                    _ => 0,
+                },
+                _ => 1,
+            };
+            let (token, after) = rest.split_at_checked(len)?;
+            match part {
+                b'Y' => stamp.year = Some(number(token)?),
+                b'y' => stamp.year = Some(2000 + number(token)?),
+                b'm' => stamp.month = number(token)?,
+                b'b' => stamp.month = place(token, MONTHS)?,
+                b'd' | b'e' => stamp.day = number(token)?,
+                b'a' => place(token, DAYS).map(|_| ())?,
+                b'H' => stamp.hour = number(token)?,
+                b'M' => stamp.minute = number(token)?,
+                b'S' => stamp.second = number(token)?,
+                b'f' => stamp.fraction = token.get(1..).unwrap_or_default(),
+                _ if token == [part] => {}
+                _ => return None,
+            }
+            rest = after;
+        }
+        let ends =
+            !rest.first().is_some_and(u8::is_ascii_alphanumeric) || rest.first() == Some(&b'Z');
+        let is_one = (1..=12).contains(&stamp.month)
+            && (1..=31).contains(&stamp.day)
+            && stamp.hour < 24
+            && stamp.minute < 60
+            && stamp.second <= 60;
+        (ends && is_one).then_some(stamp)
+    }
+
+    fn print(&self) -> String {
+        let Self { year, month, day, hour, minute, second, fraction } = self;
+        let mut out = String::new();
+        if let Some(year) = year {
+            out += &format!("{year:04}-");
+        }
+        out += &format!("{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}");
+        if !fraction.is_empty() {
+            out.push('.');
+            out += &String::from_utf8_lossy(fraction);
+        }
+        out
+    }
+}
+
+/// A number of digits only.
+fn number(token: &[u8]) -> Option<u32> {
+    let is_digits = !token.is_empty() && token.iter().all(u8::is_ascii_digit);
+    is_digits.then(|| std::str::from_utf8(token).ok()?.parse().ok()).flatten()
+}
+
+/// Which of some names of three letters this is, from 1 on.
+fn place(token: &[u8], names: &str) -> Option<u32> {
+    let names = names.as_bytes().chunks(3);
+    (1..).zip(names).find(|(_, name)| name.eq_ignore_ascii_case(token)).map(|(place, _)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_are_found_however_they_are_written() {
+        for (line, want) in [
+            ("2015-10-18 18:01:47,978 INFO x", Some("2015-10-18 18:01:47.978")),
+            ("[2016-12-20 00:04:03,231] TRACE", Some("2016-12-20 00:04:03.231")),
+            ("ts=2024-02-03T04:05:06.789Z level=info", Some("2024-02-03 04:05:06.789")),
+            ("17/06/09 20:10:40 INFO", Some("2017-06-09 20:10:40")),
+            ("081109 203615 148 INFO", Some("2008-11-09 20:36:15")),
+            ("Dec 10 06:55:46 LabSZ sshd[24200]:", Some("12-10 06:55:46")),
+            ("Dec  9 06:55:46 LabSZ", Some("12-09 06:55:46")),
+            ("[Sun Dec 04 04:47:44 2005] [notice]", Some("2005-12-04 04:47:44")),
+            ("1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] \"GET", Some("2000-10-10 13:55:36")),
+            (
+                "- 1117838570 2005.06.03 R02 2005-06-03-15.42.50.675872",
+                Some("2005-06-03 15:42:50.675872"),
+            ),
+            ("2015-13-18 18:01:47", None),
+            ("2015-10-18 25:01:47", None),
+            ("no stamp here 12:30", None),
+            ("123456 789012", None),
+            ("", None),
+        ] {
+            assert_eq!(find(line.as_bytes()).as_deref(), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_looked_at_in_peace() {
+        for byte in 0..=255_u8 {
+            for len in 0..60 {
+                let mut line = b"Dec 10 06:55:46, 2015-10-18 18:01:47,978".to_vec();
+                line.truncate(len);
+                line.push(byte);
+                find(&line);
+            }
+        }
+    }
+}

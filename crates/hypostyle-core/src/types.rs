@@ -1,0 +1,87 @@
+//! The few column types that the formats share, and what each format can hold.
+
+use arrow_schema::DataType;
+
+/// A column type of the column files, and a type that users can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// 32-bit signed integers.
+    Int32,
+    /// 64-bit signed integers.
+    Int64,
+    /// 64-bit floating point.
+    Float64,
+    /// UTF-8 text.
+    Text,
+}
+
+impl ColumnType {
+    /// Returns the type with a name that users type, such as `int` or `text`.
+    pub fn by_name(name: &str) -> Option<Self> {
+        match name.to_ascii_lowercase().as_str() {
+            "int32" | "int" | "i32" => Some(Self::Int32),
+            "int64" | "long" | "i64" => Some(Self::Int64),
+            "float64" | "float" | "double" | "f64" => Some(Self::Float64),
+            "text" | "string" | "utf8" | "str" => Some(Self::Text),
+            _ => None,
+        }
+    }
+
+    /// Returns the column type that holds an Arrow type without change, if one does.
+    pub fn of(data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Int32 => Some(Self::Int32),
+            DataType::Int64 => Some(Self::Int64),
+            DataType::Float64 => Some(Self::Float64),
+            DataType::Utf8 | DataType::LargeUtf8 => Some(Self::Text),
+            _ => None,
+        }
+    }
+
+    /// Returns the Arrow type; text gets 32-bit offsets.
+    pub fn data_type(self) -> DataType {
+        match self {
+            Self::Int32 => DataType::Int32,
+            Self::Int64 => DataType::Int64,
+            Self::Float64 => DataType::Float64,
+            Self::Text => DataType::Utf8,
+        }
+    }
+
+    /// Returns the Arrow type for a column whose values take `bytes` bytes.
+    ///
+    /// Text that 32-bit offsets cannot address gets 64-bit offsets.
+    pub fn data_type_for(self, bytes: u64) -> DataType {
+        match self {
+            Self::Text if i32::try_from(bytes).is_err() => DataType::LargeUtf8,
+            other => other.data_type(),
+        }
+    }
+
+    /// Returns the bytes of one value; `None` for text.
+    pub fn width(self) -> Option<u64> {
+        match self {
+            Self::Int32 => Some(4),
+            Self::Int64 | Self::Float64 => Some(8),
+            Self::Text => None,
+        }
+    }
+}
+
+/// What a format can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Rows without a value.
+    pub nulls: bool,
+    /// Integers of 64 bits; if there are numbers, 32 always fit.
+    pub int64: bool,
+    /// Numbers at all; text always fits.
+    pub numbers: bool,
+    /// Bytes that are no text.
+    pub binary: bool,
+}
+
+impl Capabilities {
+    /// What Arrow itself and the formats that follow it can hold.
+    pub const EVERYTHING: Self = Self { nulls: true, int64: true, numbers: true, binary: true };
+}
