@@ -23,6 +23,8 @@ mod container;
 mod describe;
 mod fields;
 mod filter;
+mod group_index;
+mod json_scan;
 mod names;
 mod output;
 mod pack;

@@ -6,6 +6,41 @@ use std::thread;
 
 use crate::error::Result;
 
+/// Runs `work` on every item on `threads` threads, and returns the results in order.
+///
+/// The first error in order ends it.
+pub fn map<'i, I: Sync, T: Send>(
+    items: &'i [I],
+    threads: usize,
+    work: impl Fn(&'i I) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut results = Vec::with_capacity(items.len());
+    for_each(items, threads, work, |_, result| {
+        results.push(result);
+        Ok(())
+    })?;
+    Ok(results)
+}
+
+/// Runs `work` on every item on `threads` threads, and hands each item and its result to
+/// `each` in order, on the calling thread.
+///
+/// The first error in order ends it. See [`stream`] for what bounds the memory.
+pub fn for_each<'i, I: Sync, T: Send>(
+    items: &'i [I],
+    threads: usize,
+    work: impl Fn(&'i I) -> Result<T> + Sync,
+    mut each: impl FnMut(&'i I, T) -> Result<()>,
+) -> Result<()> {
+    let (mut jobs, mut done) = (items.iter(), items.iter());
+    stream(
+        threads.min(items.len()),
+        || Ok(jobs.next()),
+        work,
+        |result| done.next().map_or(Ok(()), |item| each(item, result)),
+    )
+}
+
 /// Runs `work` for `0..count` on `threads` threads, and hands the results to
 /// `each` in order, on the calling thread.
 ///

@@ -9,17 +9,18 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use super::container::put_trailer;
-use super::lines::Lines;
-use super::options::{Choice, Layout, PackOptions};
-use super::part::Model;
-use super::qcolumnar::Cut;
-use super::{Frames, check};
 use crate::archive::{Archive, located};
 use crate::cell::Syntax;
 use crate::codecs::Codec;
 use crate::fields::Dialect;
 use crate::names::FirstLine;
+use crate::pack::Frames;
+use crate::pack::check;
+use crate::pack::frame::FrameModel;
+use crate::pack::groups::qcolumnar::Cut;
+use crate::pack::lines::Lines;
+use crate::pack::options::{Choice, Layout, PackOptions};
+use crate::pack::stream_set::put_trailer;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::source;
 use hypostyle_core::wire::put;
@@ -127,7 +128,7 @@ impl<'a, W: Write> Appender<'a, W> {
         let model = match codec {
             Codec::QColumnar if original > 0 => table(archive)?,
             Codec::QColumnar => None,
-            _ => Some(Model::Json(Some(codec), true)),
+            _ => Some(FrameModel::Json(Some(codec), true)),
         };
         let lines = archive.chunk_lines().filter(|&lines| lines > 0);
         let lines = lines.unwrap_or(options.chunk_lines);
@@ -190,10 +191,10 @@ impl<'a, W: Write> Appender<'a, W> {
         let model = &mut self.frames.model;
         if model.is_none() {
             // There was no row yet to tell how the text is cut.
-            *model = Model::find(text, Choice::Only(Codec::QColumnar))?;
+            *model = FrameModel::find(text, Choice::Only(Codec::QColumnar))?;
         }
         // The very first line may hold names, as in any table.
-        if let (Some(Model::Table(cut)), 1..) = (model, self.appended.original) {
+        if let (Some(FrameModel::Table(cut)), 1..) = (model, self.appended.original) {
             cut.header = named;
         }
         self.names.push(text);
@@ -243,14 +244,14 @@ impl<'a, W: Write> Appender<'a, W> {
 }
 
 /// How the first structured frame cuts lines; `None` if there is none.
-fn table(archive: &Archive) -> Result<Option<Model>> {
+fn table(archive: &Archive) -> Result<Option<FrameModel>> {
     let cells = archive.cells()?;
     if cells.columns == 0 || cells.delimiter.is_empty() {
         return Ok(None);
     }
     let quotes = Syntax::of_delimiter(&cells.delimiter) == Syntax::Csv;
     let dialect = Dialect { delimiter: cells.delimiter, quotes };
-    Ok(Some(Model::Table(Cut { dialect, width: Some(cells.columns), header: false })))
+    Ok(Some(FrameModel::Table(Cut { dialect, width: Some(cells.columns), header: false })))
 }
 
 /// Takes the old text, and keeps what must be known of it.

@@ -8,12 +8,15 @@ use std::ops::ControlFlow;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use super::container::{Body, Stream, put_set};
-use super::options::{Layout, PackOptions};
-use super::{Packed, check, pack, pack_stream};
 use crate::codecs::Codec;
 use crate::codecs::bundle::{self as reader, BundleFile, MOST};
 use crate::container::{MAGIC, WHOLE};
+use crate::pack::Packed;
+use crate::pack::options::{Layout, PackOptions};
+use crate::pack::pack;
+use crate::pack::pack_stream;
+use crate::pack::stream_set::{Body, Stream, put_set};
+use crate::pack::{check, self_check};
 use hypostyle_core::error::{Error, Result};
 
 /// What a file of a bundle holds.
@@ -161,7 +164,7 @@ fn compare(
     let bundle = Bytes::from(bundle);
     let mut entries = Vec::new();
     // Each entry was unpacked when it was made, so that its bytes are enough.
-    let read = check::open(&bundle, options).and_then(|archive| {
+    let read = self_check::open(&bundle, options).and_then(|archive| {
         archive.for_each_job(|job| {
             entries = reader::entries(job)?;
             Ok(ControlFlow::Break(()))

@@ -23,54 +23,33 @@ use hypostyle_core::wire::put;
 
 mod append;
 mod bundle;
-mod calls;
-mod cells;
-mod check;
-mod column;
-mod columnar;
-mod container;
-mod decimal;
-mod dialect;
-mod dicom;
-mod effort;
-mod embed;
-mod explain;
+mod context;
+mod frame;
 mod groups;
-mod index;
 mod json;
-mod jsondoc;
 mod lines;
-mod lists;
-mod log;
-mod mine;
+mod logs;
 mod options;
-mod osm;
-mod part;
-mod paths;
-mod plan;
-mod qcolumnar;
-mod qjson;
-mod raw;
-mod records;
-mod split;
-mod ssh;
-pub(super) mod template;
-mod vcf;
-mod ways;
-mod zones;
+mod sample;
+mod science;
+mod search;
+mod select;
+mod self_check;
+mod stream_set;
+mod tables;
 
 #[cfg(test)]
 mod tests;
 
 pub use append::{Appended, Appender, append};
 pub use bundle::{Content, PackedBundle, pack_bundle};
-pub use explain::{Outcome, Trial};
 pub use options::{Choice, Layout, PackOptions};
+pub use select::report::{Outcome, Trial};
 
-use check::compare;
-use container::put_trailer;
+use frame::{EncodedFrame, FrameModel};
 use lines::Lines;
-use part::{Model, Part};
+use self_check::compare;
+use stream_set::put_trailer;
 
 /// What came of packing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,11 +84,11 @@ pub struct Packed {
 /// ```
 pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)> {
     check(options)?;
-    let model = Model::find(original, options.codec)?;
+    let model = FrameModel::find(original, options.codec)?;
     let part = model.map(|model| model.part(original, options)).transpose()?.flatten();
     let (part, trials) = match part {
         Some((part, _)) => (part, Vec::new()),
-        None => Part::new(original, None, options)?,
+        None => EncodedFrame::new(original, None, options)?,
     };
     let codec = part.codec();
     let mut archive = MAGIC.to_vec();
@@ -176,25 +155,25 @@ struct Frames {
     codec: Codec,
     /// What stands before them.
     head: Vec<u8>,
-    model: Option<Model>,
+    model: Option<FrameModel>,
     /// The first frame, if it was made to find the codec, and what was tried.
-    first: Option<(Part, Vec<Trial>)>,
+    first: Option<(EncodedFrame, Vec<Trial>)>,
 }
 
 impl Frames {
     /// Frames that suit a text, which is the first of them.
     fn new(text: &[u8], options: &PackOptions) -> Result<Self> {
-        let model = Model::find(text, options.codec)?;
+        let model = FrameModel::find(text, options.codec)?;
         let (codec, model) = match (options.codec, model) {
-            (_, Some(Model::Table(cut))) => (Codec::QColumnar, Some(Model::Table(cut))),
+            (_, Some(FrameModel::Table(cut))) => (Codec::QColumnar, Some(FrameModel::Table(cut))),
             // Later frames may have templates that the first one has not.
-            (_, Some(Model::Json(codec, asked))) => {
+            (_, Some(FrameModel::Json(codec, asked))) => {
                 let codec = codec.unwrap_or(Codec::QJson2);
-                (codec, Some(Model::Json(Some(codec), asked)))
+                (codec, Some(FrameModel::Json(Some(codec), asked)))
             }
             (Choice::Only(codec), None) if !codec.has_groups() => (codec, None),
             _ => {
-                let (part, trials) = Part::new(text, None, options)?;
+                let (part, trials) = EncodedFrame::new(text, None, options)?;
                 let codec = match part.codec() {
                     // What comes later may have a structure; most texts do as tables.
                     Codec::Raw => Codec::Columnar,
@@ -207,7 +186,7 @@ impl Frames {
         Ok(Self::of(codec, model, options.chunk_lines))
     }
 
-    fn of(codec: Codec, model: Option<Model>, chunk_lines: u64) -> Self {
+    fn of(codec: Codec, model: Option<FrameModel>, chunk_lines: u64) -> Self {
         let mut head = MAGIC.to_vec();
         head.extend_from_slice(&[STREAMING, codec.id()]);
         put::uv(&mut head, chunk_lines);
@@ -223,11 +202,11 @@ impl Frames {
                 self.model = Some(model);
                 part
             }
-            (Some(None), _) => Part::new(text, None, &raw())?.0,
+            (Some(None), _) => EncodedFrame::new(text, None, &raw())?.0,
             (None, Some((part, _))) => part,
-            (None, None) => Part::new(text, Some(self.codec), options)?.0,
+            (None, None) => EncodedFrame::new(text, Some(self.codec), options)?.0,
         };
-        let raw = matches!(part, Part::Raw(_));
+        let raw = matches!(part, EncodedFrame::Raw(_));
         let mut body = vec![u8::from(raw)];
         part.put(options.layout, &mut body);
         let mut frame = Vec::new();

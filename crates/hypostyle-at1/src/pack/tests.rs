@@ -39,7 +39,7 @@ fn options() -> impl Strategy<Value = PackOptions> {
     )
 }
 
-/// Packs both ways; what is packed is compared with the original on the way.
+/// Packs both encoders; what is packed is compared with the original on the encoder.
 fn packs(original: &[u8], options: &PackOptions) -> Vec<u8> {
     let (archive, packed) = pack(original, options).unwrap();
     assert_eq!(packed.original, original.len() as u64);

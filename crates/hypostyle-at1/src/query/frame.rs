@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::index::{INDEX, SUMS, Sums, Texts};
 use super::set::Set;
 use super::source::Directory;
 use crate::cell::Syntax;
 use crate::codecs::groups::{self, Index, Meta};
 use crate::codecs::{self, Codec, Job, qjson};
 use crate::fields::Dialect;
-use crate::pack::template::Members;
+use crate::group_index::{INDEX, SUMS, Sums, Texts};
+use crate::json_scan::Members;
 use crate::streams::{Lines, Stream, Streams};
 use hypostyle_core::error::Result;
 

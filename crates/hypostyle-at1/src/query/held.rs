@@ -3,11 +3,11 @@
 use bytes::Bytes;
 
 use super::frame::Frame;
-use super::index::{INDEX, SUMS};
 use super::source::{Counted, Directory};
 use crate::archive::Archive;
 use crate::codecs::Job;
 use crate::container::{Extent, Method};
+use crate::group_index::{INDEX, SUMS};
 use crate::streams::{PackedSet, Streams};
 use hypostyle_core::error::{ErrorKind, Result};
 

@@ -7,7 +7,6 @@
 
 mod frame;
 mod held;
-pub(super) mod index;
 mod row;
 mod run;
 mod salvage;

@@ -3,7 +3,7 @@
 use super::frame::Frame;
 use super::set::{put_object, put_row};
 use crate::cell::Syntax;
-use crate::pack::template::Members;
+use crate::json_scan::Members;
 use hypostyle_core::error::Result;
 use hypostyle_core::predicate::ColumnAccess;
 

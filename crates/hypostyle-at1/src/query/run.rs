@@ -14,7 +14,7 @@ use super::{Damage, Query, QueryStats};
 use crate::cell::Syntax;
 use crate::codecs::{Codec, Job};
 use crate::fields;
-use crate::pack::template::Members;
+use crate::json_scan::Members;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::parallel;
 use hypostyle_core::text::BOM;

@@ -5,13 +5,13 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use memchr::memchr_iter;
 
-use super::index::{Sums, Texts};
 use super::source::Counted;
 use crate::cell::Syntax;
 use crate::codecs::Job;
 use crate::codecs::groups::{self, Index, Meta};
 use crate::describe::Zone;
 use crate::fields::unquoted;
+use crate::group_index::{Sums, Texts};
 use crate::view::put_cell;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::predicate::{

@@ -8,9 +8,8 @@ use std::ops::Range;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::parse::{Leaf, Parsed};
+use super::parse::{Leaf, Parsed, token};
 use super::rules::{Latest, Rule, Rules, string};
-use super::token;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 
@@ -53,7 +52,7 @@ const COPY: f64 = 2.0;
 const TAPE: f64 = 1.5;
 
 /// The rules for the strings of a text.
-pub(super) fn rules(text: &[u8], parsed: &Parsed<'_>) -> Result<Rules> {
+pub(in crate::pack) fn rules(text: &[u8], parsed: &Parsed<'_>) -> Result<Rules> {
     let sample = Sample { text, leaves: sample(&parsed.leaves), paths: parsed.paths };
     let mut rules = Rules { all: Vec::new(), of_path: vec![Vec::new(); parsed.paths] };
     if parsed.paths > MANY {

@@ -1,25 +1,25 @@
 //! Lines of compact JSON, taken apart.
 
-use crate::pack::paths::{ELEMENT, MOST, Paths, ROOT, string};
+use crate::pack::json::paths::{ELEMENT, MOST, Paths, ROOT, string};
 
 /// Objects and arrays that decoders let be open at once (§7.3).
 const DEEPEST: usize = 8192;
 
 /// A string, a number, `true`, `false` or `null`: its path, and where it is in the text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Leaf {
-    pub(super) path: u32,
-    pub(super) start: u32,
-    pub(super) end: u32,
+pub(in crate::pack) struct Leaf {
+    pub(in crate::pack) path: u32,
+    pub(in crate::pack) start: u32,
+    pub(in crate::pack) end: u32,
 }
 
 /// What comes next on the tape, in four bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Op(u32);
+pub(in crate::pack) struct Op(u32);
 
 /// What an [`Op`] says.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(in crate::pack) enum Step {
     Leaf,
     Object(u32),
     Array(u32),
@@ -37,7 +37,7 @@ impl Op {
         Self(number << 2 | kind)
     }
 
-    pub(super) fn step(self) -> Step {
+    pub(in crate::pack) fn step(self) -> Step {
         match self.0 & 3 {
             0 => Step::Leaf,
             1 => Step::Object(self.0 >> 2),
@@ -49,17 +49,17 @@ impl Op {
 
 /// The lines of a text, of which those that fit are taken apart.
 #[derive(Debug, Default)]
-pub(super) struct Parsed<'a> {
+pub(in crate::pack) struct Parsed<'a> {
     /// For each line whether it was taken apart.
-    pub(super) flags: Vec<u8>,
+    pub(in crate::pack) flags: Vec<u8>,
     /// The other lines.
-    pub(super) verbatim: Vec<&'a [u8]>,
-    pub(super) ops: Vec<Op>,
-    pub(super) leaves: Vec<Leaf>,
+    pub(in crate::pack) verbatim: Vec<&'a [u8]>,
+    pub(in crate::pack) ops: Vec<Op>,
+    pub(in crate::pack) leaves: Vec<Leaf>,
     /// Keys with their quotes, in the order in which they were met.
-    pub(super) keys: Vec<&'a [u8]>,
+    pub(in crate::pack) keys: Vec<&'a [u8]>,
     /// How many paths there are.
-    pub(super) paths: usize,
+    pub(in crate::pack) paths: usize,
 }
 
 /// What is known of lines while they are parsed.
@@ -82,7 +82,7 @@ struct Nest {
 
 impl<'a> Parsed<'a> {
     /// Takes the lines of a text apart.
-    pub(super) fn new(text: &'a [u8]) -> Self {
+    pub(in crate::pack) fn new(text: &'a [u8]) -> Self {
         let (parsed, paths) = (Self::default(), Paths::new());
         let mut parser = Parser { parsed, paths, open: Vec::new() };
         let mut start = 0;
@@ -209,6 +209,11 @@ fn scalar(text: &[u8]) -> Option<usize> {
     };
     let len = text.iter().position(ends)?;
     (len > 0).then_some(len)
+}
+
+/// The bytes of a leaf.
+pub(super) fn token<'a>(text: &'a [u8], leaf: &Leaf) -> &'a [u8] {
+    text.get(leaf.start as usize..leaf.end as usize).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,22 +4,21 @@
 //! on a sample; here they are tried on every string, and used where they hold.
 
 use super::mine;
-use super::parse::Parsed;
-use super::token;
+use super::parse::{Parsed, token};
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
 
 /// How a string is made: literal text, and between each two a source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Rule {
-    pub(super) first: Vec<u8>,
+pub(in crate::pack) struct Rule {
+    pub(in crate::pack) first: Vec<u8>,
     /// The path of a source, and the text behind it.
-    pub(super) rest: Vec<(u32, Vec<u8>)>,
+    pub(in crate::pack) rest: Vec<(u32, Vec<u8>)>,
 }
 
 impl Rule {
     /// Whether it makes this string out of the latest tokens.
-    pub(super) fn makes(&self, string: &[u8], latest: &Latest<'_>) -> bool {
+    pub(in crate::pack) fn makes(&self, string: &[u8], latest: &Latest<'_>) -> bool {
         let mut left = string.strip_prefix(self.first.as_slice());
         for (path, literal) in &self.rest {
             left = left
@@ -32,18 +31,18 @@ impl Rule {
 
 /// The latest token of each path, without quotes.
 #[derive(Debug)]
-pub(super) struct Latest<'a>(Vec<&'a [u8]>);
+pub(in crate::pack) struct Latest<'a>(Vec<&'a [u8]>);
 
 impl<'a> Latest<'a> {
-    pub(super) fn new(paths: usize) -> Self {
+    pub(in crate::pack) fn new(paths: usize) -> Self {
         Self(vec![&[]; paths])
     }
 
-    pub(super) fn of(&self, path: u32) -> &'a [u8] {
+    pub(in crate::pack) fn of(&self, path: u32) -> &'a [u8] {
         self.0.get(path as usize).copied().unwrap_or_default()
     }
 
-    pub(super) fn set(&mut self, path: u32, token: &'a [u8]) {
+    pub(in crate::pack) fn set(&mut self, path: u32, token: &'a [u8]) {
         if let Some(latest) = self.0.get_mut(path as usize) {
             *latest = bare(token);
         }
@@ -59,7 +58,7 @@ fn bare(token: &[u8]) -> &[u8] {
 }
 
 /// What is between the quotes, if a token is a string.
-pub(super) fn string(token: &[u8]) -> Option<&[u8]> {
+pub(in crate::pack) fn string(token: &[u8]) -> Option<&[u8]> {
     match token {
         [b'"', inner @ .., b'"'] => Some(inner),
         _ => None,
@@ -68,14 +67,19 @@ pub(super) fn string(token: &[u8]) -> Option<&[u8]> {
 
 /// Rules that strings of each path may be made by, the most frequent first.
 #[derive(Debug, Default)]
-pub(super) struct Rules {
-    pub(super) all: Vec<Rule>,
-    pub(super) of_path: Vec<Vec<u32>>,
+pub(in crate::pack) struct Rules {
+    pub(in crate::pack) all: Vec<Rule>,
+    pub(in crate::pack) of_path: Vec<Vec<u32>>,
 }
 
 impl Rules {
     /// The rule that makes this token.
-    pub(super) fn find(&self, path: u32, token: &[u8], latest: &Latest<'_>) -> Option<u32> {
+    pub(in crate::pack) fn find(
+        &self,
+        path: u32,
+        token: &[u8],
+        latest: &Latest<'_>,
+    ) -> Option<u32> {
         let rules = self.of_path.get(path as usize).filter(|rules| !rules.is_empty())?;
         let string = string(token)?;
         let makes = |&rule: &u32| {
@@ -87,7 +91,7 @@ impl Rules {
 
 /// Which leaves are derived, and how.
 #[derive(Debug, Default)]
-pub(super) struct Derived {
+pub(in crate::pack) struct Derived {
     rules: Vec<Rule>,
     /// One more than the rule of each leaf; 0 if it has none. Empty if none has.
     of_leaf: Vec<u32>,
@@ -95,7 +99,7 @@ pub(super) struct Derived {
 
 impl Derived {
     /// Finds rules, and the leaves that they make.
-    pub(super) fn new(text: &[u8], parsed: &Parsed<'_>) -> Result<Self> {
+    pub(in crate::pack) fn new(text: &[u8], parsed: &Parsed<'_>) -> Result<Self> {
         let rules = mine::rules(text, parsed)?;
         if rules.all.is_empty() {
             return Ok(Self::default());
@@ -125,12 +129,12 @@ impl Derived {
     }
 
     /// The rule of a leaf.
-    pub(super) fn rule(&self, leaf: usize) -> Option<u64> {
+    pub(in crate::pack) fn rule(&self, leaf: usize) -> Option<u64> {
         self.of_leaf.get(leaf).and_then(|&rule| rule.checked_sub(1)).map(u64::from)
     }
 
     /// The content of `rules`, with a column for each path.
-    pub(super) fn content(&self, columns: &[u64]) -> Vec<u8> {
+    pub(in crate::pack) fn content(&self, columns: &[u64]) -> Vec<u8> {
         let mut out = Vec::new();
         put::uv(&mut out, self.rules.len() as u64);
         for Rule { first, rest } in &self.rules {
