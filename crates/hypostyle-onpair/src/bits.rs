@@ -1,13 +1,13 @@
 //! Codes of 9 to 16 bits, packed from the lowest bit on.
 //!
-//! Code `j` takes the bits from `j * bits` on. Eight codes take `bits` bytes whatever
-//! the width, so every eighth code starts at a byte.
+//! Code `j` starts at bit `j * bits`. Eight codes take `bits` bytes at any width, so every
+//! eighth code starts at a byte boundary.
 
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result, Section};
 
-/// Calls a function of the width of codes.
+/// Calls a function that is generic over the width of codes.
 macro_rules! of_width {
     ($bits:expr, $function:ident($($argument:expr),*)) => {
         match $bits {
@@ -24,21 +24,21 @@ macro_rules! of_width {
 }
 pub(crate) use of_width;
 
-/// Codes that end where a byte does.
+/// Number of codes per group: groups start and end at byte boundaries.
 pub(crate) const GROUP: usize = 8;
 
-/// Bytes that so many codes take; `None` if no address has so many.
+/// Returns the packed size of `codes` codes in bytes; `None` if it exceeds `usize`.
 pub(crate) fn packed_len(codes: usize, bits: u32) -> Option<usize> {
     let whole = (codes / GROUP).checked_mul(bits as usize)?;
     whole.checked_add(((codes % GROUP) * bits as usize).div_ceil(8))
 }
 
-/// The code that starts at this place.
+/// Returns the code at an index.
 ///
-/// Bits past the end are zero.
+/// Bits after the end are zero.
 #[inline]
 pub(crate) fn code(packed: &[u8], bits: u32, index: usize) -> u16 {
-    // At most 7 bits before it in its first byte, so 23 in all.
+    // At most 7 bits precede the code in its first byte, so it ends within 23 bits.
     let start = index / GROUP * bits as usize;
     let within = index % GROUP * bits as usize;
     let (at, shift) = (start + within / 8, within % 8);
@@ -52,14 +52,14 @@ pub(crate) fn code(packed: &[u8], bits: u32, index: usize) -> u16 {
     low(word >> shift, bits)
 }
 
-/// The lowest bits of a word.
+/// Returns the lowest bits of a word.
 #[inline]
 pub(crate) fn low(word: u32, bits: u32) -> u16 {
     let [a, b, ..] = (word & ((1 << bits) - 1)).to_le_bytes();
     u16::from_le_bytes([a, b])
 }
 
-/// The whole groups among codes, the first of which starts at a byte.
+/// Returns the whole groups among codes that start at a group boundary.
 #[inline]
 pub(crate) fn groups<const BITS: usize>(packed: &[u8], codes: Range<usize>) -> &[[u8; BITS]] {
     let first = codes.start / GROUP * BITS;
@@ -67,10 +67,10 @@ pub(crate) fn groups<const BITS: usize>(packed: &[u8], codes: Range<usize>) -> &
     packed.get(first..last).unwrap_or_default().as_chunks().0
 }
 
-/// The codes of a group.
+/// Returns the codes of a group.
 ///
-/// Four codes take half of its bytes: so its first eight bytes have the first four, and its
-/// last eight the rest.
+/// Four codes take half of the bytes: the first eight bytes contain the first four codes, and
+/// the last eight bytes contain the others.
 #[inline(always)]
 pub(crate) fn group<const BITS: usize>(packed: &[u8; BITS]) -> [u16; GROUP] {
     let (Some(low), Some(high)) = (packed.first_chunk(), packed.last_chunk()) else {
@@ -84,24 +84,24 @@ pub(crate) fn group<const BITS: usize>(packed: &[u8; BITS]) -> [u16; GROUP] {
     })
 }
 
-/// The first code at or above `limit`.
+/// Returns the index of the first code at or above `limit`.
 pub(crate) fn first_beyond(packed: &[u8], bits: u32, count: usize, limit: usize) -> Option<usize> {
-    // Whole groups are looked at at once; only a group with such a code one by one.
+    // Skip whole groups by their maximum; search only the first group that has such a code.
     let start = of_width!(bits, groups_below(packed, count, limit)) * GROUP;
     (start..count).find(|&index| usize::from(code(packed, bits, index)) >= limit)
 }
 
-/// Groups before the first that has such a code.
+/// Returns the number of groups before the first one with a code at or above `limit`.
 fn groups_below<const BITS: usize>(packed: &[u8], count: usize, limit: usize) -> usize {
     let groups = groups(packed, 0..count);
     let is_beyond = |packed: &[u8; BITS]| {
-        let largest = group(packed).into_iter().fold(0, u16::max);
-        usize::from(largest) >= limit
+        let max = group(packed).into_iter().fold(0, u16::max);
+        usize::from(max) >= limit
     };
     groups.iter().position(is_beyond).unwrap_or(groups.len())
 }
 
-/// Packs codes behind those that are there.
+/// Packs codes incrementally.
 #[derive(Debug)]
 pub(crate) struct Packer {
     bits: u32,
@@ -121,7 +121,7 @@ impl Packer {
         for &code in codes {
             self.word |= u64::from(code) << self.filled;
             self.filled += self.bits;
-            // Room for one more code is left: 48 bits and 16.
+            // Flushes 48 of the 64 bits, so that another code of 16 bits always fits.
             if self.filled >= 48 {
                 let bytes = self.word.to_le_bytes();
                 self.out.extend_from_slice(bytes.first_chunk::<6>().map_or(&[], |six| six));
@@ -132,7 +132,7 @@ impl Packer {
         self.codes += codes.len();
     }
 
-    /// The packed bytes, and how many codes they are.
+    /// Returns the packed bytes and the number of codes.
     pub(crate) fn finish(mut self) -> (Vec<u8>, usize) {
         let rest = self.filled.div_ceil(8) as usize;
         let bytes = self.word.to_le_bytes();
@@ -145,7 +145,7 @@ impl Packer {
 ///
 /// # Errors
 ///
-/// A width that is not 9 to 16, and a code that has more bits.
+/// Fails if the width is not 9 to 16 or a code has more bits.
 pub fn pack(codes: &[u16], bits: u32) -> Result<Vec<u8>> {
     check_width(bits)?;
     if let Some(at) = codes.iter().position(|&code| u32::from(code) >> bits != 0) {
@@ -156,11 +156,11 @@ pub fn pack(codes: &[u16], bits: u32) -> Result<Vec<u8>> {
     Ok(packer.finish().0)
 }
 
-/// Unpacks so many codes. Bytes past them are ignored.
+/// Unpacks `codes` codes. Bytes after them are ignored.
 ///
 /// # Errors
 ///
-/// A width that is not 9 to 16, and too few bytes.
+/// Fails if the width is not 9 to 16 or there are too few bytes.
 pub fn unpack(packed: &[u8], bits: u32, codes: usize) -> Result<Vec<u16>> {
     check_width(bits)?;
     if packed_len(codes, bits).is_none_or(|len| len > packed.len()) {
@@ -184,14 +184,15 @@ mod tests {
     fn codes_of_every_width_come_back() {
         for bits in 9..=16 {
             for count in 0..40 {
-                let most = (1_u32 << bits) - 1;
+                let mask = (1_u32 << bits) - 1;
                 let codes: Vec<u16> = (0..count)
-                    .map(|i: u32| low(i.wrapping_mul(2_654_435_761) & most, bits))
+                    .map(|i: u32| low(i.wrapping_mul(2_654_435_761) & mask, bits))
                     .collect();
                 let mut packed = pack(&codes, bits).unwrap();
                 assert_eq!(packed.len(), (count as usize * bits as usize).div_ceil(8));
                 assert_eq!(unpack(&packed, bits, codes.len()).unwrap(), codes);
-                // What follows is ignored, such as the zero word of another writer.
+                // Bytes after the codes are ignored, such as the zero word of the C++
+                // implementation.
                 packed.extend_from_slice(&[0xFF; 8]);
                 assert_eq!(unpack(&packed, bits, codes.len()).unwrap(), codes);
                 if count > 0 {

@@ -1,12 +1,12 @@
-//! Files of the C++ implementation, which start with `ONPAIR01`.
+//! Reading files of the C++ implementation, which start with `ONPAIR01`.
 //!
 //! ```text
-//! "ONPAIR01" │ width u8 │ n u32, n bytes: tokens │ n u32, n × u32: where tokens start
-//!            │ n u32, n × u64: packed codes │ n u32, n × u32: where rows start, in codes
+//! "ONPAIR01" │ width u8 │ n u32, n bytes: tokens │ n u32, n × u32: offsets of tokens
+//!            │ n u32, n × u64: packed codes │ n u32, n × u32: offsets of rows, in codes
 //! ```
 //!
-//! All numbers are little-endian. There is no padding behind the tokens and no word behind
-//! the codes: both are added when a file is read there, and here where they are needed.
+//! All numbers are little-endian. The tokens have no padding and the codes have no extra word;
+//! the C++ reader adds both, and this reader adds padding where it needs it.
 
 use std::borrow::Cow;
 
@@ -14,17 +14,17 @@ use crate::MAX_TOKEN_SIZE;
 use crate::error::{Error, ErrorKind, Result, Section};
 use crate::parts::{Offsets, Parse, Parts};
 
-/// How such a file starts.
+/// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"ONPAIR01";
 
-/// Reads a file of the C++ implementation, and checks all of it.
+/// Reads and checks a file of the C++ implementation.
 ///
-/// How rows were cut is not said there, so it counts as unknown. A file without any row
-/// boundary has no rows.
+/// The file does not say how rows were split into tokens, so the result has [`Parse::Unknown`].
+/// A file without any row offset has no rows.
 ///
 /// # Errors
 ///
-/// The first thing that is wrong, and where: a byte of the file, or an element of a part.
+/// Returns the first violation, at a byte of the file or an element of a part.
 pub fn read_cpp(bytes: &[u8]) -> Result<Parts<'static>> {
     let wrong = |at: usize, kind| Error::new(Section::File, at, kind);
     let Some(rest) = bytes.strip_prefix(MAGIC) else {
@@ -34,7 +34,7 @@ pub fn read_cpp(bytes: &[u8]) -> Result<Parts<'static>> {
         return Err(wrong(bytes.len(), ErrorKind::TooShort));
     };
     let mut rest = rest;
-    // An array is cut off only if it is there, and memory is taken only for what is.
+    // An array is checked to be complete before any memory is allocated for it.
     let mut array = |width: usize| {
         let at = bytes.len() - rest.len();
         let short = || wrong(at, ErrorKind::TooShort);
@@ -53,7 +53,7 @@ pub fn read_cpp(bytes: &[u8]) -> Result<Parts<'static>> {
         row_offsets.push(0);
     }
     let dict_offsets = numbers(starts);
-    // What the offsets say is there, so that padding does not stand in for it.
+    // The tokens must be complete, so that padding does not replace missing bytes.
     let logical = dict_offsets.last().map_or(0, |&last| last as usize);
     if logical != tokens.len() {
         return Err(Error::new(Section::DictBytes, tokens.len(), ErrorKind::Size));
@@ -72,12 +72,12 @@ pub fn read_cpp(bytes: &[u8]) -> Result<Parts<'static>> {
         parse: Parse::Unknown,
     };
     parts.validate()?;
-    // Words are whole, so less than one of them is left over.
+    // Codes are padded to a whole word, so less than one word is left over.
     let used = (parts.code_count as u128 * u128::from(parts.bits)).div_ceil(64) * 8;
-    match used == parts.codes.len() as u128 {
-        true => Ok(parts),
-        false => Err(Error::new(Section::Codes, parts.code_count, ErrorKind::Size)),
+    if used != parts.codes.len() as u128 {
+        return Err(Error::new(Section::Codes, parts.code_count, ErrorKind::Size));
     }
+    Ok(parts)
 }
 
 fn numbers(bytes: &[u8]) -> Vec<u32> {
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::{Column, Config, compress, pack};
 
-    /// The file that a column would be.
+    /// Writes a column as a file.
     fn file(parts: &Parts<'_>) -> Vec<u8> {
         let put = |out: &mut Vec<u8>, count: usize, bytes: &[u8]| {
             out.extend_from_slice(&u32::try_from(count).unwrap().to_le_bytes());
@@ -112,7 +112,7 @@ mod tests {
         out
     }
 
-    /// A few tokens and rows, so that everything can be tried.
+    /// Returns a column of a few tokens and rows.
     fn small() -> Parts<'static> {
         Parts {
             bits: 9,
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_read_as_they_were_meant() {
+    fn rows_of_a_file_are_read() {
         let want: [&[u8]; 3] = [b"a", b"", b"ab0123456789abcdefab"];
         assert_eq!(rows(read_cpp(&file(&small())).unwrap()), want);
         let names: Vec<String> = (0..300).map(|i| format!("name-{}-of-{}", i * 7, i % 9)).collect();
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn every_prefix_and_every_longer_file_is_refused() {
         let whole = file(&small());
-        for cut in 0..whole.len() {
-            assert!(read_cpp(&whole[..cut]).is_err(), "{cut}");
+        for len in 0..whole.len() {
+            assert!(read_cpp(&whole[..len]).is_err(), "{len}");
         }
         let longer = [&whole[..], &[0]].concat();
         let err = read_cpp(&longer).unwrap_err();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_what_is_wrong() {
         let refused = |change: fn(&mut Parts<'static>)| {
             let mut parts = small();
             change(&mut parts);
@@ -208,7 +208,7 @@ mod tests {
         let rows =
             |parts: &mut Parts<'_>| parts.row_offsets = Offsets::Narrow(vec![0, 2, 1].into());
         assert_eq!(refused(rows), (Section::RowOffsets, ErrorKind::Order));
-        // A count of 4 billion costs nothing.
+        // A count of 4 billion allocates nothing.
         let mut huge = file(&small());
         huge[9..13].fill(0xFF);
         assert_eq!(read_cpp(&huge).unwrap_err().kind, ErrorKind::TooShort);

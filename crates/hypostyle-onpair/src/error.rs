@@ -1,77 +1,79 @@
-//! What can be wrong with a column.
+//! Errors of this crate.
 
 use std::fmt;
 
-/// The result of everything that can fail here.
+/// The result of a function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A column that is malformed, or a request that it cannot answer.
+/// A malformed column, or a request that a column cannot serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Which part of the column it is about.
+    /// The part of the column that is wrong.
     pub section: Section,
-    /// The element of that part, counted from 0: a byte of a file or of bytes, an
-    /// offset of offsets, a code of codes.
+    /// The index of the wrong element in that part: a byte of a file or of bytes, an offset of
+    /// offsets, a code of codes, a row of rows.
     pub at: u64,
     /// What is wrong.
     pub kind: ErrorKind,
 }
 
-/// The parts of a column.
+/// The part of a column that an [`Error`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Section {
-    /// The scalar width of codes.
+    /// The width of codes.
     Bits,
-    /// Where tokens start and end in the dictionary.
+    /// The offsets of tokens in the dictionary.
     DictOffsets,
-    /// The tokens.
+    /// The bytes of the tokens.
     DictBytes,
     /// The packed codes.
     Codes,
-    /// Which codes belong to which row.
+    /// The offsets of rows in the codes.
     RowOffsets,
-    /// How many bytes each row has.
+    /// The stored lengths of rows.
     RowLengths,
-    /// How many codes rows have, packed.
+    /// Packed counts ([`pack_counts`](crate::pack_counts)).
     Counts,
-    /// Strings that are to be compressed.
+    /// The strings to compress, or the options of compression.
     Input,
-    /// Where decoded bytes are to go.
+    /// The buffer for decoded bytes.
     Output,
-    /// Rows that are asked for.
+    /// The requested rows.
     Rows,
     /// A file of the C++ implementation.
     File,
 }
 
-/// What is wrong with a part.
+/// The cause of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Codes have 9 to 16 bits.
+    /// The width of codes is not 9 to 16 bits.
     Width,
-    /// The first offset is 0, and there is always one.
+    /// The first offset is missing or is not 0.
     FirstOffset,
-    /// Offsets of tokens increase, by 16 at most; those of rows do not decrease.
+    /// An offset of a token does not exceed the one before by 1 to 16, or an offset of a row or
+    /// string is less than the one before.
     Order,
-    /// There are more tokens than codes can name.
+    /// The dictionary has more tokens than codes of this width can address.
     TooMany,
-    /// It ends too early.
+    /// The data ends too early.
     TooShort,
-    /// Lengths that are not those of codes, or a count that has a shorter one.
+    /// The code lengths are not those of a complete prefix code, or an escaped count has a code
+    /// of its own.
     Code,
-    /// A code names no token.
+    /// A code is not in the dictionary.
     NoSuchToken,
-    /// A row is asked for that is not there.
+    /// The row is out of range.
     NoSuchRow,
-    /// A length that is stored is not the length that is there.
+    /// A row or string does not have the length that was stored or returned before.
     Length,
-    /// The output has another size than what is decoded, or is too small for it.
+    /// The size of a buffer does not match its content.
     Size,
-    /// The file does not start as it must.
+    /// The file does not start with the magic bytes.
     Magic,
-    /// More than this machine can address, or than the layout can say.
+    /// The size exceeds the address space or the layout.
     TooLarge,
 }
 
@@ -105,14 +107,14 @@ impl fmt::Display for ErrorKind {
             Self::Width => "codes have 9 to 16 bits",
             Self::FirstOffset => "the first offset is not 0",
             Self::Order => "an offset is out of order, or too far from the one before",
-            Self::TooMany => "more tokens than codes can name",
-            Self::TooShort => "it ends too early",
-            Self::Code => "not the lengths of codes, or a count in the wrong place",
-            Self::NoSuchToken => "a code names no token",
-            Self::NoSuchRow => "there is no such row",
-            Self::Length => "a stored length is not that of its row",
-            Self::Size => "what is decoded has another size",
-            Self::Magic => "it does not start with ONPAIR01",
+            Self::TooMany => "more tokens than codes of this width can address",
+            Self::TooShort => "the data ends too early",
+            Self::Code => "invalid code lengths, or an escaped count that has a code",
+            Self::NoSuchToken => "a code is not in the dictionary",
+            Self::NoSuchRow => "the row is out of range",
+            Self::Length => "the length differs from the one stored or returned before",
+            Self::Size => "the size does not match the content",
+            Self::Magic => "the file does not start with `ONPAIR01`",
             Self::TooLarge => "a size is too large",
         })
     }

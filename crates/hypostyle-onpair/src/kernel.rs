@@ -1,36 +1,35 @@
-//! The loops that live on over-copying.
+//! Decode loops that copy whole token slots.
 //!
-//! A token is copied as 16 bytes, whatever its length, and the output moves on by the
-//! length. Each function here is safe to call with anything; what makes it so stands
-//! next to each block. `naive.rs` has a checked twin of decoding, and tests compare
-//! the two.
+//! The loops copy every token as 16 bytes and advance the output by the length of the token.
+//! Every function is safe to call with any arguments; the comment at each `unsafe` block says
+//! why. Tests compare decoding with the checked implementation in `naive.rs`.
 
-#![expect(unsafe_code, reason = "copies of fixed size past the end of a token, see above")]
+#![expect(unsafe_code, reason = "copies of fixed size past the end of a token")]
 
 use std::mem::MaybeUninit;
 
 use crate::bits::{GROUP, code, of_width};
 use crate::{MAX_TOKEN_SIZE, Offset};
 
-/// Tokens at a fixed stride, ready for over-copying.
+/// The tokens at a fixed stride of 16 bytes.
 ///
 /// # Invariants
 ///
-/// Set up by [`Table::new`], the only constructor; no method breaks them.
+/// [`DecodeTable::new`], the only constructor, establishes them, and every method preserves
+/// them.
 ///
-/// 1. `slots` and `lengths` have `1 << bits` entries each, so any code of that width is
-///    an index into both. Entries that are no tokens have length 0.
-/// 2. No length is above [`MAX_TOKEN_SIZE`].
+/// 1. `slots` and `lengths` have `1 << bits` entries each, so any code of that width is an
+///    index into both. Entries without a token have length 0.
+/// 2. No length exceeds [`MAX_TOKEN_SIZE`].
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct DecodeTable {
     bits: u32,
     slots: Box<[[u8; MAX_TOKEN_SIZE]]>,
     lengths: Box<[u8]>,
 }
 
-impl Table {
-    /// The table of some tokens, of which those beyond the width and bytes beyond 16
-    /// are left out.
+impl DecodeTable {
+    /// Creates the table. Leaves out tokens beyond the width, and bytes beyond 16.
     pub(crate) fn new<'t>(bits: u32, tokens: impl Iterator<Item = &'t [u8]>) -> Self {
         let bits = bits.clamp(9, 16);
         let mut slots = vec![[0; MAX_TOKEN_SIZE]; 1 << bits].into_boxed_slice();
@@ -44,7 +43,7 @@ impl Table {
         Self { bits, slots, lengths }
     }
 
-    /// The bytes of a token; empty if there is none.
+    /// Returns the token of a code; empty if there is none.
     #[inline]
     pub(crate) fn token(&self, code: u16) -> &[u8] {
         let slot = self.slots.get(usize::from(code)).map_or(&[][..], |slot| slot);
@@ -57,22 +56,22 @@ impl Table {
     }
 }
 
-/// How far decoding came.
+/// The progress of decoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Codes that were decoded.
+    /// Number of codes that were decoded.
     pub(crate) codes: usize,
-    /// Bytes that were written.
+    /// Number of bytes that were decoded.
     pub(crate) bytes: usize,
 }
 
-/// Decodes codes until `out` is full or there are no more.
+/// Decodes up to `count` codes from `start` on, until `out` is full.
 ///
-/// Writes nothing behind `out`, but any bytes within it, also behind what it says that
-/// it has written. A code that does not fit any more is left, and so are all after it.
+/// May overwrite bytes of `out` after the decoded ones. Stops before the first code that does
+/// not fit.
 #[inline(never)]
 pub(crate) fn decode(
-    table: &Table,
+    table: &DecodeTable,
     packed: &[u8],
     start: usize,
     count: usize,
@@ -82,16 +81,16 @@ pub(crate) fn decode(
 }
 
 fn decode_width<const BITS: usize>(
-    table: &Table,
+    table: &DecodeTable,
     packed: &[u8],
     start: usize,
     count: usize,
     out: &mut [u8],
 ) -> Progress {
     let mut done = Progress { codes: 0, bytes: 0 };
-    // Up to a code that starts at a byte.
+    // Decode up to a code at a group boundary.
     let head = (GROUP - start % GROUP) % GROUP;
-    slow(table, packed, start, head.min(count), out, &mut done);
+    decode_one_by_one(table, packed, start, head.min(count), out, &mut done);
     if done.codes < head.min(count) {
         return done;
     }
@@ -99,24 +98,24 @@ fn decode_width<const BITS: usize>(
         let first = (start + done.codes) / GROUP * BITS;
         let room = out.len() - done.bytes;
         let groups = (count - done.codes) / GROUP;
-        // A code is read as four bytes, of which the last may be behind its group.
+        // A code is read as four bytes, which may extend past its group.
         let groups = groups.min(packed.len().saturating_sub(first + 4) / BITS);
         let groups = groups.min(room / (GROUP * MAX_TOKEN_SIZE));
         if groups == 0 {
             break;
         }
-        // SAFETY: `groups` groups of `BITS` bytes and four more are in `packed` from
-        // `first` on, and `out` has room for as many groups of the longest tokens from
-        // `done.bytes` on; both were computed above.
+        // SAFETY: from `first` on, `packed` has `groups` groups of `BITS` bytes and four more
+        // bytes, and from `done.bytes` on, `out` has room for as many groups of tokens of
+        // maximum length; `groups` was limited to that above.
         done.bytes +=
             unsafe { decode_groups::<BITS>(table, packed, first, groups, out, done.bytes) };
         done.codes += groups * GROUP;
     }
-    slow(table, packed, start + done.codes, count - done.codes, out, &mut done);
+    decode_one_by_one(table, packed, start + done.codes, count - done.codes, out, &mut done);
     done
 }
 
-/// Decodes whole groups; says how many bytes that gave.
+/// Decodes whole groups; returns the number of bytes.
 ///
 /// # Safety
 ///
@@ -124,7 +123,7 @@ fn decode_width<const BITS: usize>(
 /// `groups * GROUP * MAX_TOKEN_SIZE` from `at` on. `BITS` is the width of the table.
 #[inline]
 unsafe fn decode_groups<const BITS: usize>(
-    table: &Table,
+    table: &DecodeTable,
     packed: &[u8],
     first: usize,
     groups: usize,
@@ -137,17 +136,17 @@ unsafe fn decode_groups<const BITS: usize>(
         for index in 0..GROUP {
             let bit = index * BITS;
             let from = first + group * BITS + bit / 8;
-            // SAFETY: the last code of a group starts before its end, and four bytes
-            // behind the last group are readable.
+            // SAFETY: the last code of a group starts before the end of the group, and four
+            // bytes after the last group are readable.
             let word = unsafe { packed.get_unchecked(from..from + 4) };
             let word = word.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
             let code = (word >> (bit % 8)) as usize & ((1 << BITS) - 1);
-            // SAFETY: invariant 1 of `Table`: every code of this width is an index.
+            // SAFETY: invariant 1 of `DecodeTable`: every code of this width is an index.
             let slot = unsafe { table.slots.get_unchecked(code) };
             // SAFETY: the same.
             let length = unsafe { table.lengths.get_unchecked(code) };
-            // SAFETY: no code before this one has moved `to` by more than 16 (invariant
-            // 2), and there is room for all as 16 bytes each.
+            // SAFETY: each code before this one advanced `to` by at most 16 (invariant 2), and
+            // `out` has room for 16 bytes per code.
             let place = unsafe { out.get_unchecked_mut(to..to + MAX_TOKEN_SIZE) };
             place.copy_from_slice(slot);
             to += usize::from(*length);
@@ -156,10 +155,10 @@ unsafe fn decode_groups<const BITS: usize>(
     to - at
 }
 
-/// Decodes code by code, exactly.
+/// Decodes code by code, and stops at the first code that does not fit.
 #[inline]
-fn slow(
-    table: &Table,
+fn decode_one_by_one(
+    table: &DecodeTable,
     packed: &[u8],
     start: usize,
     count: usize,
@@ -185,50 +184,51 @@ fn slow(
     }
 }
 
-/// Appends the bytes of some codes; says how many there were.
+/// Appends the bytes of the codes from `start` to `end`; returns the number of bytes.
 #[inline]
 pub(crate) fn append(
-    table: &Table,
+    table: &DecodeTable,
     packed: &[u8],
     start: usize,
     end: usize,
     out: &mut Vec<u8>,
 ) -> usize {
     let count = end.saturating_sub(start);
-    let most = count.saturating_mul(MAX_TOKEN_SIZE);
-    if out.capacity() - out.len() < most {
-        out.reserve(most);
+    let max_len = count.saturating_mul(MAX_TOKEN_SIZE);
+    if out.capacity() - out.len() < max_len {
+        out.reserve(max_len);
     }
     let bits = table.bits as usize;
     let mask = (1 << bits) - 1;
-    // A code is read as four bytes, so these are the codes from which there are four.
+    // A code is read as four bytes. This is the number of codes that four bytes can be read
+    // from.
     let quick = match (end.checked_mul(bits), packed.len().checked_sub(4)) {
         (Some(bit), Some(last)) if bit / 8 <= last => count,
         (_, Some(last)) => ((last * 8 + 7) / bits + 1).min(end).saturating_sub(start),
         _ => 0,
     };
     let before = out.len();
-    let room = out.spare_capacity_mut();
+    let spare = out.spare_capacity_mut();
     let (mut at, mut bit) = (0, start.wrapping_mul(bits));
     for _ in 0..quick {
-        // SAFETY: four bytes can be read from where each of these codes starts, as was
+        // SAFETY: four bytes can be read from the start of each of the first `quick` codes, as
         // computed above.
         let word = unsafe { packed.get_unchecked(bit / 8..bit / 8 + 4) };
         let word = word.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
         let code = (word >> (bit % 8)) as usize & mask;
-        // SAFETY: invariant 1 of `Table`: every code of this width is an index.
+        // SAFETY: invariant 1 of `DecodeTable`: every code of this width is an index.
         let slot = unsafe { table.slots.get_unchecked(code) };
         // SAFETY: the same.
         let length = unsafe { table.lengths.get_unchecked(code) };
-        // SAFETY: there is room for 16 bytes for each code, and no code before this one
-        // took more (invariant 2).
-        let place = unsafe { room.get_unchecked_mut(at..at + MAX_TOKEN_SIZE) };
+        // SAFETY: there is room for 16 bytes per code, and each code before this one advanced
+        // `at` by at most 16 (invariant 2).
+        let place = unsafe { spare.get_unchecked_mut(at..at + MAX_TOKEN_SIZE) };
         place.write_copy_of_slice(slot);
         at += usize::from(*length);
         bit += bits;
     }
-    // SAFETY: the codes so far have written all bytes up to here: each begins where the
-    // one before it ends.
+    // SAFETY: the codes so far initialized all bytes up to `at`: each starts where the one
+    // before ends.
     unsafe { out.set_len(before + at) };
     for index in start + quick..end {
         out.extend_from_slice(table.token(code(packed, table.bits, index)));
@@ -236,21 +236,21 @@ pub(crate) fn append(
     out.len() - before
 }
 
-/// Bytes that codes stand for.
-pub(crate) fn decoded_len(table: &Table, packed: &[u8], start: usize, end: usize) -> usize {
+/// Returns the total length of the tokens of the codes from `start` to `end`.
+pub(crate) fn decoded_len(table: &DecodeTable, packed: &[u8], start: usize, end: usize) -> usize {
     (start..end).map(|index| table.length(code(packed, table.bits, index))).sum()
 }
 
-/// How many rows ahead the offsets of a row are asked for, and its codes.
+/// Number of rows by which offsets, and then codes, are prefetched.
 const OFFSETS_AHEAD: usize = 24;
 const CODES_AHEAD: usize = 12;
 
-/// Appends rows in the order in which they are asked for, and where each ends.
+/// Appends rows to `out` in the order of `rows`, and the end of each in `out` to `ends`.
 ///
-/// What is asked for is known in advance, so memory is asked for in advance too. Rows
-/// that do not exist, or whose codes do not, are empty.
+/// Prefetches the offsets and codes of later rows. Rows out of range, and rows whose codes are
+/// out of range, are empty.
 pub(crate) fn take<O: Offset>(
-    table: &Table,
+    table: &DecodeTable,
     packed: &[u8],
     offsets: &[O],
     rows: &[usize],
@@ -261,15 +261,15 @@ pub(crate) fn take<O: Offset>(
 }
 
 fn take_width<const BITS: usize>(
-    table: &Table,
+    table: &DecodeTable,
     packed: &[u8],
     offsets: &[impl Offset],
     rows: &[usize],
     out: &mut Vec<u8>,
     ends: &mut Vec<usize>,
 ) {
-    let code_of = |row: usize| offsets.get(row).and_then(|offset| offset.place());
-    // Eight bytes can be read from where each code up to this one starts.
+    let code_of = |row: usize| offsets.get(row).and_then(|offset| offset.to_usize());
+    // Eight bytes can be read from the start of each code up to this one.
     let quick = packed.len().checked_sub(8).map(|last| last.saturating_mul(8) / BITS);
     ends.reserve(rows.len());
     for (index, &row) in rows.iter().enumerate() {
@@ -277,7 +277,7 @@ fn take_width<const BITS: usize>(
             prefetch(offsets, ahead);
         }
         if let Some(&ahead) = rows.get(index + CODES_AHEAD) {
-            // Most rows lie in one line of the cache or two.
+            // Most rows take one or two cache lines.
             prefetch(packed, code_of(ahead).unwrap_or(0).wrapping_mul(BITS) / 8);
             prefetch(packed, code_of(ahead.wrapping_add(1)).unwrap_or(0).wrapping_mul(BITS) / 8);
         }
@@ -286,19 +286,20 @@ fn take_width<const BITS: usize>(
             _ => (0, 0),
         };
         if quick.is_some_and(|quick| end <= quick) {
-            // Whole words of codes are decoded, of which the last may not be full.
-            let most = (end - start + WORD).saturating_mul(MAX_TOKEN_SIZE);
-            if out.capacity() - out.len() < most {
-                out.reserve(most);
+            // Rows are decoded in whole words of codes, so the last word may decode codes of
+            // the next row.
+            let max_len = (end - start + CODES_PER_WORD).saturating_mul(MAX_TOKEN_SIZE);
+            if out.capacity() - out.len() < max_len {
+                out.reserve(max_len);
             }
             let before = out.len();
-            // SAFETY: the last of the codes, and so the last word that is read, starts
-            // eight bytes before the end of `packed` at least, and there is room for
-            // all codes and a word of more.
+            // SAFETY: the code `end`, and so the last word that is read, starts at least eight
+            // bytes before the end of `packed`, and there is room for all codes and one word
+            // more.
             let len =
                 unsafe { decode_row::<BITS>(table, packed, start, end, out.spare_capacity_mut()) };
-            // SAFETY: these bytes were written: each code began where the one before it
-            // ended.
+            // SAFETY: `decode_row` initialized these bytes: each code starts where the one
+            // before ends.
             unsafe { out.set_len(before + len) };
         } else {
             append(table, packed, start, end, out);
@@ -307,46 +308,46 @@ fn take_width<const BITS: usize>(
     }
 }
 
-/// Codes that are in a word at most.
-const WORD: usize = 6;
+/// Maximum number of codes per word.
+const CODES_PER_WORD: usize = 6;
 
-/// Decodes the codes of a row; says how many bytes that gave.
+/// Decodes the codes of a row; returns the number of bytes.
 ///
 /// # Safety
 ///
-/// `packed` has eight bytes from where the code `end` starts, which is not before `start`.
-/// `room` has 16 bytes for each code and for [`WORD`] more. `BITS` is the width of the table.
+/// `start <= end`, and `packed` has eight bytes from the start of the code `end`. `spare` has
+/// 16 bytes for each code and for [`CODES_PER_WORD`] more. `BITS` is the width of the table.
 #[inline(always)]
 unsafe fn decode_row<const BITS: usize>(
-    table: &Table,
+    table: &DecodeTable,
     packed: &[u8],
     start: usize,
     end: usize,
-    room: &mut [MaybeUninit<u8>],
+    spare: &mut [MaybeUninit<u8>],
 ) -> usize {
     debug_assert_eq!(BITS, table.bits as usize);
-    // A word starts up to seven bits before its first code, but for codes of whole bytes.
+    // A word starts up to seven bits before its first code, except for codes of 16 bits.
     let per = if BITS == 16 { 4 } else { 57 / BITS };
     let (mut at, mut first) = (0, start);
     loop {
         let left = end - first;
         let is_last = left <= per;
         let bit = first * BITS;
-        // SAFETY: `first` is not behind `end`.
+        // SAFETY: `first` is at most `end`.
         let word = unsafe { packed.get_unchecked(bit / 8..bit / 8 + 8) };
         let word = word.first_chunk().map_or(0, |word| u64::from_le_bytes(*word)) >> (bit % 8);
         for index in 0..per {
             let [a, b, ..] = (word >> (index * BITS)).to_le_bytes();
             let code = usize::from(u16::from_le_bytes([a, b])) & ((1 << BITS) - 1);
-            // SAFETY: invariant 1 of `Table`: every code of this width is an index.
+            // SAFETY: invariant 1 of `DecodeTable`: every code of this width is an index.
             let slot = unsafe { table.slots.get_unchecked(code) };
             // SAFETY: the same.
             let length = usize::from(*unsafe { table.lengths.get_unchecked(code) });
-            // SAFETY: no code before this one has moved `at` by more than 16 (invariant
-            // 2), and there is room for all codes of the row and a word of others.
-            let place = unsafe { room.get_unchecked_mut(at..at + MAX_TOKEN_SIZE) };
+            // SAFETY: each code before this one advanced `at` by at most 16 (invariant 2), and
+            // there is room for all codes of the row and one word more.
+            let place = unsafe { spare.get_unchecked_mut(at..at + MAX_TOKEN_SIZE) };
             place.write_copy_of_slice(slot);
-            // Codes of the next row are written over.
+            // Codes of the next row are overwritten.
             at += if is_last && index >= left { 0 } else { length };
         }
         if is_last {
@@ -356,14 +357,14 @@ unsafe fn decode_row<const BITS: usize>(
     }
 }
 
-/// Asks for the cache line of a place that will be read soon.
+/// Prefetches the cache line of an element; does nothing if the index is out of range.
 #[inline]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(place) = slice.get(index) {
+    if let Some(element) = slice.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the place is in the slice; a prefetch changes nothing that can be seen.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) };
+        // SAFETY: the element is in the slice, and a prefetch has no visible effect.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, index);

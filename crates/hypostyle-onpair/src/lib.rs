@@ -1,9 +1,9 @@
-//! Short strings, compressed so that any of them can be had by itself.
+//! Compression of short strings with random access.
 //!
-//! A dictionary of up to 65,536 tokens of 1 to 16 bytes is learned from the strings,
-//! and each string becomes a row of codes of 9 to 16 bits. To decode is to copy tokens.
-//! Rows are independent: one row, or many in any order, cost little more than reading
-//! them, and much can be asked of a column without decoding it.
+//! The crate learns a dictionary of up to 65,536 tokens of 1 to 16 bytes from the strings
+//! (OnPair), and stores each string as a row of codes of 9 to 16 bits. Decoding copies tokens.
+//! Rows are independent of each other: decoding one row, or many rows in any order, costs
+//! little more than reading them, and many searches run on the codes without decoding.
 //!
 //! ```
 //! use hypostyle_onpair::{Column, Config, compress};
@@ -11,9 +11,7 @@
 //! let names = ["berlin-mitte", "berlin-wedding", "", "berlin-spandau"];
 //! let parts = compress(&names[..], &Config::default())?;
 //! let column = Column::new(parts)?;
-//! let mut name = Vec::new();
-//! column.row_into(1, &mut name)?;
-//! assert_eq!(name, b"berlin-wedding");
+//! assert_eq!(column.get(1)?, b"berlin-wedding");
 //! # Ok::<(), hypostyle_onpair::Error>(())
 //! ```
 
@@ -24,11 +22,10 @@ struct Readme;
 mod bits;
 mod column;
 mod compress;
-mod counts;
 mod cpp;
 mod error;
+mod huffman;
 mod kernel;
-mod lanes;
 mod matcher;
 #[cfg(test)]
 mod naive;
@@ -38,18 +35,20 @@ mod search;
 mod strings;
 #[cfg(test)]
 mod tests;
+mod threads;
+mod tokenize;
 mod train;
 
 pub use bits::{pack, unpack};
-pub use column::Column;
-pub use compress::{Config, Dictionary, compress, decompress, decompress_into};
-pub use counts::{pack_counts, unpack_counts};
+pub use column::{Column, DecodedRows};
+pub use compress::{Config, Dictionary, compress, decompress, decompress_into, decompress_rows};
 pub use cpp::read_cpp;
 pub use error::{Error, ErrorKind, Result, Section};
+pub use huffman::{pack_counts, unpack_counts};
 pub use parts::{Offsets, Parse, Parts};
 pub use search::{Pattern, Searcher};
 pub use strings::{Joined, Offset, Strings};
 pub use train::Effort;
 
-/// The longest token, in bytes.
+/// The maximum length of a token, in bytes.
 pub const MAX_TOKEN_SIZE: usize = 16;

@@ -1,77 +1,79 @@
-//! The longest token that a text starts with.
+//! Finding the longest token at the start of a text.
 //!
-//! Lengths are searched, not tokens: a table has the strings of 9 bytes that tokens are
-//! or start with, and if it has the first 9 of a text, no length below is of interest,
-//! else none from there on. Then 5 or 13 bytes are looked up, and so on: four times, for
-//! 2 to 16 bytes. What is there is the longest, and each string of the table knows the
-//! longest token that it starts with.
+//! The matcher runs a binary search over lengths. A hash table holds prefixes of tokens. If it
+//! contains the first 9 bytes of the text, the search continues with longer prefixes, else with
+//! shorter ones: it looks up 13 or 5 bytes next, and so on, four lookups for lengths from 2 to
+//! 16. The last prefix found is the longest one in the table, and its entry names the longest
+//! token that it starts with.
 //!
-//! The table does not have the strings themselves, but 16 bits of a hash of each, in one
-//! of two places. So it may be mistaken about what it has, never about what it has not.
-//! Of the last string that was found it is known in which token it stands, and it is
-//! compared with that; it has all that were found before it as its start, so these were
-//! no mistakes either.
+//! The table is a cuckoo hash table: a prefix is in one of two buckets. It stores a fingerprint
+//! of 16 bits instead of the prefix, so a lookup may report a prefix that is not there, but
+//! never misses one that is. The entry of a prefix therefore names a witness, a token that
+//! starts with the prefix, and the matcher compares the last prefix found with its witness. All
+//! prefixes found before are prefixes of the last one, so they need no comparison.
 
 use crate::MAX_TOKEN_SIZE;
 use crate::train::Token;
 
-/// Finds the longest tokens of a dictionary.
+/// Finds the longest token of a dictionary at the start of a text.
 ///
 /// # Invariants
 ///
-/// Set up by [`Matcher::new`], the only constructor; no method breaks them.
+/// [`Matcher::new`], the only constructor, establishes them, and every method preserves them.
 ///
-/// 1. The table has a power of two places. `prints` has an element for each, and one more,
-///    since vectors read two; `entries` has one for each, and 256 behind them, one for each
-///    byte.
+/// 1. The number of buckets is a power of two. `fingerprints` has one element per bucket and
+///    one more, since a vector gather reads two. `entries` has one element per bucket, followed
+///    by one for each of the 256 bytes.
 /// 2. The witness of an entry is an index of `words`.
-/// 3. An entry of which the span is not 0 has a token of 1 byte at least, and of at most as
-///    many as it spans. The last 256 entries are of this kind.
+/// 3. An entry with a span other than 0 has a token of at least 1 byte and of at most `span`
+///    bytes. The last 256 entries have a span other than 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Matcher {
     tokens: Vec<Token>,
-    /// The tokens, with zeros behind them.
+    /// The bytes of each token, padded with zeros.
     pub(crate) words: Vec<[u64; 2]>,
-    /// The longest token that each starts with but for itself; itself if it is a byte.
+    /// For each token, the longest other token that it starts with, or itself for a single
+    /// byte.
     parents: Vec<u16>,
-    pub(crate) prints: Vec<u16>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) fingerprints: Vec<u16>,
+    pub(crate) entries: Vec<PrefixEntry>,
     pub(crate) salts: Salts,
 }
 
-/// A string that tokens are or start with.
+/// A prefix of tokens: its length, a token that it is a prefix of, and the longest token that
+/// it starts with.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
-pub(crate) struct Entry(u64);
+pub(crate) struct PrefixEntry(u64);
 
-impl Entry {
+impl PrefixEntry {
     fn new(witness: u16, token: u16, len: u8, span: u8) -> Self {
         let numbers = u64::from(witness) | u64::from(token) << 16;
         Self(numbers | u64::from(len) << 32 | u64::from(span) << 40)
     }
 
-    /// A token that starts with the string.
+    /// Returns a token that starts with the prefix.
     #[inline(always)]
     pub(crate) fn witness(self) -> u16 {
         let [a, b, ..] = self.0.to_le_bytes();
         u16::from_le_bytes([a, b])
     }
 
-    /// The longest token that the string starts with.
+    /// Returns the longest token that the prefix starts with.
     #[inline(always)]
     pub(crate) fn token(self) -> u16 {
         let [_, _, a, b, ..] = self.0.to_le_bytes();
         u16::from_le_bytes([a, b])
     }
 
-    /// The bytes of that token.
+    /// Returns the length of [`PrefixEntry::token`].
     #[inline(always)]
     pub(crate) fn len(self) -> u8 {
         let [_, _, _, _, len, ..] = self.0.to_le_bytes();
         len
     }
 
-    /// The bytes of the string; 0 if there is none.
+    /// Returns the length of the prefix; 0 if the bucket is empty.
     #[inline(always)]
     pub(crate) fn span(self) -> u8 {
         let [_, _, _, _, _, span, ..] = self.0.to_le_bytes();
@@ -79,15 +81,16 @@ impl Entry {
     }
 }
 
-/// The first bytes of two words; more than 16 are all of them.
+/// Returns the first `span` bytes of two words and zeros behind them; all 16 bytes for larger
+/// spans.
 #[inline(always)]
-pub(crate) fn first(span: usize, [low, high]: [u64; 2]) -> [u64; 2] {
-    let [one, other] = FIRSTS.get(span).copied().unwrap_or([u64::MAX; 2]);
+pub(crate) fn first_bytes(span: usize, [low, high]: [u64; 2]) -> [u64; 2] {
+    let [one, other] = BYTE_MASKS.get(span).copied().unwrap_or([u64::MAX; 2]);
     [low & one, high & other]
 }
 
-/// Masks of the first bytes of two words, by how many they are.
-const FIRSTS: [[u64; 2]; MAX_TOKEN_SIZE + 1] = {
+/// Masks that select the first bytes of two words, by number of bytes.
+const BYTE_MASKS: [[u64; 2]; MAX_TOKEN_SIZE + 1] = {
     const fn mask(bytes: u32) -> u64 {
         if bytes < 8 { !(u64::MAX << (bytes * 8)) } else { u64::MAX }
     }
@@ -115,334 +118,347 @@ const FIRSTS: [[u64; 2]; MAX_TOKEN_SIZE + 1] = {
     ]
 };
 
-/// What hashes are made of: the same bytes of another length are another string.
+/// Salts of the hash by span, so that prefixes of different lengths hash differently.
 pub(crate) type Salts = [u64; MAX_TOKEN_SIZE];
 
-/// Odd numbers that mix.
+/// Odd multipliers of the hash.
 pub(crate) const MIXERS: [u64; 3] =
     [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93, 0xC2B2_AE3D_27D4_EB4F];
 
-/// Where the bits of a hash are that make both places, and the fingerprint.
-pub(crate) const ONE: u32 = 28;
-pub(crate) const OTHER: u32 = 10;
-pub(crate) const PRINT: u32 = 48;
+/// Positions in a hash of the bits that select the two buckets and of the fingerprint.
+pub(crate) const FIRST_BUCKET_SHIFT: u32 = 28;
+pub(crate) const SECOND_BUCKET_SHIFT: u32 = 10;
+pub(crate) const FINGERPRINT_SHIFT: u32 = 48;
 
-/// By how many bits a hash is folded.
-pub(crate) const FOLD: u32 = 29;
+/// Shift by which the hash is folded between multiplications.
+pub(crate) const FOLD_SHIFT: u32 = 29;
 
-/// The first length that is looked up, and by how much the next is more if it is there,
-/// and less if not. So it ends with the longest that is there.
-pub(crate) const FIRST: usize = 9;
-pub(crate) const STEPS: [(usize, usize); 4] = [(4, 4), (2, 2), (1, 1), (0, 1)];
+/// The first span to look up, and the steps from there: each adds the first number to the span
+/// if the prefix was found, and subtracts the second if not. The search ends at the longest
+/// span in the table.
+pub(crate) const FIRST_SPAN: usize = 9;
+pub(crate) const SPAN_STEPS: [(usize, usize); 4] = [(4, 4), (2, 2), (1, 1), (0, 1)];
 
-/// The two places that a string may have in a table of which this is the last place, and its
-/// fingerprint.
+/// Returns the two buckets of a prefix and its fingerprint.
 #[inline(always)]
-pub(crate) fn places(
+pub(crate) fn buckets(
     words: [u64; 2],
     span: usize,
     salts: &Salts,
-    last: usize,
+    mask: usize,
 ) -> (usize, usize, u16) {
-    let [low, high] = first(span, words);
-    // Spans are 1 to 16.
+    let [low, high] = first_bytes(span, words);
+    // The remainder changes nothing, since spans are 1 to 16.
     let salt = salts.get((span.wrapping_sub(1)) % MAX_TOKEN_SIZE).copied().unwrap_or(0);
     let mut hash = (low ^ salt).wrapping_mul(MIXERS[0]).wrapping_add(high.wrapping_mul(MIXERS[1]));
-    hash = (hash ^ hash >> FOLD).wrapping_mul(MIXERS[2]);
+    hash = (hash ^ hash >> FOLD_SHIFT).wrapping_mul(MIXERS[2]);
     let [.., a, b] = hash.to_le_bytes();
-    #[expect(clippy::cast_possible_truncation, reason = "no more bits than a place has are left")]
-    let place = |bit: u32| (hash >> bit) as usize & last;
-    (place(ONE), place(OTHER), u16::from_le_bytes([a, b]))
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the mask keeps only bits that `usize` has"
+    )]
+    let bucket = |shift: u32| (hash >> shift) as usize & mask;
+    (bucket(FIRST_BUCKET_SHIFT), bucket(SECOND_BUCKET_SHIFT), u16::from_le_bytes([a, b]))
 }
 
-/// How often a string may push another out of its place until the table is given up.
-const PUSHES: usize = 500;
+/// Maximum number of evictions per insertion before the table counts as full.
+const MAX_EVICTIONS: usize = 500;
 
-/// Strings that a token has in the table, more or less.
-const STRINGS: usize = 2;
+/// Approximate number of prefixes per token in the table.
+const PREFIXES_PER_TOKEN: usize = 2;
 
-/// How often a larger table is tried.
-const TRIES: u32 = 4;
+/// Maximum number of times that the table is doubled to find a bucket for every prefix.
+const MAX_ENLARGEMENTS: u32 = 4;
 
 impl Matcher {
-    /// The matcher of tokens, all different, with every single byte among them, 65,536 at
-    /// most, and with room for so many.
+    /// Builds the matcher of at most 65,536 distinct tokens, which include every single byte,
+    /// and leaves room to grow to `capacity` tokens.
     ///
-    /// A token that finds no place in tables of any size is left out: that takes several
-    /// strings whose hashes are the same.
-    pub(crate) fn new(tokens: Vec<Token>, most: usize) -> Self {
+    /// Leaves out a token that finds no bucket in the largest table, which requires several
+    /// prefixes with equal hashes.
+    pub(crate) fn new(tokens: Vec<Token>, capacity: usize) -> Self {
         let mut matcher = Self {
             words: Vec::new(),
             parents: Vec::new(),
-            prints: Vec::new(),
+            fingerprints: Vec::new(),
             entries: Vec::new(),
             salts: [0; MAX_TOKEN_SIZE],
             tokens,
         };
-        let mut tried = 0;
+        let mut enlargements = 0;
         loop {
-            let strings = matcher.strings();
-            // A table that is filled to less than a half has a place for nearly everything.
-            let spare = most.saturating_sub(matcher.tokens.len()) * STRINGS;
-            let places = (strings.len() + spare) * 17 / 8;
-            let bits = places.next_power_of_two().trailing_zeros().max(8) + tried.min(TRIES);
-            match matcher.fill(&strings, bits, tried) {
+            let prefixes = matcher.prefixes();
+            // At a load below one half, nearly every prefix finds a bucket.
+            let spare_prefixes = capacity.saturating_sub(matcher.tokens.len()) * PREFIXES_PER_TOKEN;
+            let buckets = (prefixes.len() + spare_prefixes) * 17 / 8;
+            let bits = buckets.next_power_of_two().trailing_zeros().max(8)
+                + enlargements.min(MAX_ENLARGEMENTS);
+            match matcher.fill(&prefixes, bits, enlargements) {
                 Ok(()) => return matcher,
-                Err(_) if tried < TRIES => {}
+                Err(_) if enlargements < MAX_ENLARGEMENTS => {}
                 Err(witness) => {
                     matcher.tokens.remove(witness);
                 }
             }
-            tried += 1;
+            enlargements += 1;
         }
     }
 
-    /// Every string that the search may have to find, with its witness. Also says which
-    /// tokens start with which.
-    fn strings(&mut self) -> Vec<Entry> {
-        let mut strings = Vec::with_capacity(self.tokens.len() * 2);
+    /// Returns every prefix that the binary search may look up. Also sets `words` and
+    /// `parents`.
+    fn prefixes(&mut self) -> Vec<PrefixEntry> {
+        let mut prefixes = Vec::with_capacity(self.tokens.len() * PREFIXES_PER_TOKEN);
         self.words = self.tokens.iter().map(Token::words).collect();
         self.parents.clear();
         self.parents.resize(self.tokens.len(), 0);
-        // For the token at hand: the longest token that its first bytes start with, for
-        // each number of bytes, and whether the table has them.
+        // For each prefix length of the current token: the longest token that the prefix starts
+        // with, and whether `prefixes` has the prefix.
         let mut best = [(0_u16, 0_u8); MAX_TOKEN_SIZE + 1];
-        let mut has = [false; MAX_TOKEN_SIZE + 1];
+        let mut is_listed = [false; MAX_TOKEN_SIZE + 1];
         let mut last: &[u8] = &[];
         let mut order: Vec<(u16, &Token)> = (0..=u16::MAX).zip(&self.tokens).collect();
         order.sort_unstable_by_key(|&(_, token)| token.bytes());
-        for (number, token) in order {
+        for (code, token) in order {
             let bytes = token.bytes();
             let shared = last.iter().zip(bytes).take_while(|(one, other)| one == other).count();
             let mut longest = best.get(shared).copied().unwrap_or_default();
-            for (best, has) in best.iter_mut().zip(&mut has).skip(shared + 1) {
-                (*best, *has) = (longest, false);
+            for (best, is_listed) in best.iter_mut().zip(&mut is_listed).skip(shared + 1) {
+                (*best, *is_listed) = (longest, false);
             }
-            let parent = if longest.1 == 0 { number } else { longest.0 };
-            self.parents.get_mut(usize::from(number)).into_iter().for_each(|it| *it = parent);
-            longest = (number, token.len());
+            let parent = if longest.1 == 0 { code } else { longest.0 };
+            self.parents.get_mut(usize::from(code)).into_iter().for_each(|it| *it = parent);
+            longest = (code, token.len());
             best.iter_mut().skip(bytes.len()).for_each(|best| *best = longest);
-            let (mut span, mut steps) = (FIRST, STEPS.iter());
-            while let (Some((more, less)), true) = (steps.next(), bytes.len() > 1) {
+            let (mut span, mut steps) = (FIRST_SPAN, SPAN_STEPS.iter());
+            while let (Some((longer, shorter)), true) = (steps.next(), bytes.len() > 1) {
                 if span > bytes.len() {
-                    span -= less;
+                    span -= shorter;
                     continue;
                 }
-                let has = has.get_mut(span).map(|has| std::mem::replace(has, true));
-                if let (Some(false), Some(&(token, len))) = (has, best.get(span)) {
+                let was_listed = is_listed.get_mut(span).map(|it| std::mem::replace(it, true));
+                if let (Some(false), Some(&(token, len))) = (was_listed, best.get(span)) {
                     let span = u8::try_from(span).unwrap_or(0);
-                    strings.push(Entry::new(number, token, len, span));
+                    prefixes.push(PrefixEntry::new(code, token, len, span));
                 }
                 if span == bytes.len() {
                     break;
                 }
-                span += more;
+                span += longer;
             }
             last = bytes;
         }
-        strings
+        prefixes
     }
 
-    /// Puts strings into a table; fails with a token that finds no place.
-    fn fill(&mut self, strings: &[Entry], bits: u32, seed: u32) -> Result<(), usize> {
+    /// Inserts prefixes into an empty table of `1 << bits` buckets; fails with a token whose
+    /// prefix finds no bucket.
+    fn fill(&mut self, prefixes: &[PrefixEntry], bits: u32, seed: u32) -> Result<(), usize> {
         let size = 1 << bits;
-        // A vector of places reads four bytes from each.
-        self.prints = vec![0; size + 1];
-        self.entries = vec![Entry::default(); size + 256];
+        // A vector gather reads four bytes from each bucket.
+        self.fingerprints = vec![0; size + 1];
+        self.entries = vec![PrefixEntry::default(); size + 256];
         for (salt, span) in self.salts.iter_mut().zip(1..) {
             *salt = (u64::from(seed) << 32 | span).wrapping_mul(MIXERS[1]);
         }
-        for (number, token) in (0..=u16::MAX).zip(&self.tokens) {
+        for (code, token) in (0..=u16::MAX).zip(&self.tokens) {
             if let [byte] = *token.bytes() {
-                let entry = Entry::new(number, number, 1, 1);
+                let entry = PrefixEntry::new(code, code, 1, 1);
                 self.entries
                     .get_mut(size + usize::from(byte))
                     .into_iter()
                     .for_each(|it| *it = entry);
             }
         }
-        strings.iter().try_for_each(|&string| self.put(string))
+        prefixes.iter().try_for_each(|&prefix| self.put(prefix))
     }
 
-    fn put(&mut self, mut string: Entry) -> Result<(), usize> {
+    /// Inserts a prefix and evicts others from their buckets as needed; fails with the witness of
+    /// a prefix that finds no bucket.
+    fn put(&mut self, mut prefix: PrefixEntry) -> Result<(), usize> {
         let mut avoid = usize::MAX;
-        for _ in 0..PUSHES {
-            let (one, other, print) = self.places_of(string);
+        for _ in 0..MAX_EVICTIONS {
+            let (one, other, fingerprint) = self.buckets_of(prefix);
             let is_free =
-                |place: usize| self.entries.get(place).is_some_and(|entry| entry.span() == 0);
-            // One that was pushed out goes to its other place.
-            let place = match (is_free(one), is_free(other)) {
+                |bucket: usize| self.entries.get(bucket).is_some_and(|entry| entry.span() == 0);
+            // An evicted prefix moves to its other bucket.
+            let bucket = match (is_free(one), is_free(other)) {
                 (true, _) => one,
                 (_, true) => other,
                 _ if one == avoid => other,
                 _ => one,
             };
-            let (Some(entry), Some(at)) = (self.entries.get_mut(place), self.prints.get_mut(place))
+            let (Some(entry), Some(at)) =
+                (self.entries.get_mut(bucket), self.fingerprints.get_mut(bucket))
             else {
                 break;
             };
-            std::mem::swap(entry, &mut string);
-            *at = print;
-            if string.span() == 0 {
+            std::mem::swap(entry, &mut prefix);
+            *at = fingerprint;
+            if prefix.span() == 0 {
                 return Ok(());
             }
-            avoid = place;
+            avoid = bucket;
         }
-        Err(string.witness().into())
+        Err(prefix.witness().into())
     }
 
-    fn places_of(&self, string: Entry) -> (usize, usize, u16) {
-        let words = self.words.get(usize::from(string.witness())).copied().unwrap_or_default();
-        places(words, string.span().into(), &self.salts, self.last())
+    fn buckets_of(&self, prefix: PrefixEntry) -> (usize, usize, u16) {
+        let words = self.words.get(usize::from(prefix.witness())).copied().unwrap_or_default();
+        buckets(words, prefix.span().into(), &self.salts, self.bucket_mask())
     }
 
-    /// Adds a token of two bytes or more, unless it is there or there is no room; says by
-    /// which number.
+    /// Adds a token of two bytes or more and returns its code; returns `None` if the token
+    /// exists or the table is full.
     ///
-    /// Strings that are there already, and start with it, are not told. So what starts
-    /// with one of these may be cut into shorter tokens than need be.
+    /// Entries of existing prefixes that start with the new token keep their shorter token. So
+    /// some texts may get shorter tokens than the dictionary offers.
     pub(crate) fn insert(&mut self, token: Token) -> Option<u16> {
-        let number = u16::try_from(self.tokens.len()).ok()?;
+        let code = u16::try_from(self.tokens.len()).ok()?;
         let (words, len) = (token.words(), usize::from(token.len()));
-        let known = self.find(words, len).and_then(|place| self.entries.get(place));
+        let known = self.find(words, len).and_then(|bucket| self.entries.get(bucket));
         if known.is_some_and(|entry| entry.len() == entry.span()) {
             return None;
         }
-        let parent = self.longest_of(first(len - 1, words), len - 1, *token.bytes().first()?)?.0;
+        let parent =
+            self.longest_of(first_bytes(len - 1, words), len - 1, *token.bytes().first()?)?.0;
         self.tokens.push(token);
         self.words.push(words);
         self.parents.push(parent);
-        let mut span = FIRST;
-        for (more, less) in STEPS {
+        let mut span = FIRST_SPAN;
+        for (longer, shorter) in SPAN_STEPS {
             if span > len {
-                span -= less;
+                span -= shorter;
                 continue;
             }
             let bytes = u8::try_from(span).ok()?;
-            let start = first(span, words);
+            let start = first_bytes(span, words);
             match self.find(start, span) {
-                Some(place) if span == len => {
-                    let entry = self.entries.get_mut(place)?;
-                    *entry = Entry::new(entry.witness(), number, bytes, bytes);
+                Some(bucket) if span == len => {
+                    let entry = self.entries.get_mut(bucket)?;
+                    *entry = PrefixEntry::new(entry.witness(), code, bytes, bytes);
                 }
                 Some(_) => {}
                 None => {
-                    let (token, len) = match span == len {
-                        true => (number, span),
-                        false => self.longest_of(start, span, *token.bytes().first()?)?,
+                    let (token, len) = if span == len {
+                        (code, span)
+                    } else {
+                        self.longest_of(start, span, *token.bytes().first()?)?
                     };
-                    let entry = Entry::new(number, token, u8::try_from(len).ok()?, bytes);
+                    let entry = PrefixEntry::new(code, token, u8::try_from(len).ok()?, bytes);
                     self.put(entry).ok()?;
                 }
             }
             if span == len {
                 break;
             }
-            span += more;
+            span += longer;
         }
-        Some(number)
+        Some(code)
     }
 
-    /// The place of a string.
+    /// Returns the bucket of a prefix, compared with its witness.
     fn find(&self, words: [u64; 2], span: usize) -> Option<usize> {
-        let (one, other, _) = places(words, span, &self.salts, self.last());
-        [one, other].into_iter().find(|&place| {
-            let entry = self.entries.get(place).copied().unwrap_or_default();
+        let (one, other, _) = buckets(words, span, &self.salts, self.bucket_mask());
+        [one, other].into_iter().find(|&bucket| {
+            let entry = self.entries.get(bucket).copied().unwrap_or_default();
             let witness = self.words.get(usize::from(entry.witness())).copied();
             usize::from(entry.span()) == span
-                && witness.is_some_and(|witness| first(span, witness) == first(span, words))
+                && witness
+                    .is_some_and(|witness| first_bytes(span, witness) == first_bytes(span, words))
         })
     }
 
-    /// The last place of the table.
+    /// Returns the mask that reduces a hash to a bucket, which is also the last bucket.
     #[inline(always)]
-    pub(crate) fn last(&self) -> usize {
-        self.prints.len() - 2
+    pub(crate) fn bucket_mask(&self) -> usize {
+        self.fingerprints.len() - 2
     }
 
-    /// The place of a byte, behind the table.
+    /// Returns the index of the entry of a single byte, behind the buckets.
     #[inline(always)]
-    pub(crate) fn place_of(&self, byte: u8) -> usize {
-        self.prints.len() - 1 + usize::from(byte)
+    pub(crate) fn byte_entry(&self, byte: u8) -> usize {
+        self.fingerprints.len() - 1 + usize::from(byte)
     }
 
-    /// The tokens, by number.
+    /// Returns the tokens by code.
     pub(crate) fn tokens(&self) -> &[Token] {
         &self.tokens
     }
 
-    /// The tokens, given back.
+    /// Returns the tokens by code.
     pub(crate) fn into_tokens(self) -> Vec<Token> {
         self.tokens
     }
 
-    /// The longest token that a token starts with but for itself; itself if it is a byte.
+    /// Returns the longest other token that a token starts with, or the token itself for a
+    /// single byte.
     #[inline]
     pub(crate) fn parent(&self, token: u16) -> u16 {
         self.parents.get(usize::from(token)).copied().unwrap_or(token)
     }
 
-    /// The longest token that a text starts with, and its length; of an empty text none.
+    /// Returns the longest token that a text starts with, and its length; `None` for an empty
+    /// text.
     #[inline]
     pub(crate) fn longest(&self, text: &[u8]) -> Option<(u16, usize)> {
         let words = match text.first_chunk::<MAX_TOKEN_SIZE>() {
-            Some(bytes) => words(bytes),
+            Some(bytes) => to_words(bytes),
             None => Token::new(text).words(),
         };
         self.longest_of(words, text.len(), *text.first()?)
     }
 
-    /// The same of a text of `left` bytes that starts with these words; zeros follow its end.
+    /// Does the same for a text of `left` bytes that starts with `words`, padded with zeros.
     fn longest_of(&self, words: [u64; 2], left: usize, byte: u8) -> Option<(u16, usize)> {
-        let (mut found, mut span) = (self.place_of(byte), FIRST);
-        for (more, less) in STEPS {
-            let (one, other, print) = places(words, span, &self.salts, self.last());
-            let is_at = |place: usize| self.prints.get(place) == Some(&print);
+        let (mut found_at, mut span) = (self.byte_entry(byte), FIRST_SPAN);
+        for (longer, shorter) in SPAN_STEPS {
+            let (one, other, fingerprint) = buckets(words, span, &self.salts, self.bucket_mask());
+            let is_at = |bucket: usize| self.fingerprints.get(bucket) == Some(&fingerprint);
             match (is_at(one), is_at(other)) {
-                (false, false) => span -= less,
+                (false, false) => span -= shorter,
                 (is_one, _) => {
-                    found = if is_one { one } else { other };
-                    span += more;
+                    found_at = if is_one { one } else { other };
+                    span += longer;
                 }
             }
         }
-        let entry = self.entries.get(found)?;
+        let entry = self.entries.get(found_at)?;
         let witness = *self.words.get(usize::from(entry.witness()))?;
-        let is_true = usize::from(entry.span()) == span && span <= left;
-        if is_true && first(span, witness) == first(span, words) {
+        let is_plausible = usize::from(entry.span()) == span && span <= left;
+        if is_plausible && first_bytes(span, witness) == first_bytes(span, words) {
             return Some((entry.token(), entry.len().into()));
         }
-        self.longest_in_doubt(words, left, byte)
+        self.longest_verified(words, left, byte)
     }
 
-    /// The same, looking for every length and comparing all that is found.
+    /// Does the same, but looks up every length and compares each result with its witness.
     #[cold]
-    pub(crate) fn longest_in_doubt(
+    pub(crate) fn longest_verified(
         &self,
         words: [u64; 2],
         left: usize,
         byte: u8,
     ) -> Option<(u16, usize)> {
         for span in (2..=left.min(MAX_TOKEN_SIZE)).rev() {
-            let entry = self.find(words, span).and_then(|place| self.entries.get(place));
+            let entry = self.find(words, span).and_then(|bucket| self.entries.get(bucket));
             if let Some(entry) = entry.filter(|entry| entry.len() == entry.span()) {
                 return Some((entry.token(), span));
             }
         }
-        let byte = self.entries.get(self.place_of(byte))?;
+        let byte = self.entries.get(self.byte_entry(byte))?;
         Some((byte.token(), 1))
     }
 
-    /// Appends the longest tokens of a string.
-    pub(crate) fn cut(&self, mut string: &[u8], out: &mut Vec<u16>) {
+    /// Appends the codes of a string, with the longest token at each position.
+    pub(crate) fn tokenize(&self, mut string: &[u8], out: &mut Vec<u16>) {
         while let Some((token, len)) = self.longest(string) {
             out.push(token);
             string = string.get(len..).unwrap_or_default();
         }
     }
 
-    /// The codes that the bytes of a token would take without it.
-    pub(crate) fn without(&self, token: u16) -> u32 {
+    /// Returns the number of codes that the bytes of a token would take without the token.
+    pub(crate) fn codes_without(&self, token: u16) -> u32 {
         let bytes = self.bytes(token);
         let mut rest = bytes.get(self.bytes(self.parent(token)).len()..).unwrap_or_default();
         let mut codes = 1;
@@ -457,21 +473,26 @@ impl Matcher {
         self.tokens.get(usize::from(token)).map(Token::bytes).unwrap_or_default()
     }
 
-    /// Appends the tokens of a string, as few as there can be; of several such ways the
-    /// one whose first tokens are longest.
-    pub(crate) fn cut_fewest(&self, string: &[u8], out: &mut Vec<u16>, room: &mut Vec<Fewest>) {
-        // Long strings in pieces, which costs at most a token for each.
-        for piece in string.chunks(PIECE) {
-            room.clear();
-            room.resize(piece.len() + 1, Fewest::default());
-            for start in (0..piece.len()).rev() {
-                let mut best = Fewest { left: u32::MAX, ..Fewest::default() };
-                let longest = self.longest(piece.get(start..).unwrap_or_default());
+    /// Appends the codes of a string, as few as possible; among several such codings it prefers
+    /// longer tokens at the front.
+    pub(crate) fn tokenize_fewest(
+        &self,
+        string: &[u8],
+        out: &mut Vec<u16>,
+        states: &mut Vec<FewestState>,
+    ) {
+        // Blocks bound the memory, and each costs at most one code more.
+        for block in string.chunks(MAX_FEWEST_BYTES) {
+            states.clear();
+            states.resize(block.len() + 1, FewestState::default());
+            for start in (0..block.len()).rev() {
+                let mut best = FewestState { codes: u32::MAX, ..FewestState::default() };
+                let longest = self.longest(block.get(start..).unwrap_or_default());
                 let Some((mut token, mut len)) = longest else { continue };
                 loop {
-                    let left = room.get(start + len).map_or(0, |it| it.left) + 1;
-                    if left < best.left {
-                        best = Fewest { left, token, len: u8::try_from(len).unwrap_or(1) };
+                    let codes = states.get(start + len).map_or(0, |it| it.codes) + 1;
+                    if codes < best.codes {
+                        best = FewestState { codes, token, len: u8::try_from(len).unwrap_or(1) };
                     }
                     let parent = self.parent(token);
                     if parent == token {
@@ -479,10 +500,10 @@ impl Matcher {
                     }
                     (token, len) = (parent, self.bytes(parent).len());
                 }
-                room.get_mut(start).into_iter().for_each(|place| *place = best);
+                states.get_mut(start).into_iter().for_each(|state| *state = best);
             }
             let mut at = 0;
-            while let Some(first) = room.get(at).filter(|_| at < piece.len()) {
+            while let Some(first) = states.get(at).filter(|_| at < block.len()) {
                 out.push(first.token);
                 at += usize::from(first.len.max(1));
             }
@@ -490,22 +511,22 @@ impl Matcher {
     }
 }
 
-/// Bytes of a string that are cut into the fewest tokens at once.
-const PIECE: usize = 1 << 16;
+/// Maximum number of bytes that [`Matcher::tokenize_fewest`] optimizes together.
+const MAX_FEWEST_BYTES: usize = 1 << 16;
 
-/// How a text is cut into the fewest tokens.
+/// The best coding of the rest of a text.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Fewest {
-    /// How many there are.
-    left: u32,
-    /// The first of them.
+pub(crate) struct FewestState {
+    /// Number of codes.
+    codes: u32,
+    /// The first token and its length.
     token: u16,
     len: u8,
 }
 
-/// Sixteen bytes as two words.
+/// Returns sixteen bytes as two words.
 #[inline(always)]
-pub(crate) fn words(bytes: &[u8; MAX_TOKEN_SIZE]) -> [u64; 2] {
+pub(crate) fn to_words(bytes: &[u8; MAX_TOKEN_SIZE]) -> [u64; 2] {
     let (low, high) = bytes.split_at(8);
     [low, high].map(|half| half.first_chunk().map_or(0, |half| u64::from_le_bytes(*half)))
 }
@@ -522,36 +543,36 @@ mod tests {
     #[test]
     fn tokens_that_are_added_are_found() {
         let mut matcher = Matcher::new(bytes(), 512);
-        // Longer ones before shorter ones that they start with, too.
+        // Includes longer tokens before shorter ones that they start with.
         let more = ["ab", "abcdefgh", "abcd", "abcdefghijklmnop", "abcdefghij", "xyz", "xy"];
-        for (token, number) in more.iter().zip(256..) {
-            assert_eq!(matcher.insert(Token::new(token.as_bytes())), Some(number));
+        for (token, code) in more.iter().zip(256..) {
+            assert_eq!(matcher.insert(Token::new(token.as_bytes())), Some(code));
         }
-        for (token, number) in more.iter().zip(256..) {
-            assert_eq!(matcher.longest(token.as_bytes()), Some((number, token.len())));
+        for (token, code) in more.iter().zip(256..) {
+            assert_eq!(matcher.longest(token.as_bytes()), Some((code, token.len())));
         }
-        assert_eq!(matcher.insert(Token::new(b"abcd")), None, "it is there");
+        assert_eq!(matcher.insert(Token::new(b"abcd")), None, "the token exists");
         assert_eq!(matcher.longest(b"xyy"), Some((262, 2)));
         assert_eq!(matcher.longest(b""), None);
-        // The same, made anew.
-        let anew = Matcher::new(matcher.into_tokens(), 0);
-        assert_eq!(anew.longest(b"abcdefghijklm"), Some((260, 10)));
-        assert_eq!(anew.parent(260), 257);
-        assert_eq!(anew.without(260), 3);
+        // A new matcher of the same tokens.
+        let rebuilt = Matcher::new(matcher.into_tokens(), 0);
+        assert_eq!(rebuilt.longest(b"abcdefghijklm"), Some((260, 10)));
+        assert_eq!(rebuilt.parent(260), 257);
+        assert_eq!(rebuilt.codes_without(260), 3);
     }
 
     #[test]
-    fn a_token_without_a_place_is_left_out() {
-        // So many that a table that may not grow is too small for them.
+    fn a_full_table_is_an_error() {
+        // More prefixes than fit into the small table below.
         let more = (0..300_u32).map(|number| Token::new(format!("{number:08}").as_bytes()));
         let tokens: Vec<Token> = bytes().into_iter().chain(more).collect();
         let all = Matcher::new(tokens.clone(), 0);
         assert_eq!(all.tokens(), tokens);
-        let strings = { all }.strings();
+        let prefixes = { all }.prefixes();
         let mut small = Matcher::new(bytes(), 0);
         small.tokens = tokens;
-        small.strings();
-        assert!(small.fill(&strings, 8, 0).is_err());
+        small.prefixes();
+        assert!(small.fill(&prefixes, 8, 0).is_err());
     }
 
     #[test]
@@ -562,8 +583,8 @@ mod tests {
         let matcher = Matcher::new(tokens.clone(), 0);
         let plain: Vec<&[u8]> = tokens.iter().map(Token::bytes).collect();
         for text in ["", "a", "abcdef", "abcde", "abab", "xabcdefx"] {
-            let (mut codes, mut room) = (Vec::new(), Vec::new());
-            matcher.cut_fewest(text.as_bytes(), &mut codes, &mut room);
+            let (mut codes, mut states) = (Vec::new(), Vec::new());
+            matcher.tokenize_fewest(text.as_bytes(), &mut codes, &mut states);
             assert_eq!(codes.len(), naive::fewest(&plain, text.as_bytes()), "{text}");
             let back: Vec<&[u8]> = codes.iter().map(|&code| plain[usize::from(code)]).collect();
             assert_eq!(back.concat(), text.as_bytes());

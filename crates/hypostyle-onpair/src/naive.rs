@@ -1,9 +1,9 @@
-//! The plainest way to do each thing, for tests to compare with.
+//! Simple reference implementations that tests compare with.
 
 use crate::{Parts, Pattern};
 
-/// Cuts a string into the longest tokens.
-pub(crate) fn cut(tokens: &[&[u8]], string: &[u8]) -> Vec<u16> {
+/// Tokenizes a string with the longest token at each position.
+pub(crate) fn tokenize(tokens: &[&[u8]], string: &[u8]) -> Vec<u16> {
     let (mut codes, mut rest) = (Vec::new(), string);
     while !rest.is_empty() {
         let fits = tokens.iter().enumerate().filter(|(_, token)| rest.starts_with(token));
@@ -14,17 +14,17 @@ pub(crate) fn cut(tokens: &[&[u8]], string: &[u8]) -> Vec<u16> {
     codes
 }
 
-/// How few tokens a string can be cut into.
+/// Returns the minimum number of tokens of a string.
 pub(crate) fn fewest(tokens: &[&[u8]], string: &[u8]) -> usize {
-    let mut least = vec![0; string.len() + 1];
+    let mut min_codes = vec![0; string.len() + 1];
     for start in (0..string.len()).rev() {
         let fits = tokens.iter().filter(|token| string[start..].starts_with(token));
-        least[start] = 1 + fits.map(|token| least[start + token.len()]).min().unwrap();
+        min_codes[start] = 1 + fits.map(|token| min_codes[start + token.len()]).min().unwrap();
     }
-    least[0]
+    min_codes[0]
 }
 
-/// The bytes of all rows, code by code and bit by bit.
+/// Decodes all rows, bit by bit.
 pub(crate) fn decode(parts: &Parts<'_>) -> Vec<u8> {
     let last = parts.row_offsets.len() - 1;
     let codes = parts.row_offsets.get(0).unwrap()..parts.row_offsets.get(last).unwrap();
@@ -34,7 +34,7 @@ pub(crate) fn decode(parts: &Parts<'_>) -> Vec<u8> {
     codes.flat_map(|index| parts.token(code(index)).to_vec()).collect()
 }
 
-/// Whether a string is what is searched for.
+/// Returns whether a string matches a pattern.
 pub(crate) fn matches(pattern: &Pattern<'_>, string: &[u8]) -> bool {
     let contains = |string: &[u8], needle: &[u8]| {
         (0..=string.len()).any(|start| string[start..].starts_with(needle))

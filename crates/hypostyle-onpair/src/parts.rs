@@ -1,4 +1,4 @@
-//! The buffers that a column is made of.
+//! The buffers of a column.
 
 use std::borrow::Cow;
 
@@ -8,40 +8,39 @@ use crate::error::{Error, ErrorKind, Result, Section};
 
 /// A compressed column as plain buffers, owned or borrowed.
 ///
-/// This is what is stored and exchanged. Nothing is promised about the contents:
-/// [`Parts::validate`] says whether they are a column, and [`Column`](crate::Column)
-/// is one for which they are.
+/// Use this type to store and exchange columns. Its content may be anything:
+/// [`Parts::validate`] checks it, and [`Column`](crate::Column) is a checked column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts<'a> {
-    /// The width of a code, 9 to 16.
+    /// The width of a code in bits, 9 to 16.
     pub bits: u32,
-    /// Where tokens start in `dict_bytes`, and at the end where the last one ends.
+    /// The position of each token in `dict_bytes`, followed by the end of the last token.
     pub dict_offsets: Cow<'a, [u32]>,
-    /// The tokens, and behind them whatever makes 16 bytes readable from the start of
-    /// the last one.
+    /// The bytes of the tokens, followed by enough padding that 16 bytes can be read from the
+    /// start of the last token.
     pub dict_bytes: Cow<'a, [u8]>,
-    /// The codes, packed from the lowest bit on. Bytes past the last code are ignored.
+    /// The codes, packed from the lowest bit on. Bytes after the last code are ignored.
     pub codes: Cow<'a, [u8]>,
-    /// How many codes there are.
+    /// The number of codes.
     pub code_count: usize,
-    /// The first code of each row, and at the end the code after the last row.
+    /// The index of the first code of each row, followed by the end of the last row.
     pub row_offsets: Offsets<'a>,
-    /// The bytes of each row, if they were kept.
+    /// The length of each row in bytes, if stored.
     pub row_lengths: Option<Cow<'a, [u32]>>,
-    /// How rows were cut into tokens.
+    /// How rows were split into tokens.
     pub parse: Parse,
 }
 
-/// How rows were cut into tokens.
+/// How rows are split into tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Parse {
-    /// At every place the longest token. Equal strings have equal codes, and what a
-    /// prefix becomes is known.
+    /// The longest token at each position. Equal strings have equal codes, and the codes of a
+    /// prefix are known.
     Greedy,
-    /// Into as few codes as there can be. Equal strings have equal codes.
+    /// As few codes as possible. Equal strings have equal codes.
     Fewest,
-    /// In any way: nothing is known but the bytes.
+    /// Unknown. Equal strings may have different codes.
     #[default]
     Unknown,
 }
@@ -49,14 +48,14 @@ pub enum Parse {
 /// Offsets of 32 or 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Offsets<'a> {
-    /// Of 32 bits each.
+    /// Offsets of 32 bits.
     Narrow(Cow<'a, [u32]>),
-    /// Of 64 bits each.
+    /// Offsets of 64 bits.
     Wide(Cow<'a, [u64]>),
 }
 
 impl Offsets<'_> {
-    /// The offset at an index.
+    /// Returns the offset at an index.
     #[inline]
     pub fn get(&self, index: usize) -> Option<usize> {
         match self {
@@ -65,7 +64,7 @@ impl Offsets<'_> {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of offsets.
     pub fn len(&self) -> usize {
         match self {
             Self::Narrow(offsets) => offsets.len(),
@@ -73,7 +72,7 @@ impl Offsets<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no offsets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -85,15 +84,16 @@ impl Offsets<'_> {
         }
     }
 
-    /// Whether they never decrease and stay within `most`; if not, which does not.
-    fn check(&self, most: usize) -> Result<()> {
-        fn bad<T: Copy + PartialOrd>(offsets: &[T]) -> Option<usize> {
+    /// Fails unless there are offsets, none is less than the one before, and none exceeds
+    /// `max`.
+    fn check(&self, max: usize) -> Result<()> {
+        fn first_decrease<T: Copy + PartialOrd>(offsets: &[T]) -> Option<usize> {
             let at = offsets.windows(2).position(|pair| matches!(pair, [a, b] if a > b));
             at.map(|at| at + 1)
         }
         let at = match self {
-            Self::Narrow(offsets) => bad(offsets),
-            Self::Wide(offsets) => bad(offsets),
+            Self::Narrow(offsets) => first_decrease(offsets),
+            Self::Wide(offsets) => first_decrease(offsets),
         };
         let wrong = |at, kind| Err(Error::new(Section::RowOffsets, at, kind));
         if self.is_empty() {
@@ -101,7 +101,7 @@ impl Offsets<'_> {
         }
         match at {
             Some(at) => wrong(at, ErrorKind::Order),
-            None if self.get(self.len() - 1).is_none_or(|last| last > most) => {
+            None if self.get(self.len() - 1).is_none_or(|last| last > max) => {
                 wrong(self.len() - 1, ErrorKind::TooShort)
             }
             None => Ok(()),
@@ -110,17 +110,17 @@ impl Offsets<'_> {
 }
 
 impl Parts<'_> {
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub fn token_count(&self) -> usize {
         self.dict_offsets.len().saturating_sub(1)
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn row_count(&self) -> usize {
         self.row_offsets.len().saturating_sub(1)
     }
 
-    /// A token; empty if there is none of this number.
+    /// Returns the token of a code; empty if the code is not in the dictionary.
     #[inline]
     pub fn token(&self, index: usize) -> &[u8] {
         let offset = |at: usize| self.dict_offsets.get(at).map(|&offset| offset as usize);
@@ -130,7 +130,7 @@ impl Parts<'_> {
         }
     }
 
-    /// The same buffers, borrowed.
+    /// Returns the same buffers, borrowed.
     pub fn borrowed(&self) -> Parts<'_> {
         Parts {
             bits: self.bits,
@@ -144,12 +144,12 @@ impl Parts<'_> {
         }
     }
 
-    /// Checks the dictionary: its offsets, the lengths of tokens, and that 16 bytes
-    /// can be read from the start of each.
+    /// Checks the dictionary: its offsets, the lengths of tokens, and that 16 bytes can be read
+    /// from the start of each token.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, and where.
+    /// Returns the first violation.
     pub fn validate_dictionary(&self) -> Result<()> {
         check_width(self.bits)?;
         let wrong = |at, kind| Err(Error::new(Section::DictOffsets, at, kind));
@@ -159,7 +159,7 @@ impl Parts<'_> {
         if self.token_count() > 1 << self.bits {
             return wrong((1 << self.bits) + 1, ErrorKind::TooMany);
         }
-        // All at once, which is quick, and one by one only to say where.
+        // First check all pairs without a branch, then locate an error only if there is one.
         let is_bad = |pair: &[u32]| match *pair {
             [a, b] => b.wrapping_sub(a).wrapping_sub(1) as usize >= MAX_TOKEN_SIZE,
             _ => false,
@@ -179,19 +179,19 @@ impl Parts<'_> {
 
     /// Checks everything: the dictionary, every code, and the rows.
     ///
-    /// Lengths of rows, if there are any, are only compared in number: what they say is
-    /// checked whenever a row is decoded.
+    /// Of the stored row lengths, only the number is checked here. Decoding a row checks its
+    /// length.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, and where.
+    /// Returns the first violation.
     pub fn validate(&self) -> Result<()> {
         self.validate_dictionary()?;
         if packed_len(self.code_count, self.bits).is_none_or(|len| len > self.codes.len()) {
             return Err(Error::new(Section::Codes, self.codes.len(), ErrorKind::TooShort));
         }
         let tokens = self.token_count();
-        // If there are as many tokens as codes there is nothing to look for.
+        // If every code has a token, no code can be out of range.
         if tokens < 1 << self.bits
             && let Some(at) = first_beyond(&self.codes, self.bits, self.code_count, tokens)
         {
@@ -206,12 +206,13 @@ impl Parts<'_> {
         }
     }
 
-    /// Whether tokens are in strictly ascending order of their bytes.
+    /// Returns whether the tokens are in strictly ascending order of their bytes.
     pub fn is_sorted(&self) -> bool {
         (1..self.token_count()).all(|index| self.token(index - 1) < self.token(index))
     }
 
-    /// Whether every byte is a token, so that any string can be written.
+    /// Returns whether every single byte is a token, so that the dictionary can encode any
+    /// string.
     pub fn is_complete(&self) -> bool {
         let mut seen = [false; 256];
         for index in 0..self.token_count() {
@@ -224,7 +225,7 @@ impl Parts<'_> {
         seen.iter().all(|&seen| seen)
     }
 
-    /// Bytes that all buffers take, codes at their exact size.
+    /// Returns the total size of all buffers in bytes, with codes at their exact size.
     pub fn stored_len(&self) -> usize {
         let offsets = match &self.row_offsets {
             Offsets::Narrow(offsets) => offsets.len() * 4,

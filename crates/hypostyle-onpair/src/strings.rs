@@ -1,17 +1,20 @@
-//! Where strings come from.
+//! Inputs of compression.
 
 use crate::error::{Error, ErrorKind, Result, Section};
 
-/// Strings that can be compressed, of less than 4 GiB each.
+/// A sequence of byte strings of less than 4 GiB each.
+///
+/// Implementations should return the same answers each time. Compression copies a string
+/// before it relies on its length, so an implementation that does not is safe, and gets an
+/// error if a length changes.
 pub trait Strings: Sync {
-    /// How many there are.
+    /// Returns the number of strings.
     fn len(&self) -> usize;
 
-    /// A string. It is only asked for indexes below [`Strings::len`], and gives the same
-    /// bytes each time.
+    /// Returns the string at `index`, which is below [`Strings::len`].
     fn get(&self, index: usize) -> &[u8];
 
-    /// Whether there are none.
+    /// Returns whether there are no strings.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -39,10 +42,10 @@ impl<T: AsRef<[u8]> + Sync> Strings for Vec<T> {
     }
 }
 
-/// An offset into bytes, of any of the types that are in use.
+/// An integer type of offsets: `u32`, `u64`, `i32` or `i64`.
 pub trait Offset: Copy + Sync + sealed::Sealed {
     #[doc(hidden)]
-    fn place(self) -> Option<usize>;
+    fn to_usize(self) -> Option<usize>;
 }
 
 mod sealed {
@@ -54,7 +57,7 @@ macro_rules! offset {
         impl sealed::Sealed for $type {}
         impl Offset for $type {
             #[inline]
-            fn place(self) -> Option<usize> {
+            fn to_usize(self) -> Option<usize> {
                 usize::try_from(self).ok()
             }
         }
@@ -62,7 +65,7 @@ macro_rules! offset {
 }
 offset!(u32, u64, i32, i64);
 
-/// Strings one behind the other, with offsets as Arrow has them.
+/// Concatenated strings with offsets, as in an Arrow string array.
 ///
 /// The first offset need not be 0.
 #[derive(Clone, Copy, Debug)]
@@ -72,16 +75,16 @@ pub struct Joined<'a, O> {
 }
 
 impl<'a, O: Offset> Joined<'a, O> {
-    /// Strings with these offsets.
+    /// Creates the strings that start and end at these offsets.
     ///
     /// # Errors
     ///
-    /// Offsets that decrease, that are negative, or that are beyond the bytes.
+    /// Fails if an offset is negative, less than the one before, or beyond the bytes.
     pub fn new(bytes: &'a [u8], offsets: &'a [O]) -> Result<Self> {
         let mut last = 0;
         for (at, offset) in offsets.iter().enumerate() {
-            match offset.place() {
-                Some(place) if place >= last && place <= bytes.len() => last = place,
+            match offset.to_usize() {
+                Some(offset) if offset >= last && offset <= bytes.len() => last = offset,
                 _ => return Err(Error::new(Section::Input, at, ErrorKind::Order)),
             }
         }
@@ -96,8 +99,8 @@ impl<O: Offset> Strings for Joined<'_, O> {
 
     #[inline]
     fn get(&self, index: usize) -> &[u8] {
-        let place = |at: usize| self.offsets.get(at).and_then(|offset| offset.place());
-        match (place(index), place(index + 1)) {
+        let offset = |at: usize| self.offsets.get(at).and_then(|offset| offset.to_usize());
+        match (offset(index), offset(index + 1)) {
             (Some(start), Some(end)) => self.bytes.get(start..end).unwrap_or_default(),
             _ => &[],
         }

@@ -1,17 +1,17 @@
-//! What goes in comes out, in every width and in every way to ask for it.
+//! Round trips at every width and through every way of decoding.
 
 use proptest::prelude::*;
 
 use crate::{
     Column, Config, Dictionary, Effort, ErrorKind, Joined, Offsets, Parse, Parts, Section,
-    compress, decompress, decompress_into, naive, unpack,
+    compress, decompress, decompress_into, decompress_rows, naive, unpack,
 };
 
 fn config(bits: Option<u32>, parse: Parse) -> Config {
     Config { bits, parse, effort: Effort::Quick, lengths: true, ..Config::default() }
 }
 
-/// Compresses, and asks for the strings in every way.
+/// Compresses strings and decodes them in every way.
 #[track_caller]
 fn comes_back(strings: &[Vec<u8>], config: &Config) -> Parts<'static> {
     let parts = compress(strings, config).unwrap();
@@ -23,6 +23,10 @@ fn comes_back(strings: &[Vec<u8>], config: &Config) -> Parts<'static> {
     let mut exact = vec![0; all.len()];
     decompress_into(&parts, &mut exact).unwrap();
     assert_eq!(exact, all);
+    let rows = decompress_rows(&parts).unwrap();
+    assert_eq!((&rows.bytes, &rows.offsets), (&all, &column.decoded_offsets()));
+    assert_eq!(rows.get(strings.len()), None);
+    assert!(column.iter().map(Result::unwrap).eq(strings.iter().cloned()));
 
     let mut ends = 0;
     let offsets = column.decoded_offsets();
@@ -33,6 +37,7 @@ fn comes_back(strings: &[Vec<u8>], config: &Config) -> Parts<'static> {
         ends += string.len();
         assert_eq!(offsets[row + 1], ends as u64);
         assert_eq!(column.row_len(row), string.len());
+        assert_eq!(rows.get(row), Some(&string[..]));
     }
     for target in [1, 40, 100_000] {
         let mut seen = Vec::new();
@@ -58,7 +63,7 @@ fn comes_back(strings: &[Vec<u8>], config: &Config) -> Parts<'static> {
         }
         assert_eq!(start, out.len());
     }
-    // What other readers ask for.
+    // Other readers require these.
     assert!(parts.is_sorted() && parts.is_complete());
     assert!(parts.token_count() <= 1 << parts.bits);
     parts
@@ -70,13 +75,13 @@ fn text(seed: usize, rows: usize) -> Vec<Vec<u8>> {
     (0..rows).map(|row| sentence(&words, row * 31 + seed, 9)).collect()
 }
 
-/// Fewer than `most` words, each with a number behind it.
-pub(crate) fn sentence(words: &[&str], mut dice: usize, most: usize) -> Vec<u8> {
+/// Returns fewer than `max_words` words, each followed by a number.
+pub(crate) fn sentence(words: &[&str], mut state: usize, max_words: usize) -> Vec<u8> {
     let mut out = String::new();
-    for _ in 0..dice % most {
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        out += words[(dice >> 40) % words.len()];
-        out += &((dice >> 50) % 100).to_string();
+    for _ in 0..state % max_words {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        out += words[(state >> 40) % words.len()];
+        out += &((state >> 50) % 100).to_string();
     }
     out.into_bytes()
 }
@@ -113,7 +118,7 @@ fn odd_strings_come_back() {
 }
 
 #[test]
-fn threads_and_efforts_change_nothing_but_what_they_say() {
+fn threads_do_not_change_the_column_and_effort_makes_it_smaller() {
     let strings = text(3, 60_000);
     let one = compress(&strings, &config(None, Parse::Greedy)).unwrap();
     for threads in [2, 5] {
@@ -133,9 +138,9 @@ fn codes_are_those_of_the_longest_tokens() {
     let strings = text(8, 400);
     let parts = compress(&strings, &config(Some(10), Parse::Greedy)).unwrap();
     let tokens: Vec<&[u8]> = (0..parts.token_count()).map(|at| parts.token(at)).collect();
-    let expected: Vec<u16> = strings.iter().flat_map(|it| naive::cut(&tokens, it)).collect();
+    let expected: Vec<u16> = strings.iter().flat_map(|it| naive::tokenize(&tokens, it)).collect();
     assert_eq!(unpack(&parts.codes, parts.bits, parts.code_count).unwrap(), expected);
-    // And as few as there can be.
+    // The fewest codes are as few as the reference finds.
     let fewest = Config { parse: Parse::Fewest, ..config(Some(10), Parse::Greedy) };
     let column = compress(&strings, &fewest).unwrap();
     for (row, string) in strings.iter().enumerate() {
@@ -145,18 +150,19 @@ fn codes_are_those_of_the_longest_tokens() {
 }
 
 #[test]
-fn no_byte_is_too_rare_to_be_in_a_string() {
+fn strings_may_contain_bytes_that_training_has_not_seen() {
     let config = config(Some(10), Parse::Greedy);
     let dictionary = Dictionary::train(&text(8, 400), &config).unwrap();
     let tokens: Vec<&[u8]> = dictionary.tokens().collect();
-    // Batches in which more and more of the bytes that no token has stand somewhere.
+    // Batches with an increasing number of bytes that are in no longer token.
     for rare in [0, 1, 3, 7, 8, 9, 100] {
         let mut strings = text(9, 4000);
         for (byte, string) in (0..=u8::MAX).rev().zip(&mut strings).take(rare) {
             string.insert(string.len() / 2, byte);
         }
         strings.rotate_left(1300);
-        let expected: Vec<u16> = strings.iter().flat_map(|it| naive::cut(&tokens, it)).collect();
+        let expected: Vec<u16> =
+            strings.iter().flat_map(|it| naive::tokenize(&tokens, it)).collect();
         for threads in [1, 3] {
             let config = Config { threads, ..config.clone() };
             let parts = dictionary.compress(&strings, &config).unwrap();
@@ -188,7 +194,7 @@ fn arrow_offsets_need_not_start_at_zero() {
     }
 }
 
-/// A column by hand: `ab`, `c`, and 300 bytes that nobody asks for.
+/// Returns a column of the rows `abc`, an empty row and `cab`.
 fn small() -> Parts<'static> {
     Parts {
         bits: 9,
@@ -203,7 +209,7 @@ fn small() -> Parts<'static> {
 }
 
 #[test]
-fn what_is_malformed_is_named() {
+fn errors_name_what_is_malformed() {
     assert_eq!(decompress(&small()).unwrap(), b"abccab");
     let wrong = |change: &dyn Fn(&mut Parts<'static>), section, at, kind| {
         let mut parts = small();
@@ -232,13 +238,13 @@ fn what_is_malformed_is_named() {
     wrong(&|it| it.row_offsets = rows(vec![0, 3, 2]), Section::RowOffsets, 2, Order);
     wrong(&|it| it.row_offsets = rows(vec![0, 5]), Section::RowOffsets, 1, TooShort);
     wrong(&|it| it.row_lengths = Some(vec![3, 0].into()), Section::RowLengths, 2, TooShort);
-    // A column need not use all of its codes, and bytes past the codes are nobody's.
+    // Rows need not use all codes, and bytes after the codes are ignored.
     let mut slice = small();
     slice.row_offsets = rows(vec![1, 2]);
     slice.row_lengths = None;
     slice.codes.to_mut().extend_from_slice(&[0xFF; 8]);
     assert_eq!(decompress(&slice).unwrap(), b"c");
-    // The empty dictionary has no codes.
+    // An empty dictionary has no codes.
     let empty = Parts {
         dict_offsets: vec![0].into(),
         dict_bytes: vec![].into(),
@@ -253,7 +259,7 @@ fn what_is_malformed_is_named() {
 }
 
 #[test]
-fn what_is_not_there_is_no_row() {
+fn rows_out_of_range_and_wrong_sizes_are_errors() {
     let column = Column::new(small()).unwrap();
     let mut out = b"kept".to_vec();
     for row in [3, usize::MAX] {
@@ -265,15 +271,18 @@ fn what_is_not_there_is_no_row() {
     for size in [0, 5, 7] {
         assert_eq!(column.decode_into(&mut vec![0; size]).unwrap_err().section, Section::Output);
     }
-    // A stored length that is wrong is found when its row is asked for.
+    // A wrong stored length is found when its row is decoded.
     let mut parts = small();
     parts.row_lengths = Some(vec![3, 0, 4].into());
     let column = Column::new(parts).unwrap();
     assert_eq!(column.row_into(2, &mut out).unwrap_err().kind, ErrorKind::Length);
     assert_eq!(column.take(&[0, 2], &mut out, &mut Vec::new()).unwrap_err().at, 2);
+    assert_eq!(column.get(2).unwrap_err().kind, ErrorKind::Length);
+    let err = column.decode_rows().unwrap_err();
+    assert_eq!((err.section, err.at, err.kind), (Section::RowLengths, 2, ErrorKind::Length));
 }
 
-/// The last token may have any length, and no more bytes behind it than it must.
+/// The last token may have any length, with no more padding than required.
 #[test]
 fn the_end_of_the_dictionary_is_read_exactly() {
     for len in 1..=16_u8 {
@@ -307,9 +316,10 @@ proptest! {
         comes_back(&strings, &config(bits, if fewest { Parse::Fewest } else { Parse::Greedy }));
     }
 
-    /// Any buffers at all are a column or an error, and a column decodes as the naive way does.
+    /// Any buffers are a valid column or an error, and a valid column decodes as in the
+    /// reference.
     #[test]
-    fn any_buffers_are_a_column_or_not(
+    fn any_buffers_are_a_column_or_an_error(
         bits in 8_u32..=17,
         steps in prop::collection::vec(0_u32..18, 0..40),
         bytes in prop::collection::vec(any::<u8>(), 0..700),

@@ -1,21 +1,22 @@
-//! Finding the tokens that strings have in common.
+//! Learning the tokens of a dictionary from a sample.
 //!
-//! Strings of a sample are cut into the longest tokens that there are so far, at first
-//! single bytes. Two neighbours that have met often enough become a token. So far this
-//! is OnPair. A merge is decided by what was seen until then and is never taken back;
-//! therefore more tokens are made than are wanted, the sample is cut again with them,
-//! and those that save least are dropped. Which width is best is known from growing:
-//! how many codes strings take while there are so many tokens.
+//! [`TokenGrower`] tokenizes the sample with the tokens learned so far, at first the single
+//! bytes, and merges two neighbouring tokens once the pair has occurred often enough. This is
+//! the OnPair algorithm. It decides each merge by what it has seen up to then and never undoes
+//! it. Therefore the grower learns more tokens than wanted, tokenizes the sample again, and
+//! drops the tokens that save the fewest codes. To choose the width of codes, [`dictionary`]
+//! compares the estimated size of all strings after each power of two of tokens.
 
 use std::thread;
 
 use crate::MAX_TOKEN_SIZE;
 use crate::kernel::prefetch;
-use crate::lanes::Cut;
 use crate::matcher::{self, Matcher};
 use crate::sample::Sample;
+use crate::threads;
+use crate::tokenize::TokenizedBatch;
 
-/// A token and its length.
+/// A token of up to 16 bytes, padded with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     bytes: [u8; MAX_TOKEN_SIZE],
@@ -42,61 +43,61 @@ impl Token {
         self.len
     }
 
-    /// The bytes, and zeros behind them.
+    /// Returns the bytes as two words, padded with zeros.
     #[inline]
     pub(crate) fn words(&self) -> [u64; 2] {
-        matcher::words(&self.bytes)
+        matcher::to_words(&self.bytes)
     }
 }
 
-/// The 256 single bytes, which every dictionary has.
-pub(crate) const BYTES: usize = 256;
+/// Number of single-byte tokens; every dictionary has all of them.
+pub(crate) const SINGLE_BYTES: usize = 256;
 
-/// How hard good tokens are searched for.
+/// How much time training spends on the dictionary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effort {
-    /// What one look at a small sample gives.
+    /// Learns from one pass over a small sample.
     Quick,
-    /// The best of more tokens than are wanted.
+    /// Learns more tokens than wanted and keeps the best.
     #[default]
     Usual,
-    /// Many times over on a large sample.
+    /// Replaces the weakest tokens several times, with a large sample.
     Thorough,
 }
 
 impl Effort {
-    /// Bytes to learn from.
-    pub(crate) fn sample(self, bits: Option<u32>) -> usize {
-        self.bytes(self.widest(bits.unwrap_or(16)))
+    /// Returns the size of the sample in bytes, for codes of `bits` or of any width.
+    pub(crate) fn sample_bytes(self, bits: Option<u32>) -> usize {
+        self.bytes(self.grown_bits(bits.unwrap_or(16)))
     }
 
-    /// Bytes to learn the tokens of a width from: few tokens need more each, since fewer
-    /// of them are rare.
+    /// Returns the number of bytes to learn the tokens of a width from. Fewer tokens need more
+    /// bytes per token, since fewer of them are rare.
     fn bytes(self, bits: u32) -> usize {
-        let most = match self {
+        let max_bytes = match self {
             Self::Quick => 6 << 20,
             Self::Usual => 8 << 20,
             Self::Thorough => 24 << 20,
         };
         match bits {
-            16 => most,
-            15 => most * 5 / 8,
-            14 => most * 3 / 8,
-            13 => most / 4,
-            12 => most * 3 / 16,
-            11 => most / 8,
-            10 => most / 12,
-            _ => most / 24,
+            16 => max_bytes,
+            15 => max_bytes * 5 / 8,
+            14 => max_bytes * 3 / 8,
+            13 => max_bytes / 4,
+            12 => max_bytes * 3 / 16,
+            11 => max_bytes / 8,
+            10 => max_bytes / 12,
+            _ => max_bytes / 24,
         }
     }
 
-    /// The width up to which tokens grow that are dropped again to have `bits`.
-    fn widest(self, bits: u32) -> u32 {
+    /// Returns the width to grow to before the dictionary is pruned to `bits`.
+    fn grown_bits(self, bits: u32) -> u32 {
         if self == Self::Quick { bits } else { (bits + 1).min(16) }
     }
 
-    /// How often the least useful tokens give way to others, and which share of them.
+    /// Returns the share of tokens that each round replaces.
     fn rounds(self) -> &'static [f64] {
         match self {
             Self::Quick => &[],
@@ -106,13 +107,15 @@ impl Effort {
     }
 }
 
-/// The bits that the codes of so many tokens have.
+/// Returns the width of the codes of `tokens` tokens.
 pub(crate) fn width(tokens: usize) -> u32 {
     tokens.max(2).next_power_of_two().trailing_zeros().clamp(9, 16)
 }
 
-/// Learns tokens, at most as many as codes of these bits can name; of the best width if
-/// none is given.
+/// Learns the tokens for codes of `bits`, or of the width with the smallest estimated size if
+/// `bits` is `None`.
+///
+/// Returns at most `1 << bits` tokens; some may occur twice.
 pub(crate) fn dictionary(
     sample: &Sample,
     bits: Option<u32>,
@@ -120,104 +123,109 @@ pub(crate) fn dictionary(
     threads: usize,
 ) -> Vec<Token> {
     let pieces = &sample.pieces()[..];
-    let mut growth = Growth::new(pieces, threads);
-    let most = effort.widest(bits.unwrap_or(16));
-    // Where there is little to learn from, nothing is learned from it many times over.
-    let scale = sample.len() as f64 / effort.bytes(most) as f64;
+    let mut grower = TokenGrower::new(pieces, threads);
+    let max_bits = effort.grown_bits(bits.unwrap_or(16));
+    // A small sample is not learned from more often than a large one.
+    let scale = sample.len() as f64 / effort.bytes(max_bits) as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
     let bytes_for = |bits: u32| (effort.bytes(bits) as f64 * scale.min(1.0)) as usize;
-    // The least that all strings take, and the width.
-    let mut least = (f64::INFINITY, 9);
-    for bits in 9..=most {
-        let bytes = bytes_for(bits).saturating_sub(growth.seen);
-        let codes = growth.grow(1 << bits, bytes.max(LEAST));
-        let cost = sample.cost(codes, &growth.tokens);
-        if cost < least.0 {
-            least = (cost, bits);
+    // The smallest estimated size so far, and its width.
+    let (mut best_cost, mut best_bits) = (f64::INFINITY, 9);
+    for bits in 9..=max_bits {
+        let bytes = bytes_for(bits).saturating_sub(grower.seen);
+        let codes = grower.grow(1 << bits, bytes.max(MIN_WIDTH_BYTES));
+        let cost = sample.cost(codes, &grower.tokens);
+        if cost < best_cost {
+            (best_cost, best_bits) = (cost, bits);
         }
-        // It will not become less again, or there is nothing more to learn.
-        if cost > least.0 * HOPELESS || growth.tokens.len() < 1 << bits {
+        // A wider code will not help, or the sample has no more tokens to offer.
+        if cost > best_cost * MAX_COST_RATIO || grower.tokens.len() < 1 << bits {
             break;
         }
     }
-    let mut losses = growth.losses();
+    let mut savings = grower.savings();
     let bits = match bits {
-        // One token above a power of two would cost a bit for every code.
-        Some(bits) if growth.tokens.len() >= 1 << bits => bits,
+        // A token beyond the power of two would cost one bit per code.
+        Some(bits) if grower.tokens.len() >= 1 << bits => bits,
         _ => {
-            let mut cost = losses.cost(sample, &growth.tokens);
+            let mut cost = savings.cost(sample, &grower.tokens);
             let mut tried = None;
             loop {
-                let (tokens, judged) =
-                    tried.as_ref().map_or((&growth, &losses), |(growth, losses)| (growth, losses));
-                let bits = width(tokens.tokens.len());
-                // While growing, fewer may have been seen to take less, beyond some that do not.
-                if bits <= least.1 && !judged.may_narrow(sample, &tokens.tokens) {
+                let (current, current_savings) = tried
+                    .as_ref()
+                    .map_or((&grower, &savings), |(grower, savings)| (grower, savings));
+                let bits = width(current.tokens.len());
+                // Growing may have measured a smaller size at a narrower width, so go on past a
+                // width that does not help.
+                if bits <= best_bits && !current_savings.may_save_a_bit(sample, &current.tokens) {
                     break;
                 }
-                let fewer = tokens.pruned(judged, 1 << (bits - 1));
-                let fewer_losses = fewer.losses();
-                let fewer_cost = fewer_losses.cost(sample, &fewer.tokens);
+                let fewer = current.pruned(current_savings, 1 << (bits - 1));
+                let fewer_savings = fewer.savings();
+                let fewer_cost = fewer_savings.cost(sample, &fewer.tokens);
                 if fewer_cost < cost {
-                    (growth, losses, cost) = (fewer, fewer_losses, fewer_cost);
+                    (grower, savings, cost) = (fewer, fewer_savings, fewer_cost);
                     tried = None;
-                } else if bits - 1 > least.1 {
-                    tried = Some((fewer, fewer_losses));
+                } else if bits - 1 > best_bits {
+                    tried = Some((fewer, fewer_savings));
                 } else {
                     break;
                 }
             }
-            width(growth.tokens.len())
+            width(grower.tokens.len())
         }
     };
     let wanted = 1 << bits;
     for (round, share) in effort.rounds().iter().enumerate() {
         if round > 0 {
-            losses = growth.losses();
+            savings = grower.savings();
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
-        let keep = (growth.tokens.len().min(wanted) as f64 * (1.0 - share)) as usize;
-        growth = growth.pruned(&losses, keep);
-        growth.grow(wanted, bytes_for(bits));
+        let keep = (grower.tokens.len().min(wanted) as f64 * (1.0 - share)) as usize;
+        grower = grower.pruned(&savings, keep);
+        grower.grow(wanted, bytes_for(bits));
     }
-    match growth.tokens.len() > wanted {
-        true => growth.pruned(&losses, wanted).tokens,
-        // After a round there are no more than that.
-        false => growth.tokens,
+    // Without rounds, the dictionary may still have too many tokens.
+    if grower.tokens.len() > wanted {
+        grower.pruned(&savings, wanted).tokens
+    } else {
+        grower.tokens
     }
 }
 
-/// Bytes that each width is judged by, at least.
-const LEAST: usize = 16 << 10;
+/// Minimum number of bytes that each width is estimated from.
+const MIN_WIDTH_BYTES: usize = 16 << 10;
 
-/// How much more than the best a width may take for a wider one to be looked at.
-const HOPELESS: f64 = 1.15;
+/// Ratio to the smallest estimated size at which growing stops.
+const MAX_COST_RATIO: f64 = 1.15;
 
-/// Bytes for each token by which it is judged what tokens save.
-const JUDGED: usize = 128;
+/// Number of bytes per token from which the savings of tokens are measured.
+const JUDGED_BYTES_PER_TOKEN: usize = 128;
 
-/// What strings would take without tokens.
+/// How many codes each token saves, measured on a part of the sample.
 #[derive(Debug)]
-struct Losses {
-    /// The bytes that they were judged by, and the codes of these with all tokens.
+struct TokenSavings {
+    /// The size of that part, and the number of its codes with all tokens.
     bytes: usize,
     codes: u64,
-    /// The codes that each token saves, and its number; least first.
+    /// The number of codes that each token of two bytes or more saves, and its code, in
+    /// ascending order.
     tokens: Vec<(u64, usize)>,
 }
 
-impl Losses {
-    /// What all strings take.
+impl TokenSavings {
+    /// Returns the estimated size of all strings with `tokens`.
     fn cost(&self, sample: &Sample, tokens: &[Token]) -> f64 {
         sample.cost(self.codes as f64 / self.bytes as f64, tokens)
     }
 
-    /// Whether all strings may take less with codes of one bit less, and without the
-    /// tokens that this leaves no room for.
-    fn may_narrow(&self, sample: &Sample, tokens: &[Token]) -> bool {
+    /// Returns whether all strings may become smaller with codes of one bit less and without
+    /// the tokens that then do not fit.
+    fn may_save_a_bit(&self, sample: &Sample, tokens: &[Token]) -> bool {
         let bits = width(tokens.len());
         let drop = tokens.len().saturating_sub(1 << (bits - 1));
-        // If no token that is dropped were what another would be replaced by.
+        // This underestimates the loss: tokens that would replace a dropped token may be
+        // dropped too.
         let lost: u64 = self.tokens.iter().take(drop).map(|&(lost, _)| lost).sum();
         let codes = (self.codes + lost) as f64 / self.bytes as f64;
         let kept = self.tokens.iter().skip(drop).filter_map(|&(_, at)| tokens.get(at));
@@ -225,108 +233,113 @@ impl Losses {
     }
 }
 
-/// Tokens that become more.
-struct Growth<'p> {
+/// Learns tokens by merging neighbours.
+struct TokenGrower<'p> {
     pieces: &'p [&'p [u8]],
-    /// The next piece to learn from.
+    /// Index of the next piece to learn from.
     next: usize,
     tokens: Vec<Token>,
-    counts: Counts,
-    /// Bytes that were learned from.
+    counts: PairCounts,
+    /// Number of bytes that were learned from.
     seen: usize,
-    /// Threads that judge tokens.
+    /// Number of threads that measure savings.
     threads: usize,
 }
 
-/// Tokens that there are for each that is learned before strings are cut with it.
-const LAG: usize = 500;
+/// Number of existing tokens per new token of a batch. New tokens are only used from the next
+/// batch on.
+const TOKENS_PER_NEW_TOKEN: usize = 500;
 
-/// The fewest and the most bytes that are cut in one go.
-const CUT: [usize; 2] = [1 << 10, 6 << 10];
+/// Size limits of a batch.
+const MIN_BATCH_BYTES: usize = 1 << 10;
+const MAX_BATCH_BYTES: usize = 6 << 10;
 
-impl<'p> Growth<'p> {
+impl<'p> TokenGrower<'p> {
     fn new(pieces: &'p [&'p [u8]], threads: usize) -> Self {
         let tokens: Vec<Token> = (0..=u8::MAX).map(|byte| Token::new(&[byte])).collect();
-        Self { pieces, next: 0, tokens, counts: Counts::new(1 << 12), seen: 0, threads }
+        Self { pieces, next: 0, tokens, counts: PairCounts::new(1 << 12), seen: 0, threads }
     }
 
-    /// Merges neighbours until there are `most` tokens, or `bytes` were seen twice over.
-    /// Says how many codes a byte took towards the end.
-    fn grow(&mut self, most: usize, bytes: usize) -> f64 {
-        let mut pace = Pace::new(most.saturating_sub(self.tokens.len()), bytes);
-        let mut matcher = Matcher::new(std::mem::take(&mut self.tokens), most);
+    /// Merges neighbours until there are `max_tokens` tokens, or `bytes * 2` bytes were seen.
+    /// Returns the number of codes per byte towards the end.
+    fn grow(&mut self, max_tokens: usize, bytes: usize) -> f64 {
+        let mut pace = MergePace::new(max_tokens.saturating_sub(self.tokens.len()), bytes);
+        let mut matcher = Matcher::new(std::mem::take(&mut self.tokens), max_tokens);
         let (mut seen, mut codes) = (0, 0);
-        // Where the last part begins, by which it is judged.
-        let mut mark = (0, 0);
-        let (mut cut, mut left) = (Cut::default(), self.pieces.len());
-        while left > 0 && matcher.tokens().len() < most && seen < bytes * 2 {
-            if seen - mark.0 > bytes / 4 {
-                mark = (seen, codes);
+        // Bytes and codes before the tail that the result is measured on.
+        let mut tail_start = (0, 0);
+        let (mut batch, mut pieces_left) = (TokenizedBatch::default(), self.pieces.len());
+        while pieces_left > 0 && matcher.tokens().len() < max_tokens && seen < bytes * 2 {
+            if seen - tail_start.0 > bytes / 4 {
+                tail_start = (seen, codes);
             }
-            // So many bytes that few tokens are learned from them.
-            let share = bytes / (most.saturating_sub(matcher.tokens().len())).max(1);
-            let wanted = (share * matcher.tokens().len() / LAG).clamp(CUT[0], CUT[1]);
+            // Choose the batch size such that a batch adds few tokens.
+            let share = bytes / (max_tokens.saturating_sub(matcher.tokens().len())).max(1);
+            let wanted = (share * matcher.tokens().len() / TOKENS_PER_NEW_TOKEN)
+                .clamp(MIN_BATCH_BYTES, MAX_BATCH_BYTES);
             let pieces = self.pieces.get(self.next..).unwrap_or_default();
             let mut len = 0;
-            let fits = pieces.iter().take_while(|piece| {
-                let is_first = len < wanted;
+            let wanted_pieces = pieces.iter().take_while(|piece| {
+                let is_wanted = len < wanted;
                 len += piece.len();
-                is_first
+                is_wanted
             });
-            let count = fits.count().min(left);
+            let count = wanted_pieces.count().min(pieces_left);
             let pieces = pieces.get(..count).unwrap_or_default();
-            left -= count;
+            pieces_left -= count;
             self.next += count;
             if self.next >= self.pieces.len() {
                 self.next = 0;
             }
-            cut.clear();
-            cut.rows(&matcher, pieces, 0..count);
-            codes += cut.codes.len();
-            self.learn(&cut, pieces, &mut matcher, most, &mut pace, seen);
-            seen += pieces.iter().map(|piece| piece.len()).sum::<usize>();
+            batch.clear();
+            let batch_bytes = total_len(pieces);
+            batch.append(&matcher, pieces.iter().copied(), batch_bytes);
+            codes += batch.codes.len();
+            self.learn(&batch, pieces, &mut matcher, max_tokens, &mut pace, seen);
+            seen += batch_bytes;
         }
         self.tokens = matcher.into_tokens();
         self.seen += seen;
-        if seen - mark.0 < bytes / 16 {
-            mark = (0, 0);
+        if seen - tail_start.0 < bytes / 16 {
+            tail_start = (0, 0);
         }
-        (codes - mark.1) as f64 / (seen - mark.0).max(1) as f64
+        (codes - tail_start.1) as f64 / (seen - tail_start.0).max(1) as f64
     }
 
-    /// Learns from pieces that were cut.
+    /// Counts neighbouring tokens of tokenized pieces, and merges them.
     fn learn(
         &mut self,
-        cut: &Cut,
+        batch: &TokenizedBatch,
         pieces: &[&[u8]],
         matcher: &mut Matcher,
-        most: usize,
-        pace: &mut Pace,
+        max_tokens: usize,
+        pace: &mut MergePace,
         mut seen: usize,
     ) {
-        let mut rest = &cut.codes[..];
-        for (piece, &count) in pieces.iter().zip(&cut.counts) {
+        let mut rest = &batch.codes[..];
+        for (piece, &count) in pieces.iter().zip(&batch.counts) {
             let (codes, after) = rest.split_at_checked(count as usize).unwrap_or((rest, &[]));
             let (mut last, mut end): (Option<(u16, usize)>, usize) = (None, 0);
             for (at, &token) in codes.iter().enumerate() {
-                if let Some(&[one, other]) = rest.get(at + AHEAD..at + AHEAD + 2) {
+                if let Some(&[one, other]) = rest.get(at + PREFETCH_PAIRS..at + PREFETCH_PAIRS + 2)
+                {
                     self.counts.prepare(one, other);
                 }
                 let len = matcher.tokens().get(usize::from(token)).map_or(1, |it| it.len().into());
                 end += len;
-                let short = last.filter(|(_, before)| before + len <= MAX_TOKEN_SIZE);
+                let mergeable = last.filter(|(_, before)| before + len <= MAX_TOKEN_SIZE);
                 last = Some((token, len));
-                let Some((before, before_len)) = short else { continue };
+                let Some((before, before_len)) = mergeable else { continue };
                 if !self.counts.bump(before, token, pace.threshold)
-                    || matcher.tokens().len() >= most
+                    || matcher.tokens().len() >= max_tokens
                 {
                     continue;
                 }
-                // The two stand side by side in the piece.
+                // The two tokens are adjacent in the piece.
                 let merged = piece.get(end - before_len - len..end).unwrap_or_default();
-                if let Some(number) = matcher.insert(Token::new(merged)) {
-                    last = Some((number, before_len + len));
-                    pace.created(seen + end);
+                if let Some(code) = matcher.insert(Token::new(merged)) {
+                    last = Some((code, before_len + len));
+                    pace.token_created(seen + end);
                 }
             }
             seen += piece.len();
@@ -334,9 +347,10 @@ impl<'p> Growth<'p> {
         }
     }
 
-    /// The pieces that tokens are judged by: so many that most are met a few times.
-    fn judges(&self) -> &'p [&'p [u8]] {
-        let mut bytes = self.tokens.len() * JUDGED;
+    /// Returns the pieces that savings are measured on: enough that most tokens occur several
+    /// times.
+    fn judged_pieces(&self) -> &'p [&'p [u8]] {
+        let mut bytes = self.tokens.len() * JUDGED_BYTES_PER_TOKEN;
         let enough = self.pieces.iter().position(|piece| {
             bytes = bytes.saturating_sub(piece.len());
             bytes == 0
@@ -344,67 +358,68 @@ impl<'p> Growth<'p> {
         enough.and_then(|enough| self.pieces.get(..enough)).unwrap_or(self.pieces)
     }
 
-    /// What each token saves: how often it is used, times the codes that its bytes would
-    /// take without it, less one.
-    fn losses(&self) -> Losses {
+    /// Measures what each token saves: its number of uses, times the number of codes that its
+    /// bytes would take without it, minus one.
+    fn savings(&self) -> TokenSavings {
         let matcher = Matcher::new(self.tokens.clone(), 0);
-        let uses = uses(&matcher, self.judges(), self.threads);
+        let uses = count_uses(&matcher, self.judged_pieces(), self.threads);
         let codes = uses.iter().map(|&uses| u64::from(uses)).sum();
-        let all = (0..=u16::MAX).zip(matcher.tokens()).zip(&uses);
-        let long = all.filter(|((_, token), _)| token.len() > 1);
+        let coded = (0..=u16::MAX).zip(matcher.tokens()).zip(&uses);
+        let long = coded.filter(|((_, token), _)| token.len() > 1);
         let mut tokens: Vec<(u64, usize)> = long
-            .map(|((number, _), &uses)| {
-                let saved = if uses == 0 { 0 } else { matcher.without(number) - 1 };
-                (u64::from(uses) * u64::from(saved), usize::from(number))
+            .map(|((code, _), &uses)| {
+                let saved = if uses == 0 { 0 } else { matcher.codes_without(code) - 1 };
+                (u64::from(uses) * u64::from(saved), usize::from(code))
             })
             .collect();
         tokens.sort_unstable();
-        let bytes = self.judges().iter().map(|piece| piece.len()).sum();
-        Losses { bytes, codes, tokens }
+        let bytes = total_len(self.judged_pieces());
+        TokenSavings { bytes, codes, tokens }
     }
 
-    /// The same without the tokens that save least, so that `keep` are left.
-    fn pruned(&self, losses: &Losses, keep: usize) -> Self {
-        let drop = self.tokens.len().saturating_sub(keep.max(BYTES));
+    /// Returns a grower without the tokens that save the fewest codes, with `keep` tokens.
+    fn pruned(&self, savings: &TokenSavings, keep: usize) -> Self {
+        let drop = self.tokens.len().saturating_sub(keep.max(SINGLE_BYTES));
         let mut dropped = vec![false; self.tokens.len()];
-        for &(_, index) in losses.tokens.iter().take(drop) {
+        for &(_, index) in savings.tokens.iter().take(drop) {
             if let Some(dropped) = dropped.get_mut(index) {
                 *dropped = true;
             }
         }
         let kept = self.tokens.iter().zip(dropped).filter(|(_, dropped)| !dropped);
         let tokens: Vec<Token> = kept.map(|(token, _)| *token).collect();
-        let counts = Counts::new(tokens.len());
+        let counts = PairCounts::new(tokens.len());
         Self { tokens, counts, ..*self }
     }
 }
 
-/// Pairs that are asked for in advance.
-const AHEAD: usize = 12;
+/// Number of pairs by which the counters of a pair are prefetched.
+const PREFETCH_PAIRS: usize = 12;
 
-/// How often each token is used.
-fn uses(matcher: &Matcher, pieces: &[&[u8]], threads: usize) -> Vec<u32> {
-    let share = pieces.len().div_ceil(threads.max(1)).max(BATCH);
+/// Counts the uses of each token in `pieces`.
+fn count_uses(matcher: &Matcher, pieces: &[&[u8]], threads: usize) -> Vec<u32> {
+    let share = pieces.len().div_ceil(threads.max(1)).max(PIECES_PER_BATCH);
     thread::scope(|scope| {
         let mut shares = pieces.chunks(share);
         let first = shares.next().unwrap_or_default();
-        let others: Vec<_> =
-            shares.map(|pieces| scope.spawn(|| uses_in(matcher, pieces))).collect();
-        let mut all = uses_in(matcher, first);
-        for other in others.into_iter().filter_map(|other| other.join().ok()) {
-            all.iter_mut().zip(other).for_each(|(uses, other)| *uses += other);
+        let workers: Vec<_> =
+            shares.map(|pieces| scope.spawn(|| count_uses_in(matcher, pieces))).collect();
+        let mut total = count_uses_in(matcher, first);
+        for worker in workers {
+            let more = threads::join(worker);
+            total.iter_mut().zip(more).for_each(|(uses, more)| *uses += more);
         }
-        all
+        total
     })
 }
 
-fn uses_in(matcher: &Matcher, pieces: &[&[u8]]) -> Vec<u32> {
+fn count_uses_in(matcher: &Matcher, pieces: &[&[u8]]) -> Vec<u32> {
     let mut uses = vec![0_u32; matcher.tokens().len()];
-    let mut cut = Cut::default();
-    for pieces in pieces.chunks(BATCH) {
-        cut.clear();
-        cut.rows(matcher, pieces, 0..pieces.len());
-        for &code in &cut.codes {
+    let mut batch = TokenizedBatch::default();
+    for pieces in pieces.chunks(PIECES_PER_BATCH) {
+        batch.clear();
+        batch.append(matcher, pieces.iter().copied(), total_len(pieces));
+        for &code in &batch.codes {
             if let Some(uses) = uses.get_mut(usize::from(code)) {
                 *uses += 1;
             }
@@ -413,77 +428,88 @@ fn uses_in(matcher: &Matcher, pieces: &[&[u8]]) -> Vec<u32> {
     uses
 }
 
-/// Pieces that are cut in one go.
-const BATCH: usize = 4096;
-
-/// How often two tokens must meet, so that the dictionary is full when the sample ends.
-#[derive(Debug)]
-struct Pace {
-    threshold: u8,
-    every: usize,
-    created: usize,
-    left: usize,
-    bytes: usize,
-    /// Where the last look was.
-    last: usize,
+fn total_len(pieces: &[&[u8]]) -> usize {
+    pieces.iter().map(|piece| piece.len()).sum()
 }
 
-impl Pace {
-    fn new(slots: usize, bytes: usize) -> Self {
-        Self { threshold: 2, every: (slots / 128).max(64), created: 0, left: slots, bytes, last: 0 }
+/// Number of pieces that are tokenized together.
+const PIECES_PER_BATCH: usize = 4096;
+
+/// How often a pair must occur to be merged. The threshold adapts so that the dictionary is
+/// full when the sample ends.
+#[derive(Debug)]
+struct MergePace {
+    threshold: u8,
+    /// Number of new tokens between adjustments, and since the last one.
+    interval: usize,
+    created: usize,
+    /// Number of tokens that are still wanted.
+    tokens_left: usize,
+    /// Size of the sample.
+    sample_bytes: usize,
+    /// Number of bytes seen at the last adjustment.
+    adjusted_at: usize,
+}
+
+impl MergePace {
+    fn new(tokens_left: usize, sample_bytes: usize) -> Self {
+        let interval = (tokens_left / 128).max(64);
+        Self { threshold: 2, interval, created: 0, tokens_left, sample_bytes, adjusted_at: 0 }
     }
 
-    fn created(&mut self, seen: usize) {
+    /// Adjusts the threshold after a merge; `seen` is the number of bytes seen so far.
+    fn token_created(&mut self, seen: usize) {
         self.created += 1;
-        self.left = self.left.saturating_sub(1);
-        if self.created < self.every {
+        self.tokens_left = self.tokens_left.saturating_sub(1);
+        if self.created < self.interval {
             return;
         }
-        let now = self.every as f64 / (seen - self.last).max(1) as f64;
-        let wanted = self.left as f64 / self.bytes.saturating_sub(seen).max(1) as f64;
-        if now > wanted * 2.0 {
+        let rate = self.interval as f64 / (seen - self.adjusted_at).max(1) as f64;
+        let bytes_left = self.sample_bytes.saturating_sub(seen).max(1);
+        let wanted = self.tokens_left as f64 / bytes_left as f64;
+        if rate > wanted * 2.0 {
             self.threshold = self.threshold.saturating_add(1);
-        } else if now < wanted * 0.5 {
+        } else if rate < wanted * 0.5 {
             self.threshold = (self.threshold - 1).max(2);
         }
-        (self.created, self.last) = (0, seen);
+        (self.created, self.adjusted_at) = (0, seen);
     }
 }
 
-/// How often pairs of tokens were met.
+/// A hash table of the number of occurrences of each pair of tokens.
 #[derive(Debug)]
-struct Counts {
-    /// A pair in the upper bits, how often in the lowest eight; 0 is empty.
+struct PairCounts {
+    /// The pair in the upper bits and the count in the lowest eight; 0 if empty.
     entries: Vec<u64>,
     used: usize,
 }
 
-impl Counts {
+impl PairCounts {
     fn new(tokens: usize) -> Self {
         Self { entries: vec![0; (tokens * 2).next_power_of_two().max(1 << 14)], used: 0 }
     }
 
-    /// Asks for the place of a pair that will be counted soon.
+    /// Prefetches the counter of a pair that will be counted soon.
     #[inline]
-    fn prepare(&self, one: u16, other: u16) {
-        prefetch(&self.entries, hash(key(one, other)) & (self.entries.len() - 1));
+    fn prepare(&self, first: u16, second: u16) {
+        prefetch(&self.entries, hash(key(first, second)) & (self.entries.len() - 1));
     }
 
-    /// Counts a pair; says whether it was met often enough, and never again then.
+    /// Counts a pair; returns true once, when the count reaches the threshold.
     #[inline]
-    fn bump(&mut self, one: u16, other: u16, threshold: u8) -> bool {
-        let key = key(one, other);
+    fn bump(&mut self, first: u16, second: u16, threshold: u8) -> bool {
+        let key = key(first, second);
         let mut at = hash(key);
         let mask = self.entries.len() - 1;
         loop {
             let Some(entry) = self.entries.get_mut(at & mask) else { return false };
             if *entry >> 8 == key {
                 let count = *entry & 0xFF;
-                if count == DONE {
+                if count == MERGED {
                     return false;
                 }
                 let is_enough = count + 1 >= u64::from(threshold.min(254));
-                *entry += if is_enough { DONE - count } else { 1 };
+                *entry += if is_enough { MERGED - count } else { 1 };
                 return is_enough;
             }
             if *entry == 0 {
@@ -515,16 +541,16 @@ impl Counts {
     }
 }
 
-/// The count of a pair that has become a token.
-const DONE: u64 = 0xFF;
+/// The count of a pair that has been merged.
+const MERGED: u64 = 0xFF;
 
-/// A pair, never 0.
+/// Returns the key of a pair, which is never 0.
 #[inline]
-fn key(one: u16, other: u16) -> u64 {
-    (u64::from(one) << 20 | u64::from(other)) + 1
+fn key(first: u16, second: u16) -> u64 {
+    (u64::from(first) << 20 | u64::from(second)) + 1
 }
 
-/// A place in a table, from which the lowest bits are taken.
+/// Returns a hash, of which the table uses the lowest bits.
 #[inline]
 fn hash(key: u64) -> usize {
     // The upper bits depend on all bits of the key.

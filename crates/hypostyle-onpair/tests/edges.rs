@@ -1,4 +1,4 @@
-//! Columns by hand, at the edges of what the layout allows.
+//! Columns at the limits of the layout.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, outside `#[test]`")]
 
@@ -9,7 +9,7 @@ use hypostyle_onpair::{
     decompress, pack, unpack,
 };
 
-/// A column of these tokens and rows of codes, with no more padding than there must be.
+/// Builds a column of these tokens and rows of codes, with the minimum padding.
 fn column(bits: u32, tokens: &[Vec<u8>], rows: &[Vec<u16>]) -> Parts<'static> {
     let sums = |lens: &mut dyn Iterator<Item = usize>| {
         let mut sum = 0;
@@ -40,9 +40,9 @@ fn decoded(tokens: &[Vec<u8>], rows: &[Vec<u16>]) -> Vec<Vec<u8>> {
     rows.iter().map(|row| row.iter().flat_map(token).collect()).collect()
 }
 
-/// Every way to decode gives these rows.
+/// Checks that every way of decoding gives these rows.
 #[track_caller]
-fn gives(parts: &Parts<'_>, rows: &[Vec<u8>]) {
+fn assert_rows(parts: &Parts<'_>, rows: &[Vec<u8>]) {
     let column = Column::new(parts.borrowed()).unwrap();
     assert_eq!(column.decode().unwrap(), rows.concat());
     let (mut one, mut taken, mut ends) = (Vec::new(), Vec::new(), Vec::new());
@@ -61,12 +61,12 @@ fn gives(parts: &Parts<'_>, rows: &[Vec<u8>]) {
     assert_eq!(blocks, rows.concat());
 }
 
-/// Different tokens in order, of three bytes each.
+/// Returns distinct tokens of three bytes each, in order.
 fn numbered(count: u32) -> Vec<Vec<u8>> {
     (0..count).map(|number| number.to_be_bytes().into_iter().skip(1).collect()).collect()
 }
 
-/// As many tokens as there are codes, and one less: then the greatest code is no token.
+/// As many tokens as codes, and one less: then the largest code has no token.
 #[test]
 fn a_dictionary_may_be_full_or_one_short_of_it() {
     for bits in 9..=16 {
@@ -76,7 +76,7 @@ fn a_dictionary_may_be_full_or_one_short_of_it() {
             let rows = vec![vec![last], vec![], vec![0, last, last - 1], vec![last; 20]];
             let parts = column(bits, &tokens, &rows);
             let want = decoded(&tokens, &rows);
-            gives(&parts, &want);
+            assert_rows(&parts, &want);
             let searched = Column::new(parts.borrowed()).unwrap();
             let token = tokens.last().unwrap();
             for (pattern, found) in [
@@ -95,8 +95,8 @@ fn a_dictionary_may_be_full_or_one_short_of_it() {
             assert_eq!(beyond.validate().unwrap_err().section, Section::Codes, "too few codes");
             let mut codes = unpack(&parts.codes, bits, parts.code_count).unwrap();
             *codes.last_mut().unwrap() = u16::try_from((1_u32 << bits) - 1).unwrap();
-            let greatest = Parts { codes: pack(&codes, bits).unwrap().into(), ..parts };
-            match greatest.validate() {
+            let largest = Parts { codes: pack(&codes, bits).unwrap().into(), ..parts };
+            match largest.validate() {
                 Ok(()) => assert_eq!(count, 1 << bits),
                 Err(err) => {
                     assert_eq!((err.section, err.kind), (Section::Codes, ErrorKind::NoSuchToken));
@@ -104,13 +104,13 @@ fn a_dictionary_may_be_full_or_one_short_of_it() {
                 }
             }
         }
-        // One more than there are codes.
+        // One token more than there are codes.
         let parts = column(bits, &numbered((1 << bits) + 1), &[vec![0]]);
         assert_eq!(parts.validate().unwrap_err().kind, ErrorKind::TooMany);
     }
 }
 
-/// Codes end anywhere in a word, and a word of zeros may follow them.
+/// Codes may end anywhere in a word, and a zero word may follow them.
 #[test]
 fn any_number_of_codes_is_decoded_to_the_last() {
     let tokens: Vec<Vec<u8>> = (0..300_u16)
@@ -125,27 +125,27 @@ fn any_number_of_codes_is_decoded_to_the_last() {
             let rows = vec![vec![], row.clone(), vec![]];
             let mut parts = column(bits, &tokens, &rows);
             assert_eq!(parts.codes.len(), (usize::from(count) * bits as usize).div_ceil(8));
-            gives(&parts, &decoded(&tokens, &rows));
+            assert_rows(&parts, &decoded(&tokens, &rows));
             parts.codes.to_mut().extend_from_slice(&[0; 8]);
-            gives(&parts, &decoded(&tokens, &rows));
-            // A row for each code is the same bytes.
+            assert_rows(&parts, &decoded(&tokens, &rows));
+            // A row per code gives the same bytes.
             let single: Vec<Vec<u16>> = row.into_iter().map(|code| vec![code]).collect();
-            gives(&column(bits, &tokens, &single), &decoded(&tokens, &single));
+            assert_rows(&column(bits, &tokens, &single), &decoded(&tokens, &single));
         }
     }
 }
 
-/// The last token ends where what can be read ends, or 15 bytes before.
+/// The last token ends at the end of the buffer, or up to 15 bytes before.
 #[test]
-fn the_last_token_may_be_of_any_length_with_the_least_padding() {
+fn the_last_token_may_be_of_any_length_with_the_minimum_padding() {
     for bits in 9..=16 {
         for len in [1, 2, 15, 16] {
-            // 16 times 0xFF is the greatest token that there can be.
+            // 16 bytes of 0xFF are the largest possible token.
             let tokens = vec![b"a".to_vec(), vec![0xFF; len]];
             let rows = vec![vec![1], vec![1, 0, 1], vec![0], vec![1; 9]];
             let parts = column(bits, &tokens, &rows);
             assert_eq!(parts.dict_bytes.len(), 1 + 16);
-            gives(&parts, &decoded(&tokens, &rows));
+            assert_rows(&parts, &decoded(&tokens, &rows));
             let whole = vec![0xFF; len];
             let found = Column::new(parts.borrowed()).unwrap().find(&Pattern::Equals(&whole));
             assert_eq!(found, [0]);
@@ -157,7 +157,7 @@ fn the_last_token_may_be_of_any_length_with_the_least_padding() {
     }
 }
 
-/// What is odd in one width is odd in all: codes are packed again, each as wide as can be.
+/// Repacks the codes at every width that is large enough.
 #[test]
 fn odd_strings_come_back_at_every_width() {
     let mut strings: Vec<Vec<u8>> = vec![vec![], vec![0xFF; 16], b"\0\xFF\x80".to_vec()];
@@ -167,16 +167,15 @@ fn odd_strings_come_back_at_every_width() {
     strings
         .push((0..100_000_u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect());
     let strings: Vec<Vec<u8>> = strings.into_iter().cycle().take(150).collect();
-    let narrow = Config::default();
-    let parts = compress(&strings, &narrow).unwrap();
+    let parts = compress(&strings, &Config::default()).unwrap();
     let codes = unpack(&parts.codes, parts.bits, parts.code_count).unwrap();
     for bits in parts.bits..=16 {
-        let wide = Parts { bits, codes: pack(&codes, bits).unwrap().into(), ..parts.clone() };
-        gives(&wide, &strings);
+        let repacked = Parts { bits, codes: pack(&codes, bits).unwrap().into(), ..parts.clone() };
+        assert_rows(&repacked, &strings);
     }
 }
 
-/// Offsets of 64 bits may say anything; none is cut to 32 bits on the way.
+/// Offsets of 64 bits are not truncated to 32 bits.
 #[test]
 fn row_offsets_beyond_32_bits_are_not_taken_for_small_ones() {
     let tokens = vec![b"ab".to_vec(), b"c".to_vec()];
@@ -193,7 +192,7 @@ fn row_offsets_beyond_32_bits_are_not_taken_for_small_ones() {
         assert!(Column::new(wide).is_err());
     }
     let wide = Parts { row_offsets: Offsets::Wide(vec![0, 2, 3].into()), ..parts.clone() };
-    gives(&wide, &[b"abc".to_vec(), b"c".to_vec()]);
+    assert_rows(&wide, &[b"abc".to_vec(), b"c".to_vec()]);
     let narrow = Parts { row_offsets: Offsets::Narrow(vec![0, u32::MAX].into()), ..parts };
     assert_eq!(narrow.validate().unwrap_err().kind, ErrorKind::TooShort);
 }
@@ -203,7 +202,7 @@ fn offsets_of_every_type_may_start_anywhere() {
     let bytes = b"xxabcdefyy";
     let check = |parts: Parts<'_>| {
         assert_eq!(decompress(&parts).unwrap(), b"abcdef");
-        gives(&parts, &[b"ab".to_vec(), vec![], b"cdef".to_vec()]);
+        assert_rows(&parts, &[b"ab".to_vec(), vec![], b"cdef".to_vec()]);
     };
     let config = Config::default();
     check(compress(&Joined::new(bytes, &[2_i32, 4, 4, 8]).unwrap(), &config).unwrap());

@@ -1,58 +1,58 @@
-//! Rows that have a needle somewhere.
+//! Searching for rows that contain a needle.
 //!
-//! Wherever a needle is, each of its bytes is in some token. For one of its bytes those
-//! tokens are the rarest that can be there, and only next to one of them is the needle
-//! looked for: most of the column is but a table of one byte per code. A needle of which
-//! every byte is common is looked for from row to row, with no step per byte.
+//! Wherever the needle occurs, each of its bytes is in some token. The search chooses the byte
+//! of the needle whose tokens are rarest in the column, and looks for the needle only near such
+//! a token: for most codes, the search is one lookup in a table of bytes. If every byte of the
+//! needle is common, the search goes through all codes, with one step per code.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::scan::{self, Marks, Reader};
+use super::scan::{self, CodeMarks, CodeReader};
 use super::window::{Case, MAX_WINDOW, Window, borders, longer};
 use crate::Column;
 use crate::bits::GROUP;
 
-/// Groups of codes that say how common tokens are.
-const SAMPLE: usize = 2048;
+/// Number of groups of codes in the sample that estimates how common tokens are.
+const SAMPLE_GROUPS: usize = 2048;
 
-/// If more than one code in so many is one to look near, it does not pay to.
-const RARE: usize = 20;
+/// Searching near tokens pays if at most one in this many codes is such a token.
+const RARE_RATIO: usize = 20;
 
-/// Marks of tokens that have a part of the window, and that have all of it.
-const SOME: u8 = 1;
+/// Marks of tokens that match a part of the window, and that contain all of it.
+const PARTIAL: u8 = 1;
 const WHOLE: u8 = 2;
 
-/// Codes that are unpacked in one go, a multiple of [`GROUP`].
-const BLOCK: usize = 1024;
+/// Number of codes that are unpacked together, a multiple of [`GROUP`].
+const UNPACKED_CODES: usize = 1024;
 
-/// A needle that is looked for anywhere.
+/// A needle that may occur anywhere in a row.
 #[derive(Debug)]
 pub(super) struct Contains {
-    /// Folded.
+    /// The needle, in lower case if case is ignored.
     needle: Vec<u8>,
     borders: Vec<usize>,
     case: Case,
-    plan: OnceLock<Plan>,
+    plan: OnceLock<SearchPlan>,
 }
 
-/// What is found out about all tokens before many rows are searched.
+/// What the search computes about all tokens before it scans many rows.
 #[derive(Debug)]
-struct Plan {
+struct SearchPlan {
     window: Window,
-    /// Where each token fits.
-    places: Vec<u64>,
-    way: Way,
+    /// The positions at which each token fits.
+    positions: Vec<u64>,
+    strategy: Strategy,
 }
 
 #[derive(Debug)]
-enum Way {
-    /// There are no tokens for some byte of the needle.
-    Nowhere,
-    /// Near tokens that can be on byte `byte` of the window.
-    Near { byte: usize, marks: Marks },
-    /// Code by code: how much of the window each token ends with.
-    Through(Marks),
+enum Strategy {
+    /// No row matches, since some byte of the needle is in no token.
+    NoMatch,
+    /// Look near tokens that can cover byte `byte` of the window.
+    NearRareByte { byte: usize, marks: CodeMarks },
+    /// Go code by code. The marks say how many bytes of the window each token ends with.
+    Sequential(CodeMarks),
 }
 
 impl Contains {
@@ -61,11 +61,11 @@ impl Contains {
         Self { borders: borders(&needle), needle, case, plan: OnceLock::new() }
     }
 
-    /// Whether the needle is in these codes, byte by byte.
+    /// Returns whether the needle is in these codes, byte by byte.
     pub(super) fn is_in(&self, column: &Column<'_>, codes: Range<usize>) -> bool {
         let mut found = 0;
         self.needle.is_empty()
-            || codes.flat_map(|at| column.table().token(column.code(at))).any(|&byte| {
+            || codes.flat_map(|at| column.decode_table().token(column.code(at))).any(|&byte| {
                 found = longer(&self.needle, &self.borders, found, self.case.fold(byte));
                 found == self.needle.len()
             })
@@ -78,7 +78,7 @@ impl Contains {
         each: &mut dyn FnMut(usize),
     ) {
         let codes = column.row_codes(rows.start).start..column.row_codes(rows.end - 1).end;
-        // A plan is made of all tokens, and pays for as many codes.
+        // A plan visits all tokens, so it pays only for as many codes.
         let is_small = codes.len() < column.parts().token_count();
         if self.needle.is_empty() || (is_small && self.plan.get().is_none()) {
             let each_row = |row, codes| {
@@ -89,19 +89,22 @@ impl Contains {
             return scan::each_row(column, rows, each_row);
         }
         let plan = self.plan.get_or_init(|| self.plan(column, codes.clone()));
-        match &plan.way {
-            Way::Nowhere => {}
-            Way::Near { byte, marks } => {
-                let near = Near { contains: self, column, plan, byte: *byte };
+        match &plan.strategy {
+            Strategy::NoMatch => {}
+            Strategy::NearRareByte { byte, marks } => {
+                let near = NearSearch { contains: self, column, plan, byte: *byte };
                 near.scan(marks, rows, each);
             }
-            Way::Through(firsts) => self.through(column, plan, firsts, rows, each),
+            Strategy::Sequential(firsts) => {
+                self.scan_sequentially(column, plan, firsts, rows, each)
+            }
         }
     }
 
-    fn plan(&self, column: &Column<'_>, codes: Range<usize>) -> Plan {
+    fn plan(&self, column: &Column<'_>, codes: Range<usize>) -> SearchPlan {
         let sample = sample(column, codes);
-        // Of a long needle a few parts are tried; any of them is in a row that has all.
+        // For a long needle, try several windows. A row that contains the needle contains all
+        // of them.
         let last = self.needle.len().saturating_sub(MAX_WINDOW);
         let mut starts = vec![0, last / 2, last];
         starts.dedup();
@@ -110,23 +113,25 @@ impl Contains {
         best.unwrap_or_else(|| self.plan_at(column, 0, &sample).1)
     }
 
-    /// A plan for the part of the needle from `start` on, and how common its rarest byte
-    /// is.
-    fn plan_at(&self, column: &Column<'_>, start: usize, sample: &[u16]) -> (usize, Plan) {
+    /// Returns a plan for the window from `start` on, and the number of sampled codes that can
+    /// cover its rarest byte.
+    fn plan_at(&self, column: &Column<'_>, start: usize, sample: &[u16]) -> (usize, SearchPlan) {
         let window = Window::new(self.needle.get(start..).unwrap_or_default(), self.case);
-        let table = column.table();
+        let table = column.decode_table();
         let tokens = || scan::tokens(column);
-        let places: Vec<u64> = tokens().map(|code| window.places(table.token(code))).collect();
+        let positions: Vec<u64> =
+            tokens().map(|code| window.positions(table.token(code))).collect();
         let covered = |code: u16| {
-            let places = places.get(usize::from(code)).copied().unwrap_or(0);
-            window.covered(places, table.length(code))
+            let positions = positions.get(usize::from(code)).copied().unwrap_or(0);
+            window.covered(positions, table.length(code))
         };
         let first = |code: u16| {
-            let places = places.get(usize::from(code)).copied().unwrap_or(0);
-            window.step(0, places, table.length(code))
+            let positions = positions.get(usize::from(code)).copied().unwrap_or(0);
+            window.step(0, positions, table.length(code))
         };
         let is_whole = |code| first(code) >= window.len();
-        // How often each byte is met, and how many tokens there are for it.
+        // For each byte of the window, the number of sampled codes and of tokens that can cover
+        // it.
         let mut uses = [(0_usize, 0_usize); MAX_WINDOW];
         for &code in sample {
             each_bit(covered(code), |byte| {
@@ -141,41 +146,41 @@ impl Contains {
         let uses = uses.iter().take(window.len()).enumerate();
         let rarest = uses.clone().min_by_key(|&(_, uses)| uses);
         let (byte, share) = rarest.map_or((0, 0), |(byte, uses)| (byte, uses.0));
-        let way = if uses.clone().any(|(_, &(_, tokens))| tokens == 0) {
-            Way::Nowhere
-        } else if share * RARE <= sample.len() {
+        let strategy = if uses.clone().any(|(_, &(_, tokens))| tokens == 0) {
+            Strategy::NoMatch
+        } else if share * RARE_RATIO <= sample.len() {
             let mark = |code| match covered(code) >> byte & 1 {
                 0 => 0,
                 _ if is_whole(code) => WHOLE,
-                _ => SOME,
+                _ => PARTIAL,
             };
-            Way::Near { byte, marks: Marks::new(tokens().map(mark)) }
+            Strategy::NearRareByte { byte, marks: CodeMarks::new(tokens().map(mark)) }
         } else {
             let first = |code| u8::try_from(first(code)).unwrap_or(u8::MAX);
-            Way::Through(Marks::new(tokens().map(first)))
+            Strategy::Sequential(CodeMarks::new(tokens().map(first)))
         };
-        (share, Plan { window, places, way })
+        (share, SearchPlan { window, positions, strategy })
     }
 
-    /// Looks for the window in every row, and for the whole needle where it is.
-    fn through(
+    /// Looks for the window in every row, and for the whole needle in rows that contain it.
+    fn scan_sequentially(
         &self,
         column: &Column<'_>,
-        plan: &Plan,
-        firsts: &Marks,
+        plan: &SearchPlan,
+        firsts: &CodeMarks,
         rows: Range<usize>,
         each: &mut dyn FnMut(usize),
     ) {
-        let mut unpacked = [0; BLOCK];
+        let mut unpacked = [0; UNPACKED_CODES];
         let mut block = 0..0;
         scan::each_row(column, rows, |row, codes| {
             let (mut at, mut found) = (codes.start, 0);
             while at < codes.end {
                 if !block.contains(&at) {
                     let start = at / GROUP * GROUP;
-                    block = start..(start + BLOCK).min(column.parts().code_count);
-                    let room = unpacked.get_mut(..block.len()).unwrap_or_default();
-                    scan::unpack_into(column, start, room);
+                    block = start..(start + UNPACKED_CODES).min(column.parts().code_count);
+                    let out = unpacked.get_mut(..block.len()).unwrap_or_default();
+                    scan::unpack_into(column, start, out);
                 }
                 let end = codes.end.min(block.end);
                 let part = unpacked.get(at - block.start..end - block.start);
@@ -196,30 +201,30 @@ impl Contains {
         });
     }
 
-    /// Whether the window is all that is looked for.
-    fn is_whole(&self, plan: &Plan) -> bool {
+    /// Returns whether the window is the whole needle.
+    fn is_whole(&self, plan: &SearchPlan) -> bool {
         self.needle.len() == plan.window.len()
     }
 }
 
-impl Plan {
+impl SearchPlan {
     #[inline]
     fn step(&self, column: &Column<'_>, found: usize, code: u16) -> usize {
-        let places = self.places.get(usize::from(code)).copied().unwrap_or(0);
-        self.window.step(found, places, column.table().length(code))
+        let positions = self.positions.get(usize::from(code)).copied().unwrap_or(0);
+        self.window.step(found, positions, column.decode_table().length(code))
     }
 }
 
-/// A search near tokens that can be on one byte of the window.
-struct Near<'s> {
+/// A search near tokens that can cover one byte of the window.
+struct NearSearch<'s> {
     contains: &'s Contains,
     column: &'s Column<'s>,
-    plan: &'s Plan,
+    plan: &'s SearchPlan,
     byte: usize,
 }
 
-impl Near<'_> {
-    fn scan(&self, marks: &Marks, rows: Range<usize>, each: &mut dyn FnMut(usize)) {
+impl NearSearch<'_> {
+    fn scan(&self, marks: &CodeMarks, rows: Range<usize>, each: &mut dyn FnMut(usize)) {
         let codes =
             self.column.row_codes(rows.start).start..self.column.row_codes(rows.end - 1).end;
         let is_whole = self.contains.is_whole(self.plan);
@@ -233,16 +238,17 @@ impl Near<'_> {
             if is_whole || self.contains.is_in(self.column, codes.clone()) {
                 each(row);
             }
-            // A row that has the window but not the needle is done with too.
+            // Whether the row matches or not, continue with the next row.
             codes.end
         });
     }
 
-    /// Whether the window is in these codes and starts before the code at `at` ends.
+    /// Returns whether the window is in these codes and starts before the end of the code at
+    /// `at`.
     #[inline]
     fn is_near(&self, at: usize, codes: Range<usize>) -> bool {
-        let (table, reader) = (self.column.table(), Reader::new(self.column));
-        // The window starts no more than `byte` bytes before that code.
+        let (table, reader) = (self.column.decode_table(), CodeReader::new(self.column));
+        // The window starts at most `byte` bytes before that code.
         let (mut first, mut before) = (at, 0);
         while first > codes.start && before < self.byte {
             first -= 1;
@@ -255,7 +261,7 @@ impl Near<'_> {
             if found >= self.plan.window.len() {
                 return true;
             }
-            // If what was found starts behind that code, it is for another to find.
+            // A match that starts after that code is found from another code.
             behind += if here > at { table.length(code) } else { 0 };
             if here >= at && found <= behind {
                 return false;
@@ -265,10 +271,10 @@ impl Near<'_> {
     }
 }
 
-/// Some of these codes, from everywhere.
+/// Samples codes at regular distances.
 fn sample(column: &Column<'_>, codes: Range<usize>) -> Vec<u16> {
     let groups = codes.len() / GROUP;
-    let step = groups.div_ceil(SAMPLE).max(1);
+    let step = groups.div_ceil(SAMPLE_GROUPS).max(1);
     let starts = (0..groups).step_by(step).map(|group| codes.start + group * GROUP);
     starts.flat_map(|start| (start..start + GROUP).map(|at| column.code(at))).collect()
 }

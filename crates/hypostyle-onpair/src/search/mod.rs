@@ -1,20 +1,19 @@
-//! Questions that are answered on codes.
+//! Searches that run on codes.
 //!
-//! A row is never decoded: what a token has to do with a needle is the same wherever it
-//! is met, so it is found out once for each token and looked up for each code. That a
-//! needle can be cut as rows were is only relied upon where [`Parse`](crate::Parse) says
-//! that they were cut into the longest tokens and all tokens are different; everything
-//! else holds for rows that were cut in any way.
+//! A search decodes no row. It computes once per token how the token relates to the needle, and
+//! looks that up for each code. Only where [`Parse`](crate::Parse) says that rows have the
+//! longest token at each position, and all tokens are distinct, does a search tokenize the
+//! needle in the same way. All other searches work for any split into tokens.
 //!
-//! * `window` has where tokens fit on a needle, `contains` and `edges` follow from it;
-//! * `equal` and `prefix` compare codes, with needles from `cut`;
+//! * `window` computes where tokens fit on a needle; `contains` and `affix` build on it;
+//! * `equal` and `prefix` compare codes with needles that `needle` tokenizes;
 //! * `order` compares rows;
-//! * `scan` has the loops over codes and rows.
+//! * `scan` contains the loops over codes and rows.
 
+mod affix;
 mod contains;
-mod cut;
-mod edges;
 mod equal;
+mod needle;
 mod order;
 mod prefix;
 mod scan;
@@ -25,35 +24,35 @@ mod window;
 use std::ops::Range;
 
 use crate::Column;
+use affix::Affix;
 use contains::Contains;
-use edges::Edge;
 use equal::Equal;
 use scan::Side;
 use window::Case;
 
-/// What rows are searched for.
+/// A predicate on rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pattern<'p> {
-    /// Rows that are this string.
+    /// Matches rows equal to this string.
     Equals(&'p [u8]),
-    /// Rows that are any of these strings.
+    /// Matches rows equal to any of these strings.
     AnyOf(&'p [&'p [u8]]),
-    /// Rows that start with this; all do with the empty string.
+    /// Matches rows that start with this string.
     StartsWith(&'p [u8]),
-    /// Rows that end with this; all do with the empty string.
+    /// Matches rows that end with this string.
     EndsWith(&'p [u8]),
-    /// Rows that have this somewhere; all have the empty string.
+    /// Matches rows that contain this string; every row contains the empty string.
     Contains(&'p [u8]),
-    /// As [`Pattern::Contains`], whatever the case of the letters `A` to `Z`. Other
-    /// letters, which take several bytes, only match themselves.
+    /// Like [`Pattern::Contains`], but ignores the case of the ASCII letters `A` to `Z`. Other
+    /// letters match only themselves.
     ContainsIgnoringCase(&'p [u8]),
 }
 
 /// A search for a pattern in a column.
 ///
-/// What is found out about the pattern is kept, so that it pays to ask for several
-/// ranges of rows with one searcher; [`Column::find`] makes one each time.
+/// A searcher keeps what it computes about the pattern, so that searching several ranges of
+/// rows with one searcher is cheaper than several calls of [`Column::find`].
 ///
 /// ```
 /// use hypostyle_onpair::{Column, Config, Pattern, Searcher, compress};
@@ -71,66 +70,68 @@ pub enum Pattern<'p> {
 #[derive(Debug)]
 pub struct Searcher<'c> {
     column: &'c Column<'c>,
-    search: Search,
+    search: PatternSearch,
 }
 
 #[derive(Debug)]
-enum Search {
+enum PatternSearch {
     Equal(Equal),
-    Edge(Edge),
+    Affix(Affix),
     Contains(Contains),
 }
 
 impl<'c> Searcher<'c> {
-    /// A search for a pattern.
+    /// Creates a search for a pattern.
     pub fn new(column: &'c Column<'c>, pattern: &Pattern<'_>) -> Self {
         let search = match *pattern {
-            Pattern::Equals(string) => Search::Equal(Equal::new(std::iter::once(string))),
-            Pattern::AnyOf(strings) => Search::Equal(Equal::new(strings.iter().copied())),
-            Pattern::StartsWith(needle) => Search::Edge(Edge::new(needle, Side::Start)),
-            Pattern::EndsWith(needle) => Search::Edge(Edge::new(needle, Side::End)),
-            Pattern::Contains(needle) => Search::Contains(Contains::new(needle, Case::Kept)),
+            Pattern::Equals(string) => PatternSearch::Equal(Equal::new(std::iter::once(string))),
+            Pattern::AnyOf(strings) => PatternSearch::Equal(Equal::new(strings.iter().copied())),
+            Pattern::StartsWith(needle) => PatternSearch::Affix(Affix::new(needle, Side::Start)),
+            Pattern::EndsWith(needle) => PatternSearch::Affix(Affix::new(needle, Side::End)),
+            Pattern::Contains(needle) => {
+                PatternSearch::Contains(Contains::new(needle, Case::Sensitive))
+            }
             Pattern::ContainsIgnoringCase(needle) => {
-                Search::Contains(Contains::new(needle, Case::Ignored))
+                PatternSearch::Contains(Contains::new(needle, Case::Insensitive))
             }
         };
         Self { column, search }
     }
 
-    /// The rows that match, in ascending order.
+    /// Returns the rows that match, in ascending order.
     pub fn find(&self) -> Vec<usize> {
         self.find_in(0..self.column.len())
     }
 
-    /// Those of these rows that match, in ascending order.
+    /// Returns the rows in `rows` that match, in ascending order.
     ///
-    /// Rows that are not there are left out.
+    /// Rows out of range are ignored.
     pub fn find_in(&self, rows: Range<usize>) -> Vec<usize> {
         let mut found = Vec::new();
         self.each_in(rows, &mut |row| found.push(row));
         found
     }
 
-    /// How many rows match.
+    /// Returns the number of rows that match.
     pub fn count(&self) -> usize {
         self.count_in(0..self.column.len())
     }
 
-    /// How many of these rows match.
+    /// Returns the number of rows in `rows` that match.
     pub fn count_in(&self, rows: Range<usize>) -> usize {
         let mut count = 0;
         self.each_in(rows, &mut |_| count += 1);
         count
     }
 
-    /// Whether a row matches; a row that is not there does not.
+    /// Returns whether a row matches; false if the row is out of range.
     pub fn matches(&self, row: usize) -> bool {
         let codes = self.column.row_codes(row);
         row < self.column.len()
             && match &self.search {
-                Search::Equal(equal) => equal.is_any(self.column, codes),
-                Search::Edge(edge) => edge.is_at(self.column, codes),
-                Search::Contains(contains) => contains.is_in(self.column, codes),
+                PatternSearch::Equal(equal) => equal.is_any(self.column, codes),
+                PatternSearch::Affix(affix) => affix.is_at(self.column, codes),
+                PatternSearch::Contains(contains) => contains.is_in(self.column, codes),
             }
     }
 
@@ -140,41 +141,41 @@ impl<'c> Searcher<'c> {
             return;
         }
         match &self.search {
-            Search::Equal(equal) => equal.scan(self.column, rows, each),
-            Search::Edge(edge) => edge.scan(self.column, rows, each),
-            Search::Contains(contains) => contains.scan(self.column, rows, each),
+            PatternSearch::Equal(equal) => equal.scan(self.column, rows, each),
+            PatternSearch::Affix(affix) => affix.scan(self.column, rows, each),
+            PatternSearch::Contains(contains) => contains.scan(self.column, rows, each),
         }
     }
 }
 
 impl Column<'_> {
-    /// The rows that match a pattern, in ascending order.
+    /// Returns the rows that match a pattern, in ascending order.
     ///
-    /// [`Parts::parse`](crate::Parts::parse) is taken at its word: rows are missed if it
-    /// says that they were cut in a way in which they were not.
+    /// Relies on [`Parts::parse`](crate::Parts::parse): if it is wrong, the result may lack
+    /// rows.
     pub fn find(&self, pattern: &Pattern<'_>) -> Vec<usize> {
         Searcher::new(self, pattern).find()
     }
 
-    /// Those of these rows that match a pattern, in ascending order.
+    /// Returns the rows in `rows` that match a pattern, in ascending order.
     ///
-    /// Rows that are not there are left out.
+    /// Rows out of range are ignored.
     pub fn find_in(&self, rows: Range<usize>, pattern: &Pattern<'_>) -> Vec<usize> {
         Searcher::new(self, pattern).find_in(rows)
     }
 
-    /// How many rows match a pattern.
+    /// Returns the number of rows that match a pattern.
     pub fn count(&self, pattern: &Pattern<'_>) -> usize {
         Searcher::new(self, pattern).count()
     }
 
-    /// Whether a row matches a pattern; a row that is not there does not.
+    /// Returns whether a row matches a pattern; false if the row is out of range.
     pub fn matches(&self, row: usize, pattern: &Pattern<'_>) -> bool {
         Searcher::new(self, pattern).matches(row)
     }
 }
 
-/// Those of these rows that are there.
+/// Limits a range to the rows of a column.
 fn clamped(column: &Column<'_>, rows: Range<usize>) -> Range<usize> {
     rows.start.min(column.len())..rows.end.min(column.len())
 }

@@ -1,31 +1,31 @@
-//! Rows in order of their bytes.
+//! Comparing rows by their bytes.
 //!
-//! Equal codes are equal bytes, so two rows need only be looked at from the first code
-//! in which they differ, and mostly no further than that code: tokens differ in a byte
-//! unless one of them starts the other.
+//! Equal codes mean equal bytes, so a comparison starts at the first code in which two rows
+//! differ. It rarely goes further: two tokens differ in a byte unless one is a prefix of the
+//! other.
 
 use std::cmp::Ordering;
 use std::ops::{Bound, Range};
 
-use super::scan::{self, Edges, Marks, Reader, Side};
+use super::scan::{self, CodeMarks, CodeReader, EdgeMarks, Side};
 use crate::Column;
 
 impl Column<'_> {
     /// Compares two rows by their bytes.
     ///
-    /// A row that is not there is like an empty one.
+    /// A row out of range counts as empty.
     pub fn compare_rows(&self, a: usize, b: usize) -> Ordering {
         self.compare_codes(self.row_codes(a), self.row_codes(b))
     }
 
     /// Compares a row with a string by their bytes.
     ///
-    /// A row that is not there is like an empty one.
+    /// A row out of range counts as empty.
     pub fn compare_row(&self, row: usize, string: &[u8]) -> Ordering {
         compare(self.tokens(self.row_codes(row)), std::iter::once(string))
     }
 
-    /// The rows that are within bounds, in ascending order of their number.
+    /// Returns the rows within bounds, in ascending order of their number.
     ///
     /// ```
     /// use std::ops::Bound::{Excluded, Included, Unbounded};
@@ -41,30 +41,35 @@ impl Column<'_> {
         self.find_between_in(0..self.len(), lower, upper)
     }
 
-    /// As [`Column::find_between`], of these rows.
+    /// Does the same as [`Column::find_between`] for the rows in `rows`.
     ///
-    /// Rows that are not there are left out.
+    /// Rows out of range are ignored.
     pub fn find_between_in(
         &self,
         rows: Range<usize>,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
     ) -> Vec<usize> {
-        // What the first token of a row says: nothing, unless it is out of bounds.
+        // Marks of first tokens: all rows that start with the token are within bounds, or the
+        // rest of the row decides.
         const IN: u8 = 1;
-        const OPEN: u8 = 2;
+        const UNDECIDED: u8 = 2;
         let mark = |code| {
-            let token = self.table().token(code);
+            let token = self.decode_table().token(code);
             match (is_above(token, lower), is_below(token, upper)) {
                 (Some(true), Some(true)) => IN,
                 (Some(false), _) | (_, Some(false)) => 0,
-                _ => OPEN,
+                _ => UNDECIDED,
             }
         };
         let tokens = scan::tokens(self);
-        let edges = Edges { side: Side::Start, marks: Marks::new(tokens.map(mark)), empty: OPEN };
+        let edge_marks = EdgeMarks {
+            side: Side::Start,
+            marks: CodeMarks::new(tokens.map(mark)),
+            empty: UNDECIDED,
+        };
         let mut found = Vec::new();
-        edges.each(self, super::clamped(self, rows), &mut |row, codes, mark| {
+        edge_marks.each(self, super::clamped(self, rows), &mut |row, codes, mark| {
             let to = |bound| compare(self.tokens(codes.clone()), std::iter::once(bound));
             let is_above = || match lower {
                 Bound::Included(bound) => to(bound).is_ge(),
@@ -83,44 +88,46 @@ impl Column<'_> {
         found
     }
 
-    /// The row that is before all others by its bytes, and of equal ones the first;
-    /// `None` if there are no rows.
+    /// Returns the first row with the smallest bytes; `None` if there are no rows.
     pub fn min_row(&self) -> Option<usize> {
         self.extreme(Ordering::Less)
     }
 
-    /// The row that is after all others by its bytes, and of equal ones the first;
-    /// `None` if there are no rows.
+    /// Returns the first row with the largest bytes; `None` if there are no rows.
     pub fn max_row(&self) -> Option<usize> {
         self.extreme(Ordering::Greater)
     }
 
     fn extreme(&self, wanted: Ordering) -> Option<usize> {
-        // Which tokens rows start with.
-        let mut firsts = Marks::new(std::iter::empty());
-        let reader = Reader::new(self);
+        // Marks the tokens that rows start with.
+        let mut firsts = CodeMarks::new(std::iter::empty());
+        let reader = CodeReader::new(self);
         let mut empty = None;
-        scan::each_row(self, 0..self.len(), |row, codes| match codes.is_empty() {
-            true => empty = empty.or(Some(row)),
-            false => firsts.get_mut(reader.code(codes.start)).into_iter().for_each(|it| *it = 1),
+        scan::each_row(self, 0..self.len(), |row, codes| {
+            if codes.is_empty() {
+                empty = empty.or(Some(row));
+            } else {
+                firsts.get_mut(reader.code(codes.start)).into_iter().for_each(|it| *it = 1);
+            }
         });
         let tokens = || scan::tokens(self);
-        let used = tokens().filter(|&code| firsts.get(code) != 0).map(|it| self.table().token(it));
+        let used =
+            tokens().filter(|&code| firsts.get(code) != 0).map(|it| self.decode_table().token(it));
         let first = match (wanted, empty) {
             (Ordering::Less, Some(row)) => return Some(row),
             (Ordering::Less, None) => used.min(),
             _ => used.max(),
         };
-        // A token that differs from this one in a byte differs from it the other way.
+        // A row whose first token differs from `first` in a byte cannot be the extreme.
         let Some(first) = first else { return empty };
         let mark = |code| {
-            let token = self.table().token(code);
+            let token = self.decode_table().token(code);
             u8::from(token.starts_with(first) || first.starts_with(token))
         };
-        let marks = Marks::new(tokens().map(mark));
-        let edges = Edges { side: Side::Start, marks, empty: 0 };
+        let marks = CodeMarks::new(tokens().map(mark));
+        let edge_marks = EdgeMarks { side: Side::Start, marks, empty: 0 };
         let mut best: Option<(usize, Range<usize>)> = None;
-        edges.each(self, 0..self.len(), &mut |row, codes, _| {
+        edge_marks.each(self, 0..self.len(), &mut |row, codes, _| {
             let is_better = best
                 .as_ref()
                 .is_none_or(|(_, best)| self.compare_codes(codes.clone(), best.clone()) == wanted);
@@ -133,7 +140,7 @@ impl Column<'_> {
 
     #[inline]
     fn compare_codes(&self, a: Range<usize>, b: Range<usize>) -> Ordering {
-        let reader = Reader::new(self);
+        let reader = CodeReader::new(self);
         let pairs = a.clone().zip(b.clone());
         let common = pairs.take_while(|&(a, b)| reader.code(a) == reader.code(b));
         let same = common.count();
@@ -142,12 +149,12 @@ impl Column<'_> {
     }
 
     fn tokens(&self, codes: Range<usize>) -> impl Iterator<Item = &[u8]> {
-        let reader = Reader::new(self);
-        codes.map(move |at| self.table().token(reader.code(at)))
+        let reader = CodeReader::new(self);
+        codes.map(move |at| self.decode_table().token(reader.code(at)))
     }
 }
 
-/// Compares what pieces are together.
+/// Compares the concatenations of pieces.
 #[inline]
 fn compare<'t>(
     mut a: impl Iterator<Item = &'t [u8]>,
@@ -155,7 +162,7 @@ fn compare<'t>(
 ) -> Ordering {
     let (mut left, mut right): (&[u8], &[u8]) = (&[], &[]);
     loop {
-        // The empty string is one piece that has no bytes.
+        // Pieces may be empty.
         while left.is_empty() {
             match a.next() {
                 Some(piece) => left = piece,
@@ -184,8 +191,8 @@ fn compare<'t>(
     }
 }
 
-/// Whether all strings that start with a token are above a bound, or none; `None` if
-/// that depends on the rest.
+/// Returns whether all strings that start with a token are above a bound, or none is; `None` if
+/// the rest of the string decides.
 fn is_above(token: &[u8], bound: Bound<&[u8]>) -> Option<bool> {
     match bound {
         Bound::Unbounded => Some(true),
@@ -196,7 +203,7 @@ fn is_above(token: &[u8], bound: Bound<&[u8]>) -> Option<bool> {
     }
 }
 
-/// The same for below.
+/// Does the same for strings below a bound.
 fn is_below(token: &[u8], bound: Bound<&[u8]>) -> Option<bool> {
     match bound {
         Bound::Unbounded => Some(true),

@@ -6,21 +6,21 @@ use std::ops::Range;
 use crate::bits::{GROUP, code, group, groups, low, of_width};
 use crate::{Column, Offset, Offsets};
 
-/// Entries of a table that any code is an index into, so that none is checked.
-const CODES: usize = 1 << 16;
+/// Number of codes of the maximum width. Tables of this size need no bounds check.
+const ALL_CODES: usize = 1 << 16;
 
-/// Groups that are looked at before it is asked whether there was anything.
-const STRIDE: usize = 2;
+/// Number of groups that are tested with one branch.
+const GROUPS_PER_STRIDE: usize = 2;
 
-/// A byte for every code of any width.
-pub(super) struct Marks(Box<[u8; CODES]>);
+/// A byte for each code of any width.
+pub(super) struct CodeMarks(Box<[u8; ALL_CODES]>);
 
-impl Marks {
-    /// The byte of each code; 0 for those that there are no more bytes for.
+impl CodeMarks {
+    /// Assigns the bytes to the codes in order, and 0 to the remaining codes.
     pub(super) fn new(bytes: impl Iterator<Item = u8>) -> Self {
-        let mut marks = vec![0; CODES];
+        let mut marks = vec![0; ALL_CODES];
         marks.iter_mut().zip(bytes).for_each(|(mark, byte)| *mark = byte);
-        Self(marks.into_boxed_slice().try_into().unwrap_or_else(|_| Box::new([0; CODES])))
+        Self(marks.into_boxed_slice().try_into().unwrap_or_else(|_| Box::new([0; ALL_CODES])))
     }
 
     #[inline]
@@ -34,22 +34,22 @@ impl Marks {
     }
 }
 
-impl fmt::Debug for Marks {
+impl fmt::Debug for CodeMarks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Marks({})", self.0.iter().filter(|&&mark| mark != 0).count())
+        write!(f, "CodeMarks({})", self.0.iter().filter(|&&mark| mark != 0).count())
     }
 }
 
-/// The numbers of all tokens.
+/// Returns the codes of all tokens.
 pub(super) fn tokens(column: &Column<'_>) -> impl Iterator<Item = u16> {
     (0..=u16::MAX).take(column.parts().token_count())
 }
 
-/// Calls `each` with the places and the marks of codes that have one, in order. It says
-/// which is the first code to go on with.
+/// Calls `each` with the index and mark of each code whose mark is not 0, in order. `each`
+/// returns the index of the first code to continue with.
 pub(super) fn each_marked(
     column: &Column<'_>,
-    marks: &Marks,
+    marks: &CodeMarks,
     codes: Range<usize>,
     each: &mut dyn FnMut(usize, u8) -> usize,
 ) {
@@ -58,7 +58,7 @@ pub(super) fn each_marked(
 
 fn each_marked_of<const BITS: usize>(
     column: &Column<'_>,
-    marks: &Marks,
+    marks: &CodeMarks,
     codes: Range<usize>,
     each: &mut dyn FnMut(usize, u8) -> usize,
 ) {
@@ -73,22 +73,22 @@ fn each_marked_of<const BITS: usize>(
         look(at, marks.get(column.code(at)));
     }
     let groups = groups::<BITS>(&column.parts().codes, head..codes.end);
-    let (strides, _) = groups.as_chunks::<STRIDE>();
+    let (strides, _) = groups.as_chunks::<GROUPS_PER_STRIDE>();
     for (index, stride) in strides.iter().enumerate() {
-        // Without a branch for each code.
+        // Test all codes of the stride with one branch.
         let codes = stride.iter().flat_map(group);
         if codes.fold(0, |any, code| any | marks.get(code)) != 0 {
-            let first = head + index * STRIDE * GROUP;
+            let first = head + index * GROUPS_PER_STRIDE * GROUP;
             let codes = stride.iter().flat_map(group).enumerate();
             codes.for_each(|(at, code)| look(first + at, marks.get(code)));
         }
     }
-    for at in head + strides.len() * STRIDE * GROUP..codes.end {
+    for at in head + strides.len() * GROUPS_PER_STRIDE * GROUP..codes.end {
         look(at, marks.get(column.code(at)));
     }
 }
 
-/// Unpacks the codes from `start` on, which starts at a byte.
+/// Unpacks codes from `start` on, which is a group boundary.
 pub(super) fn unpack_into(column: &Column<'_>, start: usize, out: &mut [u16]) {
     of_width!(column.parts().bits, unpack_into_of(column, start, out));
 }
@@ -104,7 +104,7 @@ fn unpack_into_of<const BITS: usize>(column: &Column<'_>, start: usize, out: &mu
     }
 }
 
-/// Calls `each` with rows and their codes, in order.
+/// Calls `each` with each row and the positions of its codes, in order.
 #[inline]
 pub(super) fn each_row(
     column: &Column<'_>,
@@ -126,7 +126,7 @@ fn each_row_of<O: Offset>(
     let offsets = offsets.get(rows.start..).unwrap_or_default();
     for (row, pair) in rows.zip(offsets.windows(2)) {
         if let [start, end] = pair {
-            each(row, start.place().unwrap_or(0)..end.place().unwrap_or(0));
+            each(row, start.to_usize().unwrap_or(0)..end.to_usize().unwrap_or(0));
         }
     }
 }
@@ -138,17 +138,18 @@ pub(super) enum Side {
     End,
 }
 
-/// What rows are chosen by: a byte for the code at one of their ends.
+/// Selects rows by the code at their start or end.
 #[derive(Debug)]
-pub(super) struct Edges {
+pub(super) struct EdgeMarks {
     pub(super) side: Side,
-    pub(super) marks: Marks,
-    /// That of rows without codes.
+    pub(super) marks: CodeMarks,
+    /// The mark of rows without codes.
     pub(super) empty: u8,
 }
 
-impl Edges {
-    /// Calls `each` with rows whose byte is not 0, their codes and the byte, in order.
+impl EdgeMarks {
+    /// Calls `each` with each row whose mark is not 0, the positions of its codes, and the
+    /// mark, in order.
     pub(super) fn each(
         &self,
         column: &Column<'_>,
@@ -160,27 +161,27 @@ impl Edges {
 }
 
 fn each_edge<const BITS: usize>(
-    edges: &Edges,
+    edge_marks: &EdgeMarks,
     column: &Column<'_>,
     rows: Range<usize>,
     each: &mut dyn FnMut(usize, Range<usize>, u8),
 ) {
-    let reader = Reader::new(column);
-    let at_start = matches!(edges.side, Side::Start);
+    let reader = CodeReader::new(column);
+    let at_start = matches!(edge_marks.side, Side::Start);
     each_row(column, rows, |row, codes| {
-        let place = if at_start { codes.start } else { codes.end.saturating_sub(1) };
-        let code = reader.code_of::<BITS>(place);
-        let mark = if codes.is_empty() { edges.empty } else { edges.marks.get(code) };
+        let position = if at_start { codes.start } else { codes.end.saturating_sub(1) };
+        let code = reader.code_of::<BITS>(position);
+        let mark = if codes.is_empty() { edge_marks.empty } else { edge_marks.marks.get(code) };
         if mark != 0 {
             each(row, codes, mark);
         }
     });
 }
 
-/// Rows at the end of a search that are counted and not halved.
-const BLOCK: usize = 16;
+/// Number of rows at which the binary search switches to counting.
+const LINEAR_ROWS: usize = 16;
 
-/// The row of a code, which is not before `row`.
+/// Returns the row of a code, which is `row` or a later one.
 pub(super) fn row_of(column: &Column<'_>, row: usize, code: usize) -> usize {
     match &column.parts().row_offsets {
         Offsets::Narrow(offsets) => row_of_code(offsets, row, code),
@@ -191,34 +192,35 @@ pub(super) fn row_of(column: &Column<'_>, row: usize, code: usize) -> usize {
 #[inline]
 fn row_of_code<O: Offset>(offsets: &[O], row: usize, code: usize) -> usize {
     let ends = offsets.get(row + 1..).unwrap_or_default();
-    let ends_before = |end: &O| end.place().unwrap_or(usize::MAX) <= code;
-    // Steps of growing size: the row is often near.
-    let (mut low, mut step) = (0, BLOCK);
+    let ends_before = |end: &O| end.to_usize().unwrap_or(usize::MAX) <= code;
+    // Gallop, since the row is often near.
+    let (mut low, mut step) = (0, LINEAR_ROWS);
     while ends.get(low + step).is_some_and(ends_before) {
         low += step;
         step *= 2;
     }
     let (mut low, mut high) = (low, (low + step).min(ends.len()));
-    while high - low > BLOCK {
+    while high - low > LINEAR_ROWS {
         let middle = low + (high - low) / 2;
-        match ends.get(middle).is_some_and(ends_before) {
-            true => low = middle,
-            false => high = middle,
+        if ends.get(middle).is_some_and(ends_before) {
+            low = middle;
+        } else {
+            high = middle;
         }
     }
-    // The last few are counted without a branch.
+    // Count the last rows without a branch.
     let few = ends.get(low..high).unwrap_or_default();
     row + low + few.iter().map(|end| usize::from(ends_before(end))).sum::<usize>()
 }
 
 /// Reads codes of one width.
 #[derive(Clone, Copy)]
-pub(super) struct Reader<'c> {
+pub(super) struct CodeReader<'c> {
     packed: &'c [u8],
     bits: u32,
 }
 
-impl<'c> Reader<'c> {
+impl<'c> CodeReader<'c> {
     pub(super) fn new(column: &'c Column<'_>) -> Self {
         Self { packed: &column.parts().codes, bits: column.parts().bits }
     }
@@ -228,7 +230,7 @@ impl<'c> Reader<'c> {
         self.code_of_width(index, self.bits)
     }
 
-    /// The same if the width is known.
+    /// Does the same for a width that is known at compile time.
     #[inline(always)]
     fn code_of<const BITS: usize>(self, index: usize) -> u16 {
         self.code_of_width(index, u32::try_from(BITS).unwrap_or(self.bits))
@@ -236,7 +238,7 @@ impl<'c> Reader<'c> {
 
     #[inline(always)]
     fn code_of_width(self, index: usize, bits: u32) -> u16 {
-        // No product is beyond 64 bits for codes that are in memory.
+        // The product does not overflow for codes in memory.
         let bit = (index as u64).wrapping_mul(bits.into());
         let at = usize::try_from(bit / 8).unwrap_or(usize::MAX);
         match self.packed.get(at..).and_then(<[u8]>::first_chunk) {
@@ -245,7 +247,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// The code at an index and those behind it, 57 bits at least; zeros behind the last.
+    /// Returns at least 57 bits from the code at an index on, and zeros after the last code.
     #[inline(always)]
     pub(super) fn word(self, index: usize) -> u64 {
         let bit = (index as u64).wrapping_mul(self.bits.into());
@@ -255,8 +257,8 @@ impl<'c> Reader<'c> {
         u64::from_le_bytes(word) >> (bit % 8)
     }
 
-    /// The codes before the last few, and the last few as [`Reader::word`] has them, with
-    /// the bits that these take there.
+    /// Splits codes into those that do not fit into a word and the last ones, packed as in
+    /// [`CodeReader::word`], with the mask of their bits.
     pub(super) fn last_word_of(self, codes: &[u16]) -> (&[u16], u64, u64) {
         let few = codes.len().min(57 / self.bits as usize);
         let (before, last) = codes.split_at_checked(codes.len() - few).unwrap_or((codes, &[]));
@@ -264,14 +266,14 @@ impl<'c> Reader<'c> {
         (before, word, (1 << (self.bits as usize * last.len())) - 1)
     }
 
-    /// A code that four bytes cannot be read for.
+    /// Returns a code near the end, where four bytes cannot be read.
     #[cold]
     fn last_code(self, index: usize) -> u16 {
         code(self.packed, self.bits, index)
     }
 }
 
-/// Less than eight bytes, and zeros.
+/// Pads less than eight bytes with zeros.
 #[cold]
 fn last_word(bytes: &[u8]) -> [u8; 8] {
     let mut word = [0; 8];

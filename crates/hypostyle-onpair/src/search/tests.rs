@@ -1,4 +1,4 @@
-//! Every question has the answer that the decoded strings give.
+//! Every search returns what the decoded strings give.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -9,7 +9,7 @@ use super::{Pattern, Searcher};
 use crate::tests::sentence;
 use crate::{Column, Config, Effort, Offsets, Parse, Parts, compress, naive, pack};
 
-/// Asks a column everything about a needle.
+/// Runs every search for a needle.
 #[track_caller]
 fn answers_are_right(parts: &Parts<'_>, strings: &[Vec<u8>], needle: &[u8]) {
     let column = Column::new(parts.borrowed()).unwrap();
@@ -31,7 +31,7 @@ fn answers_are_right(parts: &Parts<'_>, strings: &[Vec<u8>], needle: &[u8]) {
             (0..strings.len()).filter(|&row| naive::matches(pattern, &strings[row])).collect();
         assert_eq!(column.find(pattern), all, "{pattern:?} {:?}", parts.parse);
         assert_eq!(column.count(pattern), all.len());
-        // In parts, before and after all rows were asked for by the same searcher.
+        // Ranges of rows, before and after the same searcher has searched all rows.
         let searcher = Searcher::new(&column, pattern);
         let (third, end) = (strings.len() / 3, strings.len());
         for _ in 0..2 {
@@ -102,8 +102,8 @@ fn order_is_right(parts: &Parts<'_>, strings: &[Vec<u8>]) {
     assert_eq!(column.max_row(), first(strings.iter().max()));
 }
 
-/// A column by hand, from the codes of each row, and its strings. There are codes that
-/// belong to no row before the first and after the last.
+/// Builds a column from the codes of each row, and returns its strings. Codes before the first
+/// row and after the last row belong to no row.
 fn by_hand(
     tokens: &[Vec<u8>],
     rows: &[Vec<u16>],
@@ -131,7 +131,7 @@ fn by_hand(
             0 => Offsets::Narrow(offsets.into()),
             _ => Offsets::Wide(offsets.into_iter().map(u64::from).collect()),
         },
-        // Wrong, which is for no search to notice.
+        // These lengths are wrong, but no search reads them.
         row_lengths: Some(vec![1; rows.len()].into()),
         parse,
     };
@@ -141,32 +141,32 @@ fn by_hand(
     (parts, strings.collect())
 }
 
-/// Cuts a string into the longest tokens, and of equal tokens takes any.
-fn longest(tokens: &[Vec<u8>], string: &[u8], mut dice: usize) -> Option<Vec<u16>> {
+/// Tokenizes a string with the longest token at each position, and chooses among equal tokens.
+fn longest(tokens: &[Vec<u8>], string: &[u8], mut state: usize) -> Option<Vec<u16>> {
     let (mut codes, mut rest) = (Vec::new(), string);
     while !rest.is_empty() {
         let fits = || (0..tokens.len()).filter(|&code| rest.starts_with(&tokens[code]));
-        let most = fits().map(|code| tokens[code].len()).max()?;
-        let fits: Vec<usize> = fits().filter(|&code| tokens[code].len() == most).collect();
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        codes.push(u16::try_from(fits[(dice >> 33) % fits.len()]).unwrap());
-        rest = &rest[most..];
+        let max_len = fits().map(|code| tokens[code].len()).max()?;
+        let fits: Vec<usize> = fits().filter(|&code| tokens[code].len() == max_len).collect();
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        codes.push(u16::try_from(fits[(state >> 33) % fits.len()]).unwrap());
+        rest = &rest[max_len..];
     }
     Some(codes)
 }
 
-/// Needles from within a row and next to it.
-fn needles(strings: &[Vec<u8>], dice: usize) -> Vec<Vec<u8>> {
+/// Returns needles from within a row, and similar ones.
+fn needles(strings: &[Vec<u8>], state: usize) -> Vec<Vec<u8>> {
     let mut needles = vec![vec![], vec![0], vec![0xFF], b"zq".to_vec(), vec![b'a'; 400]];
-    if let Some(string) = strings.get(dice % strings.len().max(1)) {
-        let start = (dice >> 8) % (string.len() + 1);
-        let end = start + (dice >> 20) % (string.len() - start + 1);
+    if let Some(string) = strings.get(state % strings.len().max(1)) {
+        let start = (state >> 8) % (string.len() + 1);
+        let end = start + (state >> 20) % (string.len() - start + 1);
         let inner = string[start..end].to_vec();
         let mut changed = inner.clone();
-        if let Some(byte) = changed.get_mut((dice >> 30) % (end - start).max(1)) {
+        if let Some(byte) = changed.get_mut((state >> 30) % (end - start).max(1)) {
             *byte ^= 0x20;
         }
-        let next = strings.get(dice % strings.len() + 1).unwrap_or(string);
+        let next = strings.get(state % strings.len() + 1).unwrap_or(string);
         needles.extend([
             string.clone(),
             string[start..].to_vec(),
@@ -198,21 +198,21 @@ fn text(rows: usize) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_width_answers() {
+fn searches_work_at_every_width() {
     let strings = text(300);
     for bits in 9..=16 {
         for parse in [Parse::Greedy, Parse::Fewest] {
             let config =
                 Config { bits: Some(bits), parse, effort: Effort::Quick, ..Config::default() };
             let mut parts = compress(&strings, &config).unwrap();
-            // A width is chosen that suffices; any above it must do as well.
+            // Repack the codes at the wanted width, since training may choose a narrower one.
             let codes = crate::unpack(&parts.codes, parts.bits, parts.code_count).unwrap();
             parts.codes = pack(&codes, bits).unwrap().into();
             parts.bits = bits;
             order_is_right(&parts, &strings);
             let mut asked = needles(&strings, 0x9E37_79B9_7F4A_7C15 >> bits);
             asked.extend([b"session=".to_vec(), b"SESSION=4".to_vec(), b"x".to_vec()]);
-            // Longer than what is looked for at once, and common, and rare.
+            // Needles that are longer than a window, common and rare.
             let longest = strings.iter().max_by_key(|string| string.len()).unwrap();
             asked.extend([longest[1..longest.len() - 1].to_vec(), longest[..60].to_vec()]);
             for needle in asked {
@@ -223,14 +223,14 @@ fn every_width_answers() {
 }
 
 #[test]
-fn long_needles_are_whole() {
-    // Rows that have any part of a needle, and not all of it.
+fn long_needles_match_as_a_whole() {
+    // Rows that contain some part of the needle, but not all of it.
     let needle: Vec<u8> = (0..150).map(|at: u32| b"abc"[(at * at % 7 % 3) as usize]).collect();
     let mut strings = Vec::new();
-    for cut in [0, 1, 40, 47, 48, 49, 75, 100, 101, 102, 149] {
-        strings.extend([needle[cut..].to_vec(), needle[..cut].to_vec()]);
+    for split in [0, 1, 40, 47, 48, 49, 75, 100, 101, 102, 149] {
+        strings.extend([needle[split..].to_vec(), needle[..split].to_vec()]);
         let mut wrong = [b"xx", &needle[..], b"yy"].concat();
-        wrong[cut + 2] = b'-';
+        wrong[split + 2] = b'-';
         strings.extend([wrong, [b"ab", &needle[..], b"bc"].concat()]);
     }
     for len in [47, 48, 49, 50, 96, 150] {
@@ -238,7 +238,7 @@ fn long_needles_are_whole() {
             let parts = compress(&strings, &Config { parse, ..Config::default() }).unwrap();
             answers_are_right(&parts, &strings, &needle[..len]);
             answers_are_right(&parts, &strings, &needle[150 - len..]);
-            // Among many others, so that it is rare.
+            // Among many other rows, so that the needle is rare.
             let many = [text(1000), strings.clone()].concat();
             let parts = compress(&many, &Config { parse, ..Config::default() }).unwrap();
             let column = Column::new(parts).unwrap();
@@ -249,19 +249,20 @@ fn long_needles_are_whole() {
     }
 }
 
-/// A rare byte at any place of a needle, at either end of a token, far from the last.
+/// The rare byte is at any position of the needle, at either end of a token, and in rows far
+/// apart or adjacent.
 #[test]
-fn rare_bytes_are_found_from() {
+fn needles_are_found_near_a_rare_byte() {
     let tokens: Vec<Vec<u8>> =
         ["a", "b", "ab", "xZ", "Zx", "Z", "aZb"].map(|token| token.as_bytes().to_vec()).into();
     for bits in 9..=16 {
         let row = |row: usize| {
-            let dice = row.wrapping_mul(0x9E37_79B9) >> 7;
+            let state = row.wrapping_mul(0x9E37_79B9) >> 7;
             let mut codes: Vec<u16> =
-                (0..dice % 7).map(|at| [0, 1, 2, 1][(dice >> (at + 3)) % 4]).collect();
-            // Many rows without any, and some next to each other.
+                (0..state % 7).map(|at| [0, 1, 2, 1][(state >> (at + 3)) % 4]).collect();
+            // Most rows lack the byte, and some rows with it are adjacent.
             if row % 301 < 4 {
-                codes.insert(codes.len() / 2, [3, 4, 5, 6][dice % 4]);
+                codes.insert(codes.len() / 2, [3, 4, 5, 6][state % 4]);
             }
             codes
         };
@@ -281,7 +282,7 @@ fn rare_bytes_are_found_from() {
 }
 
 #[test]
-fn nothing_is_in_nothing() {
+fn searches_of_empty_columns_find_nothing() {
     for parse in [Parse::Greedy, Parse::Fewest, Parse::Unknown] {
         for rows in [vec![], vec![vec![]; 3]] {
             for tokens in [vec![], vec![b"a".to_vec()]] {
@@ -295,8 +296,8 @@ fn nothing_is_in_nothing() {
     }
 }
 
-/// A needle may have more codes than a row that starts with it: a longer token of the row
-/// holds the end of the needle and more.
+/// A needle may have more codes than a row that starts with it, if a longer token of the row
+/// covers the end of the needle and more.
 #[test]
 fn a_row_of_fewer_codes_than_the_needle_may_start_with_it() {
     let texts = ["a", "b", "c", "d", "defg", "e", "ef", "f", "g"];
@@ -309,7 +310,7 @@ fn a_row_of_fewer_codes_than_the_needle_may_start_with_it() {
     assert_eq!(column.find(&Pattern::StartsWith(b"abcdef")), [0, 1]);
 }
 
-/// Tokens of few bytes, so that they overlap in many ways; some may be equal.
+/// Tokens of few distinct bytes, so that they overlap in many ways; some may be equal.
 fn tokens() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let byte = || prop::sample::select(&b"aabbAB\x00\xFF\xC3"[..]);
     let short = prop::collection::vec(byte(), 1..4);
@@ -330,51 +331,51 @@ fn numbered(tokens: &[Vec<u8>], rows: &[Vec<prop::sample::Index>]) -> Vec<Vec<u1
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Rows that were cut in any way, with tokens in any order.
+    /// Rows with any split into tokens, and tokens in any order.
     #[test]
-    fn any_cut_answers(tokens in tokens(), rows in rows(), bits in 9_u32..=16, dice: usize) {
+    fn searches_work_for_any_split_into_tokens(tokens in tokens(), rows in rows(), bits in 9_u32..=16, state: usize) {
         let rows = numbered(&tokens, &rows);
         let (parts, strings) = by_hand(&tokens, &rows, bits, Parse::Unknown);
         order_is_right(&parts, &strings);
-        for needle in needles(&strings, dice) {
+        for needle in needles(&strings, state) {
             answers_are_right(&parts, &strings, &needle);
         }
     }
 
-    /// Rows that were cut into the longest tokens, which may be in any order, be equal,
-    /// and lack bytes.
+    /// Rows with the longest token at each position. Tokens may be in any order, be equal, and
+    /// lack single bytes.
     #[test]
-    fn longest_tokens_answer(
+    fn searches_work_for_the_longest_tokens(
         mut tokens in tokens(),
         rows in rows(),
         bits in 9_u32..=16,
         order in 0..3,
-        dice: usize,
+        state: usize,
     ) {
         if order > 0 { tokens.sort(); }
         if order > 1 { tokens.dedup(); }
         let strings = by_hand(&tokens, &numbered(&tokens, &rows), bits, Parse::Greedy).1;
-        let cut = |(row, string): (usize, &Vec<u8>)| longest(&tokens, string, dice ^ row);
-        let rows: Vec<Vec<u16>> = strings.iter().enumerate().filter_map(cut).collect();
+        let tokenize = |(row, string): (usize, &Vec<u8>)| longest(&tokens, string, state ^ row);
+        let rows: Vec<Vec<u16>> = strings.iter().enumerate().filter_map(tokenize).collect();
         let (parts, strings) = by_hand(&tokens, &rows, bits, Parse::Greedy);
         order_is_right(&parts, &strings);
-        for needle in needles(&strings, dice) {
+        for needle in needles(&strings, state) {
             answers_are_right(&parts, &strings, &needle);
         }
     }
 
-    /// Rows that were cut into few tokens, and other strings as needles.
+    /// Rows of few distinct bytes, and other strings as needles.
     #[test]
-    fn few_tokens_answer(
+    fn searches_work_for_compressed_strings(
         strings in prop::collection::vec(prop::collection::vec(0_u8..3, 0..90), 1..60),
         fewest: bool,
-        dice: usize,
+        state: usize,
     ) {
         let parse = if fewest { Parse::Fewest } else { Parse::Greedy };
         let config = Config { parse, effort: Effort::Quick, ..Config::default() };
         let parts = compress(&strings, &config).unwrap();
         order_is_right(&parts, &strings);
-        for needle in needles(&strings, dice) {
+        for needle in needles(&strings, state) {
             answers_are_right(&parts, &strings, &needle);
         }
     }

@@ -135,7 +135,7 @@ mod tests {
         assert!(bytes.len() < 400 && bytes.starts_with(&CODED), "{} bytes", bytes.len());
         assert_eq!(unpack(&bytes, numbers.len(), 0, "n").unwrap(), numbers);
         let err = unpack(&bytes[..bytes.len() - 1], numbers.len(), 100, "n").unwrap_err();
-        assert!(err.to_string().contains("it ends too early"), "{err}");
+        assert!(err.to_string().contains("the data ends too early"), "{err}");
         assert!(unpack(&bytes, 1 << 40, 0, "n").unwrap_err().to_string().contains("too few"));
     }
 

@@ -1,39 +1,39 @@
-//! How many codes rows have, in as few bits as that takes.
+//! Huffman coding of the number of codes per row.
 //!
-//! Rows of a column are of a few lengths mostly. Each count is written as a code of 1 to
-//! 12 bits, short if it is common: Huffman's, numbered as in deflate.
+//! The rows of a column mostly have one of a few lengths, so a common count gets a short code.
+//! Codes have 1 to 12 bits and are canonical, numbered as in deflate.
 //!
 //! ```text
-//! most u8 │ the length of the code of each count from 0 to most, 4 bits each, 0 if there
-//! is none │ the codes, lowest bit first │ zeros up to a whole byte
+//! max u8 │ the code length of each count from 0 to max, 4 bits each, 0 if it does not occur
+//!        │ the codes, lowest bit first │ zeros up to a whole byte
 //! ```
 //!
-//! Lengths take whole bytes, the first one the low half. If `most` is 255, its code stands
-//! for all counts from there on, and 32 bits with the count follow it.
+//! Two code lengths share a byte, the first one in the low half. If `max` is 255, its code is
+//! an escape for all counts from 255 on, and 32 bits with the count follow it.
 
 use crate::error::{Error, ErrorKind, Result, Section};
 
-/// The longest code.
-const LONGEST: u32 = 12;
+/// Maximum length of a code.
+const MAX_CODE_BITS: u32 = 12;
 
-/// The count that stands for itself and all above.
-const MANY: usize = 255;
+/// The symbol of all counts from 255 on.
+const ESCAPE: usize = 255;
 
-/// Packs counts; empty if they are all the same.
+/// Packs counts; returns no bytes if all counts are equal, or all are 255 or more.
 pub fn pack_counts(counts: &[u32]) -> Vec<u8> {
-    let mut uses = [0_u64; MANY + 1];
+    let mut uses = [0_u64; ESCAPE + 1];
     for &count in counts {
         uses.get_mut(symbol(count)).into_iter().for_each(|uses| *uses += 1);
     }
-    let Some(most) = uses.iter().rposition(|&uses| uses > 0) else { return Vec::new() };
+    let Some(max_symbol) = uses.iter().rposition(|&uses| uses > 0) else { return Vec::new() };
     if uses.iter().filter(|&&uses| uses > 0).count() < 2 {
         return Vec::new();
     }
-    let lengths = lengths(&uses);
-    let codes = codes(&lengths);
-    let mut out = Vec::with_capacity(counts.len() / 2 + MANY);
-    out.push(u8::try_from(most).unwrap_or(u8::MAX));
-    for pair in lengths.get(..=most).unwrap_or_default().chunks(2) {
+    let lengths = code_lengths(&uses);
+    let codes = canonical_codes(&lengths);
+    let mut out = Vec::with_capacity(counts.len() / 2 + ESCAPE);
+    out.push(u8::try_from(max_symbol).unwrap_or(u8::MAX));
+    for pair in lengths.get(..=max_symbol).unwrap_or_default().chunks(2) {
         out.push(pair.iter().rev().fold(0, |byte, &length| byte << 4 | length));
     }
     let (mut word, mut filled) = (0_u64, 0_u32);
@@ -42,12 +42,12 @@ pub fn pack_counts(counts: &[u32]) -> Vec<u8> {
         let (code, length) = codes.get(symbol).copied().unwrap_or_default();
         word |= u64::from(code) << filled;
         filled += u32::from(length);
-        if symbol == MANY {
+        if symbol == ESCAPE {
             flush(&mut word, &mut filled, &mut out);
             word |= u64::from(count) << filled;
             filled += u32::BITS;
         }
-        // At most 31 bits stay, and a code and a count fit behind them.
+        // At most 31 bits remain, so that a code or a count still fits.
         flush(&mut word, &mut filled, &mut out);
     }
     out.extend(word.to_le_bytes().iter().take(filled.div_ceil(8) as usize));
@@ -63,26 +63,27 @@ fn flush(word: &mut u64, filled: &mut u32, out: &mut Vec<u8>) {
 }
 
 fn symbol(count: u32) -> usize {
-    (count as usize).min(MANY)
+    (count as usize).min(ESCAPE)
 }
 
-/// Lengths of codes for counts that are used so often.
-fn lengths(uses: &[u64; MANY + 1]) -> [u8; MANY + 1] {
+/// Returns the code lengths of symbols with these numbers of uses.
+fn code_lengths(uses: &[u64; ESCAPE + 1]) -> [u8; ESCAPE + 1] {
     let mut uses = *uses;
     loop {
-        let lengths = unlimited(&uses);
-        if lengths.iter().all(|&length| u32::from(length) <= LONGEST) {
+        let lengths = huffman_lengths(&uses);
+        if lengths.iter().all(|&length| u32::from(length) <= MAX_CODE_BITS) {
             return lengths;
         }
-        // The rarer ones weigh more until no code is too long.
+        // Flatten the distribution until no code is too long.
         uses.iter_mut().filter(|uses| **uses > 0).for_each(|uses| *uses = *uses / 2 + 1);
     }
 }
 
-/// Huffman's lengths: the two that are used least are put together, over and over.
-fn unlimited(uses: &[u64; MANY + 1]) -> [u8; MANY + 1] {
-    let mut lengths = [0_u8; MANY + 1];
-    // Used so often, and the counts that are in it.
+/// Returns the code lengths without a limit, by merging the two rarest groups until one is
+/// left.
+fn huffman_lengths(uses: &[u64; ESCAPE + 1]) -> [u8; ESCAPE + 1] {
+    let mut lengths = [0_u8; ESCAPE + 1];
+    // The number of uses and the symbols of each group.
     let mut groups: Vec<(u64, Vec<usize>)> = uses
         .iter()
         .enumerate()
@@ -103,13 +104,13 @@ fn unlimited(uses: &[u64; MANY + 1]) -> [u8; MANY + 1] {
     lengths
 }
 
-/// The codes, with their first bit lowest, and their lengths.
-fn codes(lengths: &[u8]) -> Vec<(u16, u8)> {
-    let mut next = [0_u32; LONGEST as usize + 2];
+/// Returns the canonical codes, first bit lowest, and their lengths.
+fn canonical_codes(lengths: &[u8]) -> Vec<(u16, u8)> {
+    let mut next = [0_u32; MAX_CODE_BITS as usize + 2];
     for &length in lengths.iter().filter(|&&length| length > 0) {
         next.get_mut(usize::from(length) + 1).into_iter().for_each(|count| *count += 1);
     }
-    // The first code of a length follows the last of the one before.
+    // The first code of a length follows the last code of the length before.
     let mut first = 0;
     for count in &mut next {
         first = (first + *count) << 1;
@@ -127,50 +128,51 @@ fn codes(lengths: &[u8]) -> Vec<(u16, u8)> {
     lengths.iter().map(code).collect()
 }
 
-/// Unpacks so many counts, which take all of the bytes.
+/// Unpacks `counts` counts from all of the bytes.
 ///
 /// # Errors
 ///
-/// Bytes that are not what [`pack_counts`] makes of any counts.
+/// Fails if the bytes are not `counts` packed counts.
 pub fn unpack_counts(packed: &[u8], counts: usize) -> Result<Vec<u32>> {
     let fail = |at: usize, kind: ErrorKind| Error::new(Section::Counts, at, kind);
-    let (&most, rest) = packed.split_first().ok_or_else(|| fail(0, ErrorKind::TooShort))?;
-    let listed = (usize::from(most) + 1).div_ceil(2);
+    let (&max_symbol, rest) = packed.split_first().ok_or_else(|| fail(0, ErrorKind::TooShort))?;
+    let listed = (usize::from(max_symbol) + 1).div_ceil(2);
     let (listed, body) =
         rest.split_at_checked(listed).ok_or_else(|| fail(packed.len(), ErrorKind::TooShort))?;
     let mut lengths: Vec<u8> = listed.iter().flat_map(|byte| [byte & 0xF, byte >> 4]).collect();
-    let spare = lengths.split_off(usize::from(most) + 1);
+    let spare = lengths.split_off(usize::from(max_symbol) + 1);
     let is_last = lengths.last().is_some_and(|&last| last > 0);
-    // No code is another's start, and every string of bits is some codes.
+    // The code must be complete: no code is a prefix of another, and every bit string decodes.
     let share = |&length: &u8| if length == 0 { 0 } else { (1_u32 << 15) >> length };
-    let is_whole = lengths.iter().map(share).sum::<u32>() == 1 << 15;
-    let is_short = lengths.iter().all(|&length| u32::from(length) <= LONGEST);
-    if !is_last || !is_whole || !is_short || spare.iter().any(|&length| length > 0) {
+    let is_complete = lengths.iter().map(share).sum::<u32>() == 1 << 15;
+    let is_short = lengths.iter().all(|&length| u32::from(length) <= MAX_CODE_BITS);
+    if !is_last || !is_complete || !is_short || spare.iter().any(|&length| length > 0) {
         return Err(fail(1, ErrorKind::Code));
     }
-    // A code has a bit at least, so that a count cannot be made up.
+    // A code has at least one bit, so `counts` is bounded by the size of the input before it
+    // becomes a capacity.
     if counts.div_ceil(8) > body.len() {
         return Err(fail(packed.len(), ErrorKind::TooShort));
     }
-    let table = table(&lengths);
+    let table = decode_table(&lengths);
     let start = packed.len() - body.len();
-    let mut reader = Reader { body, bit: 0 };
+    let mut reader = BitReader { body, bit: 0 };
     let mut out = Vec::with_capacity(counts);
     while out.len() < counts {
         let mut word = reader.word();
         let mut used = 0;
-        // Four codes are in the word for certain.
+        // The word always contains four codes.
         for _ in 0..(counts - out.len()).min(4) {
-            let index = usize::try_from(word & ((1 << LONGEST) - 1)).unwrap_or(0);
+            let index = usize::try_from(word & ((1 << MAX_CODE_BITS) - 1)).unwrap_or(0);
             let Some(&(symbol, length)) = table.get(index) else { break };
             word >>= length;
             used += usize::from(length);
-            if usize::from(symbol) == MANY {
+            if usize::from(symbol) == ESCAPE {
                 reader.bit += used;
                 used = u32::BITS as usize;
                 let [a, b, c, d, ..] = reader.word().to_le_bytes();
                 let count = u32::from_le_bytes([a, b, c, d]);
-                if self::symbol(count) != MANY {
+                if self::symbol(count) != ESCAPE {
                     return Err(fail(start + reader.bit / 8, ErrorKind::Code));
                 }
                 out.push(count);
@@ -182,17 +184,19 @@ pub fn unpack_counts(packed: &[u8], counts: usize) -> Result<Vec<u32>> {
     }
     let is_exact = reader.bit.div_ceil(8) == body.len();
     let spare = body.last().map_or(0, |&last| u32::from(last) >> ((reader.bit + 7) % 8) >> 1);
-    match reader.bit > body.len() * 8 {
-        true => Err(fail(packed.len(), ErrorKind::TooShort)),
-        false if !is_exact || spare != 0 => Err(fail(start + reader.bit / 8, ErrorKind::Size)),
-        false => Ok(out),
+    if reader.bit > body.len() * 8 {
+        return Err(fail(packed.len(), ErrorKind::TooShort));
     }
+    if !is_exact || spare != 0 {
+        return Err(fail(start + reader.bit / 8, ErrorKind::Size));
+    }
+    Ok(out)
 }
 
-/// The count and the bits of each code, by the 12 bits that start with it.
-fn table(lengths: &[u8]) -> Vec<(u8, u8)> {
-    let mut table = vec![(0, 1); 1 << LONGEST];
-    for ((code, length), symbol) in codes(lengths).into_iter().zip(0..=u8::MAX) {
+/// Returns the symbol and the length of the code that each string of 12 bits starts with.
+fn decode_table(lengths: &[u8]) -> Vec<(u8, u8)> {
+    let mut table = vec![(0, 1); 1 << MAX_CODE_BITS];
+    for ((code, length), symbol) in canonical_codes(lengths).into_iter().zip(0..=u8::MAX) {
         if length > 0 {
             let starts = table.iter_mut().skip(code.into()).step_by(1 << length);
             starts.for_each(|entry| *entry = (symbol, length));
@@ -201,14 +205,14 @@ fn table(lengths: &[u8]) -> Vec<(u8, u8)> {
     table
 }
 
-/// Bits, lowest first; behind the last there are zeros.
-struct Reader<'b> {
+/// Reads bits, lowest first, and zeros after the end.
+struct BitReader<'b> {
     body: &'b [u8],
     bit: usize,
 }
 
-impl Reader<'_> {
-    /// 57 bits at least.
+impl BitReader<'_> {
+    /// Returns at least 57 bits.
     #[inline]
     fn word(&self) -> u64 {
         let rest = self.body.get(self.bit / 8..).unwrap_or_default();
@@ -239,33 +243,33 @@ mod tests {
     }
 
     #[test]
-    fn codes_that_would_be_too_long_are_not() {
-        // Each twice as often as the one before.
+    fn code_lengths_stay_within_the_limit() {
+        // Each count occurs twice as often as the one before.
         let counts: Vec<u32> = (0..18).flat_map(|count| vec![count; 1 << count]).collect();
         comes_back(&counts);
         comes_back(&[255, 256, u32::MAX, 3, 0, 255]);
         comes_back(&[]);
         comes_back(&[7; 100]);
-        // Half of them take one bit, a quarter two, and so on; the rarest take more than they
-        // should.
+        // Half of the counts take one bit, a quarter two, and so on; the limit makes the rarest
+        // take more.
         let bits = pack_counts(&counts).len() * 8;
         assert!(bits < counts.len() * 21 / 10, "{bits} for {}", counts.len());
     }
 
     #[test]
-    fn what_is_no_code_is_refused() {
-        // Counts 0 and 1 with a bit each.
+    fn invalid_codes_are_refused() {
+        // Counts 0 and 1 with a code of one bit each.
         let good = [1, 0x11, 0b0110];
         assert_eq!(unpack_counts(&good, 4).unwrap(), [0, 1, 1, 0]);
         let bad: [(&[u8], usize); 8] = [
             (&[], 1),
             (&[1], 1),
-            (&[1, 0x21, 0], 4),        // not all strings of bits
-            (&[1, 0x01, 0], 4),        // the last has no code
-            (&[0, 0x01, 0], 4),        // one code only
-            (&[1, 0x11, 0b1_0110], 4), // a bit behind the last code
-            (&[1, 0x11, 0], 9),        // too few
-            (&[2, 0x11, 0x11, 0], 2),  // more than all strings of bits, and a spare half
+            (&[1, 0x21, 0], 4),        // an incomplete code
+            (&[1, 0x01, 0], 4),        // the maximum has no code
+            (&[0, 0x01, 0], 4),        // only one code
+            (&[1, 0x11, 0b1_0110], 4), // a bit after the last code
+            (&[1, 0x11, 0], 9),        // too few bytes
+            (&[2, 0x11, 0x11, 0], 2),  // an overfull code, and a spare half byte
         ];
         for (bytes, counts) in bad {
             assert!(unpack_counts(bytes, counts).is_err(), "{bytes:?}");

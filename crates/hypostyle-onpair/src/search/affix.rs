@@ -1,48 +1,48 @@
-//! Rows that start or end with a needle.
+//! Searching for rows that start or end with a needle.
 //!
-//! Where a token fits on the needle is a word of bits ([`Window`]), so that most rows
-//! cost one code and no bytes, however they were cut.
+//! A word of bits tells where a token fits on the needle ([`Window`]), so that most rows cost
+//! one code and no bytes, for any split into tokens.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::prefix::Prefix;
-use super::scan::{self, Marks, Reader, Side};
+use super::scan::{self, CodeMarks, CodeReader, Side};
 use super::window::{Case, MAX_WINDOW, Window};
 use crate::Column;
-use crate::kernel::Table;
+use crate::kernel::DecodeTable;
 
-/// Tokens that can be looked at in the time that one row takes byte by byte.
+/// Number of tokens that can be tested in the time that comparing one row byte by byte takes.
 const TOKENS_PER_ROW: usize = 16;
 
-/// What is known from the first token: that it is a part of the needle, or has all of it.
-const SOME: u8 = 1;
+/// Marks of tokens that match a part of the needle, and that contain all of it.
+const PARTIAL: u8 = 1;
 const WHOLE: u8 = 2;
 
-/// A needle at one end of a row.
+/// A needle at the start or end of a row.
 #[derive(Debug)]
-pub(super) struct Edge {
+pub(super) struct Affix {
     needle: Vec<u8>,
     side: Side,
-    /// The bytes of the needle that are next to the end of the row.
+    /// The bytes of the needle next to that end of the row.
     window: Window,
-    /// What is known if rows were cut into the longest tokens.
+    /// The codes of the needle, if rows have the longest token at each position.
     prefix: OnceLock<Option<Prefix>>,
 }
 
-impl Edge {
+impl Affix {
     pub(super) fn new(needle: &[u8], side: Side) -> Self {
         let from = match side {
             Side::Start => 0,
             Side::End => needle.len().saturating_sub(MAX_WINDOW),
         };
-        let window = Window::new(needle.get(from..).unwrap_or_default(), Case::Kept);
+        let window = Window::new(needle.get(from..).unwrap_or_default(), Case::Sensitive);
         Self { needle: needle.to_vec(), side, window, prefix: OnceLock::new() }
     }
 
-    /// Whether the needle is at its end of these codes, byte by byte.
+    /// Returns whether the needle is at its end of these codes, byte by byte.
     pub(super) fn is_at(&self, column: &Column<'_>, codes: Range<usize>) -> bool {
-        let tokens = codes.map(|at| column.table().token(column.code(at)));
+        let tokens = codes.map(|at| column.decode_table().token(column.code(at)));
         let (fits, len) = match self.side {
             Side::Start => common_start(tokens, &self.needle),
             Side::End => common_end(tokens.rev(), &self.needle),
@@ -71,18 +71,18 @@ impl Edge {
                 }
             });
         }
-        let table = column.table();
+        let table = column.decode_table();
         let tokens = scan::tokens(column);
-        let marks = Marks::new(tokens.map(|code| self.mark(table.token(code))));
+        let marks = CodeMarks::new(tokens.map(|code| self.mark(table.token(code))));
         let empty = if self.needle.is_empty() { WHOLE } else { 0 };
-        let edges = scan::Edges { side: self.side, marks, empty };
+        let edge_marks = scan::EdgeMarks { side: self.side, marks, empty };
         let is_whole = self.window.len() == self.needle.len();
-        let mut places = Places::new(&self.window, column);
-        edges.each(column, rows, &mut |row, codes, mark| {
+        let mut fits = TokenFits::new(&self.window, column);
+        edge_marks.each(column, rows, &mut |row, codes, mark| {
             let is_at = mark == WHOLE
                 || (match self.side {
-                    Side::Start => places.starts(codes.clone()),
-                    Side::End => places.ends(codes.clone()),
+                    Side::Start => fits.starts(codes.clone()),
+                    Side::End => fits.ends(codes.clone()),
                 } && (is_whole || self.is_at(column, codes)));
             if is_at {
                 each(row);
@@ -97,14 +97,14 @@ impl Edge {
         }
     }
 
-    /// What a token says that is next to the end of a row.
+    /// Returns the mark of a token at that end of a row.
     #[inline]
     fn mark(&self, token: &[u8]) -> u8 {
         let (outer, wanted) = match self.side {
             Side::Start => (token.first(), self.needle.first()),
             Side::End => (token.last(), self.needle.last()),
         };
-        // Few tokens get past this, and there are many.
+        // Rules out most tokens quickly.
         if wanted.is_some() && outer != wanted {
             return 0;
         }
@@ -115,28 +115,28 @@ impl Edge {
         };
         match (fits, len == self.needle.len()) {
             (false, _) => 0,
-            (true, false) => SOME,
+            (true, false) => PARTIAL,
             (true, true) => WHOLE,
         }
     }
 }
 
-/// Where tokens fit, as far as it was asked for.
-struct Places<'s> {
+/// Where tokens fit, computed on first use.
+struct TokenFits<'s> {
     window: &'s Window,
-    table: &'s Table,
-    codes: Reader<'s>,
-    /// 0 if it was not: any token fits before the needle.
+    table: &'s DecodeTable,
+    codes: CodeReader<'s>,
+    /// 0 if not computed yet: every token fits before the needle.
     known: Vec<u64>,
 }
 
-impl<'s> Places<'s> {
+impl<'s> TokenFits<'s> {
     fn new(window: &'s Window, column: &'s Column<'_>) -> Self {
         let known = vec![0; column.parts().token_count()];
-        Self { window, table: column.table(), codes: Reader::new(column), known }
+        Self { window, table: column.decode_table(), codes: CodeReader::new(column), known }
     }
 
-    /// Whether codes, of which the first fits, start with the window.
+    /// Returns whether codes, of which the first fits, start with the window.
     #[inline]
     fn starts(&mut self, mut codes: Range<usize>) -> bool {
         let mut at = codes.next().map_or(0, |first| self.table.length(self.codes.code(first)));
@@ -150,7 +150,7 @@ impl<'s> Places<'s> {
         true
     }
 
-    /// Whether codes end with the window.
+    /// Returns whether codes end with the window.
     #[inline]
     fn ends(&mut self, mut codes: Range<usize>) -> bool {
         let mut end = self.window.len();
@@ -169,21 +169,21 @@ impl<'s> Places<'s> {
     #[inline(always)]
     fn of(&mut self, code: u16) -> u64 {
         match self.known.get_mut(usize::from(code)) {
-            Some(0) | None => self.find_out(code),
+            Some(0) | None => self.compute(code),
             Some(known) => *known,
         }
     }
 
     #[cold]
-    fn find_out(&mut self, code: u16) -> u64 {
-        let places = self.window.places(self.table.token(code));
-        self.known.get_mut(usize::from(code)).into_iter().for_each(|known| *known = places);
-        places
+    fn compute(&mut self, code: u16) -> u64 {
+        let positions = self.window.positions(self.table.token(code));
+        self.known.get_mut(usize::from(code)).into_iter().for_each(|known| *known = positions);
+        positions
     }
 }
 
-/// Whether tokens start as the needle does up to the end of either, and how many bytes
-/// that are.
+/// Returns whether tokens and needle agree up to the end of either, and the number of bytes up
+/// to there.
 fn common_start<'t>(tokens: impl Iterator<Item = &'t [u8]>, needle: &[u8]) -> (bool, usize) {
     let mut rest = needle;
     for token in tokens {
@@ -199,7 +199,7 @@ fn common_start<'t>(tokens: impl Iterator<Item = &'t [u8]>, needle: &[u8]) -> (b
     (true, needle.len() - rest.len())
 }
 
-/// The same from the end, of tokens in reverse.
+/// Does the same from the end, for tokens in reverse order.
 fn common_end<'t>(tokens: impl Iterator<Item = &'t [u8]>, needle: &[u8]) -> (bool, usize) {
     let mut rest = needle;
     for token in tokens {
