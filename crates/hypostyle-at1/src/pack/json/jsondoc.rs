@@ -394,7 +394,7 @@ impl Form {
         self.holes.iter().for_each(|&list| put::uv(&mut holes, list.into()));
         let mut cost = 0.0;
         for part in [&self.skeleton, &holes, &self.lists.concat()] {
-            cost += search.trial(part, Tuning::flat(3))?;
+            cost += search.estimate(part, Tuning::flat(3))?;
         }
         Ok(cost)
     }

@@ -7,7 +7,7 @@ use crate::pack::context::EncodeContext;
 use crate::pack::json::parse::{Parsed, Step, token};
 use crate::pack::json::rules::Derived;
 use crate::pack::json::token_columns as lists;
-use crate::pack::lines::ended;
+use crate::pack::lines::split_final_newline;
 use crate::pack::stream_set::{Body, Stream};
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
@@ -31,7 +31,7 @@ pub(in crate::pack) fn streams(
     text: &[u8],
     job: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
-    let (lines, trailing) = ended(text);
+    let (lines, trailing) = split_final_newline(text);
     let parsed = Parsed::new(lines);
     if parsed.verbatim.len() == parsed.flags.len() {
         return Ok(None);

@@ -115,7 +115,7 @@ fn block(part: &[u8], search: &SearchParams) -> Result<Block> {
     let pieces = pieces.collect::<Vec<_>>().concat();
     let mut best = (f64::INFINITY, Tuning::flat(3));
     for tuning in TUNINGS {
-        let cost = search.trial(&pieces, tuning)?;
+        let cost = search.estimate(&pieces, tuning)?;
         if cost < best.0 {
             best = (cost, tuning);
         }
@@ -130,7 +130,7 @@ fn unlike(lists: &[Vec<u8>], gap: &[u8], job: &EncodeContext<'_>) -> Result<Vec<
     let scale = total(&mut lists.iter().map(Vec::len))
         / total(&mut samples.iter().map(|sample| sample.len())).max(1.0);
     let shares = shares(&samples);
-    let cost = |bytes: &[u8]| job.search.trial(bytes, Tuning::flat(3));
+    let cost = |bytes: &[u8]| job.search.estimate(bytes, Tuning::flat(3));
     let mut alone: Vec<usize> = Vec::new();
     let mut apart = 0.0;
     for (list, (sample, share)) in samples.iter().zip(shares).enumerate() {
@@ -151,7 +151,7 @@ fn unlike(lists: &[Vec<u8>], gap: &[u8], job: &EncodeContext<'_>) -> Result<Vec<
     let full = |cost: f64, blocks: f64| (cost - blocks * LEARNED) * scale + blocks * LEARNED;
     let (all, apart) = (full(all, 1.0), full(apart, alone.len() as f64 + 1.0));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a guess")]
-    (job.guess)(all.min(apart) as usize);
+    (job.report_estimate)(all.min(apart) as usize);
     Ok(if apart < all { alone } else { Vec::new() })
 }
 

@@ -1,7 +1,7 @@
 //! Lines of a log as templates and what fills their holes (§7.1).
 
 use crate::pack::context::EncodeContext;
-use crate::pack::lines::{ended, text_start};
+use crate::pack::lines::{split_final_newline, text_start};
 use crate::pack::logs::log_templates::Mined;
 use crate::pack::stream_set::{Body, Stream};
 use crate::pack::tables::dialect;
@@ -25,7 +25,7 @@ pub(in crate::pack) fn streams(
     text: &[u8],
     job: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
-    let (lines, trailing) = ended(text);
+    let (lines, trailing) = split_final_newline(text);
     let lines = || lines.split(|&byte| byte == b'\n');
     let mined = Mined::new(lines());
     if mined.templates.is_empty() {

@@ -20,10 +20,10 @@ use hashbrown::HashMap;
 
 use crate::codecs::LINES;
 use crate::pack::context::EncodeContext;
-use crate::pack::lines::ended;
+use crate::pack::lines::split_final_newline;
 use crate::pack::logs::log_templates::{Hole, Mined, Template};
 use crate::pack::options::Layout;
-use crate::pack::sample::sample;
+use crate::pack::sample::encoder_sample;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream};
 use hypostyle_core::compress::xz::encode::Tuning;
@@ -47,8 +47,8 @@ pub(in crate::pack) fn streams(
     if memchr::memchr(0, text).is_some() {
         return Ok(None);
     }
-    let Some(most) = best_length(&sample(text), job.search)? else { return Ok(None) };
-    let (lines, trailing) = ended(text);
+    let Some(most) = best_length(&encoder_sample(text), job.search)? else { return Ok(None) };
+    let (lines, trailing) = split_final_newline(text);
     let mined = Mined::new(lines.split(|&byte| byte == b'\n'));
     if mined.templates.is_empty() {
         return Ok(None);
@@ -301,8 +301,8 @@ impl<'m> Records<'m> {
     /// What it takes, roughly.
     fn cost(&self, search: &SearchParams) -> Result<f64> {
         let order = self.order();
-        let values = search.glance(&self.values(&order), Tuning::flat(3))?;
-        Ok(values + search.glance(&self.ids(&order), Tuning::flat(0))?)
+        let values = search.rough_estimate(&self.values(&order), Tuning::flat(3))?;
+        Ok(values + search.rough_estimate(&self.ids(&order), Tuning::flat(0))?)
     }
 
     fn streams(&self, trailing: bool, job: &EncodeContext<'_>) -> Result<Vec<Stream>> {

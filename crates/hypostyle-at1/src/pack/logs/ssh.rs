@@ -2,7 +2,7 @@
 
 use crate::codecs::ssh::HOLE;
 use crate::pack::context::EncodeContext;
-use crate::pack::lines::ended;
+use crate::pack::lines::split_final_newline;
 use crate::pack::logs::log::List;
 use crate::pack::logs::log_templates::Mined;
 use crate::pack::stream_set::{Body, Stream};
@@ -64,7 +64,7 @@ pub(in crate::pack) fn streams(
     text: &[u8],
     job: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
-    let (lines, trailing) = ended(text);
+    let (lines, trailing) = split_final_newline(text);
     let lines = || lines.split(|&byte| byte == b'\n').map(|line| (line, Line::parse(line)));
     // A message that holds what marks a hole has no template.
     let plain = |message: &[u8]| memchr::memmem::find(message, HOLE).is_none();

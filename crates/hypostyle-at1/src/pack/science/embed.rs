@@ -64,7 +64,7 @@ pub(in crate::pack) fn streams(
     let plan = Plan::best(body, job)?;
     let odd = body.len() % plan.width;
     let (header, elements) = bytes.split_at_checked(start + odd).unwrap_or_default();
-    (job.guess)(plan.guess(elements.len()));
+    (job.report_estimate)(plan.guess(elements.len()));
     let mut meta = Vec::new();
     put::uv(&mut meta, plan.width as u64);
     put::lp(&mut meta, header);
@@ -96,7 +96,7 @@ impl Plan {
     /// The plan that takes least, of the most promising widths.
     fn best(body: &[u8], job: &EncodeContext<'_>) -> Result<Self> {
         let search = job.search;
-        let tried = if search.is_quick() { 1 } else { search.kinds };
+        let tried = if search.is_quick() { 1 } else { search.max_tuned_types };
         let mut best: Option<Self> = None;
         for (_, width) in ranked(body).into_iter().take(tried) {
             let plan = Self::new(body, width, job)?;
@@ -108,7 +108,7 @@ impl Plan {
     }
 
     fn new(body: &[u8], width: usize, job: &EncodeContext<'_>) -> Result<Self> {
-        let piece = (TUNED * width).max(PIECE) * job.search.pieces;
+        let piece = (TUNED * width).max(PIECE) * job.search.piece_scale;
         let sample = planes(&pieces(body, width, piece), width);
         let mut plan = Self { width, planes: Vec::new(), cost: 0.0, sampled: 0 };
         let work = |at: usize| {
@@ -140,7 +140,7 @@ impl Plan {
         let all = || planes(&[elements], self.width).concat();
         if search.is_quick() {
             let all = all();
-            let zstd = Body::zstd(zstd::compress(&all, search.zstd)?);
+            let zstd = Body::zstd(zstd::compress(&all, search.zstd_level)?);
             return Ok(zstd.min(Body::stored(all)));
         }
         let mut blocks = Vec::with_capacity(self.width);
@@ -179,10 +179,10 @@ fn tuned(plane: &[u8], search: &SearchParams) -> Result<(How, f64)> {
     let mut best = (How::Stored, plane.len() as f64);
     let near = distance(plane);
     let mut tunings = vec![Tuning::flat(0), Tuning::flat(3)];
-    if search.kinds > 1 {
+    if search.max_tuned_types > 1 {
         tunings.extend([Tuning::flat(1), Tuning { pb: 2, ..Tuning::flat(0) }]);
     }
-    if search.all_kinds {
+    if search.try_all_types {
         tunings.extend([Tuning::flat(2), Tuning::flat(4), Tuning::pairs(0), Tuning::pairs(3)]);
         tunings.push(Tuning { lp: 2, pb: 2, ..Tuning::flat(0) });
     }
@@ -192,7 +192,7 @@ fn tuned(plane: &[u8], search: &SearchParams) -> Result<(How, f64)> {
         all.extend(apart.take(if near > 1 { 3 } else { 1 + usize::from(near) }));
     }
     for tuning in all {
-        let cost = search.trial(plane, tuning)?;
+        let cost = search.estimate(plane, tuning)?;
         if cost < best.1 * if matches!(best.0, How::Stored) { NOISE } else { 1.0 } {
             best = (How::Tuned(tuning), cost);
         }

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use hashbrown::HashMap;
 
 use crate::pack::context::EncodeContext;
-use crate::pack::lines::ended;
+use crate::pack::lines::split_final_newline;
 use crate::pack::stream_set::{Body, Stream};
 use crate::pack::tables::decimal::{canonical, padded};
 use hypostyle_core::error::Result;
@@ -43,7 +43,7 @@ pub(in crate::pack) fn streams(
     text: &[u8],
     job: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
-    let (lines, trailing) = ended(text);
+    let (lines, trailing) = split_final_newline(text);
     let mut map = Map::default();
     map.read(lines);
     if map.opcodes.iter().all(|&opcode| opcode == 0) {

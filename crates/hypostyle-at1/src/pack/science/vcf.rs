@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::pack::context::EncodeContext;
-use crate::pack::lines::ended;
+use crate::pack::lines::split_final_newline;
 use crate::pack::logs::log::List;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream, TUNINGS};
@@ -55,7 +55,7 @@ pub(in crate::pack) fn streams(
     text: &[u8],
     job: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
-    let (lines, trailing) = ended(text);
+    let (lines, trailing) = split_final_newline(text);
     let Some(layout) = Layout::find(lines) else { return Ok(None) };
     let mut table = Table::new(lines, &layout);
     let tokens = Tokens::count(&table.samples);

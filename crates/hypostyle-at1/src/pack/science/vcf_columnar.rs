@@ -10,12 +10,12 @@ use hashbrown::HashMap;
 
 use crate::codecs::{Codec, VIEW};
 use crate::pack::context::EncodeContext;
-use crate::pack::lines::ended;
+use crate::pack::lines::split_final_newline;
 use crate::pack::options::Layout;
 use crate::pack::science::vcf::{self, Record, suits};
 use crate::pack::stream_set::Stream;
-use crate::pack::tables::columnar::{Table, Tail};
-use crate::pack::tables::split::Rows;
+use crate::pack::tables::columnar::{ColumnarTable, DictTail};
+use crate::pack::tables::split::SplitRows;
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
 
@@ -42,7 +42,7 @@ pub(in crate::pack) fn streams(
     if !suits(text) {
         return Ok(None);
     }
-    let (lines, trailing) = ended(text);
+    let (lines, trailing) = split_final_newline(text);
     let Some(samples) = vcf::samples(lines) else { return Ok(None) };
     let keys = Keys::find(lines);
     // The published text has no dictionaries.
@@ -53,9 +53,14 @@ pub(in crate::pack) fn streams(
         let record = Record::cut(line).filter(|record| record.samples() == samples);
         record.is_some_and(|record| keys.cut(line, &record, with_samples, ends))
     };
-    let Some(rows) = Rows::by(lines, cut) else { return Ok(None) };
-    let table =
-        Table { rows, delimiter: b"", header: None, trailing, tail: tail.unwrap_or_default() };
+    let Some(rows) = SplitRows::with_cuts(lines, cut) else { return Ok(None) };
+    let table = ColumnarTable {
+        rows,
+        delimiter: b"",
+        header: None,
+        trailing,
+        dict_tail: tail.unwrap_or_default(),
+    };
     let mut streams = table.best(job)?;
     if tellable {
         streams.push(Stream::small(VIEW, &[Codec::Vcf.id()], job.search.layout)?);
@@ -149,7 +154,7 @@ fn key(item: &[u8]) -> &[u8] {
 
 /// Two columns for each sample; `None` if its chromosomes are not told apart, or if
 /// there is more in its cells than which allele each of them has.
-fn chromosomes(lines: &[u8], samples: usize) -> Option<Tail> {
+fn chromosomes(lines: &[u8], samples: usize) -> Option<DictTail> {
     if !(SAMPLES..=MOST_SAMPLES).contains(&samples) {
         return None;
     }
@@ -175,7 +180,7 @@ fn chromosomes(lines: &[u8], samples: usize) -> Option<Tail> {
     }
     let rows = cells / samples;
     let [first, second] = alleles.map(Alleles::ordered);
-    let mut tail = Tail::default();
+    let mut tail = DictTail::default();
     for at in 0..samples {
         tail.chunks.push(first.chunk(rows, b""));
         tail.chunks.push(second.chunk(rows, if at + 1 < samples { b"\t" } else { b"" }));

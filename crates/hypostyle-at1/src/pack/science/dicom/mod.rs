@@ -152,9 +152,9 @@ impl<'a> Parts<'a> {
         let least = tried.first().map_or(0.0, |first| first.cost);
         #[expect(clippy::cast_possible_truncation, reason = "it is a guess")]
         #[expect(clippy::cast_sign_loss, reason = "costs are positive")]
-        (job.guess)((least * SURELY) as usize);
+        (job.report_estimate)((least * SURELY) as usize);
         tried.retain(|one| one.cost <= least * CLOSE);
-        tried.truncate(if search.is_quick() { 1 } else { search.kinds });
+        tried.truncate(if search.is_quick() { 1 } else { search.max_tuned_types });
         let work = |at: usize| tried.get(at).map(|one| self.packed(one, search)).transpose();
         let mut best: Option<(Plan, Body)> = None;
         parallel::in_order(tried.len(), job.threads, work, |at, body| {
@@ -180,7 +180,7 @@ impl<'a> Parts<'a> {
             let sample = pieces(part).concat();
             let mut best: Option<(f64, Tuning)> = None;
             for tuning in self.tunings(plan, search) {
-                let cost = search.trial(&sample, tuning)?;
+                let cost = search.estimate(&sample, tuning)?;
                 if best.is_none_or(|(least, _)| cost < least) {
                     best = Some((cost, tuning));
                 }
@@ -206,7 +206,7 @@ impl<'a> Parts<'a> {
             (false, Transform::None) => vec![Tuning::pairs(3)],
             (false, _) => vec![Tuning::pairs(2)],
         };
-        if search.all_kinds {
+        if search.try_all_types {
             tunings.extend([Tuning::flat(1), Tuning::flat(2), Tuning::flat(4)]);
             tunings.extend([Tuning::pairs(0), Tuning::pairs(1), Tuning::pairs(3)]);
         }
@@ -219,7 +219,7 @@ impl<'a> Parts<'a> {
     fn packed(&self, tried: &Tried, search: &SearchParams) -> Result<Body> {
         let transformed = self.transformed(tried.plan);
         if search.is_quick() {
-            let zstd = Body::zstd(zstd::compress(&transformed, search.zstd)?);
+            let zstd = Body::zstd(zstd::compress(&transformed, search.zstd_level)?);
             return Ok(zstd.min(Body::stored(transformed)));
         }
         let blocks = parts(&transformed, tried.plan.transform)
