@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 use crate::cell::Syntax;
 use crate::codecs::Codec;
-use crate::json_scan::{Scan, paths};
+use crate::json_scan::{TemplateScan, paths};
 use crate::pack::groups::{self, Grid, Table};
 use crate::pack::lines::ended;
 use crate::pack::options::PackOptions;
@@ -74,7 +74,7 @@ struct Found<'a> {
 /// Whether most lines of a text are objects.
 pub(in crate::pack) fn suits(text: &[u8]) -> bool {
     let (mut lines, mut objects) = (0, 0);
-    let mut scan = Scan::default();
+    let mut scan = TemplateScan::default();
     for line in text.split(|&byte| byte == b'\n').take(1000).filter(|line| !line.is_empty()) {
         lines += 1;
         objects += usize::from(scan.line(line));
@@ -115,7 +115,7 @@ impl<'a> Found<'a> {
         let mut known: HashMap<Vec<u8>, u32> = HashMap::new();
         let mut templates: Vec<Lines<'a>> = Vec::new();
         let mut map = Vec::new();
-        let mut scan = Scan::default();
+        let mut scan = TemplateScan::default();
         let mut start = 0_usize;
         for line in text.split(|&byte| byte == b'\n') {
             let at = u32::try_from(start).unwrap_or(u32::MAX);
@@ -264,7 +264,7 @@ impl Lines<'_> {
         verbatim: Vec<u8>,
         trailing: bool,
     ) -> Table<'t> {
-        let mut scan = Scan::default();
+        let mut scan = TemplateScan::default();
         scan.line(self.example);
         let mut template = Vec::new();
         put::uv(&mut template, self.columns as u64 + 1);

@@ -3,6 +3,7 @@
 use crate::pack::context::EncodeContext;
 use crate::pack::lines::{ended, text_start};
 use crate::pack::logs::log_templates::Mined;
+use crate::pack::newline_list::NewlineList;
 use crate::pack::stream_set::{Body, Stream};
 use crate::pack::tables::dialect;
 use hypostyle_core::error::Result;
@@ -36,7 +37,7 @@ pub(in crate::pack) fn streams(
         templates.push(template.parts.join(&0));
     }
     let (mut flags, mut tids, mut holes) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut vars, mut verbatim) = (List::default(), List::default());
+    let (mut vars, mut verbatim) = (NewlineList::default(), NewlineList::default());
     for (line, id) in lines().zip(&mined.ids) {
         let template = id.and_then(|id| mined.templates.get(id as usize));
         flags.push(template.is_some().into());
@@ -62,21 +63,4 @@ pub(in crate::pack) fn streams(
         ("verbatim", verbatim.bytes),
     ];
     Body::all(streams, job).map(Some)
-}
-
-/// Texts with newlines between them.
-#[derive(Debug, Default)]
-pub(in crate::pack) struct List {
-    pub(in crate::pack) bytes: Vec<u8>,
-    started: bool,
-}
-
-impl List {
-    pub(in crate::pack) fn push(&mut self, text: &[u8]) {
-        if self.started {
-            self.bytes.push(b'\n');
-        }
-        self.started = true;
-        self.bytes.extend_from_slice(text);
-    }
 }

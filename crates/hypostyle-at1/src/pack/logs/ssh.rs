@@ -3,8 +3,8 @@
 use crate::codecs::ssh::HOLE;
 use crate::pack::context::EncodeContext;
 use crate::pack::lines::ended;
-use crate::pack::logs::log::List;
 use crate::pack::logs::log_templates::Mined;
+use crate::pack::newline_list::NewlineList;
 use crate::pack::stream_set::{Body, Stream};
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
@@ -73,8 +73,8 @@ pub(in crate::pack) fn streams(
     if mined.ids.is_empty() {
         return Ok(None);
     }
-    let [mut months, mut days, mut times, mut hosts] = <[List; 4]>::default();
-    let [mut vars, mut messages, mut verbatim] = <[List; 3]>::default();
+    let [mut months, mut days, mut times, mut hosts] = <[NewlineList; 4]>::default();
+    let [mut vars, mut messages, mut verbatim] = <[NewlineList; 3]>::default();
     let [mut flags, mut pids, mut tids] = <[Vec<u8>; 3]>::default();
     let mut holes = Vec::new();
     let mut ids = mined.ids.iter();

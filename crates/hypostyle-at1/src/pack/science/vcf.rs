@@ -10,7 +10,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::pack::context::EncodeContext;
 use crate::pack::lines::ended;
-use crate::pack::logs::log::List;
+use crate::pack::newline_list::NewlineList;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream, TUNINGS};
 use crate::pack::tables::decimal::canonical;
@@ -172,8 +172,8 @@ fn position(record: &Record<'_>) -> Option<i64> {
 #[derive(Default)]
 struct Table<'a> {
     flags: Vec<u8>,
-    verbatim: List,
-    lists: [List; COLUMNS],
+    verbatim: NewlineList,
+    lists: [NewlineList; COLUMNS],
     /// The positions, if they are differences.
     deltas: Vec<u8>,
     /// What stands behind the columns of each structured line.
