@@ -37,8 +37,8 @@ const MAX_COMPRESSED_SHARE: f64 = 0.998;
 /// Content up to this size is also compressed as one with every backend.
 const MAX_SMALL_BYTES: usize = 4 << 10;
 
-/// The share of the estimated size that is reported: a high estimate could end the encoder
-/// early.
+/// The share of the estimated size that is reported. After a high estimate, the encoder of RAW
+/// would not wait for the final size, and compress in vain.
 const REPORTED_SHARE: f64 = 0.9;
 
 /// Returns whether content looks like an array.

@@ -24,8 +24,8 @@ const PIECE_BYTES: usize = 64 << 10;
 /// How much more than the best a plan may cost in trials to be encoded in full.
 const MAX_FINAL_COST: f64 = 1.06;
 
-/// The share of the estimated size that is reported: a high estimate could end the encoder
-/// early.
+/// The share of the estimated size that is reported. After a high estimate, the encoder of RAW
+/// would not wait for the final size, and compress in vain.
 const REPORTED_SHARE: f64 = 0.9;
 
 /// Returns whether content is a DICOM file with uncompressed pixels.
