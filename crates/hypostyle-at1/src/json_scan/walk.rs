@@ -40,7 +40,7 @@ pub(crate) trait JsonVisitor {
 
 /// Walks through a line that must be one well-formed object.
 ///
-/// Spaces, tabs and carriage returns may stand between tokens. `open` is scratch space.
+/// Spaces, tabs and carriage returns are allowed between tokens. `open` is scratch space.
 /// Returns `None` if the line is anything else; the visitor may have seen a part of it.
 pub(super) fn walk_object(
     line: &[u8],

@@ -136,7 +136,7 @@ struct ColumnProfile<'a> {
     count: usize,
     /// The first distinct values.
     distinct: Vec<&'a [u8]>,
-    /// Whether `distinct` holds all of them.
+    /// Whether `distinct` contains all of them.
     is_complete: bool,
     /// The list that takes the values.
     list: Option<u32>,

@@ -262,7 +262,7 @@ fn entropy(choices: &[usize]) -> f64 {
 struct TokenMatch {
     range: Range<usize>,
     path: u32,
-    /// How many paths were met closer to the string.
+    /// How many paths occur closer to the string.
     rank: usize,
 }
 
