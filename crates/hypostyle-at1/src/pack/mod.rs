@@ -19,6 +19,7 @@ mod groups;
 mod json;
 mod lines;
 mod logs;
+mod newline_list;
 mod options;
 mod sample;
 mod science;

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 use crate::cell::Syntax;
 use crate::codecs::Codec;
-use crate::json_scan::{Scan, paths};
+use crate::json_scan::{TemplateScan, paths};
 use crate::pack::groups::writer::{CellGrid, RowGroupTable, stream_set};
 use crate::pack::lines::split_final_newline;
 use crate::pack::options::PackOptions;
@@ -75,7 +75,7 @@ struct TemplateSet<'a> {
 /// Returns whether more than half of the first lines of a text are JSON objects.
 pub(in crate::pack) fn suits(text: &[u8]) -> bool {
     let (mut lines, mut objects) = (0, 0);
-    let mut scan = Scan::default();
+    let mut scan = TemplateScan::default();
     for line in text.split(|&byte| byte == b'\n').take(1000).filter(|line| !line.is_empty()) {
         lines += 1;
         objects += usize::from(scan.line(line));
@@ -120,7 +120,7 @@ impl<'a> TemplateSet<'a> {
         let mut known: HashMap<Vec<u8>, u32> = HashMap::new();
         let mut templates: Vec<TemplateLines<'a>> = Vec::new();
         let mut line_map = Vec::new();
-        let mut scan = Scan::default();
+        let mut scan = TemplateScan::default();
         let mut start = 0_usize;
         for line in text.split(|&byte| byte == b'\n') {
             let at = u32::try_from(start).unwrap_or(u32::MAX);
@@ -274,7 +274,7 @@ impl TemplateLines<'_> {
         verbatim: Vec<u8>,
         trailing: bool,
     ) -> RowGroupTable<'t> {
-        let mut scan = Scan::default();
+        let mut scan = TemplateScan::default();
         scan.line(self.example);
         let mut template = Vec::new();
         put::uv(&mut template, self.columns as u64 + 1);
