@@ -6,6 +6,7 @@ use std::ops::Bound;
 
 use super::expr::{Literal, Op, Test};
 use super::like::Matcher;
+use super::search::{FilterSearch, SearchForm};
 use crate::number::decimal::{Decimal, DecimalLiteral};
 use crate::number::exact_int;
 
@@ -21,48 +22,6 @@ enum Tester<'a> {
     Between(Value<'a>, Value<'a>),
     In(Set<'a>),
     Like(Matcher<'a>),
-}
-
-/// What cells that pass a test can be found by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FilterSearch<'a> {
-    /// What every cell that passes has.
-    pub sought: SearchForm<'a>,
-    /// Whether every cell that has it passes. Otherwise, those that have it are to be tested.
-    pub exact: bool,
-}
-
-/// What a cell has that is sought. Everything is compared by bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SearchForm<'a> {
-    /// It is this text.
-    Is(&'a [u8]),
-    /// It is one of these texts.
-    AnyOf(&'a [&'a [u8]]),
-    /// It is within these bounds.
-    Within(Bound<&'a [u8]>, Bound<&'a [u8]>),
-    /// It starts with this.
-    StartsWith(&'a [u8]),
-    /// It ends with this.
-    EndsWith(&'a [u8]),
-    /// It has this somewhere.
-    Contains(&'a [u8]),
-    /// It has this somewhere, with ASCII letters in either case.
-    ContainsIgnoringCase(&'a [u8]),
-}
-
-impl SearchForm<'_> {
-    /// Bytes that a cell has if it has what is sought.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Is(text)
-            | Self::StartsWith(text)
-            | Self::EndsWith(text)
-            | Self::Contains(text)
-            | Self::ContainsIgnoringCase(text) => text.len(),
-            Self::AnyOf(_) | Self::Within(..) => 0,
-        }
-    }
 }
 
 impl<'a> ColumnFilter<'a> {

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::filter::{FilterSearch, SearchForm};
+use super::search::{FilterSearch, SearchForm};
 
 /// A pattern, ready to be matched.
 #[derive(Clone, Debug, PartialEq)]

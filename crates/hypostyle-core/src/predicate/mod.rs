@@ -46,6 +46,7 @@ mod filter;
 mod like;
 mod parse;
 mod pruning;
+mod search;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -59,8 +60,9 @@ pub use crate::number::decimal::Decimal;
 pub use batch::BatchColumns;
 pub use batch::find_column;
 pub use eval::ColumnAccess;
-pub use filter::{ColumnFilter, FilterSearch, SearchForm};
+pub use filter::ColumnFilter;
 pub use pruning::{CellPresence, NumberBounds, PruningStatistics, TextBounds};
+pub use search::{FilterSearch, SearchForm};
 
 use crate::error::{Error, Result};
 use eval::Truth;
