@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::number::exact_int;
+use super::exact::exact_int;
 
 /// Significant digits that a [`Decimal`] keeps.
 const DIGITS: u32 = 38;
