@@ -14,7 +14,7 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::infer::Imported;
-use super::{Progress, ROW};
+use super::input::{MAX_ROW_BYTES, Progress};
 use crate::cast::cast;
 use crate::error::{Error, Result};
 use crate::spill::SpillBuffer;
@@ -84,10 +84,10 @@ fn import_blocks(
 }
 
 fn check_length(len: usize, row: u64) -> Result<()> {
-    match len > ROW {
-        true => Err(Error::malformed("line", "has more than 2 GiB").in_row(row)),
-        false => Ok(()),
+    if len > MAX_ROW_BYTES {
+        return Err(Error::malformed("line", "is longer than 2 GiB").in_row(row));
     }
+    Ok(())
 }
 
 /// The lines of some text; with `open`, one more that is null.
@@ -96,7 +96,7 @@ fn piece(text: &[u8], open: bool) -> Result<ArrayRef> {
     let mut offsets = vec![0_i32];
     let mut end = |bytes: &Vec<u8>| -> Result<()> {
         let len = i32::try_from(bytes.len());
-        offsets.push(len.map_err(|_| Error::malformed("line", "has more than 2 GiB"))?);
+        offsets.push(len.map_err(|_| Error::malformed("line", "is longer than 2 GiB"))?);
         Ok(())
     };
     let mut rest = text;

@@ -3,13 +3,12 @@
 use std::fmt;
 use std::io::Read;
 
+use super::options::{CsvOptions, Encoding, Ragged};
 use super::split::{Cell, Outcome, Rows, Splitter};
-use super::{CsvOptions, Encoding, Ragged};
 use crate::buffer_pool::BufferPool;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::infer::Skipped;
-use crate::text::{BOM, Progress};
-use crate::text::{COLUMNS, ROW};
+use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, Progress};
 
 /// Text that is split and typed in one go.
 ///
@@ -37,7 +36,13 @@ pub(super) struct Sizes {
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { first: FIRST, block: BLOCK, column: BYTES_A_COLUMN, columns: COLUMNS, row: ROW }
+        Self {
+            first: FIRST,
+            block: BLOCK,
+            column: BYTES_A_COLUMN,
+            columns: MAX_COLUMNS,
+            row: MAX_ROW_BYTES,
+        }
     }
 }
 

@@ -3,15 +3,15 @@
 use std::io::Read;
 
 use super::blocks::{Blocks, Sizes};
+use super::options::{CsvOptions, check_delimiter};
 use super::split::Rows;
-use super::{CsvOptions, check_delimiter};
 use crate::buffer_pool::BufferPool;
 use crate::error::Result;
 use crate::options::resolve_threads;
 use crate::parallel;
 use crate::spill::SpillBuffer;
-use crate::text::Progress;
 use crate::text::infer::{ImportOptions, Imported, InferredState, TypeInference, TypedChunk};
+use crate::text::input::Progress;
 
 /// Reads a whole CSV file.
 ///

@@ -10,11 +10,12 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Schema};
 
-use super::check_delimiter;
+use super::options::check_delimiter;
+use super::quote::{needs_quotes, quote_into};
 use crate::cast::cast;
 use crate::error::{Error, Result};
 use crate::number;
-use crate::text::BOM;
+use crate::text::input::BOM;
 
 /// Writes batches as text, one row a line.
 ///
@@ -108,7 +109,7 @@ impl<W: Write> Writer<W> {
 
     fn check(&self) -> Result<()> {
         check_delimiter(self.delimiter)?;
-        if self.null_word.iter().any(is_special(self.delimiter)) {
+        if needs_quotes(&self.null_word, self.delimiter) {
             let why = "the word for null cannot hold the delimiter, a quote or a line end";
             return Err(Error::invalid_argument(why));
         }
@@ -150,18 +151,11 @@ impl<W: Write> Writer<W> {
     fn text(&mut self, text: &[u8], must_quote: bool) {
         let like_mark = self.buffer.is_empty() && !self.begun && text.starts_with(BOM);
         let must_quote = must_quote || like_mark;
-        if !must_quote && !text.iter().any(is_special(self.delimiter)) {
+        if !must_quote && !needs_quotes(text, self.delimiter) {
             self.buffer.extend_from_slice(text);
             return;
         }
-        self.buffer.push(b'"');
-        for part in text.split_inclusive(|&byte| byte == b'"') {
-            self.buffer.extend_from_slice(part);
-            if part.last() == Some(&b'"') {
-                self.buffer.push(b'"');
-            }
-        }
-        self.buffer.push(b'"');
+        quote_into(text, &mut self.buffer);
     }
 
     fn flush_if_full(&mut self) -> Result<()> {
@@ -172,11 +166,6 @@ impl<W: Write> Writer<W> {
         }
         Ok(())
     }
-}
-
-/// Whether a byte makes quotes necessary.
-fn is_special(delimiter: u8) -> impl Fn(&u8) -> bool {
-    move |&byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r')
 }
 
 /// A column in one of the types that are printed directly.

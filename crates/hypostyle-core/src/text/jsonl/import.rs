@@ -15,8 +15,7 @@ use crate::options::resolve_threads;
 use crate::parallel;
 use crate::spill::SpillBuffer;
 use crate::text::infer::{ImportOptions, Imported, Infer, InferredState, Skipped, TypedChunk};
-use crate::text::{BOM, Progress};
-use crate::text::{COLUMNS, ROW};
+use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, Progress};
 use crate::types::Capabilities;
 
 /// Text that is parsed in one go.
@@ -52,7 +51,7 @@ pub(super) struct Sizes {
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { block: BLOCK, columns: COLUMNS, line: ROW }
+        Self { block: BLOCK, columns: MAX_COLUMNS, line: MAX_ROW_BYTES }
     }
 }
 
