@@ -6,7 +6,7 @@ use std::ops::Bound;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterSearch<'a> {
     /// The form that every passing cell has.
-    pub sought: SearchForm<'a>,
+    pub form: SearchForm<'a>,
     /// Whether every cell of that form passes; otherwise the cells found must be tested.
     pub exact: bool,
 }
