@@ -81,7 +81,7 @@ impl<D: Dialect> File<D> {
         let headroom = D::headroom(plot, rows);
         let mut buffer = MutableBuffer::from_len_zeroed(headroom.saturating_add(raw));
         let room = buffer.as_slice_mut().get_mut(headroom..).unwrap_or_default();
-        let used = zlib::expand(&block, room, self.care())? as u64;
+        let used = zlib::decompress(&block, room, self.care())? as u64;
         if used < plot.stored {
             let extra = plot.stored - used;
             let message = format!("{extra} bytes after the zlib stream of a block");

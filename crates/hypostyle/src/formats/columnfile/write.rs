@@ -109,7 +109,7 @@ fn block<D: Dialect>(
     let (mut raw, mut buffer) = (spares.raw.take(), spares.stored.take());
     raw.clear();
     D::encode(column, &table.column(index)?, &mut raw)?;
-    let stored = zlib::shrink_into(&raw, column.options.level, &mut buffer)?;
+    let stored = zlib::compress_into(&raw, column.options.level, &mut buffer)?;
     let block = Block { buffer, stored, raw: raw.len() as u64 };
     spares.raw.give(raw);
     Ok(block)

@@ -139,7 +139,7 @@ impl CppFile {
             let columns_of =
                 vec![TestedColumn { index: 0, name: NAME, strings, held: &held, printed }];
             let asked = Tested { rows: self.rows, columns: columns_of };
-            let rows = RowSelection::kept(&predicate.evaluate(self.rows, &asked)?);
+            let rows = RowSelection::from_mask(&predicate.evaluate(self.rows, &asked)?);
             self.batch(columns, rows.len(), &decode::some::<i64>(&held, &rows, strings)?)
         });
         batch.map(Some)

@@ -226,7 +226,7 @@ impl File {
             printed: OnceCell::new(),
         });
         let asked = Tested { rows: all, columns: asked.collect() };
-        let rows = RowSelection::kept(&predicate.evaluate(all, &asked)?);
+        let rows = RowSelection::from_mask(&predicate.evaluate(all, &asked)?);
 
         let held_of = |column| {
             let at = tested.iter().position(|&it| it == column);

@@ -114,10 +114,10 @@ fn on_codes(
     column: &Column<'_>,
     ask: &mut ColumnFilter<'_>,
 ) -> Result<Vec<Option<bool>>> {
-    let Some(FilterSearch { sought, exact }) = ask.search() else {
+    let Some(FilterSearch { form, exact }) = ask.search() else {
         return by_cells(held, column, ask);
     };
-    let found = find(column, &sought);
+    let found = find(column, &form);
     let mut answers = vec![Some(false); column.len()];
     let mut text = Vec::new();
     for number in found {
@@ -136,8 +136,8 @@ fn on_codes(
     Ok(answers)
 }
 
-fn find(column: &Column<'_>, sought: &SearchForm<'_>) -> Vec<usize> {
-    column.find(&match *sought {
+fn find(column: &Column<'_>, form: &SearchForm<'_>) -> Vec<usize> {
+    column.find(&match *form {
         SearchForm::Is(text) => Pattern::Equals(text),
         SearchForm::AnyOf(texts) => Pattern::AnyOf(texts),
         SearchForm::StartsWith(text) => Pattern::StartsWith(text),
