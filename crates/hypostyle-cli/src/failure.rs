@@ -23,13 +23,15 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 pub(crate) struct Failure {
     code: u8,
     message: String,
+    /// The flag that helps.
+    hint: Option<&'static str>,
     /// Whoever read our output has had enough: nothing to complain about.
     broken_pipe: bool,
 }
 
 impl Failure {
     pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), broken_pipe: false }
+        Self { code, message: message.into(), hint: None, broken_pipe: false }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -42,7 +44,7 @@ impl Failure {
 
     pub(crate) fn io(what: impl Display, cause: &io::Error) -> Self {
         let broken_pipe = cause.kind() == io::ErrorKind::BrokenPipe;
-        Self { code: IO, message: format!("{what}: {cause}"), broken_pipe }
+        Self { code: IO, message: format!("{what}: {cause}"), hint: None, broken_pipe }
     }
 
     /// Says which file it is about.
@@ -51,12 +53,27 @@ impl Failure {
         self
     }
 
+    /// Adds the flag that helps.
+    pub(crate) fn with_hint(mut self, hint: Option<&'static str>) -> Self {
+        self.hint = hint;
+        self
+    }
+
     pub(crate) fn code(&self) -> u8 {
         self.code
     }
 
+    /// What is wrong, without the hint.
     pub(crate) fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The message, and below it the hint if there is one.
+    pub(crate) fn report_text(&self) -> String {
+        match self.hint {
+            Some(hint) => format!("{}\nhint: {hint}", self.message),
+            None => self.message.clone(),
+        }
     }
 
     /// Prints the message and gives the exit code.
@@ -64,7 +81,7 @@ impl Failure {
         if self.broken_pipe {
             return ExitCode::SUCCESS;
         }
-        let _ = writeln!(io::stderr(), "error: {}", self.message);
+        let _ = writeln!(io::stderr(), "error: {}", self.report_text());
         self.code.into()
     }
 }
@@ -77,14 +94,14 @@ impl From<hypostyle::Error> for Failure {
             ErrorKind::InvalidArgument(_) => (USAGE, false),
             _ => (INPUT, false),
         };
-        Self { code, message: err.to_string(), broken_pipe }
+        Self { code, message: err.to_string(), hint: None, broken_pipe }
     }
 }
 
 impl From<io::Error> for Failure {
     fn from(cause: io::Error) -> Self {
         let broken_pipe = cause.kind() == io::ErrorKind::BrokenPipe;
-        Self { code: IO, message: cause.to_string(), broken_pipe }
+        Self { code: IO, message: cause.to_string(), hint: None, broken_pipe }
     }
 }
 

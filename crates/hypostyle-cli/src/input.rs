@@ -13,6 +13,7 @@ use hypostyle::{ByteSource, FileSource, ReadOptions};
 
 use crate::cli::{self, Kind, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
+use crate::hint;
 use crate::output::{Progress, scratch};
 
 /// Bytes that are looked at to tell what a stream holds.
@@ -234,7 +235,7 @@ impl Input {
                 csv::import(&mut text, &syntax, &options, stage, &mut told)
             }
         };
-        imported.map_err(|err| hint(err.into())).in_file(&name)
+        imported.map_err(hint::reading).in_file(&name)
     }
 }
 
@@ -274,18 +275,6 @@ impl From<cli::Encoding> for csv::Encoding {
             cli::Encoding::Latin1 => Self::Latin1,
         }
     }
-}
-
-/// Adds the flag that helps, which the library cannot know.
-pub(crate) fn hint(failure: Failure) -> Failure {
-    let flag = if failure.message().contains("is not UTF-8") {
-        "--encoding latin1 reads every byte as a character"
-    } else if failure.message().contains("cells where the first row has") {
-        "--ragged pad fills up short rows"
-    } else {
-        return failure;
-    };
-    Failure::new(failure.code(), format!("{}\nhint: {flag}", failure.message()))
 }
 
 fn head_of(stream: &mut impl Read) -> io::Result<Vec<u8>> {

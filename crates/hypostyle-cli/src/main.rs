@@ -8,6 +8,7 @@ use clap::Parser;
 mod cli;
 mod commands;
 mod failure;
+mod hint;
 mod input;
 mod output;
 mod tables;

@@ -77,12 +77,25 @@ pub enum ErrorKind {
     /// The file departs from its spec, and the caller asked for strict reading.
     #[error("{0}")]
     Strict(Deviation),
+    /// The text input is not UTF-8, and the caller named no other encoding.
+    #[error("text: is not UTF-8: name the encoding that it is in")]
+    NotUtf8,
+    /// A row of delimited text has another number of cells than the first row.
+    #[error("row: {why}")]
+    RaggedRow {
+        /// How many cells the row has, and how many are expected.
+        why: Cow<'static, str>,
+        /// Whether the row has too few cells, so that it could be padded.
+        short: bool,
+    },
     /// The target format cannot hold this data.
     #[error("{why}; {way_out}")]
     Refused {
-        /// What does not fit.
+        /// The reason, for programs.
+        reason: Refusal,
+        /// The reason, for people: what does not fit.
         why: Cow<'static, str>,
-        /// What the user can do about it.
+        /// What the caller of this library can do about it.
         way_out: Cow<'static, str>,
     },
     /// The caller asked for something that does not exist.
@@ -94,6 +107,44 @@ pub enum ErrorKind {
     /// Arrow refused the columns we built, or the caller's batch.
     #[error(transparent)]
     Arrow(#[from] arrow_schema::ArrowError),
+}
+
+/// Why a target refuses data, for programs that turn the reason into advice of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Two columns, or two files of a bundle, have the same name.
+    DuplicateName,
+    /// A column has no name.
+    EmptyName,
+    /// The names are longer than the target can store.
+    NamesTooLong,
+    /// A bundle cannot store a file of this name.
+    UnsafeName,
+    /// A column has nulls, and the target has none.
+    NullsNotSupported,
+    /// A column has 64-bit integers, and the target has none.
+    IntegerTooWide,
+    /// A value cannot be converted to the type of its column.
+    ValueNotConvertible,
+    /// A text is longer than the target can store.
+    TextTooLong,
+    /// The target has no columns of this type.
+    TypeNotSupported,
+    /// The table has no columns, or the bundle no files.
+    Empty,
+    /// The table has several columns, and the target stores one.
+    SeveralColumns,
+    /// The target stores files, not tables.
+    TablesNotSupported,
+    /// The target cannot store so many rows, columns, files or bytes.
+    TooLarge,
+    /// The archive has a codec to which nothing can be appended.
+    NotAppendable,
+    /// Appending would join two lines: the text before does not end with a newline.
+    OpenLine,
+    /// Two options contradict each other.
+    ConflictingOptions,
 }
 
 impl Error {
@@ -114,12 +165,13 @@ impl Error {
         Self::new(ErrorKind::Malformed { what, why: why.into() })
     }
 
-    /// The data cannot be held by the target, and what to do instead.
+    /// The target cannot hold the data: the reason, the same in words, and what to do instead.
     pub fn refused(
+        reason: Refusal,
         why: impl Into<Cow<'static, str>>,
         way_out: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self::new(ErrorKind::Refused { why: why.into(), way_out: way_out.into() })
+        Self::new(ErrorKind::Refused { reason, why: why.into(), way_out: way_out.into() })
     }
 
     /// A feature of the format that is not implemented.
@@ -135,6 +187,14 @@ impl Error {
     /// The cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
+    }
+
+    /// The reason why the target refuses the data, if the error is a refusal.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self.0.kind {
+            ErrorKind::Refused { reason, .. } => Some(reason),
+            _ => None,
+        }
     }
 
     /// The format being read or written, where known.

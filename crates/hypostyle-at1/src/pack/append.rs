@@ -21,7 +21,7 @@ use crate::pack::groups::qcolumnar::Cut;
 use crate::pack::lines::Lines;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::stream_set::put_trailer;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::source;
 use hypostyle_core::wire::put;
 
@@ -109,8 +109,8 @@ impl<'a, W: Write> Appender<'a, W> {
         let codec = archive.codec();
         if !codec.has_groups() {
             let why = format!("the archive has codec {codec}, to which nothing can be appended");
-            let way_out = "unpack it and pack it again for queries (`hyp pack --query`)";
-            return Err(located(Error::refused(why, way_out)));
+            let way_out = "unpack it and pack it again with `Choice::Query`";
+            return Err(located(Error::refused(Refusal::NotAppendable, why, way_out)));
         }
         check(&options.clone().with_codec(Choice::Query))?;
         let mut seen = Seen::default();
@@ -123,7 +123,7 @@ impl<'a, W: Write> Appender<'a, W> {
             let why = "its text does not end with a newline, so that its last line and the \
                        first new one would become one";
             let way_out = "unpack it, end the line, and pack it again";
-            return Err(located(Error::refused(why, way_out)));
+            return Err(located(Error::refused(Refusal::OpenLine, why, way_out)));
         }
         let model = match codec {
             Codec::QColumnar if original > 0 => table(archive)?,
@@ -182,7 +182,7 @@ impl<'a, W: Write> Appender<'a, W> {
         if first && self.open {
             let why = "the text before it does not end with a newline, so that two lines \
                        would become one";
-            return Err(Error::refused(why, "end the line"));
+            return Err(Error::refused(Refusal::OpenLine, why, "end the line"));
         }
         if self.appended.frames.0 == 0 {
             self.start()?;

@@ -17,7 +17,7 @@ use crate::pack::pack;
 use crate::pack::pack_stream;
 use crate::pack::stream_set::{Body, Stream, put_set};
 use crate::pack::{check, self_check};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 
 /// What a file of a bundle holds.
 #[non_exhaustive]
@@ -105,23 +105,37 @@ pub fn pack_bundle<E: From<Error>>(
 fn check_files(files: &[BundleFile], options: &PackOptions) -> Result<()> {
     if options.layout == Layout::Published {
         let why = "the published text has no bundles";
-        return Err(Error::refused(why, "leave the layout as it is by default"));
+        return Err(Error::refused(
+            Refusal::ConflictingOptions,
+            why,
+            "leave the layout as it is by default",
+        ));
     }
     if files.is_empty() {
-        return Err(Error::refused("there is no file", "a bundle holds one at least"));
+        return Err(Error::refused(
+            Refusal::Empty,
+            "there is no file",
+            "a bundle holds one at least",
+        ));
     }
     if files.len() > MOST {
         let why = format!("{} files, and a bundle holds {MOST} at most", files.len());
         let way_out = "pack parts of the folder one by one, or make one file of it with tar";
-        return Err(Error::refused(why, way_out));
+        return Err(Error::refused(Refusal::TooLarge, why, way_out));
     }
     for BundleFile { name, .. } in files {
         if let Some(why) = reader::unsafe_because(name) {
             let name: String = name.chars().take(80).collect();
-            return Err(Error::refused(format!("the name {name:?} {why}"), "rename the file"));
+            return Err(Error::refused(
+                Refusal::UnsafeName,
+                format!("the name {name:?} {why}"),
+                "rename the file",
+            ));
         }
     }
-    reader::check(files).map_err(|why| Error::refused(why, "give each file a name of its own"))
+    reader::check(files).map_err(|why| {
+        Error::refused(Refusal::DuplicateName, why, "give each file a name of its own")
+    })
 }
 
 /// The archive of one file.

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use super::codecs::Codec;
 use super::container::{MAGIC, STREAMING, WHOLE};
 use hypostyle_core::compress::xz::encode::{self as xz, Tuning};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::wire::put;
 
 mod append;
@@ -233,11 +233,19 @@ fn check(options: &PackOptions) -> Result<()> {
     }
     if options.codec.is_queryable() && options.layout == Layout::Published {
         let why = "the published text has no blocks that are stored as they are";
-        return Err(Error::refused(why, "leave the layout as it is by default"));
+        return Err(Error::refused(
+            Refusal::ConflictingOptions,
+            why,
+            "leave the layout as it is by default",
+        ));
     }
     if options.codec == Choice::Only(Codec::Bundle) {
         let why = "a bundle is made of several files, and not of one text";
-        return Err(Error::refused(why, "pack the files with `pack_bundle`"));
+        return Err(Error::refused(
+            Refusal::ConflictingOptions,
+            why,
+            "pack the files with `pack_bundle`",
+        ));
     }
     if options.chunk_lines == 0 {
         return Err(Error::invalid_argument("a frame must have a line"));

@@ -11,6 +11,7 @@ use hypostyle::{FileSource, Limits, ReadOptions};
 use super::Status;
 use crate::cli::PackArgs;
 use crate::failure::{Failure, InFile, Result};
+use crate::hint;
 use crate::input::{Input, is_dash};
 use crate::output::{Out, Progress, Target};
 
@@ -109,7 +110,9 @@ fn add_all<'a>(
 ) -> Result<Appended> {
     let name = args.archive.display();
     let checking = Progress::bytes(&format!("checking {name}"), 0);
-    let mut appender = Appender::new(&archive, sink, &args.pack.options()).in_file(&name)?;
+    let mut appender = Appender::new(&archive, sink, &args.pack.options())
+        .map_err(hint::appending)
+        .in_file(&name)?;
     drop(checking);
     let mut add = |input: Input| {
         let name = input.name();

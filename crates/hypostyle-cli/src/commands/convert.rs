@@ -17,6 +17,7 @@ use hypostyle::{ColumnStats, Compat, DuplicateNames, Table, WriteOptions};
 use super::Status;
 use crate::cli::{Kind, ReadArgs, size};
 use crate::failure::{Failure, Result};
+use crate::hint;
 use crate::input::{Input, is_dash};
 use crate::output::{Out, Progress, Target, scratch};
 use crate::tables::{ArrowWriter, Batches, Flow, ParquetWriter, Source};
@@ -196,7 +197,8 @@ fn write_columns(
         types: if typed { args.read.csv.types.clone() } else { Vec::new() },
         null_word: args.null_as.clone(),
     };
-    let fitted = CoercedTable::try_new(table, format.capabilities(), &fit).map_err(hint)?;
+    let fitted =
+        CoercedTable::try_new(table, format.capabilities(), &fit).map_err(hint::writing)?;
     let renamed = Watched::new(&fitted, args.names == Names::Rename);
     let mut options =
         WriteOptions::default().with_level(args.level).with_threads(args.read.threads);
@@ -205,24 +207,8 @@ fn write_columns(
     }
     let compat = args.compat.iter().try_fold(Compat::default(), |compat, name| compat.with(name));
     options = options.with_compat(compat.unwrap_or_default());
-    target.fill(out, |sink| format.encode(&renamed, sink, &options).map_err(hint))?;
+    target.fill(out, |sink| format.encode(&renamed, sink, &options).map_err(hint::writing))?;
     Ok((table.rows(), table.schema().fields().len()))
-}
-
-/// Adds the flag that helps, which the library cannot know.
-fn hint(err: hypostyle::Error) -> Failure {
-    let failure = Failure::from(err);
-    let message = failure.message();
-    let flag = if message.contains("same name") || message.contains("without a name") {
-        "--names rename gives every column a name of its own"
-    } else if message.contains("has no nulls") {
-        "--null-as TEXT writes nulls as a text of your choice"
-    } else if message.contains("64-bit integers") {
-        "--types NAME=text keeps every digit"
-    } else {
-        return failure;
-    };
-    Failure::new(failure.code(), format!("{message}\nhint: {flag}"))
 }
 
 /// A table that shows progress, and gives columns new names where asked.

@@ -12,7 +12,8 @@ use hypostyle::text::{Imported, Skipped};
 
 use crate::cli::{ColumnArgs, Kind, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
-use crate::input::{Input, Whole, hint, import_options};
+use crate::hint;
+use crate::input::{Input, Whole, import_options};
 use crate::output::scratch;
 
 mod arrow;
@@ -96,7 +97,7 @@ impl Source {
         let options = import_options(args, capabilities);
         let how = table_options(args, question.names());
         let answer = archive.query(&query, &how, &options, scratch(memory)?);
-        let answer = answer.map_err(|err| hint(err.into())).in_file(&name)?;
+        let answer = answer.map_err(hint::reading).in_file(&name)?;
         let Some(answer) = answer else {
             let source = Self::archive(&archive, &name, &how, args, capabilities, memory)?;
             return Ok(Asked { source, stats: None });
@@ -117,7 +118,7 @@ impl Source {
         memory: u64,
     ) -> Result<Self> {
         let table = archive.import(how, &import_options(args, capabilities), scratch(memory)?);
-        let table = table.map_err(|err| hint(err.into())).in_file(name)?;
+        let table = table.map_err(hint::reading).in_file(name)?;
         warn_of_skipped(name, table.skipped());
         Ok(Self::Imported(table))
     }

@@ -45,7 +45,7 @@ impl Halt {
     pub(super) fn refused(failure: Failure) -> Self {
         match failure.code() {
             failure::IO => Self::Failed(failure),
-            _ => Self::left_out(failure.message()),
+            _ => Self::left_out(failure.report_text()),
         }
     }
 }

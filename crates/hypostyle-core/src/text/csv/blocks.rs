@@ -219,7 +219,7 @@ impl<'a> Blocks<'a> {
                 Outcome::Partial { cells } | Outcome::Bad { cells, .. }
                     if cells > self.width && !self.skip =>
                 {
-                    let err = self.ragged(format_args!("more than {}", self.width));
+                    let err = self.ragged(format_args!("more than {}", self.width), false);
                     return Err(err.at(self.input_offset(rows, start)).in_row(row_number));
                 }
                 Outcome::Partial { .. } | Outcome::End => return Ok(start),
@@ -241,7 +241,8 @@ impl<'a> Blocks<'a> {
                         rows.cells.resize(first + self.width, Cell::MISSING);
                     }
                     _ => {
-                        let err = self.ragged(format_args!("{}", row.cells));
+                        let short = row.cells < self.width;
+                        let err = self.ragged(format_args!("{}", row.cells), short);
                         return Err(err.at(self.input_offset(rows, start)).in_row(row_number));
                     }
                 }
@@ -250,7 +251,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    fn ragged(&self, have: fmt::Arguments<'_>) -> Error {
+    fn ragged(&self, have: fmt::Arguments<'_>, short: bool) -> Error {
         let want = self.width;
         let why = match self.csv.ragged {
             Ragged::Pad => {
@@ -258,7 +259,7 @@ impl<'a> Blocks<'a> {
             }
             Ragged::Refuse => format!("has {have} cells where the first row has {want}"),
         };
-        Error::malformed("row", why)
+        ErrorKind::RaggedRow { why: why.into(), short }.into()
     }
 
     /// How much to fill so that a row that is not whole may be, at least `least`.
@@ -336,8 +337,7 @@ impl<'a> Blocks<'a> {
             Err(err) if err.error_len().is_none() && !self.at_end => Ok(()),
             Err(err) => {
                 let at = self.before + (start + err.valid_up_to()) as u64;
-                let why = "is not UTF-8: say which encoding it is in";
-                Err(Error::malformed("text", why).at(at))
+                Err(Error::from(ErrorKind::NotUtf8).at(at))
             }
         }
     }
