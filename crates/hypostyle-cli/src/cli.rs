@@ -19,7 +19,8 @@ use crate::commands;
 #[derive(Debug, Parser)]
 #[command(name = "hyp", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 fine, 1 the data failed a check, 2 wrong usage, \
-                        3 reading or writing failed, 4 corrupt or unsupported input.\n\n\
+                        3 reading or writing failed, 4 corrupt or unsupported input, \
+                        5 internal error: a bug in hyp, no output file was written.\n\n\
                         Start with `hyp demo`.")]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -14,6 +14,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const IO: u8 = 3;
 /// The input is corrupt or in no form that is supported.
 pub(crate) const INPUT: u8 = 4;
+/// The command found its own output wrong: a bug.
+pub(crate) const INTERNAL: u8 = 5;
 
 /// A result whose error is a [`Failure`].
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
@@ -23,7 +25,7 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 pub(crate) struct Failure {
     code: u8,
     message: String,
-    /// The flag that helps.
+    /// What helps: a flag, or whom to tell.
     hint: Option<&'static str>,
     /// Whoever read our output has had enough: nothing to complain about.
     broken_pipe: bool,
@@ -53,9 +55,9 @@ impl Failure {
         self
     }
 
-    /// Adds the flag that helps.
+    /// Adds a hint, if there is one.
     pub(crate) fn with_hint(mut self, hint: Option<&'static str>) -> Self {
-        self.hint = hint;
+        self.hint = hint.or(self.hint);
         self
     }
 
@@ -92,9 +94,12 @@ impl From<hypostyle::Error> for Failure {
             ErrorKind::Io(cause) => (IO, cause.kind() == io::ErrorKind::BrokenPipe),
             ErrorKind::Strict(_) | ErrorKind::Refused { .. } => (CHECK, false),
             ErrorKind::InvalidArgument(_) => (USAGE, false),
+            ErrorKind::Internal(_) => (INTERNAL, false),
             _ => (INPUT, false),
         };
-        Self { code, message: err.to_string(), hint: None, broken_pipe }
+        let hint = (code == INTERNAL)
+            .then_some("this is a bug in hyp, please report it; no output file was written");
+        Self { code, message: err.to_string(), hint, broken_pipe }
     }
 }
 
@@ -119,5 +124,28 @@ pub(crate) trait InFile<T> {
 impl<T, E: Into<Failure>> InFile<T> for std::result::Result<T, E> {
     fn in_file(self, name: impl Display) -> Result<T> {
         self.map_err(|err| err.into().in_file(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hypostyle::{Error, Refusal};
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_error_has_its_exit_code() {
+        for (err, code) in [
+            (Error::refused(Refusal::TooLarge, "x", "y"), CHECK),
+            (Error::invalid_argument("x"), USAGE),
+            (io::Error::other("x").into(), IO),
+            (Error::malformed("x", "y"), INPUT),
+            (ErrorKind::NotUtf8.into(), INPUT),
+            (Error::internal("x"), INTERNAL),
+        ] {
+            assert_eq!(Failure::from(err).code(), code);
+        }
+        let bug = Failure::from(Error::internal("x")).in_file("a").report_text();
+        assert!(bug.starts_with("`a`: internal error: x\nhint: this is a bug"), "{bug}");
     }
 }

@@ -101,6 +101,9 @@ pub enum ErrorKind {
     /// The caller asked for something that does not exist.
     #[error("{0}")]
     InvalidArgument(Cow<'static, str>),
+    /// The library checked its own output and found it wrong: a bug of the library.
+    #[error("internal error: {0}")]
+    Internal(Cow<'static, str>),
     /// The byte source or the sink failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -182,6 +185,11 @@ impl Error {
     /// The caller asked for what does not exist.
     pub fn invalid_argument(why: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::InvalidArgument(why.into()))
+    }
+
+    /// The library failed a check of its own output.
+    pub fn internal(why: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Internal(why.into()))
     }
 
     /// The cause.

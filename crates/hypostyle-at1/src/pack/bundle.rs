@@ -184,14 +184,14 @@ fn compare(
             Ok(ControlFlow::Break(()))
         })
     });
-    read.map_err(|err| Error::invalid_argument(format!("the bundle would not open: {err}")))?;
+    read.map_err(|err| Error::internal(format!("the new bundle does not open: {err}")))?;
     let archives = streams.iter().skip(1).map(|stream| &stream.body.bytes);
     let agree = entries
         .iter()
         .map(|entry| (&entry.file, &entry.bytes[..]))
         .eq(files.iter().zip(archives.map(|bytes| &bytes[..])));
     if !agree {
-        return Err(Error::invalid_argument("the bundle would not unpack to its files"));
+        return Err(Error::internal("the new bundle does not unpack to its files"));
     }
     drop(entries);
     Ok(bundle.into())

@@ -138,7 +138,7 @@ impl EncodedFrame {
                 (Self::Raw(body), outcome)
             }
             (Some((codec, streams)), None) => (Self::Structured(codec, streams), Outcome::GivenUp),
-            (None, None) => return Err(Error::invalid_argument("nothing came of packing")),
+            (None, None) => return Err(Error::internal("no encoder produced a frame")),
         };
         trials.push(Trial { codec: Codec::Raw, form: "", outcome });
         Ok((part, trials))

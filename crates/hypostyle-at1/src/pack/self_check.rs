@@ -17,10 +17,10 @@ pub(super) fn compare(archive: Vec<u8>, original: &[u8], options: &PackOptions) 
     let mut left = Compared { original };
     let unpacked = open(&bytes, options).and_then(|archive| archive.unpack(&mut left));
     if let Err(err) = unpacked {
-        return Err(Error::invalid_argument(format!("the archive would not unpack: {err}")));
+        return Err(Error::internal(format!("the new archive does not unpack: {err}")));
     }
     if !left.original.is_empty() {
-        return Err(Error::invalid_argument("the archive would not unpack to the original"));
+        return Err(Error::internal("the new archive does not unpack to the original"));
     }
     Ok(bytes.into())
 }
@@ -51,5 +51,28 @@ impl Write for Compared<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hypostyle_core::error::ErrorKind;
+
+    use super::*;
+    use crate::pack::pack;
+
+    #[test]
+    fn a_failed_self_check_is_an_internal_error() {
+        let options = PackOptions::default();
+        let (archive, _) = pack(b"one,two\n1,2\n", &options).unwrap();
+        let cut = archive[..archive.len() - 1].to_vec();
+        for (archive, original) in [
+            (archive.clone(), &b"one,two\n1,3\n"[..]),
+            (archive, b"one,two\n1,2\n3,4\n"),
+            (cut, b"one,two\n1,2\n"),
+        ] {
+            let err = compare(archive, original, &options).unwrap_err();
+            assert!(matches!(err.kind(), ErrorKind::Internal(_)), "{err}");
+        }
     }
 }

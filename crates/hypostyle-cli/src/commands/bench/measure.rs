@@ -44,7 +44,7 @@ impl Halt {
     /// What a contender says that cannot hold the content; a disk that fails is another matter.
     pub(super) fn refused(failure: Failure) -> Self {
         match failure.code() {
-            failure::IO => Self::Failed(failure),
+            failure::IO | failure::INTERNAL => Self::Failed(failure),
             _ => Self::left_out(failure.report_text()),
         }
     }
