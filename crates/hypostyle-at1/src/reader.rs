@@ -32,6 +32,14 @@ impl Format for At1 {
         &["at1"]
     }
 
+    fn magics(&self) -> &'static [&'static [u8]] {
+        &[&container::MAGIC]
+    }
+
+    fn has_magic(&self, head: &[u8]) -> bool {
+        container::has_magic(head)
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities::EVERYTHING
     }

@@ -8,6 +8,7 @@ use hypostyle::formats::at1::PackOptions;
 use hypostyle::{Limits, ReadOptions, TextPolicy};
 
 use crate::commands;
+use crate::file_kind::FileKind;
 
 /// Column files from the command line.
 ///
@@ -64,7 +65,7 @@ pub(crate) enum Command {
 pub(crate) struct ReadArgs {
     /// Format of the input, where its content does not tell
     #[arg(long, value_name = "FORMAT")]
-    pub(crate) from: Option<Kind>,
+    pub(crate) from: Option<FileKind>,
 
     /// Refuse column files that depart from their spec in any way
     #[arg(long)]
@@ -220,23 +221,6 @@ pub(crate) struct CsvArgs {
     /// The encoding of the text
     #[arg(long, value_enum, default_value_t = Encoding::Utf8, value_name = "NAME")]
     pub(crate) encoding: Encoding,
-}
-
-/// A format of tables, ours or another's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
-    Colm,
-    Colf,
-    Clmn,
-    At1,
-    Onpair,
-    Csv,
-    Tsv,
-    Jsonl,
-    /// One column of lines
-    Txt,
-    Parquet,
-    Arrow,
 }
 
 /// How rows are printed.

@@ -11,8 +11,9 @@ use hypostyle::formats::{self, Format, Reader};
 use hypostyle::text::{ImportOptions, Imported, Infer, csv, jsonl, lines};
 use hypostyle::{ByteSource, FileSource, ReadOptions};
 
-use crate::cli::{self, Kind, ReadArgs};
+use crate::cli::{self, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
+use crate::file_kind::FileKind;
 use crate::hint;
 use crate::output::{Progress, scratch};
 
@@ -97,30 +98,28 @@ impl Input {
     }
 
     /// What the input holds: what the user says, else what its content shows.
-    pub(crate) fn kind(&self, from: Option<Kind>) -> Result<Kind> {
+    pub(crate) fn kind(&self, from: Option<FileKind>) -> Result<FileKind> {
         if let Some(kind) = from {
             return Ok(kind);
         }
         self.kind_by_content().map_err(|failure| failure.in_file(self.name()))
     }
 
-    fn kind_by_content(&self) -> Result<Kind> {
+    fn kind_by_content(&self) -> Result<FileKind> {
         let found = match &self.body {
             Body::File(file) => formats::detect(&FileSource::try_new(file.try_clone()?)?)?,
             // A stream shows only its head; sizes that reach beyond it are judged
             // once it has been read to its end.
-            Body::Stream(_) => magic(&self.head),
+            Body::Stream(_) => formats::by_magic(&self.head),
             Body::Memory(content) => formats::detect(content)?,
         };
         if let Some(format) = found {
-            return Ok(Kind::of(format));
+            return Ok(FileKind::Format(format));
         }
-        match self.head.get(..4) {
-            Some(b"PAR1") => return Ok(Kind::Parquet),
-            Some(b"ARRO" | b"\xFF\xFF\xFF\xFF") => return Ok(Kind::Arrow),
-            _ => {}
+        if let Some(kind) = FileKind::by_magic(&self.head) {
+            return Ok(kind);
         }
-        let by_name = Kind::by_extension(&self.path);
+        let by_name = FileKind::by_extension(&self.path);
         match by_name {
             Some(text) if !text.is_binary() => return Ok(text),
             Some(binary) => {
@@ -140,8 +139,8 @@ impl Input {
             return Err(Failure::input(why));
         }
         match self.head.trim_ascii_start().first() {
-            Some(b'{') => Ok(Kind::Jsonl),
-            _ => Ok(Kind::Csv),
+            Some(b'{') => Ok(FileKind::Jsonl),
+            _ => Ok(FileKind::Csv),
         }
     }
 
@@ -211,7 +210,7 @@ impl Input {
     /// Reads the input as text, typed for a target of the given capabilities.
     pub(crate) fn import(
         self,
-        kind: Kind,
+        kind: FileKind,
         args: &ReadArgs,
         capabilities: formats::Capabilities,
         memory: u64,
@@ -224,8 +223,8 @@ impl Input {
         let stage = scratch(memory)?;
         let options = import_options(args, capabilities);
         let imported = match kind {
-            Kind::Jsonl => jsonl::import(&mut text, &options, stage, &mut told),
-            Kind::Txt => {
+            FileKind::Jsonl => jsonl::import(&mut text, &options, stage, &mut told),
+            FileKind::Txt => {
                 // Whether the last line has a newline is kept where text is all there is.
                 let exact = capabilities.nulls && !capabilities.numbers;
                 lines::import(&mut text, exact, stage, &mut told)
@@ -256,8 +255,8 @@ pub(crate) fn import_options(
     options
 }
 
-fn csv_syntax(kind: Kind, args: &cli::CsvArgs) -> csv::CsvOptions {
-    let default = if kind == Kind::Tsv { b'\t' } else { b',' };
+fn csv_syntax(kind: FileKind, args: &cli::CsvArgs) -> csv::CsvOptions {
+    let default = if matches!(kind, FileKind::Tsv) { b'\t' } else { b',' };
     let mut syntax = csv::CsvOptions::new(args.delimiter.unwrap_or(default));
     syntax.header = !args.no_header;
     syntax.ragged = match args.ragged {
@@ -283,19 +282,6 @@ fn head_of(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// The column format whose magic a stream starts with.
-fn magic(head: &[u8]) -> Option<&'static dyn Format> {
-    match head.get(..4)? {
-        b"COLM" | b"MLOC" => formats::by_name("colm"),
-        b"COLF" | b"FLOC" => formats::by_name("colf"),
-        b"CLMN" | b"NMLC" => formats::by_name("clmn"),
-        [b'A', b'T', b'1', 0..=15] => formats::by_name("at1"),
-        b"HYPO" if head.starts_with(b"HYPOPAIR") => formats::by_name("onpair"),
-        b"ONPA" if head.starts_with(b"ONPAIR01") => formats::by_name("onpair"),
-        _ => None,
-    }
-}
-
 /// What a file starts with, for people.
 fn looks(head: &[u8]) -> String {
     if head.is_empty() {
@@ -311,61 +297,4 @@ pub(crate) fn is_dash(path: &Path) -> bool {
 
 pub(crate) fn name_of(path: &Path) -> String {
     if is_dash(path) { "standard input".to_owned() } else { path.display().to_string() }
-}
-
-impl Kind {
-    /// The column format, if it is one.
-    pub(crate) fn format(self) -> Option<&'static dyn Format> {
-        formats::by_name(self.name())
-    }
-
-    /// The kind of a column format.
-    pub(crate) fn of(format: &'static dyn Format) -> Self {
-        match format.id() {
-            formats::FormatId::Colf => Self::Colf,
-            formats::FormatId::Clmn => Self::Clmn,
-            formats::FormatId::At1 => Self::At1,
-            formats::FormatId::OnPair => Self::Onpair,
-            _ => Self::Colm,
-        }
-    }
-
-    /// The kind that a file name promises.
-    pub(crate) fn by_extension(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        if let Some(format) = formats::by_extension(&extension) {
-            return Some(Self::of(format));
-        }
-        match extension.as_str() {
-            "csv" => Some(Self::Csv),
-            "tsv" | "tab" => Some(Self::Tsv),
-            "jsonl" | "ndjson" => Some(Self::Jsonl),
-            "txt" => Some(Self::Txt),
-            "parquet" | "pq" => Some(Self::Parquet),
-            "arrow" | "arrows" | "feather" | "ipc" => Some(Self::Arrow),
-            _ => None,
-        }
-    }
-
-    /// The name that users type.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Colm => "colm",
-            Self::Colf => "colf",
-            Self::Clmn => "clmn",
-            Self::At1 => "at1",
-            Self::Onpair => "onpair",
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-            Self::Jsonl => "jsonl",
-            Self::Txt => "txt",
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
-        }
-    }
-
-    /// Whether it is bytes that a terminal would choke on.
-    pub(crate) fn is_binary(self) -> bool {
-        !matches!(self, Self::Csv | Self::Tsv | Self::Jsonl | Self::Txt)
-    }
 }

@@ -8,6 +8,7 @@ use clap::Parser;
 mod cli;
 mod commands;
 mod failure;
+mod file_kind;
 mod hint;
 mod input;
 mod output;

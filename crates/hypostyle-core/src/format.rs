@@ -25,6 +25,20 @@ pub trait Format: fmt::Debug + Sync {
     /// File extensions, without the dot; the first one is for new files.
     fn extensions(&self) -> &'static [&'static str];
 
+    /// The byte strings that files start with.
+    ///
+    /// Among them are those of files that only look like this format, for which
+    /// [`Format::sniff`] says what they are.
+    fn magics(&self) -> &'static [&'static [u8]];
+
+    /// Whether a file that starts with these bytes is in this format, as far as they show.
+    ///
+    /// For input of which only the first bytes are there, such as a pipe.
+    /// [`Format::sniff`] decides once all of it is.
+    fn has_magic(&self, head: &[u8]) -> bool {
+        self.magics().iter().any(|magic| head.starts_with(magic))
+    }
+
     /// What a table may hold if it is to be written in this format.
     fn capabilities(&self) -> Capabilities;
 

@@ -15,8 +15,9 @@ use hypostyle::text::{csv, jsonl, lines};
 use hypostyle::{ColumnStats, Compat, DuplicateNames, Table, WriteOptions};
 
 use super::Status;
-use crate::cli::{Kind, ReadArgs, size};
+use crate::cli::{ReadArgs, size};
 use crate::failure::{Failure, Result};
+use crate::file_kind::FileKind;
 use crate::hint;
 use crate::input::{Input, is_dash};
 use crate::output::{Out, Progress, Target, scratch};
@@ -47,7 +48,7 @@ pub(crate) struct Args {
 
     /// Format of the output [default: by the extension of OUTPUT]
     #[arg(long, value_name = "FORMAT")]
-    to: Option<Kind>,
+    to: Option<FileKind>,
 
     /// Overwrite the output if it exists
     #[arg(long, short)]
@@ -93,7 +94,7 @@ enum Names {
 /// Converts one table.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let to = output_kind(args)?;
-    if to.format().is_some_and(|format| !format.holds_tables()) {
+    if !to.holds_tables() {
         let why = format!("{} holds files, not tables: it cannot be converted to", to.name());
         return Err(Failure::usage(why));
     }
@@ -114,9 +115,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     Ok(Status::Fine)
 }
 
-fn output_kind(args: &Args) -> Result<Kind> {
-    args.to.or_else(|| Kind::by_extension(&args.output)).ok_or_else(|| {
-        let known = Kind::value_variants().iter().filter(|kind| **kind != Kind::At1);
+fn output_kind(args: &Args) -> Result<FileKind> {
+    args.to.or_else(|| FileKind::by_extension(&args.output)).ok_or_else(|| {
+        let known = FileKind::value_variants().iter().filter(|kind| kind.holds_tables());
         let known: Vec<_> = known.map(|kind| kind.name()).collect();
         let why = format!("say what to write with --to: {}", known.join(", "));
         Failure::usage(why).in_file(args.output.display())
@@ -126,7 +127,7 @@ fn output_kind(args: &Args) -> Result<Kind> {
 /// Rows and columns that were written.
 type Written = (u64, usize);
 
-fn summary(args: &Args, to: Kind, (rows, columns): Written, out: &mut dyn Out) -> Result<()> {
+fn summary(args: &Args, to: FileKind, (rows, columns): Written, out: &mut dyn Out) -> Result<()> {
     let size = |path: &Path| std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| m.len());
     let mut line =
         format!("{}: {}, {rows} rows, {columns} columns", args.output.display(), to.name());
@@ -270,7 +271,7 @@ fn renamed(schema: &Schema) -> Schema {
 
 fn to_rows(
     source: Source,
-    to: Kind,
+    to: FileKind,
     target: Target,
     args: &Args,
     out: &mut dyn Out,
@@ -290,24 +291,24 @@ fn to_rows(
         Ok(Flow::More)
     };
     match to {
-        Kind::Jsonl => target.stream(out, |sink| {
+        FileKind::Jsonl => target.stream(out, |sink| {
             let mut writer = jsonl::Writer::new(sink);
             source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
             writer.finish()?;
             Ok(())
         })?,
-        Kind::Txt => target.stream(out, |sink| {
+        FileKind::Txt => target.stream(out, |sink| {
             let mut writer = lines::Writer::new(std::io::BufWriter::new(sink));
             source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
             writer.finish()?;
             Ok(())
         })?,
-        Kind::Parquet => target.fill(out, |sink| {
+        FileKind::Parquet => target.fill(out, |sink| {
             let mut writer = ParquetWriter::try_new(sink, schema.clone())?;
             source.for_each(&columns, |batch| each(batch, &mut |b| writer.write(b)))?;
             writer.finish()
         })?,
-        Kind::Arrow => target.fill(out, |sink| {
+        FileKind::Arrow => target.fill(out, |sink| {
             let mut writer = ArrowWriter::try_new(sink, &schema)?;
             source.for_each(&columns, |batch| each(batch, &mut |b| writer.write(b)))?;
             writer.finish()
@@ -325,10 +326,10 @@ fn to_rows(
 
 fn csv_writer<'a>(
     sink: &'a mut dyn Write,
-    to: Kind,
+    to: FileKind,
     args: &Args,
 ) -> csv::Writer<&'a mut dyn Write> {
-    let writer = csv::Writer::new(sink, if to == Kind::Tsv { b'\t' } else { b',' });
+    let writer = csv::Writer::new(sink, if matches!(to, FileKind::Tsv) { b'\t' } else { b',' });
     match args.null_as.as_ref().or(args.read.csv.null.first()) {
         Some(word) => writer.with_null_word(word),
         None => writer,

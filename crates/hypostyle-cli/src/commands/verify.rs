@@ -9,7 +9,7 @@ use hypostyle::formats::at1::{Archive, Codec};
 use serde_json::{Value, json};
 
 use super::Status;
-use crate::cli::{Kind, ReadArgs};
+use crate::cli::ReadArgs;
 use crate::failure::{CHECK, Failure, Result};
 use crate::input::Input;
 use crate::output::{Out, Progress};
@@ -73,8 +73,10 @@ fn check(input: Input, args: &Args) -> Result<Report> {
         errors: Vec::new(),
     };
     let kind = input.kind(args.read.from);
-    if let Ok(Kind::At1) = kind {
-        report.format = Some(Kind::At1.name());
+    if let Ok(kind) = kind
+        && kind.is_archive()
+    {
+        report.format = Some(kind.name());
         let archive = input.into_archive(&args.read.options().with_strict(false));
         match archive.and_then(|archive| unpack(&archive, &mut report)) {
             Err(failure) if failure.code() == crate::failure::IO => return Err(failure),

@@ -10,8 +10,9 @@ use hypostyle::formats::{Capabilities, Reader};
 use hypostyle::predicate::Predicate;
 use hypostyle::text::{Imported, Skipped};
 
-use crate::cli::{ColumnArgs, Kind, ReadArgs};
+use crate::cli::{ColumnArgs, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
+use crate::file_kind::FileKind;
 use crate::hint;
 use crate::input::{Input, Whole, import_options};
 use crate::output::scratch;
@@ -83,7 +84,7 @@ impl Source {
         let capabilities = Capabilities::EVERYTHING;
         let columns = question.columns.and_then(ColumnArgs::names);
         let plain = question.filter.is_none() && question.rows.is_none() && columns.is_none();
-        if plain || input.kind(args.from)? != Kind::At1 {
+        if plain || !input.kind(args.from)?.is_archive() {
             let source = Self::open(input, question.columns, args, capabilities, memory)?;
             return Ok(Asked { source, stats: None });
         }
@@ -135,22 +136,22 @@ impl Source {
     ) -> Result<Self> {
         let kind = match input.kind(args.from)? {
             // Who says what is between cells does not mean lines.
-            Kind::Txt if args.from.is_none() && args.csv.delimiter.is_some() => Kind::Csv,
+            FileKind::Txt if args.from.is_none() && args.csv.delimiter.is_some() => FileKind::Csv,
             kind => kind,
         };
         let name = input.name();
-        Ok(match (kind.format(), kind) {
-            (_, Kind::At1) => {
+        Ok(match kind {
+            _ if kind.is_archive() => {
                 let archive = input.into_archive(&args.options())?;
                 let how = table_options(args, wanted.and_then(ColumnArgs::names));
                 Self::archive(&archive, &name, &how, args, capabilities, memory)?
             }
-            (Some(format), _) => Self::Columns(input.into_reader(format, &args.options())?),
-            (None, Kind::Parquet) => Self::Batches(match input.into_whole()? {
+            FileKind::Format(format) => Self::Columns(input.into_reader(format, &args.options())?),
+            FileKind::Parquet => Self::Batches(match input.into_whole()? {
                 Whole::File(file) => parquet::read(file).in_file(name)?,
                 Whole::Memory(content) => parquet::read(content).in_file(name)?,
             }),
-            (None, Kind::Arrow) => Self::Batches(match input.into_whole()? {
+            FileKind::Arrow => Self::Batches(match input.into_whole()? {
                 Whole::File(file) => arrow::read(file).in_file(name)?,
                 Whole::Memory(content) => arrow::read(io::Cursor::new(content)).in_file(name)?,
             }),

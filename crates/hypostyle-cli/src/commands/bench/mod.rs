@@ -19,8 +19,9 @@ use ::bytes::Bytes;
 
 use super::Status;
 use super::pack::WHOLE;
-use crate::cli::{FileArg, Kind, ReadArgs};
+use crate::cli::{FileArg, ReadArgs};
 use crate::failure::{Failure, Result};
+use crate::file_kind::FileKind;
 use crate::input::{Input, is_dash};
 use crate::output::{Out, Target};
 
@@ -148,7 +149,7 @@ fn measured(
     let kind = subject.input().kind(args.read.from).ok();
     let measured = measure::all(contenders, subject, args.rounds)
         .map_err(|failure| failure.in_file(&subject.name))?;
-    let report = Report::new(subject, kind.map(Kind::name), measured);
+    let report = Report::new(subject, kind.map(FileKind::name), measured);
     match report.is_empty() {
         true => Err(Failure::input(report.reasons().join("; ")).in_file(&subject.name)),
         false => Ok(report),

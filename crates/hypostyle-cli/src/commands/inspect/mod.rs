@@ -4,7 +4,7 @@ use hypostyle::formats::Reader;
 use serde_json::json;
 
 use super::{Status, schema::type_name};
-use crate::cli::{FileArg, Kind, ReadArgs};
+use crate::cli::{FileArg, ReadArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
 use crate::output::{BAR, Grid, Out, bar};
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let kind = input.kind(args.read.from)?;
-    if kind == Kind::At1 {
+    if kind.is_archive() {
         let name = input.name();
         let archive = input.into_archive(&args.read.options())?;
         archive::inspect(&archive, args.json, out).map_err(|failure| failure.in_file(name))?;

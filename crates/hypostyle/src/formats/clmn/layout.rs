@@ -15,7 +15,7 @@ use hypostyle_core::wire::Cursor;
 
 pub(super) const MAGIC: [u8; 4] = *b"CLMN";
 /// The magic as a program writes it that takes it for a little-endian number.
-const SWAPPED: [u8; 4] = *b"NMLC";
+pub(super) const SWAPPED: [u8; 4] = *b"NMLC";
 const VERSION: u16 = 1;
 /// Bytes of the header (§2.1).
 const HEADER: u64 = 18;

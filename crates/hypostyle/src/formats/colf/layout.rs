@@ -16,7 +16,7 @@ use hypostyle_core::wire::Cursor;
 
 pub(super) const MAGIC: [u8; 4] = *b"COLF";
 /// The magic as a program writes it that takes it for a little-endian number.
-const SWAPPED: [u8; 4] = *b"FLOC";
+pub(super) const SWAPPED: [u8; 4] = *b"FLOC";
 const VERSION: u8 = 1;
 const LITTLE_ENDIAN: u8 = 1;
 /// Bytes before the schema text (§2.1).

@@ -15,7 +15,7 @@ use hypostyle_core::wire::Cursor;
 
 pub(super) const MAGIC: [u8; 4] = *b"COLM";
 /// The magic as a program writes it that takes it for a little-endian number (M20).
-const SWAPPED: [u8; 4] = *b"MLOC";
+pub(super) const SWAPPED: [u8; 4] = *b"MLOC";
 const VERSION: u32 = 1;
 /// Bytes of the header (§2.1).
 pub(super) const HEADER: u64 = 32;
