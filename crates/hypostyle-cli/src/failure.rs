@@ -1,4 +1,4 @@
-//! What goes wrong, said to a person and as an exit code.
+//! Failures of commands: a message for people and an exit code.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -12,22 +12,22 @@ pub(crate) const CHECK: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Reading or writing failed.
 pub(crate) const IO: u8 = 3;
-/// The input is corrupt or in no form that is supported.
+/// The input is corrupt or not supported.
 pub(crate) const INPUT: u8 = 4;
 /// The command found its own output wrong: a bug.
 pub(crate) const INTERNAL: u8 = 5;
 
-/// A result whose error is a [`Failure`].
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+/// A result whose error is a [`Failure`] unless stated otherwise.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// The end of a command that did not work.
+/// Why a command did not complete.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,
     message: String,
-    /// What helps: a flag, or whom to tell.
+    /// A flag that helps, or what to do.
     hint: Option<&'static str>,
-    /// Whoever read our output has had enough: nothing to complain about.
+    /// The reader of the output closed the pipe, which is not an error.
     broken_pipe: bool,
 }
 
@@ -49,7 +49,7 @@ impl Failure {
         Self { code: IO, message: format!("{what}: {cause}"), hint: None, broken_pipe }
     }
 
-    /// Says which file it is about.
+    /// Prefixes the message with the name of the file.
     pub(crate) fn in_file(mut self, name: impl Display) -> Self {
         self.message = format!("`{name}`: {}", self.message);
         self
@@ -65,12 +65,12 @@ impl Failure {
         self.code
     }
 
-    /// What is wrong, without the hint.
+    /// Returns the message without the hint.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// The message, and below it the hint if there is one.
+    /// Returns the message and, on a line of its own, the hint.
     pub(crate) fn report_text(&self) -> String {
         match self.hint {
             Some(hint) => format!("{}\nhint: {hint}", self.message),
@@ -78,7 +78,7 @@ impl Failure {
         }
     }
 
-    /// Prints the message and gives the exit code.
+    /// Prints the message and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         if self.broken_pipe {
             return ExitCode::SUCCESS;
@@ -116,7 +116,7 @@ impl From<arrow_schema::ArrowError> for Failure {
     }
 }
 
-/// Adds the name of the file that an error is about.
+/// Prefixes an error with the name of the file.
 pub(crate) trait InFile<T> {
     fn in_file(self, name: impl Display) -> Result<T>;
 }

@@ -25,7 +25,7 @@ pub(crate) enum FileKind {
 }
 
 impl FileKind {
-    /// The kinds that are no formats of the library.
+    /// The kinds that are not formats of the library.
     const OTHERS: [Self; 6] =
         [Self::Csv, Self::Tsv, Self::Jsonl, Self::Txt, Self::Parquet, Self::Arrow];
 

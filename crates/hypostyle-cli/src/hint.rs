@@ -1,7 +1,7 @@
-//! Hints: which flag of this command helps with an error of the library.
+//! Hints: the flag of this command that helps with an error of the library.
 //!
-//! The library says what is wrong and what a caller of its API can do. Only the
-//! command knows its flags, so it maps the typed reason of an error to one.
+//! The library says what is wrong and what a caller of its API can do. Only the command knows
+//! its flags, so this module maps the typed reason of an error to one.
 
 use hypostyle::{Error, ErrorKind, Refusal};
 
@@ -35,7 +35,9 @@ pub(crate) fn writing(err: Error) -> Failure {
 /// Turns an error of appending to an archive into a failure with a hint.
 pub(crate) fn appending(err: Error) -> Failure {
     let hint = match err.refusal() {
-        Some(Refusal::NotAppendable) => Some("hyp pack --query makes an archive that can grow"),
+        Some(Refusal::NotAppendable) => {
+            Some("hyp pack --query packs an archive that can be appended to")
+        }
         _ => None,
     };
     Failure::from(err).with_hint(hint)

@@ -1,4 +1,4 @@
-//! The one error of this crate: what happened, and where.
+//! The error type: what happened, and where.
 
 use std::borrow::Cow;
 use std::{fmt, io};
@@ -11,9 +11,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why reading or writing failed, and where.
 ///
-/// One word wide, so results on the hot path stay small. The kind is what a
-/// caller can act on; format, column, row and byte offset travel beside it and
-/// are filled in by the layer that knows them.
+/// One word wide, so results on the hot path stay small. Callers act on the kind;
+/// the layers that know the format, column, row or byte offset add them.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -27,12 +26,12 @@ struct Inner {
     offset: Option<u64>,
 }
 
-/// A column as an error names it: by position, and by name for the reader.
+/// The column that an error is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnRef {
     /// Position in the file, from 0.
     pub index: usize,
-    /// The name that the file gives it.
+    /// The name in the file.
     pub name: String,
 }
 
@@ -47,7 +46,7 @@ pub enum ErrorKind {
         what: &'static str,
         /// Bytes that the field takes.
         needed: u64,
-        /// Bytes that were there.
+        /// Bytes that remain.
         left: u64,
     },
     /// A field holds a value that the spec forbids.
@@ -55,7 +54,7 @@ pub enum ErrorKind {
     Malformed {
         /// The field, in the words of the spec.
         what: &'static str,
-        /// What is wrong with it.
+        /// What is wrong.
         why: Cow<'static, str>,
     },
     /// The file asks for more than the caller's [`Limits`](crate::limits::Limits) allow.
@@ -63,18 +62,18 @@ pub enum ErrorKind {
     LimitExceeded {
         /// The quantity that is limited.
         what: &'static str,
-        /// What the file asks for.
+        /// The value in the file.
         asked: u64,
-        /// What the caller allows.
+        /// The limit of the caller.
         limit: u64,
     },
     /// The bytes are well formed, but use a feature that is not implemented.
     #[error("{0} is not supported")]
     Unsupported(Cow<'static, str>),
-    /// The file is in no format known here, or only looks like one.
+    /// The file is in no known format, or only looks like one.
     #[error("{0}")]
     UnknownFormat(Cow<'static, str>),
-    /// The file departs from its spec, and the caller asked for strict reading.
+    /// The file deviates from its specification, and the caller asked for strict reading.
     #[error("{0}")]
     Strict(Deviation),
     /// The text input is not UTF-8, and the caller named no other encoding.
@@ -88,7 +87,7 @@ pub enum ErrorKind {
         /// Whether the row has too few cells, so that it could be padded.
         short: bool,
     },
-    /// The target format cannot hold this data.
+    /// The target format cannot store the data.
     #[error("{why}; {way_out}")]
     Refused {
         /// The reason, for programs.
@@ -98,7 +97,7 @@ pub enum ErrorKind {
         /// What the caller of this library can do about it.
         way_out: Cow<'static, str>,
     },
-    /// The caller asked for something that does not exist.
+    /// An argument of the caller is not valid.
     #[error("{0}")]
     InvalidArgument(Cow<'static, str>),
     /// The library checked its own output and found it wrong: a bug of the library.
@@ -107,7 +106,7 @@ pub enum ErrorKind {
     /// The byte source or the sink failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Arrow refused the columns we built, or the caller's batch.
+    /// Arrow rejected decoded columns or the batch of the caller.
     #[error(transparent)]
     Arrow(#[from] arrow_schema::ArrowError),
 }
@@ -151,7 +150,7 @@ pub enum Refusal {
 }
 
 impl Error {
-    /// An error of this kind, with no place yet.
+    /// Creates an error of this kind, without a place.
     pub fn new(kind: ErrorKind) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -163,12 +162,13 @@ impl Error {
         }))
     }
 
-    /// A field of the input holds what the spec forbids.
+    /// Creates an error for a field with a value that the specification forbids.
     pub fn malformed(what: &'static str, why: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Malformed { what, why: why.into() })
     }
 
-    /// The target cannot hold the data: the reason, the same in words, and what to do instead.
+    /// Creates an error for data that the target cannot store: the reason, the same in words, and
+    /// what to do instead.
     pub fn refused(
         reason: Refusal,
         why: impl Into<Cow<'static, str>>,
@@ -177,27 +177,27 @@ impl Error {
         Self::new(ErrorKind::Refused { reason, why: why.into(), way_out: way_out.into() })
     }
 
-    /// A feature of the format that is not implemented.
+    /// Creates an error for a feature of the format that is not implemented.
     pub fn unsupported(what: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Unsupported(what.into()))
     }
 
-    /// The caller asked for what does not exist.
+    /// Creates an error for an argument that is not valid.
     pub fn invalid_argument(why: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::InvalidArgument(why.into()))
     }
 
-    /// The library failed a check of its own output.
+    /// Creates an error for a failed check of the output of this library.
     pub fn internal(why: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Internal(why.into()))
     }
 
-    /// The cause.
+    /// Returns the cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// The reason why the target refuses the data, if the error is a refusal.
+    /// Returns why the target refuses the data, if the error is a refusal.
     pub fn refusal(&self) -> Option<Refusal> {
         match self.0.kind {
             ErrorKind::Refused { reason, .. } => Some(reason),
@@ -205,29 +205,29 @@ impl Error {
         }
     }
 
-    /// The format being read or written, where known.
+    /// Returns the format that was read or written, if known.
     pub fn format(&self) -> Option<FormatId> {
         self.0.format
     }
 
-    /// The stream inside the file, where the format has such a thing.
+    /// Returns the stream inside the file, for formats that have streams.
     ///
-    /// [`Error::offset`] then counts from the start of the expanded stream.
+    /// [`Error::offset`] then counts from the start of the decompressed stream.
     pub fn stream(&self) -> Option<&str> {
         self.0.stream.as_deref()
     }
 
-    /// The column concerned, where known.
+    /// Returns the column, if known.
     pub fn column(&self) -> Option<&ColumnRef> {
         self.0.column.as_ref()
     }
 
-    /// The row concerned, from 0, where known.
+    /// Returns the row, counted from 0, if known.
     pub fn row(&self) -> Option<u64> {
         self.0.row
     }
 
-    /// The byte offset in the file, where known.
+    /// Returns the byte offset in the file, if known.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
@@ -260,9 +260,9 @@ impl Error {
         self
     }
 
-    /// Puts the error in this row, counted from 0, whatever an inner layer said.
+    /// Sets the row, counted from 0, and replaces the row of an inner layer.
     ///
-    /// For layers that know where the piece they handed on begins.
+    /// For layers that know where the chunk of an inner layer starts.
     #[must_use]
     pub fn at_row(mut self, row: u64) -> Self {
         self.0.row = Some(row);
@@ -332,11 +332,12 @@ impl From<arrow_schema::ArrowError> for Error {
     }
 }
 
-/// The name as a message prints it: names may be megabytes long and hold controls.
+/// Shortens and escapes a name for a message: names may be long and contain control characters.
 pub fn clipped(name: &str) -> String {
-    const MOST: usize = 60;
-    let mut short: String = name.chars().take(MOST).flat_map(char::escape_debug).collect();
-    if name.chars().nth(MOST).is_some() {
+    const MAX_NAME_CHARS: usize = 60;
+    let mut short: String =
+        name.chars().take(MAX_NAME_CHARS).flat_map(char::escape_debug).collect();
+    if name.chars().nth(MAX_NAME_CHARS).is_some() {
         short.push('…');
     }
     short

@@ -1,4 +1,4 @@
-//! What every format implements: [`Format`] opens and encodes, [`Reader`] decodes.
+//! The traits that every format implements: [`Format`] opens and encodes, [`Reader`] decodes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,91 +17,91 @@ use crate::source::ByteSource;
 use crate::table::Table;
 use crate::types::Capabilities;
 
-/// One file format: a stateless pair of doors, in and out.
+/// A file format: opens files and encodes tables. Implementations have no state.
 pub trait Format: fmt::Debug + Sync {
-    /// The identity.
+    /// Returns the identity.
     fn id(&self) -> FormatId;
 
-    /// File extensions, without the dot; the first one is for new files.
+    /// Returns the file extensions without the dot; new files get the first one.
     fn extensions(&self) -> &'static [&'static str];
 
-    /// The byte strings that files start with.
+    /// Returns the byte strings that files start with.
     ///
-    /// Among them are those of files that only look like this format, for which
-    /// [`Format::sniff`] says what they are.
+    /// They include magics of files that only look like this format; [`Format::sniff`]
+    /// tells these apart.
     fn magics(&self) -> &'static [&'static [u8]];
 
-    /// Whether a file that starts with these bytes is in this format, as far as they show.
+    /// Returns whether a file that starts with these bytes can be in this format.
     ///
-    /// For input of which only the first bytes are there, such as a pipe.
-    /// [`Format::sniff`] decides once all of it is.
+    /// For input of which only the first bytes are known, such as a pipe;
+    /// [`Format::sniff`] needs all of it.
     fn has_magic(&self, head: &[u8]) -> bool {
         self.magics().iter().any(|magic| head.starts_with(magic))
     }
 
-    /// What a table may hold if it is to be written in this format.
+    /// Returns the types that a table in this format can have.
     fn capabilities(&self) -> Capabilities;
 
-    /// Whether tables can be written in it with [`Format::encode`].
+    /// Returns whether [`Format::encode`] can write tables.
     ///
-    /// An archive of files shows the table in a file, and holds the file.
+    /// An archive stores files, and can show the table in a file.
     fn holds_tables(&self) -> bool {
         true
     }
 
-    /// Whether a file is in this format, judged by its content alone.
+    /// Detects whether a file is in this format, from its content alone.
     ///
-    /// Reads only bytes that would belong to the header if it were. An error
-    /// means that the source failed, never that the bytes are wrong.
+    /// Reads only bytes of the header. An error means that the source failed,
+    /// never that the bytes are wrong.
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff>;
 
-    /// Checks the layout of a file, and decodes no column.
+    /// Opens a file and checks its layout, without decoding columns.
     ///
-    /// Any input is allowed here. This and the [`Reader`] that it returns may
-    /// fail, but do not panic, and spend memory in proportion to the size of
-    /// the source and to the limits, never to a number the file merely claims.
+    /// The input may be anything. This function and the [`Reader`] fail on
+    /// invalid input but do not panic, and allocate in proportion to the size of
+    /// the source and to the limits, never to a number that the file claims.
     fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>>;
 
     /// Writes a whole table.
     ///
-    /// What the format cannot hold is refused before a byte is written. Equal
-    /// tables and options give equal bytes, on every platform and any number
-    /// of threads.
+    /// Refuses a table that the format cannot store before it writes a byte.
+    /// Equal tables and options give equal bytes, on every platform and with any
+    /// number of threads.
     fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()>;
 }
 
-/// What [`Format::sniff`] made of a file.
+/// The result of [`Format::sniff`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sniff {
-    /// It is this format.
+    /// The file is in this format.
     Yes,
-    /// It has nothing to do with this format.
+    /// The file is not in this format.
     No,
-    /// It looks like this format at first, and is not; a sentence says why.
+    /// The file has a magic of this format but is not in it, for the given reason.
     Lookalike(String),
 }
 
 /// An open file.
 pub trait Reader: fmt::Debug + Send + Sync {
-    /// The format.
+    /// Returns the format.
     fn format(&self) -> FormatId;
 
-    /// The schema of every batch this file yields.
+    /// Returns the schema of all batches.
     fn schema(&self) -> SchemaRef;
 
-    /// The number of rows.
+    /// Returns the number of rows.
     fn rows(&self) -> u64;
 
-    /// The number of chunks: the units a file can be decoded in.
+    /// Returns the number of chunks, which can be decoded separately.
     fn chunks(&self) -> usize;
 
-    /// The number of rows of one chunk, without reading it.
+    /// Returns the number of rows of one chunk, without reading it.
     fn chunk_rows(&self, chunk: usize) -> u64 {
         // Most formats have one chunk.
         if chunk == 0 { self.rows() } else { 0 }
     }
 
-    /// What is known of the rows of a chunk without reading it, for queries.
+    /// Returns the statistics by which a predicate can skip a chunk, without reading it.
     fn pruning_statistics(&self, chunk: usize) -> Option<Box<dyn PruningStatistics + '_>> {
         let _ = chunk;
         None
@@ -109,18 +109,18 @@ pub trait Reader: fmt::Debug + Send + Sync {
 
     /// Decodes the given columns of one chunk, in the order given.
     ///
-    /// Reads the blocks of those columns and nothing else. No columns give a
-    /// batch of no columns and [`Reader::chunk_rows`] rows.
+    /// Reads only the blocks of these columns. An empty list gives a batch
+    /// without columns and with [`Reader::chunk_rows`] rows.
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch>;
 
     /// Decodes the given columns of some rows of one chunk, in the order of the rows.
     ///
-    /// The same as those rows of what [`Reader::read`] gives. Formats in which a row can
-    /// be had by itself decode no others, and then do not find what is wrong with these.
+    /// Returns the same rows as [`Reader::read`]. Formats with random access decode only
+    /// these rows, and do not detect errors in others.
     ///
     /// # Errors
     ///
-    /// As [`Reader::read`]; also if the chunk does not have all of the rows.
+    /// As [`Reader::read`]; also fails if a row is out of range.
     fn read_rows(
         &self,
         chunk: usize,
@@ -130,15 +130,15 @@ pub trait Reader: fmt::Debug + Send + Sync {
         rows.of(&self.read(chunk, columns)?)
     }
 
-    /// Decodes the given columns of the rows of one chunk that a predicate keeps, if the
-    /// format can find these in another way than by decoding all rows; `None` if not.
+    /// Decodes the given columns of the rows of one chunk that match a predicate, if the
+    /// format can find them without decoding all rows; otherwise returns `None`.
     ///
-    /// The same rows as [`Predicate::evaluate`] has of what [`Reader::read`] gives. Of what is
-    /// not decoded, not everything is checked.
+    /// Returns the rows for which [`Predicate::evaluate`] is true on [`Reader::read`]. Does not
+    /// detect all errors in rows that are not decoded.
     ///
     /// # Errors
     ///
-    /// As [`Reader::read`]; also if there is no column that the predicate asks for.
+    /// As [`Reader::read`]; also fails if a column of the predicate does not exist.
     fn read_where(
         &self,
         chunk: usize,
@@ -149,19 +149,19 @@ pub trait Reader: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The byte map: every part of the file in order of offset.
+    /// Returns all sections of the file, in order of offset.
     fn sections(&self) -> Vec<Section>;
 
-    /// Where the file departs from its spec, as far as it was read.
+    /// Returns the deviations from the specification in the parts that were read.
     fn deviations(&self) -> Vec<Deviation>;
 
-    /// What a person should know about what the batches do not show.
+    /// Returns facts for people that the batches do not show.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// A column file as a [`Table`], each column decoded when it is asked for.
+/// A column file as a [`Table`]; decodes a column when it is requested.
 #[derive(Debug)]
 pub struct ReaderTable<'a>(pub &'a dyn Reader);
 
@@ -180,17 +180,17 @@ impl Table for ReaderTable<'_> {
     }
 }
 
-/// A part of a file, for people who want to see where the bytes go.
+/// A section of a file, to show where the bytes go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// What it is, in the words of the spec.
+    /// The kind of section, in the words of the specification.
     pub what: &'static str,
-    /// The column that it belongs to.
+    /// The column of the section.
     pub column: Option<usize>,
-    /// Where it starts.
+    /// Offset in the file.
     pub offset: u64,
-    /// Bytes in the file.
+    /// Size in the file.
     pub stored: u64,
-    /// Bytes once expanded, if it is compressed.
+    /// Decompressed size, if the section is compressed.
     pub raw: Option<u64>,
 }

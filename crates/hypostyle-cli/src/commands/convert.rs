@@ -1,7 +1,8 @@
-//! `hyp convert`: a table from one format to another.
+//! `hyp convert`: converts a table to another format.
 
 use std::collections::HashSet;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,16 +16,17 @@ use hypostyle::text::{csv, jsonl, lines};
 use hypostyle::{ColumnStats, Compat, DuplicateNames, Table, WriteOptions};
 
 use super::Status;
-use crate::cli::{ReadArgs, size};
+use crate::args::{ReadArgs, WriteArgs, size};
 use crate::failure::{Failure, Result};
 use crate::file_kind::FileKind;
 use crate::hint;
-use crate::input::{Input, is_dash};
-use crate::output::{Out, Progress, Target, scratch};
-use crate::tables::{ArrowWriter, Batches, Flow, ParquetWriter, Source};
+use crate::input::Input;
+use crate::output::{Out, Progress, Target, spill_buffer};
+use crate::path_arg::is_dash;
+use crate::tables::{ArrowWriter, Batches, ParquetWriter, TableSource};
 
-/// Bytes of rows that wait in memory until their columns are written.
-pub(crate) const MEMORY: u64 = 256 << 20;
+/// Bytes of rows that are kept in memory until their columns are written.
+pub(crate) const DEFAULT_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Arguments of `hyp convert`.
 #[derive(clap::Args, Debug)]
@@ -36,46 +38,44 @@ Examples:
   hyp convert table.colf - --to jsonl | head
   hyp convert access.txt access.onpair
 
-A CSV column is typed only if every cell would come back exactly as it is: `00501`, `1.50` and
-`+5` stay text. With `--infer numeric`, whatever reads as a number becomes one. In .onpair every
-column is text. A .txt is one column of lines; from .onpair it comes back byte for byte.")]
+Types: hyp makes a CSV column numeric only if every cell can be restored exactly, so `00501`, `1.50`
+and `+5` stay text. With `--infer numeric`, every cell that parses as a number becomes one. All
+columns of .onpair files are text.
+
+Lines: a .txt file is one column of lines. Converted to .onpair and back, it is restored byte for
+byte.")]
 pub(crate) struct Args {
-    /// The table to read; - for standard input
+    /// The table to read; - reads standard input
     input: PathBuf,
 
-    /// The file to write; - for standard output
+    /// The file to write; - writes to standard output
     output: PathBuf,
 
     /// Format of the output [default: by the extension of OUTPUT]
     #[arg(long, value_name = "FORMAT")]
     to: Option<FileKind>,
 
-    /// Overwrite the output if it exists
-    #[arg(long, short)]
-    force: bool,
+    #[command(flatten)]
+    write: WriteArgs,
 
-    /// Say nothing when all is well
-    #[arg(long, short)]
-    quiet: bool,
-
-    /// Compression of column files: 0 stores, 1 is quick, 12 is smallest
+    /// Compression level of column files: 0 stores, 1 is fastest, 12 is smallest
     #[arg(long, short, value_name = "N", default_value_t = WriteOptions::DEFAULT_LEVEL,
           value_parser = clap::value_parser!(u8).range(0..=12))]
     level: u8,
 
-    /// Columns of the same name, or without one: refuse, keep, or rename them
+    /// What to do with duplicate and empty column names: refuse, keep or rename them
     #[arg(long, value_enum, default_value_t = Names::Refuse, value_name = "HOW")]
     names: Names,
 
-    /// Write nulls as this text where the output has none
+    /// Write nulls as this text if the output format has no nulls
     #[arg(long, value_name = "TEXT")]
     null_as: Option<String>,
 
-    /// Please a reader that misreads the canonical form; may be given several times
+    /// Write for a reader that misreads the canonical form; can be repeated
     #[arg(long, value_name = "SWITCH", value_parser = Compat::NAMES)]
     compat: Vec<String>,
 
-    /// Memory for rows that wait; the rest waits in a temporary file
+    /// Memory for buffered rows; further rows spill to a temporary file
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256M")]
     memory: u64,
 
@@ -83,7 +83,7 @@ pub(crate) struct Args {
     read: ReadArgs,
 }
 
-/// What to do about names that cannot stand beside each other.
+/// What to do with duplicate and empty column names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Names {
     Refuse,
@@ -95,21 +95,21 @@ enum Names {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let to = output_kind(args)?;
     if !to.holds_tables() {
-        let why = format!("{} holds files, not tables: it cannot be converted to", to.name());
+        let why = format!("cannot convert to {}: it stores files, not tables", to.name());
         return Err(Failure::usage(why));
     }
-    // Before anything is read: a long conversion must not end in a refusal.
-    let target = Target::create(&args.output, to.is_binary(), args.force, out)?;
+    // Check the output first: a long conversion must not fail at its end.
+    let target = Target::create(&args.output, to.is_binary(), args.write.force, out)?;
     let input = Input::open(&args.input)?;
     let name = input.name();
     let capabilities = to.format().map_or(Capabilities::EVERYTHING, |format| format.capabilities());
-    let source = Source::open(input, None, &args.read, capabilities, args.memory)?;
-    let about = |failure: Failure| failure.in_file(&name);
+    let source = TableSource::open(input, None, &args.read, capabilities, args.memory)?;
+    let in_input = |failure: Failure| failure.in_file(&name);
     let written = match to.format() {
-        Some(format) => to_columns(source, format, target, args, out).map_err(about)?,
-        None => to_rows(source, to, target, args, out).map_err(about)?,
+        Some(format) => to_columns(source, format, target, args, out).map_err(in_input)?,
+        None => to_rows(source, to, target, args, out).map_err(in_input)?,
     };
-    if !args.quiet && !is_dash(&args.output) {
+    if !args.write.is_quiet() && !is_dash(&args.output) {
         summary(args, to, written, out)?;
     }
     Ok(Status::Fine)
@@ -119,12 +119,12 @@ fn output_kind(args: &Args) -> Result<FileKind> {
     args.to.or_else(|| FileKind::by_extension(&args.output)).ok_or_else(|| {
         let known = FileKind::value_variants().iter().filter(|kind| kind.holds_tables());
         let known: Vec<_> = known.map(|kind| kind.name()).collect();
-        let why = format!("say what to write with --to: {}", known.join(", "));
+        let why = format!("unknown extension: choose the format with --to: {}", known.join(", "));
         Failure::usage(why).in_file(args.output.display())
     })
 }
 
-/// Rows and columns that were written.
+/// The number of rows and columns that were written.
 type Written = (u64, usize);
 
 fn summary(args: &Args, to: FileKind, (rows, columns): Written, out: &mut dyn Out) -> Result<()> {
@@ -143,7 +143,7 @@ fn summary(args: &Args, to: FileKind, (rows, columns): Written, out: &mut dyn Ou
 }
 
 fn to_columns(
-    source: Source,
+    source: TableSource,
     format: &'static dyn Format,
     target: Target,
     args: &Args,
@@ -154,22 +154,22 @@ fn to_columns(
     })
 }
 
-/// Hands `then` all columns of a source, and whether they had types before they were read.
+/// Calls `then` with all columns of a source, and whether the source had types of its own.
 pub(crate) fn with_table<T>(
-    source: Source,
+    source: TableSource,
     memory: u64,
     then: impl FnOnce(&dyn Table, bool) -> Result<T>,
 ) -> Result<T> {
     match source {
-        Source::Columns(reader) => then(&ReaderTable(reader.as_ref()), true),
-        Source::Imported(imported) => then(&imported, false),
-        Source::Batches(batches) => then(&stage(batches, memory)?, true),
+        TableSource::Columns(reader) => then(&ReaderTable(reader.as_ref()), true),
+        TableSource::Imported(imported) => then(&imported, false),
+        TableSource::Batches(batches) => then(&collect(batches, memory)?, true),
     }
 }
 
-/// Collects batches; columns of a file cannot be written before all rows are in.
-fn stage(batches: Batches, memory: u64) -> Result<SpilledTable> {
-    let mut stage = scratch(memory)?;
+/// Collects all batches, because column files store one whole column after the other.
+fn collect(batches: Batches, memory: u64) -> Result<SpilledTable> {
+    let mut buffer = spill_buffer(memory)?;
     let schema = batches.schema;
     let progress = Progress::bytes("reading", 0);
     let mut read = 0;
@@ -177,12 +177,12 @@ fn stage(batches: Batches, memory: u64) -> Result<SpilledTable> {
         let batch = batch?;
         read += batch.get_array_memory_size() as u64;
         progress.set(read);
-        stage.push(batch.num_rows(), batch.columns().to_vec())?;
+        buffer.push(batch.num_rows(), batch.columns().to_vec())?;
     }
-    if stage.pieces() == 0 {
-        stage.push(0, RecordBatch::new_empty(schema.clone()).columns().to_vec())?;
+    if buffer.pieces() == 0 {
+        buffer.push(0, RecordBatch::new_empty(schema.clone()).columns().to_vec())?;
     }
-    Ok(SpilledTable::new(schema, stage))
+    Ok(SpilledTable::new(schema, buffer))
 }
 
 fn write_columns(
@@ -193,33 +193,33 @@ fn write_columns(
     args: &Args,
     out: &mut dyn Out,
 ) -> Result<Written> {
-    let fit = CoerceOptions {
-        // Text was given its types when it was read.
+    let coerce = CoerceOptions {
+        // Imported text already has the types that the user set.
         types: if typed { args.read.csv.types.clone() } else { Vec::new() },
         null_word: args.null_as.clone(),
     };
-    let fitted =
-        CoercedTable::try_new(table, format.capabilities(), &fit).map_err(hint::writing)?;
-    let renamed = Watched::new(&fitted, args.names == Names::Rename);
+    let coerced =
+        CoercedTable::try_new(table, format.capabilities(), &coerce).map_err(hint::writing)?;
+    let watched = WatchedTable::new(&coerced, args.names == Names::Rename);
     let mut options =
-        WriteOptions::default().with_level(args.level).with_threads(args.read.threads);
+        WriteOptions::default().with_level(args.level).with_threads(args.read.threads());
     if args.names == Names::Keep {
         options = options.with_duplicate_names(DuplicateNames::Keep);
     }
     let compat = args.compat.iter().try_fold(Compat::default(), |compat, name| compat.with(name));
     options = options.with_compat(compat.unwrap_or_default());
-    target.fill(out, |sink| format.encode(&renamed, sink, &options).map_err(hint::writing))?;
+    target.fill(out, |sink| format.encode(&watched, sink, &options).map_err(hint::writing))?;
     Ok((table.rows(), table.schema().fields().len()))
 }
 
-/// A table that shows progress, and gives columns new names where asked.
-struct Watched<'a> {
+/// A table that shows progress while it is written, and renames columns if asked to.
+struct WatchedTable<'a> {
     table: &'a dyn Table,
     schema: SchemaRef,
     progress: Progress,
 }
 
-impl<'a> Watched<'a> {
+impl<'a> WatchedTable<'a> {
     fn new(table: &'a dyn Table, rename: bool) -> Self {
         let schema = table.schema();
         let schema = if rename { Arc::new(renamed(&schema)) } else { schema };
@@ -228,7 +228,7 @@ impl<'a> Watched<'a> {
     }
 }
 
-impl Table for Watched<'_> {
+impl Table for WatchedTable<'_> {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -247,7 +247,7 @@ impl Table for Watched<'_> {
     }
 }
 
-/// The schema with names that are unique and not blank: `id`, `id_2`, `column_3`.
+/// Makes column names unique and not blank: `id`, `id_2`, `column_3`.
 fn renamed(schema: &Schema) -> Schema {
     let given: HashSet<String> =
         schema.fields().iter().map(|field| field.name().trim().to_owned()).collect();
@@ -258,7 +258,7 @@ fn renamed(schema: &Schema) -> Schema {
         let base = if blank { format!("column_{}", index + 1) } else { field.name().clone() };
         let mut name = base.clone();
         let mut number = 2;
-        // A made-up name must not take one that another column has.
+        // A new name must differ from the names of all other columns.
         while used.contains(name.trim()) || (name != *field.name() && given.contains(name.trim())) {
             name = format!("{base}_{number}");
             number += 1;
@@ -270,7 +270,7 @@ fn renamed(schema: &Schema) -> Schema {
 }
 
 fn to_rows(
-    source: Source,
+    source: TableSource,
     to: FileKind,
     target: Target,
     args: &Args,
@@ -288,7 +288,7 @@ fn to_rows(
         progress.set(rows);
         let batch = RecordBatch::try_new(schema.clone(), batch.columns().to_vec())?;
         sink(&batch)?;
-        Ok(Flow::More)
+        Ok(ControlFlow::Continue(()))
     };
     match to {
         FileKind::Jsonl => target.stream(out, |sink| {
