@@ -117,6 +117,9 @@ fn flags_set_the_syntax_of_csv() {
     assert_eq!(folder.hyp("cat latin.csv --encoding latin1").ok(), "name\nJosé\n");
     folder.hyp("cat ragged.csv").fails(4, &["row 2", "2 cells", "--ragged pad"]);
     assert_eq!(folder.hyp("cat ragged.csv --ragged pad").ok(), "a,b,c\n1,2,3\n4,5,\n");
+    // Padding does not help with a row that is too long.
+    let long = folder.hyp_with("cat -", b"a,b\n1,2,3\n").fails(4, &["row 1", "3 cells"]);
+    assert!(!long.err.contains("hint"), "{}", long.err);
 }
 
 #[test]
@@ -232,6 +235,10 @@ fn content_counts_more_than_the_name() {
     assert_eq!(folder.hyp("cat b.csv").ok(), "x\n1\n");
     folder.hyp("cat fake.colm").fails(4, &["extension of colm", "starts with"]);
     assert_eq!(folder.hyp("cat fake.colm --from csv").ok(), "x\n1\n");
+    // Text may start with the letters of a magic.
+    assert_eq!(folder.hyp_with("cat -", b"AT1,b\n1,2\n").ok(), "AT1,b\n1,2\n");
+    folder.hyp_with("cat -", b"AT1\x07rest").fails(4, &["at1", "version 7"]);
+    folder.hyp_with("cat -", b"\x00\x01").fails(4, &["standard input", "in no known format"]);
 }
 
 #[test]
