@@ -15,7 +15,7 @@ use arrow_array::{
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 
-use crate::error::{Error, Result, clipped};
+use crate::error::{Error, Refusal, Result, clipped};
 use crate::number::{self, Liberal};
 
 /// Casts an array to int32, int64, float64 or text.
@@ -226,7 +226,11 @@ fn does_not_fit(what: &str, row: usize, value: i64) -> Error {
 }
 
 fn wrong_type(why: String) -> Error {
-    Error::refused(why, "give the column another type, for example text")
+    Error::refused(
+        Refusal::ValueNotConvertible,
+        why,
+        "give the column another type, for example text",
+    )
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{Clmn, decode, layout};
 use crate::formats::columnfile::{
     Codes, Content, Context, Dialect, Placed, Planned, Plot, pieces, refuse_duplicates,
 };
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{DuplicateNames, WriteOptions};
 use hypostyle_core::types::ColumnType;
@@ -41,7 +41,11 @@ impl Dialect for Clmn {
 
     fn check(columns: &[Planned], _rows: u64, options: &WriteOptions) -> Result<()> {
         if i32::try_from(columns.len()).is_err() {
-            return Err(Error::refused("CLMN has at most 2^31-1 columns", "split the table"));
+            return Err(Error::refused(
+                Refusal::TooLarge,
+                "CLMN has at most 2^31-1 columns",
+                "split the table",
+            ));
         }
         for (index, column) in columns.iter().enumerate() {
             check_column(column).map_err(|err| err.in_column(index, &column.name))?;
@@ -81,14 +85,23 @@ fn trimmed(name: &str) -> &str {
 fn check_column(column: &Planned) -> Result<()> {
     let stats = &column.stats;
     if trimmed(&column.name).is_empty() {
-        return Err(Error::refused("CLMN has no columns without a name", "give it a name"));
+        return Err(Error::refused(
+            Refusal::EmptyName,
+            "CLMN has no columns without a name",
+            "give it a name",
+        ));
     }
     if column.name.len() as u64 > U16Be::MAX {
         let why = format!("a name of {} bytes is over CLMN's limit of 65535", column.name.len());
-        return Err(Error::refused(why, "shorten it, or write COLM or COLF")); // N7
+        return Err(Error::refused(
+            Refusal::NamesTooLong,
+            why,
+            "shorten it, or write COLM or COLF",
+        )); // N7
     }
     if let Some(row) = stats.first_null {
         return Err(Error::refused(
+            Refusal::NullsNotSupported,
             "CLMN has no nulls",
             "write COLF, or store the column as text with a word for null",
         )
@@ -98,7 +111,7 @@ fn check_column(column: &Planned) -> Result<()> {
         && len > U16Be::MAX
     {
         let why = format!("a text of {len} bytes is over CLMN's limit of 65535");
-        return Err(Error::refused(why, "write COLM or COLF").in_row(row)); // N7
+        return Err(Error::refused(Refusal::TextTooLong, why, "write COLM or COLF").in_row(row)); // N7
     }
     let prefixes = if column.kind == ColumnType::Text {
         stats.rows.saturating_mul(U16Be::BYTES as u64)
@@ -108,7 +121,7 @@ fn check_column(column: &Planned) -> Result<()> {
     let raw = column.value_bytes().saturating_add(prefixes);
     if raw > SIZE_MOST {
         let why = format!("{raw} bytes are over the {SIZE_MOST} that a column of CLMN can have");
-        return Err(Error::refused(why, "split the table, or write COLM")); // N5, N6
+        return Err(Error::refused(Refusal::TooLarge, why, "split the table, or write COLM")); // N5, N6
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::formats::columnfile::{
     Dialect, Entry, Layout, Placed, Planned, Plot, TableReader, text,
 };
 use hypostyle_core::deviations::Deviations;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::format::Sniff;
 use hypostyle_core::options::{ReadOptions, TextPolicy};
 use hypostyle_core::source::{self, ByteSource};
@@ -15,7 +15,7 @@ use hypostyle_core::wire::Cursor;
 
 pub(super) const MAGIC: [u8; 4] = *b"CLMN";
 /// The magic as a program writes it that takes it for a little-endian number.
-const SWAPPED: [u8; 4] = *b"NMLC";
+pub(super) const SWAPPED: [u8; 4] = *b"NMLC";
 const VERSION: u16 = 1;
 /// Bytes of the header (§2.1).
 const HEADER: u64 = 18;
@@ -134,7 +134,8 @@ pub(super) fn header_len(columns: &[Planned]) -> u64 {
 
 /// The header and the column table.
 pub(super) fn write(columns: &[Planned], blocks: &[Placed], rows: u64) -> Result<Vec<u8>> {
-    let too_much = |what| Error::refused(format!("too many {what}"), "split the table");
+    let too_much =
+        |what| Error::refused(Refusal::TooLarge, format!("too many {what}"), "split the table");
     let mut out = Vec::new();
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&VERSION.to_be_bytes());

@@ -44,6 +44,10 @@ impl Format for Clmn {
         &["clmn"]
     }
 
+    fn magics(&self) -> &'static [&'static [u8]] {
+        &[&layout::MAGIC, &layout::SWAPPED]
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { nulls: false, int64: true, numbers: true, binary: false }
     }

@@ -10,7 +10,7 @@ use super::{Colf, decode, layout, schema};
 use crate::formats::columnfile::{
     Codes, Content, Context, Dialect, Placed, Planned, Plot, no_int64, pieces, refuse_duplicates,
 };
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{DuplicateNames, WriteOptions};
 use hypostyle_core::types::ColumnType;
@@ -45,7 +45,7 @@ impl Dialect for Colf {
 
     fn check(columns: &[Planned], _rows: u64, options: &WriteOptions) -> Result<()> {
         if options.duplicate_names == DuplicateNames::Refuse {
-            refuse_duplicates(columns, |name| name, "rename one, or keep both by asking for it")?;
+            refuse_duplicates(columns, |name| name, "rename one, or set `DuplicateNames::Keep`")?;
         }
         for (index, column) in columns.iter().enumerate() {
             check_column(column).map_err(|err| err.in_column(index, &column.name))?;
@@ -95,7 +95,7 @@ fn check_column(column: &Planned) -> Result<()> {
     if u32::try_from(column.stats.text_bytes).is_err() && column.kind == ColumnType::Text {
         let bytes = column.stats.text_bytes;
         let why = format!("{bytes} bytes of text are over COLF's limit of {} a column", u32::MAX);
-        return Err(Error::refused(why, "split the table, or write COLM")); // F7
+        return Err(Error::refused(Refusal::TooLarge, why, "split the table, or write COLM")); // F7
     }
     Ok(())
 }

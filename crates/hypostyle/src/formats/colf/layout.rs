@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{encode::has_nulls, schema};
 use crate::formats::columnfile::{Dialect, Layout, Placed, Planned, Plot};
 use hypostyle_core::deviations::Deviations;
-use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::error::{Error, ErrorKind, Refusal, Result};
 use hypostyle_core::format::Sniff;
 use hypostyle_core::limits::Limits;
 use hypostyle_core::options::ReadOptions;
@@ -16,7 +16,7 @@ use hypostyle_core::wire::Cursor;
 
 pub(super) const MAGIC: [u8; 4] = *b"COLF";
 /// The magic as a program writes it that takes it for a little-endian number.
-const SWAPPED: [u8; 4] = *b"FLOC";
+pub(super) const SWAPPED: [u8; 4] = *b"FLOC";
 const VERSION: u8 = 1;
 const LITTLE_ENDIAN: u8 = 1;
 /// Bytes before the schema text (§2.1).
@@ -172,7 +172,13 @@ pub(super) fn header_len(columns: &[Planned], rows: u64) -> Result<u64> {
 
 /// The header, the schema and the column table.
 pub(super) fn write(columns: &[Planned], blocks: &[Placed], rows: u64) -> Result<Vec<u8>> {
-    let too_long = || Error::refused("the header is too long", "use fewer or shorter names");
+    let too_long = || {
+        Error::refused(
+            Refusal::NamesTooLong,
+            "the header is too long",
+            "use fewer or shorter names",
+        )
+    };
     let schema = schema_text(columns, rows)?;
     let size = header_len(columns, rows)?.saturating_sub(BEFORE_SIZE);
     let mut out = Vec::new();
@@ -198,5 +204,5 @@ fn schema_text(columns: &[Planned], rows: u64) -> Result<Vec<u8>> {
     }
     let why =
         format!("the schema takes {} bytes, and known readers stop at {SCHEMA_MOST}", text.len());
-    Err(Error::refused(why, "use fewer or shorter column names"))
+    Err(Error::refused(Refusal::NamesTooLong, why, "use fewer or shorter column names"))
 }

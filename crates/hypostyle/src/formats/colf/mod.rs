@@ -45,6 +45,10 @@ impl Format for Colf {
         &["colf"]
     }
 
+    fn magics(&self) -> &'static [&'static [u8]] {
+        &[&layout::MAGIC, &layout::SWAPPED]
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { nulls: true, int64: false, numbers: true, binary: false }
     }

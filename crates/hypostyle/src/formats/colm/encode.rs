@@ -6,7 +6,7 @@ use super::{Colm, decode, layout, schema};
 use crate::formats::columnfile::{
     Codes, Content, Context, Dialect, Placed, Planned, Plot, no_int64, pieces, refuse_duplicates,
 };
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{DuplicateNames, WriteOptions};
 use hypostyle_core::wire::numbers::Order;
@@ -37,10 +37,10 @@ impl Dialect for Colm {
     fn check(columns: &[Planned], rows: u64, options: &WriteOptions) -> Result<()> {
         if u32::try_from(rows).is_err() {
             let why = format!("COLM counts rows in 32 bits, and there are {rows}");
-            return Err(Error::refused(why, "split the table"));
+            return Err(Error::refused(Refusal::TooLarge, why, "split the table"));
         }
         if options.duplicate_names == DuplicateNames::Refuse {
-            refuse_duplicates(columns, |name| name, "rename one, or keep both by asking for it")?;
+            refuse_duplicates(columns, |name| name, "rename one, or set `DuplicateNames::Keep`")?;
         }
         for (index, column) in columns.iter().enumerate() {
             check_column(column).map_err(|err| err.in_column(index, &column.name))?;
@@ -70,6 +70,7 @@ fn check_column(column: &Planned) -> Result<()> {
     }
     if let Some(row) = column.stats.first_null {
         return Err(Error::refused(
+            Refusal::NullsNotSupported,
             "COLM has no nulls",
             "write COLF, or store the column as text with a word for null",
         )
@@ -79,7 +80,7 @@ fn check_column(column: &Planned) -> Result<()> {
         && len > U32Le::MAX
     {
         let why = format!("a text of {len} bytes is over COLM's limit of {}", U32Le::MAX);
-        return Err(Error::refused(why, "shorten the text").in_row(row));
+        return Err(Error::refused(Refusal::TextTooLong, why, "shorten the text").in_row(row));
     }
     Ok(())
 }

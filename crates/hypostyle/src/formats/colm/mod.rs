@@ -44,6 +44,10 @@ impl Format for Colm {
         &["colm", "colfile"]
     }
 
+    fn magics(&self) -> &'static [&'static [u8]] {
+        &[&layout::MAGIC, &layout::SWAPPED]
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { nulls: false, int64: false, numbers: true, binary: false }
     }

@@ -12,7 +12,7 @@ use arrow_buffer::MutableBuffer;
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use hypostyle_core::deviations::Deviations;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::limits::Limits;
 use hypostyle_core::options::{TextPolicy, WriteOptions};
@@ -143,6 +143,7 @@ pub(super) fn refuse_duplicates(
         if let Some(first) = seen.insert(same_as(&column.name), index) {
             let first: usize = first;
             return Err(Error::refused(
+                Refusal::DuplicateName,
                 format!("has the same name as column {}", first.saturating_add(1)),
                 way_out,
             )
@@ -158,11 +159,15 @@ pub(super) fn no_int64(format: &str, stats: &ColumnStats) -> Error {
     match stats.first_beyond_i32 {
         Some((row, value)) => {
             let why = format!("{value} is beyond int32, and {format} has no 64-bit integers");
-            Error::refused(why, way_out).in_row(row)
+            Error::refused(Refusal::IntegerTooWide, why, way_out).in_row(row)
         }
         None => {
             let why = format!("{format} has no 64-bit integers");
-            Error::refused(why, "store the column as int32: every value fits")
+            Error::refused(
+                Refusal::IntegerTooWide,
+                why,
+                "store the column as int32: every value fits",
+            )
         }
     }
 }

@@ -5,7 +5,7 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
 use arrow_schema::DataType;
 
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::table::ColumnStats;
 use hypostyle_core::wire::numbers::{Number, Order};
 use hypostyle_core::wire::prefixed::Prefix;
@@ -72,7 +72,9 @@ fn texts<O: OffsetSizeTrait>(piece: &ArrayRef, each: &mut impl FnMut(&[u8])) {
 /// Takes memory for `total` bytes, which have been counted, or fails.
 pub(in crate::formats) fn reserve(total: u64, out: &mut Vec<u8>) -> Result<()> {
     let taken = usize::try_from(total).ok().and_then(|total| out.try_reserve_exact(total).ok());
-    taken.ok_or_else(|| Error::refused("the column does not fit in memory", "split the table"))
+    taken.ok_or_else(|| {
+        Error::refused(Refusal::TooLarge, "the column does not fit in memory", "split the table")
+    })
 }
 
 fn mixed(data_type: &DataType) -> Error {

@@ -3,7 +3,7 @@
 use super::{Dialect, Placed, Planned};
 use hypostyle_core::buffer_pool::BufferPool;
 use hypostyle_core::compress::zlib;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::options::{WriteOptions, resolve_threads};
 use hypostyle_core::parallel;
 use hypostyle_core::sink::Sink;
@@ -30,14 +30,23 @@ fn write_blocks<D: Dialect>(
     }
     let columns = plan(table, options)?;
     if columns.is_empty() {
-        return Err(Error::refused("the table has no columns", "give it at least one"));
+        return Err(Error::refused(
+            Refusal::Empty,
+            "the table has no columns",
+            "give it at least one",
+        ));
     }
     let rows = table.rows();
     D::check(&columns, rows, options)?;
     let header_len = D::header_len(&columns, rows)?;
 
-    let reserve = usize::try_from(header_len)
-        .map_err(|_| Error::refused("the header is too long", "use fewer or shorter names"))?;
+    let reserve = usize::try_from(header_len).map_err(|_| {
+        Error::refused(
+            Refusal::NamesTooLong,
+            "the header is too long",
+            "use fewer or shorter names",
+        )
+    })?;
     sink.write_all(&vec![0; reserve])?;
     let mut blocks = Vec::with_capacity(columns.len());
     let mut offset = header_len;
@@ -69,6 +78,7 @@ fn plan(table: &dyn Table, options: &WriteOptions) -> Result<Vec<Planned>> {
     for (index, field) in schema.fields().iter().enumerate() {
         let kind = ColumnType::of(field.data_type()).ok_or_else(|| {
             Error::refused(
+                Refusal::TypeNotSupported,
                 format!("columns of type {} do not exist here", field.data_type()),
                 "cast it to int32, int64, float64 or text first",
             )

@@ -7,7 +7,7 @@ use super::layout::{self, Column, HEAD, MOST_ROWS, MOST_TEXT};
 use super::pack::Packer;
 use super::part::Part;
 use super::schema::Strings;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::options::{WriteOptions, resolve_threads};
 use hypostyle_core::parallel;
 use hypostyle_core::sink::Sink;
@@ -71,17 +71,21 @@ fn columns(table: &dyn Table) -> Result<Vec<Column>> {
     for (index, field) in schema.fields().iter().enumerate() {
         let strings = Strings::of(field.data_type()).ok_or_else(|| {
             let why = format!("columns of type {} do not exist here", field.data_type());
-            Error::refused(why, way_out(field.data_type())).in_column(index, field.name())
+            Error::refused(Refusal::TypeNotSupported, why, way_out(field.data_type()))
+                .in_column(index, field.name())
         })?;
         if let Some(first) = seen.insert(field.name(), index) {
             let first: usize = first;
             let why = format!("has the same name as column {}", first + 1);
-            return Err(Error::refused(why, "rename one").in_column(index, field.name()));
+            return Err(Error::refused(Refusal::DuplicateName, why, "rename one")
+                .in_column(index, field.name()));
         }
         columns.push(Column { name: field.name().clone(), strings });
     }
     match columns.is_empty() {
-        true => Err(Error::refused("the table has no columns", "give it at least one")),
+        true => {
+            Err(Error::refused(Refusal::Empty, "the table has no columns", "give it at least one"))
+        }
         false => Ok(columns),
     }
 }

@@ -8,7 +8,7 @@ use hypostyle_onpair::Parse;
 
 use super::part::{ENTRY, Part};
 use super::schema::Strings;
-use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::error::{Error, ErrorKind, Refusal, Result};
 use hypostyle_core::limits::Limits;
 use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::wire::Cursor;
@@ -240,7 +240,7 @@ pub(super) fn head() -> Vec<u8> {
 pub(super) fn foot(columns: &[Column], chunks: &[u32], parts: &[Part]) -> Result<Vec<u8>> {
     let number = |count: usize| {
         let count = u32::try_from(count);
-        count.map_err(|_| Error::refused("the table is too large", "split it"))
+        count.map_err(|_| Error::refused(Refusal::TooLarge, "the table is too large", "split it"))
     };
     let mut out = Vec::new();
     let rows = chunks.iter().fold(0_u64, |sum, &rows| sum.saturating_add(rows.into()));

@@ -61,6 +61,10 @@ impl Format for OnPair {
         &["onpair"]
     }
 
+    fn magics(&self) -> &'static [&'static [u8]] {
+        &[&layout::MAGIC, &cpp::MAGIC]
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { nulls: true, int64: false, numbers: false, binary: true }
     }

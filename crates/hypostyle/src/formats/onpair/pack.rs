@@ -6,7 +6,7 @@ use hypostyle_onpair::{Config, Dictionary, Effort, Offsets, Parts};
 
 use super::part::{Packed, Part, Zone};
 use super::{dictionary, ints};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::wire::bitmap;
 
 /// Below this many bytes, a dictionary costs more than it gives.
@@ -67,7 +67,8 @@ impl Packer {
 
     /// The part of the next chunk, whose sections are appended to `out`.
     pub(super) fn pack(&mut self, cells: &[Option<&[u8]>], out: &mut Vec<u8>) -> Result<Part> {
-        let too_large = || Error::refused("the chunk is too large", "split the table");
+        let too_large =
+            || Error::refused(Refusal::TooLarge, "the chunk is too large", "split the table");
         let number = |count: usize| u32::try_from(count).map_err(|_| too_large());
         let present: Vec<&[u8]> = cells.iter().copied().flatten().collect();
         let text: usize = present.iter().map(|value| value.len()).sum();
@@ -127,7 +128,9 @@ impl Packer {
             .iter()
             .map(|value| u32::try_from(value.len()))
             .collect::<Result<_, _>>()
-            .map_err(|_| Error::refused("a text is over 4 GiB", "shorten the text"))?;
+            .map_err(|_| {
+                Error::refused(Refusal::TextTooLong, "a text is over 4 GiB", "shorten the text")
+            })?;
         let counts = ints::packed(&lengths);
         if let Some(config) = self.config.as_ref().filter(|_| text >= WORTH_A_DICTIONARY) {
             let form = self.packed(values, text, config).map_err(failed)?;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use hypostyle_onpair::Parse;
 
 use super::layout::{MOST_TEXT, parse_by_code, parse_code, zero};
-use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::error::{Error, ErrorKind, Refusal, Result};
 use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::wire::{Cursor, bitmap};
 
@@ -306,7 +306,7 @@ impl Part {
             | flag(self.stored(Section::Lengths).len > 0, LENGTHS)
             | flag(zone.least_cut, LEAST_CUT)
             | flag(zone.greatest_cut, GREATEST_CUT);
-        let too_many = |_| Error::refused("the table is too large", "split it");
+        let too_many = |_| Error::refused(Refusal::TooLarge, "the table is too large", "split it");
         let (head, dictionary, codes) = match self.packed {
             None => ([0, flags, 0, 0], 0, 0),
             Some(Packed { bits, parse, dictionary, codes }) => {
@@ -333,8 +333,9 @@ impl Part {
     /// Puts sections behind each other, as they stand in the file.
     pub(super) fn place_sections(&mut self, sections: [&[u8]; 6], out: &mut Vec<u8>) -> Result<()> {
         for (stored, bytes) in self.sections.iter_mut().zip(sections) {
-            let len = u32::try_from(bytes.len())
-                .map_err(|_| Error::refused("a text is too long", "split it"))?;
+            let len = u32::try_from(bytes.len()).map_err(|_| {
+                Error::refused(Refusal::TextTooLong, "a text is too long", "split it")
+            })?;
             *stored = Stored { len, sum: hypostyle_core::wire::crc32(bytes) };
             out.extend_from_slice(bytes);
             out.resize(out.len().next_multiple_of(8), 0);
