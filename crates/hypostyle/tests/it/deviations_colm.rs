@@ -393,7 +393,7 @@ fn m22_columns_come_as_asked_and_none_means_none() {
     assert_eq!(names(&[1, 0]), ["name", "id"]);
     assert_eq!(names(&[1, 1]), ["name", "name"]);
     let err = reader.read(0, &[0, 2]).unwrap_err();
-    assert_eq!(err.to_string(), "colm: there is no column 2, only 2");
+    assert_eq!(err.to_string(), "colm: column 2 is out of range: the file has 2 columns");
     assert!(reader.read(1, &[]).is_err());
 }
 
