@@ -92,7 +92,7 @@ fn values_that_are_named_too_often_are_refused_before_they_are_copied() {
     );
     assert_eq!(reader.read_rows(0, &[0], &RowSelection::from(0..10)).unwrap().num_rows(), 10);
     let err = reader.read_rows(0, &[0], &RowSelection::from(0..11)).unwrap_err().to_string();
-    assert!(err.contains("some stand for 11000 bytes of text, and all have 10000"), "{err}");
+    assert!(err.contains("some decode to 11000 bytes of text, but all have 10000"), "{err}");
 }
 
 #[test]
