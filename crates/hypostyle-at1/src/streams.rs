@@ -103,8 +103,8 @@ impl Packed {
         deviations: &Deviations,
     ) -> Result<Bytes> {
         let expanded = match self.backend {
-            Backend::Xz => xz::expand(&self.bytes, limits, threads),
-            Backend::Zstd => zstd::expand(&self.bytes, limits),
+            Backend::Xz => xz::decompress(&self.bytes, limits, threads),
+            Backend::Zstd => zstd::decompress(&self.bytes, limits),
             Backend::Stored => {
                 let (asked, limit) = (self.bytes.len() as u64, limits.block_bytes);
                 if asked > limit {

@@ -1,11 +1,11 @@
-//! Buffers that are used again.
+//! A pool of reusable buffers.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Buffers that have done their work and wait for more, for any thread to take.
+/// Buffers that any thread can take and give back.
 ///
-/// Memory that is new from the system costs a page fault every few kilobytes,
-/// which is dearer than most of what is done with it afterwards.
+/// New memory from the system costs a page fault every few kilobytes, which is more
+/// expensive than most work on it, so buffers are reused.
 #[derive(Debug)]
 pub struct BufferPool<T>(Mutex<Vec<T>>);
 
@@ -16,14 +16,14 @@ impl<T> Default for BufferPool<T> {
 }
 
 impl<T: Default> BufferPool<T> {
-    /// A buffer as it was given back, or a new one.
+    /// Takes a buffer with its old content, or a new one if the pool is empty.
     pub fn take(&self) -> T {
-        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        spare.unwrap_or_default()
+        let buffer = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        buffer.unwrap_or_default()
     }
 
-    /// Gives a buffer back.
-    pub fn give(&self, spare: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(spare);
+    /// Gives a buffer back to the pool.
+    pub fn give(&self, buffer: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
     }
 }

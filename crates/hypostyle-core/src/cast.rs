@@ -1,7 +1,7 @@
-//! One array, in the type that its column is to have.
+//! Casts arrays between the column types without loss.
 //!
-//! Text is the type that holds everything: numbers print as [`number`] has it,
-//! other types as Arrow prints them. Going back from text reads liberally.
+//! Every type can be cast to text: numbers print as [`number`] defines, other types as
+//! Arrow prints them. Casts from text read numbers liberally.
 
 use std::sync::Arc;
 
@@ -22,15 +22,15 @@ use crate::number::{self, Liberal};
 ///
 /// # Errors
 ///
-/// The first value that the type cannot hold, by row.
+/// Fails for the first value that the type cannot represent, and names its row.
 pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(array.clone());
     }
     match array.data_type() {
-        // No row has a value, in whatever type.
+        // All rows are null in any type.
         DataType::Null => return Ok(new_null_array(to, array.len())),
-        // Values that are stored once for many rows.
+        // Encoded arrays are decoded first.
         DataType::Dictionary(_, values) => return cast(&arrow_cast::cast(array, values)?, to),
         DataType::RunEndEncoded(_, values) => {
             return cast(&arrow_cast::cast(array, values.data_type())?, to);
@@ -47,7 +47,7 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
                 .map(|(row, value)| match value.map(i32::try_from) {
                     None => Ok(None),
                     Some(Ok(value)) => Ok(Some(value)),
-                    Some(Err(_)) => Err(not_a("int32", row, value.unwrap_or_default())),
+                    Some(Err(_)) => Err(does_not_fit("int32", row, value.unwrap_or_default())),
                 })
                 .collect::<Result<Int32Array>>()?,
         )),
@@ -59,7 +59,7 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     }
 }
 
-/// The array as text in which `word` stands for null.
+/// Casts an array to text and replaces each null with `word`.
 pub fn text_without_nulls(array: &ArrayRef, word: &str) -> Result<ArrayRef> {
     let text = cast(array, &DataType::Utf8)?;
     let Some(nulls) = text.nulls().filter(|nulls| nulls.null_count() > 0) else {
@@ -80,7 +80,7 @@ pub fn text_without_nulls(array: &ArrayRef, word: &str) -> Result<ArrayRef> {
     Ok(Arc::new(builder.finish()))
 }
 
-/// Whether every null slot has no bytes, so that dropping the nulls is enough.
+/// Returns whether every null slot has no bytes, so that dropping the validity is enough.
 fn nulls_are_empty(text: &StringArray) -> bool {
     let lengths = text.value_offsets().windows(2).map(|pair| match pair {
         [start, end] => end - start,
@@ -142,7 +142,7 @@ fn printed<T>(
     Ok(Arc::new(builder.finish()))
 }
 
-/// Every value as an integer, with its row.
+/// Returns every value as an integer, with its row.
 fn integers(
     array: &ArrayRef,
 ) -> Result<Box<dyn ExactSizeIterator<Item = (usize, Option<i64>)> + '_>> {
@@ -157,7 +157,7 @@ fn integers(
             Liberal::Int(value) => Some(value),
             Liberal::Float(_) => None,
         })?,
-        // Arrow's safe cast turns what does not fit into null, so compare.
+        // Arrow's safe cast turns values that do not fit into null, so compare both ways.
         _ => {
             let cast = arrow_cast::cast(array, &DataType::Int64)?;
             let back = arrow_cast::cast(&cast, array.data_type())?;
@@ -165,8 +165,8 @@ fn integers(
                 array.is_valid(row) && (cast.is_null(row) || !same(array, &back, row))
             });
             if let Some(row) = lost {
-                let why = format!("a value of type {} is no integer", array.data_type());
-                return Err(no_fit(why).in_row(row as u64));
+                let why = format!("a value of type {} is not an integer", array.data_type());
+                return Err(wrong_type(why).in_row(row as u64));
             }
             cast.as_primitive::<Int64Type>().iter().collect()
         }
@@ -191,7 +191,7 @@ fn to_float(array: &ArrayRef) -> Result<ArrayRef> {
             None => Ok(None),
             Some(value) => match Liberal::Int(value).to_float() {
                 Some(float) => Ok(Some(float)),
-                None => Err(not_a("float64", row, value)),
+                None => Err(does_not_fit("float64", row, value)),
             },
         })
         .collect::<Result<Float64Array>>()?;
@@ -208,12 +208,12 @@ fn read_texts<O: OffsetSizeTrait, T>(
     for (row, cell) in array.iter().enumerate() {
         values.push(match cell {
             None => None,
-            // An empty cell has no number, and that is what null says.
+            // An empty cell has no number, so it becomes null.
             Some("") => None,
             Some(cell) => {
                 let value = number::liberal(cell.as_bytes()).and_then(&read);
                 Some(value.ok_or_else(|| {
-                    no_fit(format!("`{}` is not {what}", clipped(cell))).in_row(row as u64)
+                    wrong_type(format!("`{}` is not {what}", clipped(cell))).in_row(row as u64)
                 })?)
             }
         });
@@ -221,12 +221,12 @@ fn read_texts<O: OffsetSizeTrait, T>(
     Ok(values)
 }
 
-fn not_a(what: &str, row: usize, value: i64) -> Error {
-    no_fit(format!("{value} does not fit {what}")).in_row(row as u64)
+fn does_not_fit(what: &str, row: usize, value: i64) -> Error {
+    wrong_type(format!("{value} does not fit {what}")).in_row(row as u64)
 }
 
-fn no_fit(why: String) -> Error {
-    Error::refused(why, "give the column another type, for instance text")
+fn wrong_type(why: String) -> Error {
+    Error::refused(why, "give the column another type, for example text")
 }
 
 #[cfg(test)]
@@ -266,16 +266,16 @@ mod tests {
     }
 
     #[test]
-    fn single_floats_are_spelled_as_double_ones_are() {
+    fn floats_of_32_bits_print_like_floats_of_64_bits() {
         let values = vec![0.1, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 16_777_216.0];
         let array: ArrayRef = Arc::new(Float32Array::from(values));
         let want = ["0.1", "NaN", "Infinity", "-Infinity", "16777216.0"];
         assert_eq!(text(&array), want.map(|cell| Some(cell.to_owned())));
     }
 
-    /// Null is null, and a value a value, however Arrow stores them.
+    /// The result does not depend on the layout of the Arrow array.
     #[test]
-    fn the_same_cells_in_other_layouts_are_cast_alike() {
+    fn equal_cells_in_other_layouts_are_cast_alike() {
         let cells = [Some("+5"), Some(""), None, Some("+5")];
         let dictionary: DictionaryArray<Int8Type> = cells.into_iter().collect();
         let runs: RunArray<Int32Type> = cells.into_iter().collect();
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn null_gets_the_word_that_was_asked_for() {
+    fn null_becomes_the_requested_word() {
         let array: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None]));
         for word in ["", "NA"] {
             let text = text_without_nulls(&array, word).unwrap();

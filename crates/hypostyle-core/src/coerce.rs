@@ -1,4 +1,4 @@
-//! A table of any types, as a format can hold it.
+//! Coerces the columns of a table to types that a format can store.
 
 use std::sync::Arc;
 
@@ -7,23 +7,24 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::cast::{cast, text_without_nulls};
 use crate::error::{Error, Result};
+use crate::projection::{field_names, unknown_column};
 use crate::table::{ColumnStats, Table};
 use crate::types::{Capabilities, ColumnType};
 
-/// What a caller decides about the types of a table.
+/// Options for the types of a coerced table.
 #[derive(Clone, Debug, Default)]
 pub struct CoerceOptions {
-    /// Columns whose type is given, by name.
+    /// Columns with a requested type, by name.
     pub types: Vec<(String, ColumnType)>,
-    /// The text that stands for null where the target has none.
+    /// The text that replaces null if the target format has no nulls.
     pub null_word: Option<String>,
 }
 
-/// A table seen through the types that a target has.
+/// A table whose columns are cast to types that a target format can store.
 ///
-/// Only what loses nothing is done unasked: integers change width if every one
-/// fits, and types that the target lacks become text. Everything else is
-/// refused, with the way out.
+/// Without options, only lossless casts happen: integers change their width if every
+/// value fits, and types that the target lacks become text. Everything else is an error
+/// that says what the user can do.
 pub struct CoercedTable<'a> {
     table: &'a dyn Table,
     schema: SchemaRef,
@@ -44,31 +45,31 @@ impl std::fmt::Debug for CoercedTable<'_> {
 }
 
 impl<'a> CoercedTable<'a> {
-    /// Decides the type of every column; looks at values where types do not say.
+    /// Chooses the type of every column; reads values where the schema is not enough.
     ///
     /// # Errors
     ///
-    /// A type that was asked for and does not exist for the target, and names
-    /// in `options` that the table does not have.
+    /// Fails if `options` name a column that the table does not have, and if the
+    /// statistics of a column cannot be computed.
     pub fn try_new(
         table: &'a dyn Table,
         capabilities: Capabilities,
         options: &CoerceOptions,
     ) -> Result<Self> {
-        let given = table.schema();
+        let schema = table.schema();
         for (name, _) in &options.types {
-            if !given.fields().iter().any(|field| field.name() == name) {
-                return Err(Error::invalid_argument(format!("there is no column `{name}`")));
+            if !schema.fields().iter().any(|field| field.name() == name) {
+                return Err(unknown_column(name, field_names(&schema)));
             }
         }
         let mut fields = Vec::new();
         let mut casts = Vec::new();
-        for (index, field) in given.fields().iter().enumerate() {
-            let asked = options.types.iter().find(|(name, _)| name == field.name());
+        for (index, field) in schema.fields().iter().enumerate() {
+            let requested = options.types.iter().find(|(name, _)| name == field.name());
             let stats = || table.stats(index).map_err(|err| err.in_column(index, field.name()));
-            let mut to = match asked {
-                Some((_, asked)) => asked.data_type(),
-                None => natural(field.data_type(), capabilities, stats)?,
+            let mut to = match requested {
+                Some((_, requested)) => requested.data_type(),
+                None => default_type(field.data_type(), capabilities, stats)?,
             };
             let mut null_word = None;
             if !capabilities.nulls
@@ -85,23 +86,23 @@ impl<'a> CoercedTable<'a> {
     }
 }
 
-/// The type that a column gets when nobody asks for one.
-fn natural(
-    given: &DataType,
+/// Returns the type of a column for which no type was requested.
+fn default_type(
+    source: &DataType,
     capabilities: Capabilities,
     stats: impl FnOnce() -> Result<ColumnStats>,
 ) -> Result<DataType> {
-    Ok(match given {
-        DataType::Binary | DataType::LargeBinary if capabilities.binary => given.clone(),
+    Ok(match source {
+        DataType::Binary | DataType::LargeBinary if capabilities.binary => source.clone(),
         DataType::BinaryView | DataType::FixedSizeBinary(_) if capabilities.binary => {
             DataType::Binary
         }
-        DataType::Utf8 | DataType::LargeUtf8 => given.clone(),
+        DataType::Utf8 | DataType::LargeUtf8 => source.clone(),
         _ if !capabilities.numbers => DataType::Utf8,
         DataType::Int64 if !capabilities.int64 && stats()?.first_beyond_i32.is_none() => {
             DataType::Int32
         }
-        DataType::Int64 if !capabilities.int64 => DataType::Int64, // refused by the writer, by column
+        DataType::Int64 if !capabilities.int64 => DataType::Int64, // the writer refuses it and names the column
         DataType::Int8 | DataType::Int16 | DataType::UInt8 | DataType::UInt16 => DataType::Int32,
         DataType::UInt32 if capabilities.int64 => DataType::Int64,
         DataType::Float16 | DataType::Float32 => DataType::Float64,
@@ -120,22 +121,22 @@ impl Table for CoercedTable<'_> {
     }
 
     fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
-        let pieces = self.table.column(index)?;
+        let chunks = self.table.column(index)?;
         let Some(Cast { to, null_word, changes: true }) = self.casts.get(index) else {
-            return Ok(pieces);
+            return Ok(chunks);
         };
         let mut before = 0;
-        let mut fitted = Vec::with_capacity(pieces.len());
-        for piece in pieces {
-            let rows = piece.len() as u64;
+        let mut coerced = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            let rows = chunk.len() as u64;
             let array = match null_word {
-                Some(word) => text_without_nulls(&piece, word),
-                None => cast(&piece, to),
+                Some(word) => text_without_nulls(&chunk, word),
+                None => cast(&chunk, to),
             };
-            fitted.push(array.map_err(|err| shifted(err, before))?);
+            coerced.push(array.map_err(|err| shifted(err, before))?);
             before += rows;
         }
-        Ok(fitted)
+        Ok(coerced)
     }
 
     fn stats(&self, index: usize) -> Result<ColumnStats> {
@@ -146,7 +147,7 @@ impl Table for CoercedTable<'_> {
     }
 }
 
-/// Counts the row of an error from the start of the table, not of the piece.
+/// Changes the row of an error from one of the chunk to one of the table.
 fn shifted(err: Error, before: u64) -> Error {
     match (err.row(), before) {
         (Some(row), 1..) => err.at_row(before.saturating_add(row)),

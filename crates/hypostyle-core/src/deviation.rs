@@ -1,17 +1,17 @@
-//! Where a file departs from its spec, and a liberal reader carries on.
+//! Departures from a spec that a reader tolerates.
 
 use std::fmt;
 
-/// One place where a file departs from its spec and is read all the same.
+/// One place where a file departs from its spec, but can still be read.
 ///
-/// The code is stable and explained in section 4 of the format's spec.
+/// The code is stable; section 4 of the format's spec explains it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deviation {
-    /// Byte offset in the file where the departure shows.
+    /// Byte offset of the departure in the file.
     pub offset: u64,
-    /// Stable number, such as `M16`.
+    /// Stable code, such as `M16`.
     pub code: &'static str,
-    /// What is unusual, as a sentence for people.
+    /// A sentence that describes the departure.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! The deviations that a reader has met so far.
+//! Collects the deviations that a reader finds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -6,30 +6,30 @@ use std::sync::{Mutex, PoisonError};
 use crate::deviation::Deviation;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The deviations that a reader met so far.
+/// The deviations that a reader has found so far.
 ///
-/// Shared by the threads that decode columns; under `strict` the first one is
-/// an error instead. A file may show one deviation in every row, so no more
-/// than [`Deviations::MOST_OF_A_KIND`] of each number are kept.
+/// Threads that decode columns share it. Under `strict`, the first deviation is an error
+/// instead. A file may have a deviation in every row, so at most
+/// [`Deviations::MAX_PER_CODE`] of each code are recorded.
 #[derive(Debug, Default)]
 pub struct Deviations {
     strict: bool,
-    met: Mutex<Met>,
+    recorded: Mutex<Recorded>,
 }
 
 #[derive(Debug, Default)]
-struct Met {
+struct Recorded {
     all: BTreeSet<Deviation>,
-    of_a_kind: BTreeMap<&'static str, usize>,
+    per_code: BTreeMap<&'static str, usize>,
 }
 
 impl Deviations {
-    /// The number of deviations of one number that are kept; the rest is dropped.
-    pub const MOST_OF_A_KIND: usize = 1000;
+    /// The maximum number of deviations recorded for one code; the rest is dropped.
+    pub const MAX_PER_CODE: usize = 1000;
 
-    /// An empty list; `strict` makes every report an error.
+    /// Returns an empty list; `strict` makes every report an error.
     pub fn new(strict: bool) -> Self {
-        Self { strict, met: Mutex::default() }
+        Self { strict, recorded: Mutex::default() }
     }
 
     /// Records a deviation once, or fails with it under `strict`.
@@ -43,19 +43,19 @@ impl Deviations {
         if self.strict {
             return Err(Error::new(ErrorKind::Strict(deviation)));
         }
-        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
-        let Met { all, of_a_kind } = &mut *met;
-        let kept = of_a_kind.entry(code).or_default();
-        if *kept < Self::MOST_OF_A_KIND && all.insert(deviation) {
-            *kept += 1;
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let Recorded { all, per_code } = &mut *recorded;
+        let count = per_code.entry(code).or_default();
+        if *count < Self::MAX_PER_CODE && all.insert(deviation) {
+            *count += 1;
         }
         Ok(())
     }
 
-    /// Everything met so far, by byte offset.
+    /// Returns all recorded deviations, ordered by byte offset.
     pub fn list(&self) -> Vec<Deviation> {
-        let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
-        met.all.iter().cloned().collect()
+        let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        recorded.all.iter().cloned().collect()
     }
 }
 
@@ -64,23 +64,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_deviation_met_twice_is_listed_once_and_by_offset() {
-        let met = Deviations::new(false);
+    fn a_deviation_reported_twice_is_listed_once_and_by_offset() {
+        let deviations = Deviations::new(false);
         for offset in [9, 3, 9] {
-            met.report("M16", offset, "stray").unwrap();
+            deviations.report("M16", offset, "stray").unwrap();
         }
-        let offsets: Vec<u64> = met.list().iter().map(|deviation| deviation.offset).collect();
+        let offsets: Vec<u64> =
+            deviations.list().iter().map(|deviation| deviation.offset).collect();
         assert_eq!(offsets, [3, 9]);
     }
 
     #[test]
     fn a_deviation_in_every_row_does_not_fill_memory_or_hide_the_others() {
-        let met = Deviations::new(false);
+        let deviations = Deviations::new(false);
         for row in 0..200_000 {
-            met.report("M18", 96, format!("row {row}")).unwrap();
+            deviations.report("M18", 96, format!("row {row}")).unwrap();
         }
-        met.report("M23", 500, "trailing").unwrap();
-        assert_eq!(met.list().len(), Deviations::MOST_OF_A_KIND + 1);
-        assert_eq!(met.list().last().unwrap().code, "M23");
+        deviations.report("M23", 500, "trailing").unwrap();
+        assert_eq!(deviations.list().len(), Deviations::MAX_PER_CODE + 1);
+        assert_eq!(deviations.list().last().unwrap().code, "M23");
     }
 }

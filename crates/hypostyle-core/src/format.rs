@@ -1,4 +1,5 @@
-//! What every format implements: [`Format`] opens and encodes, [`Reader`] decodes.
+//! The traits that every format implements: [`Format`] opens and encodes files, [`Reader`]
+//! decodes them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,77 +18,76 @@ use crate::source::ByteSource;
 use crate::table::Table;
 use crate::types::Capabilities;
 
-/// One file format: a stateless pair of doors, in and out.
+/// A file format: opens files for reading, and encodes tables. Stateless.
 pub trait Format: fmt::Debug + Sync {
-    /// The identity.
+    /// Returns the identity of the format.
     fn id(&self) -> FormatId;
 
-    /// File extensions, without the dot; the first one is for new files.
+    /// Returns the file extensions without the dot; new files get the first one.
     fn extensions(&self) -> &'static [&'static str];
 
-    /// What a table may hold if it is to be written in this format.
+    /// Returns which values a table in this format can store.
     fn capabilities(&self) -> Capabilities;
 
-    /// Whether tables can be written in it with [`Format::encode`].
+    /// Returns whether [`Format::encode`] can write tables in this format.
     ///
-    /// An archive of files shows the table in a file, and holds the file.
+    /// Archives store files; they show the table of a text file, but do not store tables.
     fn holds_tables(&self) -> bool {
         true
     }
 
-    /// Whether a file is in this format, judged by its content alone.
+    /// Determines from its content whether a file is in this format.
     ///
-    /// Reads only bytes that would belong to the header if it were. An error
-    /// means that the source failed, never that the bytes are wrong.
+    /// Reads only the bytes where this format has its header. An error means that the
+    /// source failed, never that the bytes are wrong.
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff>;
 
-    /// Checks the layout of a file, and decodes no column.
+    /// Opens a file and checks its layout, without decoding a column.
     ///
-    /// Any input is allowed here. This and the [`Reader`] that it returns may
-    /// fail, but do not panic, and spend memory in proportion to the size of
-    /// the source and to the limits, never to a number the file merely claims.
+    /// Any input is allowed. This function and the [`Reader`] that it returns may fail,
+    /// but never panic, and their memory is bounded by the size of the source and by the
+    /// limits, not by numbers that the file claims.
     fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>>;
 
-    /// Writes a whole table.
+    /// Encodes a whole table.
     ///
-    /// What the format cannot hold is refused before a byte is written. Equal
-    /// tables and options give equal bytes, on every platform and any number
-    /// of threads.
+    /// Fails before a byte is written if the format cannot store the table. Equal tables
+    /// and options give equal bytes, on every platform and with any number of threads.
     fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()>;
 }
 
-/// What [`Format::sniff`] made of a file.
+/// The result of [`Format::sniff`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sniff {
-    /// It is this format.
+    /// The file is in this format.
     Yes,
-    /// It has nothing to do with this format.
+    /// The file is not in this format.
     No,
-    /// It looks like this format at first, and is not; a sentence says why.
+    /// The file starts like this format, but is not in it; the sentence says why.
     Lookalike(String),
 }
 
 /// An open file.
 pub trait Reader: fmt::Debug + Send + Sync {
-    /// The format.
+    /// Returns the format of the file.
     fn format(&self) -> FormatId;
 
-    /// The schema of every batch this file yields.
+    /// Returns the schema of the table.
     fn schema(&self) -> SchemaRef;
 
-    /// The number of rows.
+    /// Returns the number of rows.
     fn rows(&self) -> u64;
 
-    /// The number of chunks: the units a file can be decoded in.
+    /// Returns the number of chunks: the row groups that can be decoded one at a time.
     fn chunks(&self) -> usize;
 
-    /// The number of rows of one chunk, without reading it.
+    /// Returns the number of rows of a chunk without reading the chunk.
     fn chunk_rows(&self, chunk: usize) -> u64 {
         // Most formats have one chunk.
         if chunk == 0 { self.rows() } else { 0 }
     }
 
-    /// What is known of the rows of a chunk without reading it, for queries.
+    /// Returns the statistics with which predicates can skip a chunk, if it has any.
     fn pruning_statistics(&self, chunk: usize) -> Option<Box<dyn PruningStatistics + '_>> {
         let _ = chunk;
         None
@@ -95,18 +95,18 @@ pub trait Reader: fmt::Debug + Send + Sync {
 
     /// Decodes the given columns of one chunk, in the order given.
     ///
-    /// Reads the blocks of those columns and nothing else. No columns give a
-    /// batch of no columns and [`Reader::chunk_rows`] rows.
+    /// Reads only the blocks of those columns. An empty projection gives a batch with no
+    /// columns and [`Reader::chunk_rows`] rows.
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch>;
 
-    /// Decodes the given columns of some rows of one chunk, in the order of the rows.
+    /// Decodes the given columns of the selected rows of one chunk.
     ///
-    /// The same as those rows of what [`Reader::read`] gives. Formats in which a row can
-    /// be had by itself decode no others, and then do not find what is wrong with these.
+    /// The result equals the selected rows of [`Reader::read`]. Formats with random access
+    /// decode only those rows, and then do not detect damage in the others.
     ///
     /// # Errors
     ///
-    /// As [`Reader::read`]; also if the chunk does not have all of the rows.
+    /// Fails like [`Reader::read`], and if a selected row is beyond the end of the chunk.
     fn read_rows(
         &self,
         chunk: usize,
@@ -116,15 +116,16 @@ pub trait Reader: fmt::Debug + Send + Sync {
         rows.of(&self.read(chunk, columns)?)
     }
 
-    /// Decodes the given columns of the rows of one chunk that a predicate keeps, if the
-    /// format can find these in another way than by decoding all rows; `None` if not.
+    /// Decodes the given columns of the rows of one chunk that match a predicate.
     ///
-    /// The same rows as [`Predicate::evaluate`] has of what [`Reader::read`] gives. Of what is
-    /// not decoded, not everything is checked.
+    /// Returns `None` if the format cannot find these rows without decoding all of them.
+    /// Otherwise the result equals the rows of [`Reader::read`] that
+    /// [`Predicate::evaluate`] selects. Damage in rows that are not decoded may go
+    /// unnoticed.
     ///
     /// # Errors
     ///
-    /// As [`Reader::read`]; also if there is no column that the predicate asks for.
+    /// Fails like [`Reader::read`], and if a column of the predicate does not exist.
     fn read_where(
         &self,
         chunk: usize,
@@ -135,13 +136,13 @@ pub trait Reader: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The byte map: every part of the file in order of offset.
+    /// Returns the byte map: every section of the file in order of offset.
     fn sections(&self) -> Vec<Section>;
 
-    /// Where the file departs from its spec, as far as it was read.
+    /// Returns the departures from the spec that were found so far.
     fn deviations(&self) -> Vec<Deviation>;
 
-    /// What a person should know about what the batches do not show.
+    /// Returns remarks for people about content that batches do not show.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -227,7 +228,7 @@ impl<R: Reader + 'static> Reader for InFormat<R> {
     }
 }
 
-/// A column file as a [`Table`], each column decoded when it is asked for.
+/// A [`Table`] over a [`Reader`] that decodes each column on demand.
 #[derive(Debug)]
 pub struct ReaderTable<'a>(pub &'a dyn Reader);
 
@@ -246,17 +247,17 @@ impl Table for ReaderTable<'_> {
     }
 }
 
-/// A part of a file, for people who want to see where the bytes go.
+/// One section of the byte map of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// What it is, in the words of the spec.
+    /// The name of the section in the spec.
     pub what: &'static str,
-    /// The column that it belongs to.
+    /// The column that the section belongs to.
     pub column: Option<usize>,
-    /// Where it starts.
+    /// Byte offset of the section in the file.
     pub offset: u64,
-    /// Bytes in the file.
+    /// Bytes of the section in the file.
     pub stored: u64,
-    /// Bytes once expanded, if it is compressed.
+    /// Bytes after decompression, if the section is compressed.
     pub raw: Option<u64>,
 }

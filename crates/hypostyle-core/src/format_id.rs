@@ -1,25 +1,25 @@
-//! The identity of each format, as errors and options name it.
+//! The identity of each format, as used in errors and options.
 
 use std::fmt;
 
-/// Which format: the identity used in errors, options and extensions.
+/// Identifies a format in errors, options and file extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum FormatId {
-    /// COLM, little-endian, `.colfile`.
+    /// COLM: little-endian column files, `.colfile`.
     Colm,
-    /// COLF, little-endian with a JSON schema and nulls, `.colf`.
+    /// COLF: little-endian column files with a JSON schema and nulls, `.colf`.
     Colf,
-    /// CLMN, big-endian with 64-bit integers, `.clmn`.
+    /// CLMN: big-endian column files with 64-bit integers, `.clmn`.
     Clmn,
-    /// AT-1, archives of text files, `.at1`.
+    /// AT-1: archives of text files, `.at1`.
     At1,
-    /// Columns of strings, each string by itself, `.onpair`.
+    /// OnPair: columns of strings with random access to each string, `.onpair`.
     OnPair,
 }
 
 impl FormatId {
-    /// The name in lower case, as users type it.
+    /// Returns the name in lower case, as users type it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Colm => "colm",

@@ -1,24 +1,27 @@
-//! What the formats of Hypostyle share.
+//! The foundation of Hypostyle: what its formats share.
 //!
-//! Depend on the crate `hypostyle` instead: it re-exports what is meant for
-//! users. This crate is its lower half, and the lower half of `hypostyle-at1`.
-//! It opens no files, starts no runtime and knows no query engine.
+//! This crate is an implementation detail of `hypostyle` and `hypostyle-at1`. Its API
+//! may change in any release. Depend on the crate `hypostyle` instead, which re-exports
+//! everything that is meant for users.
 //!
-//! The modules form layers, and a test (`cargo xtask layers`) fails if one uses
-//! a module above it:
+//! The crate opens no files, starts no runtime and does not depend on a query engine.
+//! Its modules form layers, and a test (`cargo xtask layers`) fails if a module uses one
+//! of a layer above:
 //!
 //! | Layer | Modules |
 //! |---|---|
 //! | errors and limits | [`format_id`], [`deviation`], [`error`], [`deviations`], [`limits`], [`options`] |
 //! | bytes | [`parallel`], [`buffer_pool`], [`wire`], [`source`], [`sink`], [`compress`] |
 //! | numbers and types | [`number`], [`types`] |
-//! | casts and tables | [`table`], [`cast`], [`coerce`], [`projection`], [`row_selection`], [`spill`] |
+//! | casts and tables | [`projection`], [`table`], [`cast`], [`coerce`], [`row_selection`], [`spill`] |
 //! | text and predicates | [`text`], [`predicate`] |
 //! | formats | [`mod@format`] |
 
+#[doc(hidden)]
 pub mod buffer_pool;
 pub mod cast;
 pub mod coerce;
+#[doc(hidden)]
 pub mod compress;
 pub mod deviation;
 pub mod deviations;
@@ -28,6 +31,7 @@ pub mod format_id;
 pub mod limits;
 pub mod number;
 pub mod options;
+#[doc(hidden)]
 pub mod parallel;
 pub mod predicate;
 pub mod projection;
@@ -38,4 +42,5 @@ pub mod spill;
 pub mod table;
 pub mod text;
 pub mod types;
+#[doc(hidden)]
 pub mod wire;

@@ -1,29 +1,29 @@
-//! What a caller is willing to spend on one file.
+//! Upper bounds on the memory, time and disk that one file may cost.
 
 /// Upper bounds on what a file may ask for.
 ///
-/// A limit is an argument, never a global: a server and a laptop differ, and a
-/// test can set one to 1. Every limit is checked before memory is taken.
+/// Limits are arguments, not globals: a server and a laptop need different ones, and a
+/// test can set one to 1. Every limit is checked before memory is allocated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Most bytes that one block may expand to. Default 4 GiB.
+    /// Maximum bytes that one block may decompress to. Default 4 GiB.
     pub block_bytes: u64,
-    /// Most bytes that all blocks of one [`read`](crate::format::Reader::read)
-    /// may expand to, or take in the file, together. Default 8 GiB.
+    /// Maximum bytes that all blocks of one [`read`](crate::format::Reader::read) may
+    /// decompress to, or occupy in the file. Default 8 GiB.
     pub read_bytes: u64,
-    /// Most bytes of header: column table or schema text. Default 256 MiB.
+    /// Maximum bytes of header: column table or schema text. Default 256 MiB.
     pub header_bytes: u64,
-    /// Most bytes that an archive may unpack to. Default 64 GiB.
+    /// Maximum bytes that an archive may unpack to. Default 64 GiB.
     ///
-    /// Unpacking streams, so this bounds time and disk, not memory.
+    /// Unpacking streams its output, so this bounds time and disk, not memory.
     pub output_bytes: u64,
 }
 
 impl Limits {
-    /// The factor by which deflate can expand at the very most.
+    /// The maximum compression ratio of deflate.
     ///
-    /// A block that claims more is lying, whatever the other limits say.
+    /// A block that claims more is malformed, whatever the other limits are.
     pub const DEFLATE_RATIO: u64 = 1032;
 
     /// Sets [`Limits::block_bytes`].

@@ -1,25 +1,25 @@
-//! What a caller may choose when a file is read or written.
+//! Options for reading and writing files.
 
 use std::num::NonZeroUsize;
 use std::thread;
 
 use crate::limits::Limits;
 
-/// How a file is read.
+/// Options for reading a file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// What the file may cost.
+    /// Upper bounds on what the file may ask for.
     pub limits: Limits,
     /// Treat every [`Deviation`](crate::deviation::Deviation) as an error.
     pub strict: bool,
-    /// Look closely even at what only a forger would get wrong; `strict` does too.
+    /// Also verify what only a forged file gets wrong; `strict` implies this.
     pub thorough: bool,
-    /// What to do with text that is not UTF-8.
+    /// How to decode strings that are not UTF-8.
     pub text: TextPolicy,
-    /// Threads that inflate and decode columns; `None` takes one per core.
+    /// Threads that decompress and decode columns; `None` uses one per core.
     pub threads: Option<NonZeroUsize>,
-    /// Whether the first line of an archived text table holds names.
+    /// Whether the first line of an archived text table holds the column names.
     pub header: bool,
 }
 
@@ -80,34 +80,34 @@ impl ReadOptions {
     }
 }
 
-/// What a reader does with string bytes that are not UTF-8.
+/// How a reader decodes strings that are not UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextPolicy {
-    /// An error that names the row.
+    /// Fail with an error that names the row.
     #[default]
     Strict,
-    /// Replace what cannot be read by U+FFFD, and report a deviation.
+    /// Replace invalid sequences with U+FFFD, and report a deviation.
     Lossy,
-    /// Accept Java's modified UTF-8 (`C0 80`, surrogates in three bytes each).
+    /// Accept Java's modified UTF-8 (`C0 80`, and surrogates of three bytes each).
     Java,
 }
 
-/// How a file is written.
+/// Options for writing a file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// Compression level: 0 stores, 1 is quick, 6 the default, 12 the smallest.
+    /// Compression level: 0 stores, 1 is fastest, 6 is the default, 12 is smallest.
     pub level: u8,
-    /// Threads that encode and deflate columns; `None` takes one per core.
+    /// Threads that encode and compress columns; `None` uses one per core.
     pub threads: Option<NonZeroUsize>,
-    /// What to do with columns of the same name.
+    /// Whether several columns may have the same name.
     pub duplicate_names: DuplicateNames,
-    /// Departures from the canonical form that please a particular reader.
+    /// Departures from the canonical form that particular readers need.
     pub compat: Compat,
 }
 
 impl WriteOptions {
-    /// The level that is used unless the caller chooses.
+    /// The default level.
     pub const DEFAULT_LEVEL: u8 = 6;
     /// The highest level.
     pub const MAX_LEVEL: u8 = 12;
@@ -152,13 +152,13 @@ impl Default for WriteOptions {
     }
 }
 
-/// What a writer does when two columns have one name.
+/// What a writer does when several columns have the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuplicateNames {
-    /// Refuse: known readers lose a column or refuse the file.
+    /// Refuse the table: known readers lose a column or refuse the file.
     #[default]
     Refuse,
-    /// Write them as they are, where the format allows it.
+    /// Write the names as they are, where the format allows it.
     Keep,
 }
 
@@ -166,18 +166,18 @@ pub enum DuplicateNames {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Compat {
-    /// COLF: write an empty string as null, for a reader that misreads it (F2).
+    /// COLF: write an empty string as null, for a reader that decodes it wrongly (F2).
     pub colf_empty_as_null: bool,
-    /// CLMN: end a block whose last string is empty with one zero byte, for a
-    /// reader that fails on it otherwise (N10).
+    /// CLMN: add a zero byte to a block whose last string is empty, for a reader that
+    /// fails without it (N10).
     pub clmn_pad_last_empty: bool,
 }
 
 impl Compat {
-    /// Every switch by the name that users type.
+    /// The name of every switch, as users type it.
     pub const NAMES: [&str; 2] = ["colf-empty-as-null", "clmn-pad-last-empty"];
 
-    /// Turns on the switch of this name; `None` if there is no such switch.
+    /// Turns on the switch with this name; returns `None` if there is no such switch.
     #[must_use]
     pub fn with(mut self, name: &str) -> Option<Self> {
         match name {
@@ -189,7 +189,7 @@ impl Compat {
     }
 }
 
-/// The number of threads that a choice stands for.
+/// Returns the number of threads to use: `threads`, or one per core for `None`.
 pub fn resolve_threads(threads: Option<NonZeroUsize>) -> usize {
     threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }

@@ -1,4 +1,4 @@
-//! Work on many threads, with results in order.
+//! Runs work on several threads and delivers the results in order.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,9 @@ use crate::error::Result;
 
 /// Runs `work` on every item on `threads` threads, and returns the results in order.
 ///
-/// The first error in order ends it.
+/// # Errors
+///
+/// Fails with the first error in the order of the items; later items are not started.
 pub fn map<'i, I: Sync, T: Send>(
     items: &'i [I],
     threads: usize,
@@ -25,7 +27,11 @@ pub fn map<'i, I: Sync, T: Send>(
 /// Runs `work` on every item on `threads` threads, and hands each item and its result to
 /// `each` in order, on the calling thread.
 ///
-/// The first error in order ends it. See [`stream`] for what bounds the memory.
+/// See [`stream`] for the bound on memory.
+///
+/// # Errors
+///
+/// Fails with the first error in the order of the items; later items are not started.
 pub fn for_each<'i, I: Sync, T: Send>(
     items: &'i [I],
     threads: usize,
@@ -44,7 +50,12 @@ pub fn for_each<'i, I: Sync, T: Send>(
 /// Runs `work` for `0..count` on `threads` threads, and hands the results to
 /// `each` in order, on the calling thread.
 ///
-/// The first error in order ends it. See [`stream`] for what bounds the memory.
+/// See [`stream`] for the bound on memory. For items of a slice, use [`map`] or
+/// [`for_each`].
+///
+/// # Errors
+///
+/// Fails with the first error in the order of the indices.
 pub fn in_order<T: Send>(
     count: usize,
     threads: usize,
@@ -64,13 +75,17 @@ pub fn in_order<T: Send>(
     )
 }
 
-/// Runs `work` on what `next` yields, on `threads` threads, and hands the results
-/// to `each` in order.
+/// Runs `work` on every job that `next` returns, on `threads` threads, and hands the
+/// results to `each` in order.
 ///
-/// `next` and `each` run on the calling thread. At most twice as many jobs as
-/// threads are under way or waiting for `each` at any time, so a slow `each`
-/// bounds the memory. The first error in order ends it: what `next` yielded before
-/// it failed is done first, so that the error is the same on any number of threads.
+/// `next` and `each` run on the calling thread. At any time, at most twice as many jobs
+/// as threads are running or waiting for `each`, so memory is bounded even if `each` is
+/// slow. A panic of a worker is propagated to the caller.
+///
+/// # Errors
+///
+/// Fails with the first error in order. Jobs that `next` returned before it failed are
+/// completed first, so the error does not depend on the number of threads.
 pub fn stream<J: Send, T: Send>(
     threads: usize,
     mut next: impl FnMut() -> Result<Option<J>>,
@@ -95,38 +110,40 @@ pub fn stream<J: Send, T: Send>(
             });
         }
         let _stopper = StopAlways(&queue);
-        let (mut made, mut taken) = (0, 0);
+        let (mut offered, mut taken) = (0, 0);
         let mut more = true;
         let mut outcome = Ok(());
         loop {
-            if more && made - taken < window {
+            if more && offered - taken < window {
                 match next() {
                     Ok(Some(job)) => {
-                        queue.offer(made, job);
-                        made += 1;
+                        queue.offer(offered, job);
+                        offered += 1;
                     }
                     Ok(None) => more = false,
                     Err(err) => (more, outcome) = (false, Err(err)),
                 }
             }
-            if taken == made && !more {
+            if taken == offered && !more {
                 return outcome;
             }
-            let patient = !more || made - taken == window;
-            match queue.take(taken, patient) {
+            let wait = !more || offered - taken == window;
+            match queue.take(taken, wait) {
                 Taken::Ready(result) => {
                     taken += 1;
                     each(result?)?;
                 }
                 Taken::NotYet => {}
-                // A worker panicked; leaving the scope carries the panic on.
+                // A worker panicked; leaving the scope propagates the panic.
                 Taken::Never => return Ok(()),
             }
         }
     })
 }
 
-/// Does two things: on one thread one after the other, else side by side.
+/// Runs two closures, in parallel if `threads` is more than 1.
+///
+/// A panic of either closure is propagated.
 pub fn both<A, B: Send>(
     threads: usize,
     one: impl FnOnce() -> A,
@@ -199,7 +216,7 @@ impl<J, T> Queue<J, T> {
         self.changed.notify_all();
     }
 
-    fn take(&self, index: usize, patient: bool) -> Taken<T> {
+    fn take(&self, index: usize, wait: bool) -> Taken<T> {
         let mut state = self.lock();
         loop {
             if let Some(result) = state.ready.remove(&index) {
@@ -208,7 +225,7 @@ impl<J, T> Queue<J, T> {
             if state.stopped {
                 return Taken::Never;
             }
-            if !patient {
+            if !wait {
                 return Taken::NotYet;
             }
             state = self.wait(state);
@@ -247,7 +264,7 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn results_come_in_order_on_any_number_of_threads() {
+    fn indexed_results_are_in_order_on_any_number_of_threads() {
         for threads in [1, 2, 5, 64] {
             let mut seen = Vec::new();
             in_order(
@@ -262,6 +279,61 @@ mod tests {
             .unwrap();
             assert!(seen.iter().copied().eq((0..200).map(|i| (i, i * i))), "{threads}");
         }
+    }
+
+    #[test]
+    fn map_and_for_each_keep_the_order_of_the_items() {
+        let items: Vec<usize> = (0..200).map(|item| item * 3 % 7).collect();
+        let squares: Vec<usize> = items.iter().map(|item| item * item).collect();
+        for threads in [1, 2, 5, 64] {
+            assert_eq!(map(&items, threads, |item| Ok(item * item)).unwrap(), squares);
+            let mut seen = Vec::new();
+            let each = |item: &usize, square| {
+                seen.push((*item, square));
+                Ok(())
+            };
+            for_each(&items, threads, |item| Ok(item * item), each).unwrap();
+            assert!(seen.into_iter().eq(items.iter().copied().zip(squares.clone())), "{threads}");
+            assert!(map(&[], threads, |_: &usize| Ok(())).unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn map_and_for_each_fail_with_the_first_error_in_order() {
+        let items: Vec<usize> = (0..100_000).collect();
+        let fails = |item: &usize| {
+            if *item >= 10 { Err(Error::invalid_argument(format!("{item}"))) } else { Ok(*item) }
+        };
+        for threads in [1, 4] {
+            let started = AtomicUsize::new(0);
+            let work = |item| {
+                started.fetch_add(1, Ordering::Relaxed);
+                fails(item)
+            };
+            assert_eq!(map(&items, threads, work).unwrap_err().to_string(), "10");
+            assert!(started.load(Ordering::Relaxed) < 100);
+            let mut delivered = 0;
+            let each = |_: &usize, _| {
+                delivered += 1;
+                Ok(())
+            };
+            assert_eq!(for_each(&items, threads, fails, each).unwrap_err().to_string(), "10");
+            assert_eq!(delivered, 10);
+            // An error of `each` ends the run as well.
+            let stop = |item: &usize, ()| match item {
+                3 => Err(Error::invalid_argument("stop")),
+                _ => Ok(()),
+            };
+            let err = for_each(&items, threads, |_| Ok(()), stop).unwrap_err();
+            assert_eq!(err.to_string(), "stop");
+        }
+    }
+
+    #[test]
+    fn a_panic_in_map_reaches_the_caller() {
+        let items: Vec<usize> = (0..50).collect();
+        let run = || map(&items, 3, |item| if *item == 7 { panic!("seven") } else { Ok(*item) });
+        assert!(std::panic::catch_unwind(run).is_err());
     }
 
     #[test]
@@ -305,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_carried_on_and_nobody_waits_for_ever() {
+    fn a_panic_is_propagated_and_no_thread_waits_for_ever() {
         let run =
             || in_order(50, 3, |i| if i == 7 { panic!("seven") } else { Ok(i) }, |_, _| Ok(()));
         assert!(std::panic::catch_unwind(run).is_err());

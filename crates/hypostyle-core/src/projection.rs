@@ -1,8 +1,8 @@
-//! Columns by name or position.
+//! Finds columns by name or position.
 
 use arrow_schema::Schema;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, clipped};
 
 /// How a caller names a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,14 +13,14 @@ pub enum Selector {
     Name(String),
 }
 
-/// Finds columns, in the order asked for.
+/// Returns the positions of columns, in the order of the selectors.
 ///
 /// No selectors give no columns. Names are compared exactly.
 ///
 /// # Errors
 ///
-/// A name or position that does not exist, and a name that several columns
-/// have: those can only be told apart by position.
+/// Fails for a name or position that does not exist, and for a name that several
+/// columns share: only their positions distinguish them.
 pub fn select(schema: &Schema, selectors: &[Selector]) -> Result<Vec<usize>> {
     selectors.iter().map(|selector| find(schema, selector)).collect()
 }
@@ -30,8 +30,7 @@ fn find(schema: &Schema, selector: &Selector) -> Result<usize> {
     let name = match selector {
         Selector::Position(index) if *index < count => return Ok(*index),
         Selector::Position(index) => {
-            let why = format!("there is no column {}, only {count}", index.saturating_add(1));
-            return Err(Error::invalid_argument(why));
+            return Err(column_out_of_range(*index, count));
         }
         Selector::Name(name) => name,
     };
@@ -39,20 +38,53 @@ fn find(schema: &Schema, selector: &Selector) -> Result<usize> {
     match (found.next(), found.next()) {
         (Some((index, _)), None) => Ok(index),
         (Some((a, _)), Some((b, _))) => Err(Error::invalid_argument(format!(
-            "`{name}` is the name of columns {} and {}: say which by position",
+            "columns {} and {} are both named `{}`: select them by position",
             a.saturating_add(1),
             b.saturating_add(1),
+            clipped(name),
         ))),
-        (None, _) => Err(Error::invalid_argument(unknown(schema, name))),
+        (None, _) => Err(unknown_column(name, field_names(schema))),
     }
 }
 
-fn unknown(schema: &Schema, name: &str) -> String {
-    let near =
-        schema.fields().iter().find(|field| field.name().trim().eq_ignore_ascii_case(name.trim()));
-    match near {
-        Some(field) => format!("there is no column `{name}`; did you mean `{}`?", field.name()),
-        None => format!("there is no column `{name}`"),
+/// Returns the names of the fields of a schema, for [`unknown_column`].
+pub fn field_names(schema: &Schema) -> impl Iterator<Item = &str> + Clone {
+    schema.fields().iter().map(|field| field.name().as_str())
+}
+
+/// Returns the error for a name that none of the columns has.
+///
+/// The message suggests a column whose name differs in case or outer spaces only, and
+/// otherwise lists the first names.
+pub fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Error {
+    let alike = |known: &&str| known.trim().eq_ignore_ascii_case(name.trim());
+    let hint = match known.clone().find(alike) {
+        Some(near) => format!("did you mean `{}`?", clipped(near)),
+        None => listed(known),
+    };
+    Error::invalid_argument(format!("no column named `{}`; {hint}", clipped(name)))
+}
+
+/// Returns the error for a position beyond the last of `count` columns.
+///
+/// `index` counts from 0; the message counts from 1, as all messages do.
+pub fn column_out_of_range(index: usize, count: usize) -> Error {
+    let number = index.saturating_add(1);
+    let plural = if count == 1 { "" } else { "s" };
+    let why = format!("column {number} is out of range: the table has {count} column{plural}");
+    Error::invalid_argument(why)
+}
+
+fn listed<'a>(known: impl Iterator<Item = &'a str> + Clone) -> String {
+    /// Names that a message lists at most.
+    const MAX_LISTED: usize = 5;
+    let names: Vec<String> =
+        known.clone().take(MAX_LISTED).map(|name| format!("`{}`", clipped(name))).collect();
+    match (known.count().saturating_sub(MAX_LISTED), names.as_slice()) {
+        (_, []) => "the table has no columns".to_owned(),
+        (0, [name]) => format!("the only column is {name}"),
+        (0, names) => format!("the columns are {}", names.join(", ")),
+        (more, names) => format!("the columns are {} and {more} more", names.join(", ")),
     }
 }
 
@@ -73,9 +105,21 @@ mod tests {
         let err = select(&schema, &[name("a")]).unwrap_err().to_string();
         assert!(err.contains("columns 1 and 3"), "{err}");
         let err = select(&schema, &[name("c")]).unwrap_err().to_string();
-        assert_eq!(err, "there is no column `c`");
+        assert_eq!(err, "no column named `c`; the columns are `a`, `b`, `a`, ` B `");
         let err = select(&schema, &[name("A")]).unwrap_err().to_string();
         assert!(err.contains("did you mean `a`?"), "{err}");
-        assert!(select(&schema, &[Selector::Position(4)]).is_err());
+        let err = select(&schema, &[Selector::Position(4)]).unwrap_err().to_string();
+        assert_eq!(err, "column 5 is out of range: the table has 4 columns");
+    }
+
+    #[test]
+    fn an_unknown_name_lists_some_of_the_columns() {
+        let message = |known: &[&str]| unknown_column("x", known.iter().copied()).to_string();
+        assert_eq!(message(&[]), "no column named `x`; the table has no columns");
+        assert_eq!(message(&["s"]), "no column named `x`; the only column is `s`");
+        assert_eq!(
+            message(&["a", "b", "c", "d", "e", "f", "g"]),
+            "no column named `x`; the columns are `a`, `b`, `c`, `d`, `e` and 2 more"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Some of the rows of a chunk.
+//! A selection of the rows of a chunk.
 
 use std::ops::Range;
 
@@ -8,9 +8,9 @@ use arrow_select::filter::filter_record_batch;
 
 use crate::error::{Error, Result};
 
-/// RowSelection of a chunk by number, in ascending order and each once.
+/// Row numbers of a chunk, in ascending order and without duplicates.
 ///
-/// Kept as runs, so that a range of rows takes as little as one row does.
+/// Rows are stored as runs, so a range takes as little memory as a single row.
 ///
 /// ```
 /// use hypostyle_core::row_selection::RowSelection;
@@ -19,20 +19,20 @@ use crate::error::{Error, Result};
 /// assert_eq!(rows.runs(), [2..4, 7..8]);
 /// assert_eq!(rows.len(), 3);
 /// assert_eq!(RowSelection::from(2..4).iter().collect::<Vec<_>>(), [2, 3]);
-/// assert_eq!(RowSelection::kept(&[true, false, true, true]).runs(), [0..1, 2..4]);
+/// assert_eq!(RowSelection::from_mask(&[true, false, true, true]).runs(), [0..1, 2..4]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowSelection {
-    /// INVARIANT: none is empty, and each starts behind the end of the one before.
+    /// INVARIANT: no run is empty, and each starts after the end of the previous one.
     runs: Vec<Range<usize>>,
 }
 
 impl RowSelection {
-    /// The rows that are marked.
-    pub fn kept(keep: &[bool]) -> Self {
+    /// Selects the rows whose element in `mask` is true.
+    pub fn from_mask(mask: &[bool]) -> Self {
         let mut runs = Vec::new();
         let mut start = 0;
-        for run in keep.chunk_by(|one, other| one == other) {
+        for run in mask.chunk_by(|one, other| one == other) {
             let end = start + run.len();
             if run.first() == Some(&true) {
                 runs.push(start..end);
@@ -42,36 +42,36 @@ impl RowSelection {
         Self { runs }
     }
 
-    /// The rows as runs, none of which is empty or touches another.
+    /// Returns the rows as runs; no run is empty or adjacent to another.
     pub fn runs(&self) -> &[Range<usize>] {
         &self.runs
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.runs.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether no row is selected.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// The number behind the last row; 0 if there is none.
+    /// Returns the number after the last row; 0 if the selection is empty.
     pub fn end(&self) -> usize {
         self.runs.last().map_or(0, |run| run.end)
     }
 
-    /// Their numbers.
+    /// Returns an iterator over the row numbers.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.runs.iter().cloned().flatten()
     }
 
-    /// These rows of a batch.
+    /// Returns the selected rows of a batch.
     ///
     /// # Errors
     ///
-    /// The batch does not have all of them.
+    /// Fails if a selected row is beyond the end of the batch.
     pub fn of(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         self.check(batch.num_rows())?;
         if let [run] = &self.runs[..] {
@@ -81,24 +81,23 @@ impl RowSelection {
             let options = RecordBatchOptions::new().with_row_count(Some(self.len()));
             return Ok(RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options)?);
         }
-        let mut marks = BooleanBufferBuilder::new(batch.num_rows());
+        let mut mask = BooleanBufferBuilder::new(batch.num_rows());
         for run in &self.runs {
-            marks.append_n(run.start.saturating_sub(marks.len()), false);
-            marks.append_n(run.len(), true);
+            mask.append_n(run.start.saturating_sub(mask.len()), false);
+            mask.append_n(run.len(), true);
         }
-        marks.append_n(batch.num_rows().saturating_sub(marks.len()), false);
-        Ok(filter_record_batch(batch, &BooleanArray::new(marks.finish(), None))?)
+        mask.append_n(batch.num_rows().saturating_sub(mask.len()), false);
+        Ok(filter_record_batch(batch, &BooleanArray::new(mask.finish(), None))?)
     }
 
-    /// Fails unless all of them are among so many.
+    /// Fails if a selected row is beyond the end of a table of `rows` rows.
     pub fn check(&self, rows: usize) -> Result<()> {
-        match self.end() <= rows {
-            true => Ok(()),
-            false => {
-                let last = self.end().saturating_sub(1);
-                Err(Error::invalid_argument(format!("there is no row {last}, only {rows}")))
-            }
+        if self.end() <= rows {
+            return Ok(());
         }
+        let last = self.end().saturating_sub(1);
+        let why = format!("row {last} is out of range: the table has {rows} rows");
+        Err(Error::invalid_argument(why))
     }
 }
 
@@ -114,7 +113,7 @@ impl FromIterator<usize> for RowSelection {
     }
 }
 
-/// The runs may be in any order, overlap, and be empty.
+/// Accepts runs in any order; they may overlap and be empty.
 impl FromIterator<Range<usize>> for RowSelection {
     fn from_iter<I: IntoIterator<Item = Range<usize>>>(all: I) -> Self {
         let mut runs: Vec<Range<usize>> = Vec::new();
@@ -146,8 +145,8 @@ mod tests {
         assert_eq!(rows.iter().collect::<Vec<_>>(), [0, 1, 5, 6, 7]);
         let none = RowSelection::from(3..3);
         assert_eq!((none.len(), none.end(), none.is_empty()), (0, 0, true));
-        assert_eq!(RowSelection::kept(&[]), none);
-        assert_eq!(RowSelection::kept(&[false, false]), none);
+        assert_eq!(RowSelection::from_mask(&[]), none);
+        assert_eq!(RowSelection::from_mask(&[false, false]), none);
     }
 
     #[test]
@@ -164,6 +163,6 @@ mod tests {
             assert_eq!(rows.of(&none).unwrap().num_rows(), want.values().len());
         }
         let err = RowSelection::from(9..11).of(&batch).unwrap_err();
-        assert_eq!(err.to_string(), "there is no row 10, only 10");
+        assert_eq!(err.to_string(), "row 10 is out of range: the table has 10 rows");
     }
 }

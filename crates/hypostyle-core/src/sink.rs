@@ -1,30 +1,30 @@
-//! Where written bytes go.
+//! Destinations of written bytes.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-/// A place to write a file to, which allows a header to be filled in last.
+/// A destination for a file whose header is filled in last.
 ///
-/// Column files put sizes before the blocks that they describe. A writer
-/// reserves the header, writes the blocks as they come, then patches.
+/// Column files store sizes before the blocks that they describe. A writer reserves
+/// space for the header, writes the blocks as they are encoded, then patches the header.
 pub trait Sink: Write + Send {
-    /// Overwrites bytes that were already written, `at` bytes from the start
-    /// of what this sink was given.
+    /// Overwrites bytes that were already written, `at` bytes from where this sink
+    /// started.
     fn patch(&mut self, at: u64, bytes: &[u8]) -> io::Result<()>;
 }
 
 impl Sink for Vec<u8> {
     fn patch(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        let hole = usize::try_from(at)
+        let target = usize::try_from(at)
             .ok()
             .and_then(|start| self.get_mut(start..))
             .and_then(|tail| tail.get_mut(..bytes.len()))
-            .ok_or_else(|| io::Error::other("patch outside what was written"))?;
-        hole.copy_from_slice(bytes);
+            .ok_or_else(|| io::Error::other("patch outside the written bytes"))?;
+        target.copy_from_slice(bytes);
         Ok(())
     }
 }
 
-/// A [`Sink`] over anything that can seek: a file, a cursor.
+/// A [`Sink`] over anything that can seek, such as a file or a cursor.
 #[derive(Debug)]
 pub struct SeekSink<W> {
     inner: W,
@@ -32,13 +32,13 @@ pub struct SeekSink<W> {
 }
 
 impl<W: Write + Seek> SeekSink<W> {
-    /// Starts at the present position of `inner`.
+    /// Wraps `inner`; offset 0 of the sink is its current position.
     pub fn try_new(mut inner: W) -> io::Result<Self> {
         let start = inner.stream_position()?;
         Ok(Self { inner, start })
     }
 
-    /// Gives `inner` back.
+    /// Returns the wrapped writer.
     pub fn into_inner(self) -> W {
         self.inner
     }

@@ -1,4 +1,4 @@
-//! Where bytes come from.
+//! Sources of bytes.
 
 use std::fmt;
 use std::fs::File;
@@ -8,26 +8,26 @@ use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Ranges of bytes, wherever they live: memory, a file, a map, an object store.
+/// Reads ranges of bytes from memory, a file, a memory map or an object store.
 ///
-/// A source is immutable while it is read. Memory is [`Bytes`] itself; a memory
-/// map is `Bytes::from_owner(map)`, which keeps the map alive as long as any
+/// A source must not change while it is read. [`Bytes`] is a source over memory. For a
+/// memory map, use `Bytes::from_owner(map)`, which keeps the map alive as long as any
 /// slice of it, so that reading a range copies nothing.
 pub trait ByteSource: fmt::Debug + Send + Sync {
-    /// The number of bytes in all.
+    /// Returns the total number of bytes.
     fn size(&self) -> u64;
 
-    /// Reads exactly `len` bytes from `offset` on.
+    /// Reads exactly `len` bytes at `offset`.
     ///
-    /// Implementers may rely on the range lying inside [`ByteSource::size`]:
-    /// callers in this crate check it first.
+    /// Callers in this crate check first that the range lies within
+    /// [`ByteSource::size`], so implementations need not.
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes>;
 
-    /// How many reads are worth making at the same time.
+    /// Returns the number of reads that should run at the same time.
     ///
-    /// Reads of what is far away take long but do not slow each other down: such a source
-    /// says so here, and queries then wait for many ranges at once, on threads that have
-    /// nothing else to do, whatever the number that decode.
+    /// Reads from remote storage have a high latency but do not slow each other down. A
+    /// remote source returns more than 1 here; queries then read that many ranges at once
+    /// on threads of their own, independent of the number of decoding threads.
     fn concurrent_reads(&self) -> usize {
         1
     }
@@ -35,8 +35,8 @@ pub trait ByteSource: fmt::Debug + Send + Sync {
 
 /// Reads `len` bytes at `offset`, or fails with [`ErrorKind::Truncated`].
 ///
-/// The check comes before the read, so that a length off the wire is never
-/// allocated unless the source is that long.
+/// The range is checked before the read, so that a length from a file is never allocated
+/// unless the source is that long.
 pub fn range(source: &dyn ByteSource, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
     check(source, offset, len, what)?;
     let len_here = usize::try_from(len).map_err(|_| truncated(source, offset, len, what))?;
@@ -44,7 +44,7 @@ pub fn range(source: &dyn ByteSource, offset: u64, len: u64, what: &'static str)
     if bytes.len() == len_here { Ok(bytes) } else { Err(truncated(source, offset, len, what)) }
 }
 
-/// Fails with [`ErrorKind::Truncated`] unless there are `len` bytes at `offset`.
+/// Fails with [`ErrorKind::Truncated`] unless the source has `len` bytes at `offset`.
 pub fn check(source: &dyn ByteSource, offset: u64, len: u64, what: &'static str) -> Result<()> {
     let left = source.size().saturating_sub(offset);
     if len <= left { Ok(()) } else { Err(truncated(source, offset, len, what)) }
@@ -70,9 +70,9 @@ impl ByteSource for Bytes {
     }
 }
 
-/// A [`ByteSource`] over an open file, read by position.
+/// A [`ByteSource`] over an open file.
 ///
-/// Threads may share it: no seek position is involved.
+/// Reads are positioned, so threads can share it.
 #[derive(Debug)]
 pub struct FileSource {
     file: File,
@@ -80,7 +80,7 @@ pub struct FileSource {
 }
 
 impl FileSource {
-    /// Takes a file that the caller opened; its size is fixed here.
+    /// Wraps a file that the caller opened; its size is determined once, here.
     pub fn try_new(file: File) -> io::Result<Self> {
         let size = file.metadata()?.len();
         Ok(Self { file, size })

@@ -1,10 +1,9 @@
-//! Rows that wait until their columns can be written.
+//! Buffers rows until their columns can be written, and spills them to disk.
 //!
-//! A column file holds each column in one piece, and the type of a column of
-//! text is known only after its last cell. So rows are kept here, in pieces of
-//! a few megabytes, and beyond a budget the pieces go to a [`Scratch`] that the
-//! caller brings: memory is bounded by the budget and the largest column, not
-//! by the table.
+//! A column file stores each column in one block, and the type of a text column is known
+//! only after its last cell. So [`SpillBuffer`] collects rows in chunks of a few
+//! megabytes and moves chunks beyond its memory budget to a [`Scratch`] that the caller
+//! provides: memory is bounded by the budget and the largest column, not by the table.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -24,12 +23,12 @@ use crate::error::{Error, Result};
 use crate::source::{ByteSource, FileSource};
 use crate::table::{ColumnStats, Table};
 
-/// A place outside memory for bytes that are read back later.
+/// Storage outside memory for bytes that are read back later.
 pub trait Scratch: fmt::Debug + Send + Sync {
-    /// Adds bytes at the end and says where they start.
+    /// Appends bytes and returns their offset.
     fn append(&mut self, bytes: &[u8]) -> io::Result<u64>;
 
-    /// Reads `len` bytes from `offset` on; threads may do so at once.
+    /// Reads `len` bytes at `offset`; several threads may read at once.
     fn read(&self, offset: u64, len: usize) -> io::Result<bytes::Bytes>;
 }
 
@@ -42,7 +41,7 @@ pub struct FileScratch {
 }
 
 impl FileScratch {
-    /// Takes an empty file; a nameless temporary one is best.
+    /// Wraps an empty file, preferably an anonymous temporary file.
     pub fn try_new(file: File) -> io::Result<Self> {
         Ok(Self { read: FileSource::try_new(file.try_clone()?)?, write: file, end: 0 })
     }
@@ -61,162 +60,172 @@ impl Scratch for FileScratch {
     }
 }
 
-/// Pieces of columns, in memory or in a scratch.
+/// Chunks of columns, in memory or in a [`Scratch`].
 #[derive(Debug)]
 pub struct SpillBuffer {
     budget: u64,
     resident: u64,
     scratch: Option<Box<dyn Scratch>>,
-    columns: Vec<Column>,
-    piece_rows: Vec<usize>,
+    columns: Vec<ColumnChunks>,
+    chunk_rows: Vec<usize>,
 }
 
 #[derive(Debug, Default)]
-struct Column {
-    pieces: Vec<Piece>,
+struct ColumnChunks {
+    chunks: Vec<Chunk>,
     stats: ColumnStats,
 }
 
 #[derive(Debug)]
-enum Piece {
+enum Chunk {
     Resident(ArrayRef),
-    Spilled { at: u64, shape: Shape },
+    Spilled { at: u64, layout: ArrayLayout },
 }
 
-/// How to make an array of bytes in a scratch again.
+/// How to rebuild an array from its bytes in a scratch.
 #[derive(Debug)]
-struct Shape {
+struct ArrayLayout {
     data_type: DataType,
     rows: usize,
-    /// Lengths of the validity bits, the offsets and the values, in that order.
+    /// Lengths in bytes of the validity bits, the offsets and the values, in that order.
     parts: [usize; 3],
-    /// Bytes after those that say where runs end, if the rows are runs.
+    /// Length in bytes of the run ends that follow, for a run-end encoded array; else 0.
     run_ends: usize,
 }
 
 impl SpillBuffer {
-    /// Keeps everything in memory.
+    /// Returns a buffer that keeps everything in memory.
     pub fn in_memory() -> Self {
         Self {
             budget: u64::MAX,
             resident: 0,
             scratch: None,
             columns: Vec::new(),
-            piece_rows: Vec::new(),
+            chunk_rows: Vec::new(),
         }
     }
 
-    /// Keeps about `budget` bytes in memory, and the rest in `scratch`.
+    /// Returns a buffer that keeps about `budget` bytes in memory and the rest in `scratch`.
     pub fn with_scratch(budget: u64, scratch: Box<dyn Scratch>) -> Self {
         Self { budget, scratch: Some(scratch), ..Self::in_memory() }
     }
 
-    /// Adds `rows` rows, one array for each column; the first call fixes how many.
+    /// Appends a chunk of `rows` rows: one array of that length for each column.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an array has another length, if the number of columns differs from the
+    /// first chunk, and if the scratch cannot be written.
     pub fn push(&mut self, rows: usize, arrays: Vec<ArrayRef>) -> Result<()> {
-        if self.piece_rows.is_empty() {
-            self.columns.resize_with(arrays.len(), Column::default);
+        if self.chunk_rows.is_empty() {
+            self.columns.resize_with(arrays.len(), ColumnChunks::default);
         }
         if arrays.len() != self.columns.len() || arrays.iter().any(|array| array.len() != rows) {
-            return Err(Error::invalid_argument("rows of another shape than those before"));
+            return Err(Error::invalid_argument(
+                "a chunk must have one array of equal length for each column",
+            ));
         }
         for (column, array) in self.columns.iter_mut().zip(arrays) {
             column.stats.add(&array);
             let size = array.get_array_memory_size() as u64;
             let over = self.resident.saturating_add(size) > self.budget;
-            let piece = match &mut self.scratch {
+            let chunk = match &mut self.scratch {
                 Some(scratch) if over && rows > 0 => match flatten(&array) {
-                    Some((shape, bytes)) => Piece::Spilled { at: scratch.append(&bytes)?, shape },
-                    None => Piece::Resident(array),
+                    Some((layout, bytes)) => Chunk::Spilled { at: scratch.append(&bytes)?, layout },
+                    None => Chunk::Resident(array),
                 },
-                _ => Piece::Resident(array),
+                _ => Chunk::Resident(array),
             };
-            if matches!(piece, Piece::Resident(_)) {
+            if matches!(chunk, Chunk::Resident(_)) {
                 self.resident = self.resident.saturating_add(size);
             }
-            column.pieces.push(piece);
+            column.chunks.push(chunk);
         }
-        self.piece_rows.push(rows);
+        self.chunk_rows.push(rows);
         Ok(())
     }
 
-    /// Adds a column that is null in all rows so far, at no cost for each row.
+    /// Adds a column that is null in all rows so far, with constant cost per chunk.
     pub fn add_column(&mut self) {
-        let mut column = Column::default();
-        for &rows in &self.piece_rows {
+        let mut column = ColumnChunks::default();
+        for &rows in &self.chunk_rows {
             let nulls: ArrayRef = Arc::new(NullArray::new(rows));
             column.stats.add(&nulls);
-            column.pieces.push(Piece::Resident(nulls));
+            column.chunks.push(Chunk::Resident(nulls));
         }
         self.columns.push(column);
     }
 
-    /// The number of rows so far.
+    /// Returns the number of rows so far.
     pub fn rows(&self) -> u64 {
-        self.piece_rows.iter().map(|&rows| rows as u64).sum()
+        self.chunk_rows.iter().map(|&rows| rows as u64).sum()
     }
 
-    /// The number of columns; 0 until the first rows come.
+    /// Returns the number of columns; 0 before the first chunk.
     pub fn width(&self) -> usize {
         self.columns.len()
     }
 
-    /// The number of pieces that every column is in.
-    pub fn pieces(&self) -> usize {
-        self.piece_rows.len()
+    /// Returns the number of chunks of every column.
+    pub fn chunks(&self) -> usize {
+        self.chunk_rows.len()
     }
 
-    /// The rows of one piece.
-    pub fn piece_rows(&self, piece: usize) -> usize {
-        self.piece_rows.get(piece).copied().unwrap_or(0)
+    /// Returns the number of rows of one chunk.
+    pub fn chunk_rows(&self, chunk: usize) -> usize {
+        self.chunk_rows.get(chunk).copied().unwrap_or(0)
     }
 
-    /// What one column holds.
+    /// Returns the statistics of one column.
     pub fn stats(&self, column: usize) -> ColumnStats {
         self.columns.get(column).map(|column| column.stats.clone()).unwrap_or_default()
     }
 
-    /// Whether every piece of a column has this type.
-    pub fn is_all(&self, column: usize, data_type: &DataType) -> bool {
+    /// Returns whether every chunk of a column has this type.
+    pub fn has_type(&self, column: usize, data_type: &DataType) -> bool {
         self.columns.get(column).is_some_and(|column| {
-            column.pieces.iter().all(|piece| match piece {
-                Piece::Resident(array) => array.data_type() == data_type,
-                Piece::Spilled { shape, .. } => {
-                    shape.run_ends == 0 && &shape.data_type == data_type
+            column.chunks.iter().all(|chunk| match chunk {
+                Chunk::Resident(array) => array.data_type() == data_type,
+                Chunk::Spilled { layout, .. } => {
+                    layout.run_ends == 0 && &layout.data_type == data_type
                 }
             })
         })
     }
 
-    /// All pieces of one column, in row order.
+    /// Returns all chunks of one column, in row order.
     pub fn column(&self, column: usize) -> Result<Vec<ArrayRef>> {
-        (0..self.pieces()).map(|piece| self.piece(column, piece)).collect()
+        (0..self.chunks()).map(|chunk| self.chunk(column, chunk)).collect()
     }
 
-    /// One piece of one column.
-    pub fn piece(&self, column: usize, piece: usize) -> Result<ArrayRef> {
-        let slot = self.columns.get(column).and_then(|column| column.pieces.get(piece));
+    /// Returns one chunk of one column.
+    pub fn chunk(&self, column: usize, chunk: usize) -> Result<ArrayRef> {
+        let slot = self.columns.get(column).and_then(|column| column.chunks.get(chunk));
         match (slot, &self.scratch) {
-            (Some(Piece::Resident(array)), _) => Ok(array.clone()),
-            (Some(Piece::Spilled { at, shape }), Some(scratch)) => {
-                let len = shape.parts.iter().sum::<usize>() + shape.run_ends;
-                shape.array(&scratch.read(*at, len)?)
+            (Some(Chunk::Resident(array)), _) => Ok(array.clone()),
+            (Some(Chunk::Spilled { at, layout }), Some(scratch)) => {
+                let len = layout.parts.iter().sum::<usize>() + layout.run_ends;
+                layout.array(&scratch.read(*at, len)?)
             }
-            _ => Err(Error::invalid_argument(format!("nothing is staged in column {column}"))),
+            _ => {
+                let why = format!("chunk {chunk} of column {column} is out of range");
+                Err(Error::invalid_argument(why))
+            }
         }
     }
 }
 
-/// A stage whose pieces all have the type that a schema gives.
+/// A [`SpillBuffer`] as a [`Table`]; all chunks have the types of the schema.
 #[derive(Debug)]
 pub struct SpilledTable {
     schema: SchemaRef,
-    stage: SpillBuffer,
+    buffer: SpillBuffer,
 }
 
 impl SpilledTable {
-    /// Everything that was staged, under these names and types.
-    pub fn new(schema: SchemaRef, stage: SpillBuffer) -> Self {
-        Self { schema, stage }
+    /// Wraps a buffer whose chunks have the types of `schema`.
+    pub fn new(schema: SchemaRef, buffer: SpillBuffer) -> Self {
+        Self { schema, buffer }
     }
 }
 
@@ -226,27 +235,27 @@ impl Table for SpilledTable {
     }
 
     fn rows(&self) -> u64 {
-        self.stage.rows()
+        self.buffer.rows()
     }
 
     fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
-        self.stage.column(index)
+        self.buffer.column(index)
     }
 
     fn stats(&self, index: usize) -> Result<ColumnStats> {
-        Ok(self.stage.stats(index))
+        Ok(self.buffer.stats(index))
     }
 }
 
-/// The bytes of an array, for the types that are worth moving.
-fn flatten(array: &ArrayRef) -> Option<(Shape, Vec<u8>)> {
+/// Returns the bytes of an array, or `None` for types that always stay in memory.
+fn flatten(array: &ArrayRef) -> Option<(ArrayLayout, Vec<u8>)> {
     if let Some(runs) = array.as_any().downcast_ref::<RunArray<Int32Type>>() {
         let ends = runs.run_ends();
         let whole = ends.offset() == 0 && ends.len() == ends.max_value();
-        let (shape, mut bytes) = flatten(runs.values()).filter(|_| whole)?;
+        let (layout, mut bytes) = flatten(runs.values()).filter(|_| whole)?;
         let ends = ends.inner().inner().as_slice();
         bytes.extend_from_slice(ends);
-        return Some((Shape { run_ends: ends.len(), ..shape }, bytes));
+        return Some((ArrayLayout { run_ends: ends.len(), ..layout }, bytes));
     }
     let (offsets, values) = match array.data_type() {
         DataType::Int32 => (Vec::new(), values_of::<Int32Type>(array)),
@@ -262,8 +271,8 @@ fn flatten(array: &ArrayRef) -> Option<(Shape, Vec<u8>)> {
     bytes.extend_from_slice(&offsets);
     bytes.extend_from_slice(&values);
     let (data_type, rows) = (array.data_type().clone(), array.len());
-    let shape = Shape { data_type, rows, parts, run_ends: 0 };
-    Some((shape, bytes))
+    let layout = ArrayLayout { data_type, rows, parts, run_ends: 0 };
+    Some((layout, bytes))
 }
 
 fn bits(bits: &BooleanBuffer) -> Vec<u8> {
@@ -282,7 +291,7 @@ fn texts_of<O: OffsetSizeTrait>(array: &ArrayRef) -> Option<(Vec<u8>, Vec<u8>)> 
     Some((Buffer::from_vec(offsets).as_slice().to_vec(), values))
 }
 
-impl Shape {
+impl ArrayLayout {
     fn array(&self, bytes: &[u8]) -> Result<ArrayRef> {
         let [nulls, offsets, values] = self.parts;
         let mut rest = bytes;
@@ -302,7 +311,7 @@ impl Shape {
             DataType::Boolean => Arc::new(BooleanArray::new(bits(values), nulls)),
             DataType::Utf8 => self.texts::<i32>(offsets, values, nulls)?,
             DataType::LargeUtf8 => self.texts::<i64>(offsets, values, nulls)?,
-            _ => return Err(Error::invalid_argument("a type that is never moved")),
+            _ => return Err(Error::invalid_argument("an array of this type is never spilled")),
         };
         if self.run_ends == 0 {
             return Ok(array);
@@ -333,7 +342,7 @@ impl Shape {
     }
 }
 
-/// A copy with the alignment that Arrow's typed views need.
+/// Copies bytes to a buffer with the alignment that Arrow arrays need.
 fn aligned(bytes: &[u8]) -> Buffer {
     let mut buffer = MutableBuffer::new(bytes.len());
     buffer.extend_from_slice(bytes);
@@ -358,31 +367,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_moved_out_of_memory_comes_back_the_same() {
+    fn spilled_chunks_are_read_back_unchanged() {
         let file = FileScratch::try_new(tempfile::tempfile().unwrap()).unwrap();
-        let mut stage = SpillBuffer::with_scratch(0, Box::new(file));
+        let mut buffer = SpillBuffer::with_scratch(0, Box::new(file));
         let mut twin = SpillBuffer::in_memory();
         for start in 0..3 {
             let slices: Vec<ArrayRef> =
                 arrays().iter().map(|a| a.slice(start, 4 - start)).collect();
-            stage.push(4 - start, slices.clone()).unwrap();
+            buffer.push(4 - start, slices.clone()).unwrap();
             twin.push(4 - start, slices).unwrap();
         }
-        assert_eq!((stage.rows(), stage.pieces(), stage.width()), (9, 3, 6));
-        assert_eq!(stage.resident, 0);
+        assert_eq!((buffer.rows(), buffer.chunks(), buffer.width()), (9, 3, 6));
+        assert_eq!(buffer.resident, 0);
         for column in 0..6 {
-            let (away, here) = (stage.column(column).unwrap(), twin.column(column).unwrap());
-            for (away, here) in away.iter().zip(&here) {
-                assert_eq!(format!("{away:?}"), format!("{here:?}"));
+            let (spilled, resident) =
+                (buffer.column(column).unwrap(), twin.column(column).unwrap());
+            for (spilled, resident) in spilled.iter().zip(&resident) {
+                assert_eq!(format!("{spilled:?}"), format!("{resident:?}"));
             }
-            assert_eq!(stage.stats(column), twin.stats(column));
+            assert_eq!(buffer.stats(column), twin.stats(column));
         }
     }
 
     #[test]
-    fn runs_are_moved_as_runs() {
+    fn runs_are_spilled_as_runs() {
         let file = FileScratch::try_new(tempfile::tempfile().unwrap()).unwrap();
-        let mut stage = SpillBuffer::with_scratch(0, Box::new(file));
+        let mut buffer = SpillBuffer::with_scratch(0, Box::new(file));
         let ends = Int32Array::from(vec![3, 4, 9]);
         let arrays: Vec<ArrayRef> = [
             Arc::new(StringArray::from(vec![None, Some("x"), None])) as ArrayRef,
@@ -391,24 +401,24 @@ mod tests {
         .iter()
         .map(|values| Arc::new(RunArray::try_new(&ends, values).unwrap()) as ArrayRef)
         .collect();
-        // A part of the runs is not worth the trouble, and stays.
+        // A slice of a run array is not spilled.
         let part: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(3, 5)).collect();
-        stage.push(9, arrays.clone()).unwrap();
-        assert_eq!(stage.resident, 0);
-        stage.push(5, part.clone()).unwrap();
+        buffer.push(9, arrays.clone()).unwrap();
+        assert_eq!(buffer.resident, 0);
+        buffer.push(5, part.clone()).unwrap();
         for (index, (whole, part)) in arrays.iter().zip(&part).enumerate() {
-            assert_eq!(stage.piece(index, 0).unwrap().as_ref(), whole.as_ref());
-            assert_eq!(stage.piece(index, 1).unwrap().as_ref(), part.as_ref());
-            assert!(!stage.is_all(index, &DataType::Utf8));
-            assert!(!stage.is_all(index, &DataType::Int64));
+            assert_eq!(buffer.chunk(index, 0).unwrap().as_ref(), whole.as_ref());
+            assert_eq!(buffer.chunk(index, 1).unwrap().as_ref(), part.as_ref());
+            assert!(!buffer.has_type(index, &DataType::Utf8));
+            assert!(!buffer.has_type(index, &DataType::Int64));
         }
     }
 
     #[test]
-    fn rows_of_another_shape_are_refused() {
-        let mut stage = SpillBuffer::in_memory();
-        stage.push(4, arrays()).unwrap();
-        assert!(stage.push(4, arrays()[1..].to_vec()).is_err());
-        assert!(stage.push(3, arrays()).is_err());
+    fn chunks_of_another_width_or_length_are_refused() {
+        let mut buffer = SpillBuffer::in_memory();
+        buffer.push(4, arrays()).unwrap();
+        assert!(buffer.push(4, arrays()[1..].to_vec()).is_err());
+        assert!(buffer.push(3, arrays()).is_err());
     }
 }

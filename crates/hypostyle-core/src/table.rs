@@ -1,29 +1,30 @@
-//! Columns to be written, wherever they are kept.
+//! Tables that writers read column by column.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::projection::column_out_of_range;
 
-/// A whole table that gives its columns one at a time.
+/// A whole table that returns its columns one at a time.
 ///
-/// Column files are written a column at a time, so this, not the batch, is what
-/// an encoder asks of its input. A reader is one, and so is whatever was staged.
+/// Column files are written a column at a time, so encoders take a table rather than
+/// batches. Open files and spilled rows implement it.
 pub trait Table: Sync {
-    /// The names and types.
+    /// Returns the names and types of the columns.
     fn schema(&self) -> SchemaRef;
 
-    /// The number of rows, the same for every column.
+    /// Returns the number of rows, which all columns share.
     fn rows(&self) -> u64;
 
-    /// The values of one column in row order, in as many pieces as is handy.
+    /// Returns the values of one column in row order, in any number of chunks.
     ///
-    /// Every piece has the type that [`Table::schema`] gives.
+    /// Every chunk has the type that [`Table::schema`] gives.
     fn column(&self, index: usize) -> Result<Vec<ArrayRef>>;
 
-    /// What an encoder must know of a column before it writes a byte.
+    /// Returns what an encoder must know about a column before it writes a byte.
     fn stats(&self, index: usize) -> Result<ColumnStats> {
         Ok(ColumnStats::of(&self.column(index)?))
     }
@@ -39,67 +40,67 @@ impl Table for RecordBatch {
     }
 
     fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
-        let no_such = || Error::invalid_argument(format!("there is no column {index}"));
-        Ok(vec![self.columns().get(index).ok_or_else(no_such)?.clone()])
+        let missing = || column_out_of_range(index, self.num_columns());
+        Ok(vec![self.columns().get(index).ok_or_else(missing)?.clone()])
     }
 }
 
-/// What a column holds, as far as it decides whether a format can hold it.
+/// Statistics of a column that decide whether a format can store it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ColumnStats {
-    /// Rows in all.
+    /// The number of rows.
     pub rows: u64,
-    /// Rows that are null.
+    /// The number of null rows.
     pub nulls: u64,
     /// The first null row.
     pub first_null: Option<u64>,
-    /// The first row with an integer outside 32 bits, and the integer.
+    /// The first row with an integer outside the range of `i32`, and the integer.
     pub first_beyond_i32: Option<(u64, i64)>,
-    /// Bytes of text in rows that are not null.
+    /// The bytes of text in rows that are not null.
     pub text_bytes: u64,
-    /// The longest text in bytes, and the first row that has it.
+    /// The first row with the longest text, and the length of that text in bytes.
     pub longest: Option<(u64, u64)>,
-    /// Rows with an empty text that is not null.
+    /// The number of rows with an empty text; null does not count.
     pub empty_texts: u64,
-    /// Whether the last row is an empty text.
+    /// Whether the last row has an empty text.
     pub ends_empty: bool,
 }
 
 impl ColumnStats {
-    /// The stats of a column given in pieces.
-    pub fn of(pieces: &[ArrayRef]) -> Self {
+    /// Computes the statistics of a column that is given in chunks.
+    pub fn of(chunks: &[ArrayRef]) -> Self {
         let mut stats = Self::default();
-        pieces.iter().for_each(|piece| stats.add(piece));
+        chunks.iter().for_each(|chunk| stats.add(chunk));
         stats
     }
 
-    /// Takes the next piece into account.
-    pub fn add(&mut self, piece: &ArrayRef) {
+    /// Adds the next chunk of the column.
+    pub fn add(&mut self, chunk: &ArrayRef) {
         let before = self.rows;
-        self.rows += piece.len() as u64;
-        if let Some(nulls) = piece.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+        self.rows += chunk.len() as u64;
+        if let Some(nulls) = chunk.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
             self.nulls += nulls.null_count() as u64;
             if self.first_null.is_none() {
                 let row = nulls.iter().position(|valid| !valid);
                 self.first_null = row.map(|row| before + row as u64);
             }
         }
-        match piece.data_type() {
-            DataType::Int64 => self.add_integers(piece, before),
-            DataType::Utf8 => self.add_texts::<i32>(piece, before),
-            DataType::LargeUtf8 => self.add_texts::<i64>(piece, before),
+        match chunk.data_type() {
+            DataType::Int64 => self.add_integers(chunk, before),
+            DataType::Utf8 => self.add_texts::<i32>(chunk, before),
+            DataType::LargeUtf8 => self.add_texts::<i64>(chunk, before),
             _ => {}
         }
     }
 
-    fn add_integers(&mut self, piece: &ArrayRef, before: u64) {
+    fn add_integers(&mut self, chunk: &ArrayRef, before: u64) {
         if self.first_beyond_i32.is_some() {
             return;
         }
-        let array = piece.as_primitive::<Int64Type>();
+        let array = chunk.as_primitive::<Int64Type>();
         let beyond = |&value: &i64| i32::try_from(value).is_err();
-        // Null slots may hold anything, so a hit there is looked at again.
+        // Null slots may hold any value, so a hit is searched for again among valid rows.
         if array.values().iter().any(beyond) {
             self.first_beyond_i32 = array
                 .iter()
@@ -108,8 +109,8 @@ impl ColumnStats {
         }
     }
 
-    fn add_texts<O: OffsetSizeTrait>(&mut self, piece: &ArrayRef, before: u64) {
-        let array = piece.as_string::<O>();
+    fn add_texts<O: OffsetSizeTrait>(&mut self, chunk: &ArrayRef, before: u64) {
+        let array = chunk.as_string::<O>();
         for (row, pair) in array.value_offsets().windows(2).enumerate() {
             let &[start, end] = pair else { continue };
             if array.is_null(row) {
@@ -118,7 +119,7 @@ impl ColumnStats {
             let len = (end - start).as_usize() as u64;
             self.text_bytes += len;
             self.empty_texts += u64::from(len == 0);
-            if self.longest.is_none_or(|(_, most)| len > most) {
+            if self.longest.is_none_or(|(_, longest)| len > longest) {
                 self.longest = Some((before + row as u64, len));
             }
         }
@@ -127,7 +128,7 @@ impl ColumnStats {
         }
     }
 
-    /// Merges the stats of the rows that follow.
+    /// Adds the statistics of the rows that follow.
     pub fn extend(&mut self, next: &Self) {
         let before = self.rows;
         self.rows += next.rows;
@@ -138,7 +139,7 @@ impl ColumnStats {
             .or(next.first_beyond_i32.map(|(row, value)| (before + row, value)));
         self.text_bytes += next.text_bytes;
         if let Some((row, len)) = next.longest
-            && self.longest.is_none_or(|(_, most)| len > most)
+            && self.longest.is_none_or(|(_, longest)| len > longest)
         {
             self.longest = Some((before + row, len));
         }
@@ -158,18 +159,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_count_across_pieces_and_skip_what_hides_behind_nulls() {
+    fn stats_count_across_chunks_and_ignore_values_of_null_slots() {
         let huge = i64::from(i32::MAX) + 1;
         let hidden = Int64Array::new(vec![1, huge].into(), Some(vec![true, false].into()));
-        let pieces: [ArrayRef; 2] =
+        let chunks: [ArrayRef; 2] =
             [Arc::new(hidden), Arc::new(Int64Array::from(vec![5, -huge - 1]))];
-        let stats = ColumnStats::of(&pieces);
+        let stats = ColumnStats::of(&chunks);
         assert_eq!((stats.rows, stats.nulls, stats.first_null), (4, 1, Some(1)));
         assert_eq!(stats.first_beyond_i32, Some((3, -huge - 1)));
     }
 
     #[test]
-    fn facts_of_parts_add_up_to_the_facts_of_the_whole() {
+    fn stats_of_parts_add_up_to_the_stats_of_the_whole() {
         let a: ArrayRef = Arc::new(StringArray::from(vec![Some("ab"), None, Some("")]));
         let b: ArrayRef = Arc::new(StringArray::from(vec![Some("abcd"), Some("")]));
         let whole = ColumnStats::of(&[a.clone(), b.clone()]);

@@ -1,4 +1,4 @@
-//! The few column types that the formats share, and what each format can hold.
+//! The column types that the formats share, and the capabilities of each format.
 
 use arrow_schema::DataType;
 
@@ -68,20 +68,20 @@ impl ColumnType {
     }
 }
 
-/// What a format can hold.
+/// Describes which values a format can store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Rows without a value.
+    /// The format stores nulls.
     pub nulls: bool,
-    /// Integers of 64 bits; if there are numbers, 32 always fit.
+    /// The format stores 64-bit integers; a format with numbers always stores 32-bit ones.
     pub int64: bool,
-    /// Numbers at all; text always fits.
+    /// The format stores numbers; every format stores text.
     pub numbers: bool,
-    /// Bytes that are no text.
+    /// The format stores bytes that are not text.
     pub binary: bool,
 }
 
 impl Capabilities {
-    /// What Arrow itself and the formats that follow it can hold.
+    /// The capabilities of Arrow and of formats that store everything it does.
     pub const EVERYTHING: Self = Self { nulls: true, int64: true, numbers: true, binary: true };
 }

@@ -259,7 +259,7 @@ fn refused(text: &str) -> Option<&'static str> {
     const REASONS: [(&str, &str); 22] = [
         ("byte 4: codec ", "unknown codec, though all frames are raw"),
         ("a bundle cannot be a streaming archive", "streaming bundle of raw frames"),
-        ("zstd frame: does not start like one", "zstd frame to skip before an empty one"),
+        ("zstd frame: has no zstd magic number", "zstd frame to skip before an empty one"),
         ("zstd frame: Data corruption detected", "zstd block larger than its window"),
         ("unknown kind of check", "xz with an unknown kind of check"),
         ("stream `meta`: byte 0: form needs 1 bytes", "jsondoc without `meta`"),

@@ -185,7 +185,7 @@ fn searches_say_what_scans_say(
         let found = reader.read_where(chunk, &[column], &test);
         let scanned = whole.map(|whole| {
             let keep = test.evaluate(whole.num_rows(), &BatchColumns::new(whole)).unwrap();
-            RowSelection::kept(&keep).of(whole).unwrap()
+            RowSelection::from_mask(&keep).of(whole).unwrap()
         });
         match (found, scanned) {
             (Ok(Some(found)), Ok(scanned)) => assert_eq!(found, scanned, "{test}"),

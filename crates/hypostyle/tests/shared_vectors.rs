@@ -253,7 +253,7 @@ fn bits_of_nan_survive() {
         let block =
             usize::try_from(blocks[0].start).unwrap()..usize::try_from(blocks[0].end).unwrap();
         let mut raw = vec![0; content.rows * 8];
-        zlib::expand(&file[block], &mut raw, Default::default()).unwrap();
+        zlib::decompress(&file[block], &mut raw, Default::default()).unwrap();
         let stored: Vec<Cell> =
             raw.as_chunks::<8>().0.iter().map(|bytes| Cell::Float(bits(*bytes))).collect();
         assert_eq!(content.columns[0].cells, stored);

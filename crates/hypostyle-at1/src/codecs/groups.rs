@@ -284,8 +284,8 @@ pub(crate) fn expand(block: &[u8], place: (u64, bool), job: &Job<'_>) -> Result<
         return Err(Error::malformed("block", "is empty"));
     };
     let ((text, used), backend) = match tag {
-        ZSTD => (zstd::expand(packed, job.limits)?, "zstd"),
-        _ => (xz::expand(packed, job.limits, 1)?, "xz"),
+        ZSTD => (zstd::decompress(packed, job.limits)?, "zstd"),
+        _ => (xz::decompress(packed, job.limits, 1)?, "xz"),
     };
     let (at, exact) = place;
     if tag > ZSTD {

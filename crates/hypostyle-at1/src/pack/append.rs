@@ -1,8 +1,8 @@
-//! Text added to an archive that can be queried (§2.2.1).
+//! Appends text to a queryable archive (§2.2.1).
 //!
-//! Frames know nothing of each other, so those that are there stay as they are, and
-//! the new ones follow. Only the hash at the end is over all of the text: the old
-//! part is unpacked for it once, which also shows that it is sound.
+//! Frames are independent of each other, so the existing ones are copied and the new ones
+//! follow. Only the hash in the trailer covers the whole text. To compute it, the archive is
+//! unpacked once, which also verifies it.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -14,11 +14,10 @@ use crate::cell::Syntax;
 use crate::codecs::Codec;
 use crate::fields::Dialect;
 use crate::names::FirstLine;
-use crate::pack::Frames;
-use crate::pack::check;
+use crate::pack::driver::FrameEncoder;
 use crate::pack::frame::FrameModel;
-use crate::pack::groups::qcolumnar::Cut;
-use crate::pack::lines::Lines;
+use crate::pack::groups::qcolumnar::RowFormat;
+use crate::pack::lines::FrameSplitter;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::stream_set::put_trailer;
 use hypostyle_core::error::{Error, Result};
@@ -26,49 +25,49 @@ use hypostyle_core::source;
 use hypostyle_core::wire::put;
 
 /// Bytes that are copied at a time.
-const PIECE: u64 = 1 << 20;
+const COPY_BYTES: u64 = 1 << 20;
 
-/// What came of appending.
+/// The result of appending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Appended {
-    /// The codec, which stays the same.
+    /// The codec of the archive.
     pub codec: Codec,
     /// Bytes of text that were added.
     pub added: u64,
-    /// Bytes of the original, with what was added.
+    /// Bytes of the original, including the added text.
     pub original: u64,
-    /// Bytes of the archive, with what was added.
+    /// Bytes of the archive, including the added frames.
     pub stored: u64,
-    /// Frames that were added, and how many of them have no structure.
+    /// Frames that were added, and how many of them are raw.
     pub frames: (u64, u64),
 }
 
-/// Writes an archive again, with more text at its end.
+/// Writes a copy of an archive with more text at its end, with memory for a few frames.
 ///
-/// Takes memory for a few frames. What is written is an archive once
-/// [`Appender::finish`] has returned, and must not take the old one's place before.
+/// The output is a complete archive once [`Appender::finish`] has returned. Do not replace
+/// the old archive before.
 #[derive(Debug)]
 pub struct Appender<'a, W> {
     archive: &'a Archive,
     output: W,
     options: PackOptions,
-    frames: Frames,
+    frames: FrameEncoder,
     hash: Sha256,
-    /// The first line of delimited text: above a text that is added it is no row.
-    names: FirstLine,
-    /// Whether the text so far ends in the middle of a line.
-    open: bool,
+    /// The first line of delimited text. An added text that repeats it starts with a header.
+    first_line: FirstLine,
+    /// Whether the text so far ends without a newline.
+    open_line: bool,
     appended: Appended,
 }
 
-/// Adds what comes out of `input` to an archive, and writes the whole to `output`.
+/// Appends an input to an archive, and writes the new archive to `output`.
 ///
-/// Nothing to add makes `output` a copy of the archive. `progress` hears how many
-/// bytes have been read of the input, and written.
+/// An empty input makes `output` a copy of the archive. Calls `progress` after each frame
+/// with the bytes that were read from the input and written to the output so far.
 ///
 /// # Errors
 ///
-/// As [`Appender::new`] and [`Appender::add`].
+/// Fails for the same reasons as [`Appender::new`] and [`Appender::add`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -96,75 +95,76 @@ pub fn append(
 }
 
 impl<'a, W: Write> Appender<'a, W> {
-    /// Unpacks the archive to see that it is sound; nothing is written yet.
+    /// Unpacks the archive to verify it, without writing anything yet.
     ///
-    /// Of the options the level, the threads, the rows of a group and the index
-    /// matter; frames get as many lines as the archive says, or else the options.
+    /// Uses the level, the threads, the rows per group and the index of the options. Frames
+    /// have as many lines as the archive says; if it does not say, as the options say.
     ///
     /// # Errors
     ///
-    /// Besides damage: a codec that has no row groups, and a text that ends in the
-    /// middle of a line.
+    /// Fails if the archive is damaged, if its codec has no row groups, and if its text does
+    /// not end with a newline.
     pub fn new(archive: &'a Archive, output: W, options: &PackOptions) -> Result<Self> {
         let codec = archive.codec();
         if !codec.has_groups() {
-            let why = format!("the archive has codec {codec}, to which nothing can be appended");
+            let why = format!("an archive of codec `{codec}` has no row groups to append to");
             let way_out = "unpack it and pack it again for queries (`hyp pack --query`)";
             return Err(located(Error::refused(why, way_out)));
         }
-        check(&options.clone().with_codec(Choice::Query))?;
-        let mut seen = Seen::default();
-        let original = archive.unpack_rows(&mut seen, None, false)?.bytes;
-        if archive.hash().is_some_and(|hash| seen.hash.clone().finalize().as_slice() != hash) {
-            let why = "the hash of the unpacked bytes does not agree";
+        options.clone().with_codec(Choice::Query).check()?;
+        let mut old = TextObserver::default();
+        let original = archive.unpack_rows(&mut old, None, false)?.bytes;
+        if archive.hash().is_some_and(|hash| old.hash.clone().finalize().as_slice() != hash) {
+            let why = "the hash does not match the unpacked bytes";
             return Err(located(Error::malformed("trailer", why)));
         }
-        if seen.open {
-            let why = "its text does not end with a newline, so that its last line and the \
-                       first new one would become one";
-            let way_out = "unpack it, end the line, and pack it again";
+        if old.open_line {
+            let why = "the text of the archive does not end with a newline, so its last line \
+                       and the first new line would become one";
+            let way_out = "unpack it, add a newline, and pack it again";
             return Err(located(Error::refused(why, way_out)));
         }
         let model = match codec {
-            Codec::QColumnar if original > 0 => table(archive)?,
+            Codec::QColumnar if original > 0 => table_model(archive)?,
             Codec::QColumnar => None,
             _ => Some(FrameModel::Json(Some(codec), true)),
         };
         let lines = archive.chunk_lines().filter(|&lines| lines > 0);
         let lines = lines.unwrap_or(options.chunk_lines);
-        let frames = Frames::of(codec, model, lines);
-        // What fits no table is stored as it is, and not by columns of another codec.
+        let frames = FrameEncoder::with_codec(codec, model, lines);
+        // A frame that fits no table is raw, because an archive has only one codec.
         let options = options.clone().with_codec(Choice::Only(Codec::Raw)).with_chunk_lines(lines);
         let appended = Appended { codec, added: 0, original, stored: 0, frames: (0, 0) };
-        let Seen { hash, names, .. } = seen;
-        Ok(Self { archive, output, options, frames, hash, names, open: false, appended })
+        let TextObserver { hash, first_line, .. } = old;
+        let open_line = false;
+        Ok(Self { archive, output, options, frames, hash, first_line, open_line, appended })
     }
 
-    /// Adds a text, in frames of its own.
+    /// Adds a text, in its own frames. May be called several times.
     ///
-    /// Its first line is no row if it is the first line of the archive too: the
-    /// names of the columns once more. May be called again for more texts.
+    /// If the first line of the text is also the first line of the archive, it is a header
+    /// and not a row.
     ///
     /// # Errors
     ///
-    /// When reading or writing fails, when memory runs out, and if a text follows
-    /// one that ends in the middle of a line.
+    /// Fails if reading or writing fails, if memory runs out, and if the text before this
+    /// one does not end with a newline.
     pub fn add(&mut self, mut input: impl Read, mut progress: impl FnMut(u64, u64)) -> Result<()> {
-        let mut lines = Lines::default();
+        let mut splitter = FrameSplitter::default();
         let mut read = 0;
-        while let Some(text) = lines.next(&mut input, self.options.chunk_lines)? {
-            self.frame(&text, read == 0)?;
+        while let Some(text) = splitter.next(&mut input, self.options.chunk_lines)? {
+            self.add_frame(&text, read == 0)?;
             read += text.len() as u64;
             progress(read, self.appended.stored);
         }
         Ok(())
     }
 
-    /// Writes the end of the archive.
+    /// Writes the trailer of the archive.
     ///
     /// # Errors
     ///
-    /// When writing fails.
+    /// Fails if writing fails.
     pub fn finish(mut self) -> Result<Appended> {
         if self.appended.frames.0 == 0 {
             self.copy(0..self.archive.source().size())?;
@@ -177,42 +177,42 @@ impl<'a, W: Write> Appender<'a, W> {
         Ok(self.appended)
     }
 
-    /// Adds a frame, the first of a text or a later one.
-    fn frame(&mut self, text: &[u8], first: bool) -> Result<()> {
-        if first && self.open {
-            let why = "the text before it does not end with a newline, so that two lines \
-                       would become one";
-            return Err(Error::refused(why, "end the line"));
+    /// Adds a frame; `is_first` says whether it is the first one of its text.
+    fn add_frame(&mut self, text: &[u8], is_first: bool) -> Result<()> {
+        if is_first && self.open_line {
+            let why = "the text before it does not end with a newline, so two lines would \
+                       become one";
+            return Err(Error::refused(why, "add a newline"));
         }
         if self.appended.frames.0 == 0 {
-            self.start()?;
+            self.copy_old_frames()?;
         }
-        let named = first && self.names.starts(text);
+        let has_header = is_first && self.first_line.starts(text);
         let model = &mut self.frames.model;
         if model.is_none() {
-            // There was no row yet to tell how the text is cut.
+            // The archive has no rows, so the new text decides the dialect.
             *model = FrameModel::find(text, Choice::Only(Codec::QColumnar))?;
         }
-        // The very first line may hold names, as in any table.
-        if let (Some(FrameModel::Table(cut)), 1..) = (model, self.appended.original) {
-            cut.header = named;
+        // If the archive is empty, `FrameModel::find` has looked for a header.
+        if let (Some(FrameModel::Table(format)), 1..) = (model, self.appended.original) {
+            format.header = has_header;
         }
-        self.names.push(text);
-        let (frame, raw) = self.frames.frame(text, &self.options)?;
+        self.first_line.push(text);
+        let (frame, is_raw) = self.frames.encode(text, &self.options)?;
         self.send(&frame)?;
         self.hash.update(text);
-        self.open = !text.ends_with(b"\n");
+        self.open_line = !text.ends_with(b"\n");
         self.appended.added += text.len() as u64;
         self.appended.original += text.len() as u64;
         self.appended.frames.0 += 1;
-        self.appended.frames.1 += u64::from(raw);
+        self.appended.frames.1 += u64::from(is_raw);
         Ok(())
     }
 
-    /// Writes what was there before, but for its trailer.
-    fn start(&mut self) -> Result<()> {
+    /// Writes the archive without its trailer, as a streaming archive.
+    fn copy_old_frames(&mut self) -> Result<()> {
         let (start, end) = self.archive.body_range();
-        // A frame of nothing would only be in the way of queries.
+        // Leave out an empty frame: queries would have to skip it.
         let end = if self.appended.original == 0 { start } else { end };
         if self.archive.chunk_lines().is_some() {
             return self.copy(0..end);
@@ -226,10 +226,10 @@ impl<'a, W: Write> Appender<'a, W> {
         self.copy(start..end)
     }
 
-    /// Copies bytes of the archive as they are.
+    /// Copies a range of bytes of the archive.
     fn copy(&mut self, mut range: Range<u64>) -> Result<()> {
         while range.start < range.end {
-            let len = PIECE.min(range.end - range.start);
+            let len = COPY_BYTES.min(range.end - range.start);
             let piece = source::range(self.archive.source(), range.start, len, "frame");
             self.send(&piece.map_err(located)?)?;
             range.start += len;
@@ -243,32 +243,33 @@ impl<'a, W: Write> Appender<'a, W> {
     }
 }
 
-/// How the first structured frame cuts lines; `None` if there is none.
-fn table(archive: &Archive) -> Result<Option<FrameModel>> {
+/// Returns the row format of the first structured frame; `None` if there is none.
+fn table_model(archive: &Archive) -> Result<Option<FrameModel>> {
     let cells = archive.cells()?;
     if cells.columns == 0 || cells.delimiter.is_empty() {
         return Ok(None);
     }
     let quotes = Syntax::of_delimiter(&cells.delimiter) == Syntax::Csv;
     let dialect = Dialect { delimiter: cells.delimiter, quotes };
-    Ok(Some(FrameModel::Table(Cut { dialect, width: Some(cells.columns), header: false })))
+    let width = Some(cells.columns);
+    Ok(Some(FrameModel::Table(RowFormat { dialect, width, header: false })))
 }
 
-/// Takes the old text, and keeps what must be known of it.
+/// A writer that keeps the hash, the first line and the last byte of the old text.
 #[derive(Default)]
-struct Seen {
+struct TextObserver {
     hash: Sha256,
-    names: FirstLine,
-    /// Whether the text so far ends in the middle of a line.
-    open: bool,
+    first_line: FirstLine,
+    /// Whether the text so far ends without a newline.
+    open_line: bool,
 }
 
-impl Write for Seen {
+impl Write for TextObserver {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         self.hash.update(text);
-        self.names.push(text);
+        self.first_line.push(text);
         if let Some(last) = text.last() {
-            self.open = *last != b'\n';
+            self.open_line = *last != b'\n';
         }
         Ok(text.len())
     }

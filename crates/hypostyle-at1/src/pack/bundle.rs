@@ -1,5 +1,5 @@
-//! Several files as one bundle (§7.9): each an archive of its own, with the codec that
-//! suits it best.
+//! Packs several files into one bundle (§7.9), each as an archive with the codec that suits
+//! it best.
 
 use std::fmt;
 use std::io::Read;
@@ -11,20 +11,18 @@ use serde_json::{Map, Value};
 use crate::codecs::Codec;
 use crate::codecs::bundle::{self as reader, BundleFile, MOST};
 use crate::container::{MAGIC, WHOLE};
-use crate::pack::Packed;
+use crate::pack::driver::{Packed, pack, pack_stream};
 use crate::pack::options::{Layout, PackOptions};
-use crate::pack::pack;
-use crate::pack::pack_stream;
+use crate::pack::self_check;
 use crate::pack::stream_set::{Body, Stream, put_set};
-use crate::pack::{check, self_check};
 use hypostyle_core::error::{Error, Result};
 
-/// What a file of a bundle holds.
+/// The content of a file of a bundle.
 #[non_exhaustive]
 pub enum Content {
-    /// All of its bytes; packed as [`pack`] does it.
+    /// All bytes of the file, which [`pack`] packs.
     Whole(Vec<u8>),
-    /// Bytes that need not fit in memory; packed as [`pack_stream`] does it.
+    /// A reader of a file that need not fit in memory, which [`pack_stream`] packs.
     Stream(Box<dyn Read>),
 }
 
@@ -37,10 +35,10 @@ impl fmt::Debug for Content {
     }
 }
 
-/// What came of packing a bundle.
+/// The result of packing a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedBundle {
-    /// What came of each file.
+    /// The result for each file.
     pub files: Vec<Packed>,
     /// Bytes of all originals.
     pub original: u64,
@@ -48,16 +46,17 @@ pub struct PackedBundle {
     pub stored: u64,
 }
 
-/// Packs several files into one archive, in the order in which they are listed.
+/// Packs several files into one archive, in the order of the list.
 ///
-/// Names are checked before the first file is read. `open` then gives the content of
-/// one file after the other, so that one original at a time is in memory, and what has
-/// been packed. `done` hears what came of each. Folders are not kept but in names.
+/// Checks the names before it reads the first file. Then calls `open` for one file after
+/// the other, so that only one original is in memory at a time, and `done` with the result
+/// for each. Folders are only kept as parts of names.
 ///
 /// # Errors
 ///
-/// No file or more than 255, a name that could lead out of a folder or is given twice,
-/// the published layout, which has no bundles; what `open` fails with; else as [`pack`].
+/// Fails if there is no file or more than 255, if a name could lead out of a folder or is
+/// given twice, and with the published layout, which has no bundles. Also fails if `open`
+/// fails, and for the same reasons as [`pack`].
 ///
 /// ```
 /// use hypostyle_at1::{BundleFile, Content, PackOptions};
@@ -78,17 +77,17 @@ pub fn pack_bundle<E: From<Error>>(
     options: &PackOptions,
     mut done: impl FnMut(&BundleFile, &Packed),
 ) -> Result<(Vec<u8>, PackedBundle), E> {
-    check(options)?;
+    options.check()?;
     check_files(files, options)?;
     let mut streams = Vec::with_capacity(files.len() + 1);
     let mut packed = PackedBundle { files: Vec::new(), original: 0, stored: 0 };
     for (index, file) in files.iter().enumerate() {
         let stream = format!("e{index}");
-        let one = archive(open(file)?, options).map_err(|err| err.in_stream(&stream));
-        let (archive, one) = one?;
-        done(file, &one);
-        packed.original += one.original;
-        packed.files.push(one);
+        let (archive, result) =
+            archive(open(file)?, options).map_err(|err| err.in_stream(&stream))?;
+        done(file, &result);
+        packed.original += result.original;
+        packed.files.push(result);
         streams.push(Stream { name: stream.into(), body: Body::stored(archive) });
     }
     let manifest = Body::smallest(manifest(files, &packed.files).as_bytes(), options.layout)?;
@@ -101,18 +100,18 @@ pub fn pack_bundle<E: From<Error>>(
     Ok((bundle, packed))
 }
 
-/// Fails unless these files can be a bundle.
+/// Fails unless a bundle can hold these files.
 fn check_files(files: &[BundleFile], options: &PackOptions) -> Result<()> {
     if options.layout == Layout::Published {
         let why = "the published text has no bundles";
-        return Err(Error::refused(why, "leave the layout as it is by default"));
+        return Err(Error::refused(why, "use the default layout"));
     }
     if files.is_empty() {
-        return Err(Error::refused("there is no file", "a bundle holds one at least"));
+        return Err(Error::refused("a bundle needs at least one file", "name a file"));
     }
     if files.len() > MOST {
-        let why = format!("{} files, and a bundle holds {MOST} at most", files.len());
-        let way_out = "pack parts of the folder one by one, or make one file of it with tar";
+        let why = format!("a bundle holds at most {MOST} files, not {}", files.len());
+        let way_out = "pack the folder in several bundles, or make one file of it with tar";
         return Err(Error::refused(why, way_out));
     }
     for BundleFile { name, .. } in files {
@@ -121,10 +120,10 @@ fn check_files(files: &[BundleFile], options: &PackOptions) -> Result<()> {
             return Err(Error::refused(format!("the name {name:?} {why}"), "rename the file"));
         }
     }
-    reader::check(files).map_err(|why| Error::refused(why, "give each file a name of its own"))
+    reader::check(files).map_err(|why| Error::refused(why, "give each file a different name"))
 }
 
-/// The archive of one file.
+/// Packs one file.
 fn archive(content: Content, options: &PackOptions) -> Result<(Vec<u8>, Packed)> {
     match content {
         Content::Whole(bytes) => pack(&bytes, options),
@@ -136,8 +135,10 @@ fn archive(content: Content, options: &PackOptions) -> Result<(Vec<u8>, Packed)>
     }
 }
 
-/// What names the files. Some decoders look for `"name":` and know no escapes, so
-/// that nothing stands between the two, and no letter is escaped that need not be.
+/// Returns the manifest, which names the files.
+///
+/// Some decoders search for `"name":` and do not parse escapes, so there is no space before
+/// the value, and only characters that JSON requires are escaped.
 fn manifest(files: &[BundleFile], packed: &[Packed]) -> String {
     let object = |(file, packed): (&BundleFile, &Packed)| {
         let mut object = Map::new();
@@ -154,7 +155,7 @@ fn manifest(files: &[BundleFile], packed: &[Packed]) -> String {
     Value::Array(files.iter().zip(packed).map(object).collect()).to_string()
 }
 
-/// Reads a bundle again: it must name these files, and hold these streams.
+/// Reads a bundle and compares it with its files and streams; returns it if they agree.
 fn compare(
     bundle: Vec<u8>,
     files: &[BundleFile],
@@ -163,21 +164,21 @@ fn compare(
 ) -> Result<Vec<u8>> {
     let bundle = Bytes::from(bundle);
     let mut entries = Vec::new();
-    // Each entry was unpacked when it was made, so that its bytes are enough.
+    // Each entry was unpacked and compared when it was packed, so compare its bytes only.
     let read = self_check::open(&bundle, options).and_then(|archive| {
         archive.for_each_job(|job| {
             entries = reader::entries(job)?;
             Ok(ControlFlow::Break(()))
         })
     });
-    read.map_err(|err| Error::invalid_argument(format!("the bundle would not open: {err}")))?;
+    read.map_err(|err| self_check::failed(format!("the bundle would not open: {err}")))?;
     let archives = streams.iter().skip(1).map(|stream| &stream.body.bytes);
     let agree = entries
         .iter()
         .map(|entry| (&entry.file, &entry.bytes[..]))
         .eq(files.iter().zip(archives.map(|bytes| &bytes[..])));
     if !agree {
-        return Err(Error::invalid_argument("the bundle would not unpack to its files"));
+        return Err(self_check::failed("the bundle would not unpack to its files"));
     }
     drop(entries);
     Ok(bundle.into())

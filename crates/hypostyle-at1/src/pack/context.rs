@@ -2,16 +2,18 @@
 
 use crate::pack::search::SearchParams;
 
-/// What a way works with.
+/// The search parameters and threads of an encoder, and where it reports its estimate.
 pub(super) struct EncodeContext<'a> {
     /// How hard to search.
     pub(super) search: &'a SearchParams,
-    /// A search that tells roughly what a way takes; if there is none, those of little
-    /// content are all made.
-    pub(super) rough: Option<&'a SearchParams>,
-    /// Another search: one that looks farther may end up in a worse place.
-    pub(super) other: Option<&'a SearchParams>,
+    /// The parameters by which a selection predicts what an encoder needs; `None` above
+    /// the default level, where short content is encoded in full by every encoder.
+    pub(super) rough_search: Option<&'a SearchParams>,
+    /// A second search, whose result is used if it is smaller: a wider search does not
+    /// always end at a better plan.
+    pub(super) second_search: Option<&'a SearchParams>,
+    /// Threads to work with.
     pub(super) threads: usize,
-    /// Hears what the streams will take, roughly, before they are made.
-    pub(super) guess: &'a dyn Fn(usize),
+    /// Receives an estimate of the size of all streams before they are made.
+    pub(super) report_estimate: &'a dyn Fn(usize),
 }

@@ -1,48 +1,48 @@
-//! One part of an archive: which form it gets.
-
-use std::sync::mpsc::{self, Sender};
+//! Encodes the content of one frame, structured or raw.
 
 use crate::codecs::Codec;
 use crate::pack::context::EncodeContext;
-use crate::pack::groups::qcolumnar;
-use crate::pack::groups::qcolumnar::Cut;
+use crate::pack::groups::qcolumnar::{self, RowFormat};
 use crate::pack::groups::qjson;
 use crate::pack::lines::text_start;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::search::SearchParams;
+use crate::pack::select::encoders::{ENCODERS, Encoder};
 use crate::pack::select::raw;
-use crate::pack::select::raw::{Rival, Size};
 use crate::pack::select::report::{Outcome, Trial};
-use crate::pack::select::{self, Encoder, Structured};
+use crate::pack::select::selection::{self, Structured};
+use crate::pack::select::structured_size::{SizeReporter, StructuredSize};
+use crate::pack::self_check;
 use crate::pack::stream_set::{Body, Stream, put_set};
 use hypostyle_core::compress::zstd;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::Result;
 use hypostyle_core::options::resolve_threads;
 use hypostyle_core::parallel;
 
-/// Bytes of text that are looked at as one: offsets in them have 32 bits.
-const LARGEST: usize = u32::MAX as usize - 1;
+/// Maximum bytes of text that encoders accept: they store offsets in 32 bits.
+const MAX_TEXT_BYTES: usize = u32::MAX as usize - 1;
 
-/// The one part of an archive, or one of many.
+/// The content of a frame, or of a whole archive, as it is written.
 #[derive(Debug)]
 pub(super) enum EncodedFrame {
     Structured(Codec, Vec<Stream>),
     Raw(Body),
 }
 
-/// What the frames of a queryable archive have in common.
+/// What all frames of a queryable archive have in common.
 #[derive(Clone, Debug)]
 pub(super) enum FrameModel {
-    Table(Cut),
-    /// JSON Lines, for this codec if that is settled, and whether it was asked for.
+    /// Delimited text.
+    Table(RowFormat),
+    /// JSON Lines: the codec, if it is settled, and whether the caller asked for it.
     Json(Option<Codec>, bool),
 }
 
 impl FrameModel {
-    /// The model that suits a text; `None` if it has neither fields nor objects, or is
-    /// not to be queried.
+    /// Returns the model that suits a text; `None` if the text has neither fields nor
+    /// objects, or if the archive is not to be queried.
     pub(super) fn find(text: &[u8], choice: Choice) -> Result<Option<Self>> {
-        if !choice.is_queryable() || text.len() > LARGEST {
+        if !choice.is_queryable() || text.len() > MAX_TEXT_BYTES {
             return Ok(None);
         }
         match choice {
@@ -54,28 +54,29 @@ impl FrameModel {
         }
     }
 
-    /// The form of a text by this model, and the model for the text after it;
-    /// `None` if no line of it fits.
-    pub(super) fn part(
+    /// Encodes a text; returns the frame and the model for the text after it, or `None` if
+    /// no line fits the model.
+    pub(super) fn encode(
         &self,
         text: &[u8],
         options: &PackOptions,
     ) -> Result<Option<(EncodedFrame, Self)>> {
         let search = &SearchParams::new(options);
-        if text.len() > LARGEST {
+        if text.len() > MAX_TEXT_BYTES {
             return Ok(None);
         }
         Ok(match self {
-            Self::Table(cut) => {
-                qcolumnar::streams(text, cut, search, options)?.map(|(streams, width)| {
-                    // Names are above the first rows only.
-                    let cut = Cut { width: Some(width), header: false, ..cut.clone() };
-                    (EncodedFrame::Structured(Codec::QColumnar, streams), Self::Table(cut))
+            Self::Table(format) => {
+                let encoded = qcolumnar::streams(text, format, search, options)?;
+                encoded.map(|(streams, width)| {
+                    // Only the first frame has a header.
+                    let next = RowFormat { width: Some(width), header: false, ..format.clone() };
+                    (EncodedFrame::Structured(Codec::QColumnar, streams), Self::Table(next))
                 })
             }
             Self::Json(codec, asked) => {
-                let made = qjson::streams(text, *codec, *asked, search, options)?;
-                made.map(|(streams, codec)| {
+                let encoded = qjson::streams(text, *codec, *asked, search, options)?;
+                encoded.map(|(streams, codec)| {
                     (EncodedFrame::Structured(codec, streams), Self::Json(Some(codec), *asked))
                 })
             }
@@ -84,98 +85,80 @@ impl FrameModel {
 }
 
 impl EncodedFrame {
-    /// The structured form of some content if it has one and it is smaller, else the
-    /// raw one; and what was tried.
-    /// Only the encoders of one codec are tried `within` it.
+    /// Encodes some content in its smallest form, structured or raw; also returns a report
+    /// of what was tried.
+    ///
+    /// If `only` is set, the other codecs are not tried. If the options ask for a codec, its
+    /// structured form is used even if it is larger than the raw one.
     pub(super) fn new(
         original: &[u8],
-        within: Option<Codec>,
+        only: Option<Codec>,
         options: &PackOptions,
     ) -> Result<(Self, Vec<Trial>)> {
         let search = &SearchParams::new(options);
-        // What a quick compressor makes of it tells what is worth trying.
-        let quick = zstd::compress(original, 1)?.len();
+        let zstd_size = zstd::compress(original, 1)?.len();
         let asked = matches!(options.codec, Choice::Only(_));
-        let too_large = original.len() > LARGEST;
-        // What looks like noise has no lines, but numbers may still be in it.
-        let noise = !asked && raw::is_noise(original, quick);
-        let mut trials = Vec::new();
-        let mut chosen: Vec<&Encoder> = Vec::new();
-        for encoder in
-            select::ALL.iter().filter(|encoder| !(too_large || noise && encoder.by_lines))
-        {
-            match options.codec {
-                Choice::Only(codec) if codec != encoder.codec => {}
-                Choice::Only(_) => chosen.push(encoder),
-                _ if within.is_some_and(|codec| codec != encoder.codec) => {}
-                _ if (encoder.suits)(original) => chosen.push(encoder),
-                _ => trials.push(encoder.trial(Outcome::Unlike)),
-            }
-        }
-        let (tell, news) = mpsc::channel();
-        // Given away with its end of the channel: RAW waits until nobody can speak any more.
-        let structured = move || {
-            let tell = tell;
-            Self::structured(original, &chosen, search, options, &tell)
-        };
-        let rival = Rival::new(news);
-        let raw = move || raw::body(original, quick, &rival, search);
-        let (structured, raw) = match asked {
-            // What was asked for wins, whatever its size.
-            true => match structured()? {
-                (Some((codec, streams)), tried) => {
-                    return Ok((Self::Structured(codec, streams), tried));
+        let is_noise = !asked && raw::is_noise(original, zstd_size);
+        let (suited, mut trials) = suited_encoders(original, only, is_noise, options.codec);
+        let size = StructuredSize::default();
+        // The reporter moves into the closure, so that it is dropped when the closure ends.
+        let reporter = size.reporter();
+        let structured = move || Self::structured(original, &suited, search, options, reporter);
+        let raw = || raw::body(original, zstd_size, &size, search);
+        let (structured, raw) = if asked {
+            match structured()? {
+                (Some((codec, streams)), trials) => {
+                    return Ok((Self::Structured(codec, streams), trials));
                 }
                 none => (Ok(none), raw()),
-            },
-            false => parallel::both(resolve_threads(options.threads), structured, raw),
+            }
+        } else {
+            parallel::both(resolve_threads(options.threads), structured, raw)
         };
         let (structured, tried) = structured?;
         trials.extend(tried);
-        let (part, outcome) = match (structured, raw?) {
+        let (frame, outcome) = match (structured, raw?) {
             (_, Some(body)) => {
                 let outcome = Outcome::Made(body.bytes.len() as u64);
                 (Self::Raw(body), outcome)
             }
             (Some((codec, streams)), None) => (Self::Structured(codec, streams), Outcome::GivenUp),
-            (None, None) => return Err(Error::invalid_argument("nothing came of packing")),
+            (None, None) => return Err(self_check::failed("packing made neither form")),
         };
         trials.push(Trial { codec: Codec::Raw, form: "", outcome });
-        Ok((part, trials))
+        Ok((frame, trials))
     }
 
-    /// The best structured form. Tells its size.
+    /// Returns the smallest structured form and a report, and reports its size.
     fn structured(
         original: &[u8],
         encoders: &[&Encoder],
         search: &SearchParams,
         options: &PackOptions,
-        tell: &Sender<Size>,
+        reporter: SizeReporter<'_>,
     ) -> Result<(Option<Structured>, Vec<Trial>)> {
-        let usual = PackOptions::DEFAULT_LEVEL;
-        let other = (options.level > usual).then(|| options.clone().with_level(usual));
-        let other = other.map(|options| SearchParams::new(&options));
-        // Nobody may listen any more.
-        let guess = |size| tell.send(Size::Guessed(size)).unwrap_or_default();
-        let threads = resolve_threads(options.threads);
-        // Who asks for more than usual gets what is sure.
-        let rough = (options.level <= usual && !search.is_quick()).then(|| search.rough());
-        let job = EncodeContext {
+        let default = PackOptions::DEFAULT_LEVEL;
+        let second_search = (options.level > default)
+            .then(|| SearchParams::new(&options.clone().with_level(default)));
+        // Above the default level, skip rough estimates.
+        let rough_search = (options.level <= default && !search.is_quick()).then(|| search.rough());
+        let context = EncodeContext {
             search,
-            rough: rough.as_ref(),
-            other: other.as_ref(),
-            threads,
-            guess: &guess,
+            rough_search: rough_search.as_ref(),
+            second_search: second_search.as_ref(),
+            threads: resolve_threads(options.threads),
+            report_estimate: &|bytes| reporter.estimate(bytes),
         };
-        let (best, trials) = select::best(original, encoders, &job)?;
+        let (best, trials) = selection::best(original, encoders, &context)?;
         if let Some((_, streams)) = &best {
             let mut set = Vec::new();
             put_set(streams, options.layout, &mut set);
-            tell.send(Size::Known(set.len())).unwrap_or_default();
+            reporter.finish(set.len());
         }
         Ok((best, trials))
     }
 
+    /// Appends the frame as it is written.
     pub(super) fn put(&self, layout: Layout, out: &mut Vec<u8>) {
         match self {
             Self::Structured(_, streams) => put_set(streams, layout, out),
@@ -183,10 +166,35 @@ impl EncodedFrame {
         }
     }
 
+    /// Returns the codec of the frame.
     pub(super) fn codec(&self) -> Codec {
         match self {
             Self::Structured(codec, _) => *codec,
             Self::Raw(_) => Codec::Raw,
         }
     }
+}
+
+/// Returns the encoders to try for some content, and the trials of those that do not suit it.
+fn suited_encoders(
+    original: &[u8],
+    only: Option<Codec>,
+    is_noise: bool,
+    choice: Choice,
+) -> (Vec<&'static Encoder>, Vec<Trial>) {
+    let (mut suited, mut trials) = (Vec::new(), Vec::new());
+    if original.len() > MAX_TEXT_BYTES {
+        return (suited, trials);
+    }
+    // Noise has no lines, but it may be an array of numbers.
+    for encoder in ENCODERS.iter().filter(|encoder| !(is_noise && encoder.by_lines)) {
+        match choice {
+            Choice::Only(codec) if codec != encoder.codec => {}
+            Choice::Only(_) => suited.push(encoder),
+            _ if only.is_some_and(|codec| codec != encoder.codec) => {}
+            _ if (encoder.suits)(original) => suited.push(encoder),
+            _ => trials.push(encoder.trial(Outcome::Unlike)),
+        }
+    }
+    (suited, trials)
 }

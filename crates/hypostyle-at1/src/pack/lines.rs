@@ -1,63 +1,69 @@
-//! Text cut into frames.
+//! Splits input into frames of whole lines, and looks at the ends of a text.
 
 use std::io::Read;
 
 use hypostyle_core::error::Result;
 
-/// Most bytes of a frame, whatever its lines.
-const FRAME: usize = 256 << 20;
+/// Maximum bytes of a frame, however many lines it has.
+const MAX_FRAME_BYTES: usize = 256 << 20;
 
-/// A text without the newline at its end, and whether there was one.
-pub(super) fn ended(text: &[u8]) -> (&[u8], bool) {
+/// Bytes that are read at a time.
+const READ_BYTES: u64 = 1 << 20;
+
+/// Bytes at the start of content by which it is recognized as text.
+const TEXT_SAMPLE_BYTES: usize = 64 << 10;
+
+/// Returns a text without the newline at its end, and whether there was one.
+pub(super) fn split_final_newline(text: &[u8]) -> (&[u8], bool) {
     match text.strip_suffix(b"\n") {
         Some(lines) => (lines, true),
         None => (text, false),
     }
 }
 
-/// Bytes by which content is taken for text or not.
-const LOOKED_AT: usize = 64 << 10;
-
-/// The start of content, if it is text: one byte in a hundred may be of no character.
+/// Returns the start of some content if it is text: at most one byte in a hundred is a
+/// control character.
 pub(super) fn text_start(content: &[u8]) -> Option<&[u8]> {
-    let start = content.get(..content.len().min(LOOKED_AT)).unwrap_or_default();
+    let start = content.get(..content.len().min(TEXT_SAMPLE_BYTES)).unwrap_or_default();
     let is_control = |byte: &&u8| **byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b);
     (start.iter().filter(is_control).count() * 100 <= start.len()).then_some(start)
 }
 
-/// Cuts what is read into runs of whole lines.
+/// Splits input into the texts of frames.
 #[derive(Default)]
-pub(super) struct Lines {
-    /// What was read beyond the last run.
+pub(super) struct FrameSplitter {
+    /// Bytes that were read after the end of the last frame.
     rest: Vec<u8>,
-    ended: bool,
+    at_end: bool,
 }
 
-impl Lines {
-    /// The next run of at most so many lines; a line beyond a frame's size is cut.
+impl FrameSplitter {
+    /// Reads the next frame, of at most `lines` lines.
+    ///
+    /// A line longer than a frame is split. Returns `None` at the end of the input.
     pub(super) fn next(&mut self, input: &mut impl Read, lines: u64) -> Result<Option<Vec<u8>>> {
         let mut text = std::mem::take(&mut self.rest);
-        let (mut seen, mut newlines) = (0, 0);
+        let (mut searched, mut newlines) = (0, 0);
         loop {
-            let fresh = text.get(seen..).unwrap_or_default();
+            let fresh = text.get(searched..).unwrap_or_default();
             for at in memchr::memchr_iter(b'\n', fresh) {
                 newlines += 1;
                 if newlines == lines {
-                    self.rest = text.split_off(seen + at + 1);
+                    self.rest = text.split_off(searched + at + 1);
                     return Ok(Some(text));
                 }
             }
-            seen = text.len();
-            if seen >= FRAME {
-                let end = memchr::memrchr(b'\n', &text).map_or(seen, |at| at + 1);
+            searched = text.len();
+            if searched >= MAX_FRAME_BYTES {
+                let end = memchr::memrchr(b'\n', &text).map_or(searched, |at| at + 1);
                 self.rest = text.split_off(end);
                 return Ok(Some(text));
             }
-            if self.ended {
+            if self.at_end {
                 return Ok((!text.is_empty()).then_some(text));
             }
-            let got = input.by_ref().take(1 << 20).read_to_end(&mut text)?;
-            self.ended = got == 0;
+            let read = input.by_ref().take(READ_BYTES).read_to_end(&mut text)?;
+            self.at_end = read == 0;
         }
     }
 }

@@ -1,45 +1,46 @@
-//! What a caller may choose when an archive is made.
+//! The options of packing.
 
 use std::num::NonZeroUsize;
 
 use crate::codecs::Codec;
+use hypostyle_core::error::{Error, Result};
 
-/// How an archive is made.
+/// How to make an archive.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PackOptions {
-    /// From 1, which is quick, to 9, which searches long.
+    /// The compression level, from 1 (fastest) to 9 (smallest).
     pub level: u8,
-    /// Threads to work with; `None` takes one per core. The archive does not depend on it.
+    /// Threads to work with; `None` means one per core. The archive does not depend on it.
     pub threads: Option<NonZeroUsize>,
     /// The codec.
     pub codec: Choice,
-    /// Which text of the format the archive follows.
+    /// The text of the format that the archive follows.
     pub layout: Layout,
     /// Lines in a frame of a streaming archive.
     pub chunk_lines: u64,
-    /// Rows in a group of a queryable archive; `None` chooses by what groups cost.
+    /// Rows in a group of a queryable archive; `None` lets the packer choose them by cost.
     pub rows_per_group: Option<NonZeroUsize>,
-    /// Whether a queryable archive gets what tells which groups may hold a text.
+    /// Whether a queryable archive has a text index, by which predicates on text skip groups.
     pub index: bool,
 }
 
-/// Which codec an archive gets.
+/// The choice of the codec of an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Choice {
-    /// Whichever makes the smallest archive.
+    /// The codec that makes the smallest archive.
     #[default]
     Auto,
-    /// Whichever codec with row groups suits the content, so that it can be queried;
-    /// what has neither fields nor objects is stored as [`Choice::Auto`] does it.
+    /// The codec with row groups that suits the content, so that it can be queried. Content
+    /// with neither fields nor objects is packed as with [`Choice::Auto`].
     Query,
-    /// This one, whatever its size; what does not fit its model at all is stored raw.
+    /// This codec, whatever the size. Content that does not fit its model is stored raw.
     Only(Codec),
 }
 
 impl Choice {
-    /// Whether the archive is to be queried.
+    /// Returns whether the archive is to be queried.
     pub fn is_queryable(self) -> bool {
         match self {
             Self::Auto => false,
@@ -49,24 +50,24 @@ impl Choice {
     }
 }
 
-/// Which text of the format an archive follows.
+/// The text of the format that an archive follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layout {
-    /// What decoders really read: a backend for each stream, and a hash at the end.
+    /// The layout that decoders read: a backend for each stream, and a hash at the end.
     #[default]
     Reference,
-    /// The published text to the letter: xz only, no backends, no hash, and only
-    /// the column types that it describes.
+    /// The published text to the letter: xz only, no backends, no hash, and only the column
+    /// types that it describes.
     Published,
 }
 
 impl PackOptions {
-    /// The level that is used unless the caller chooses.
+    /// The default level.
     pub const DEFAULT_LEVEL: u8 = 6;
     /// The highest level.
     pub const MAX_LEVEL: u8 = 9;
-    /// Lines in a frame unless the caller chooses.
+    /// The default number of lines in a frame.
     pub const CHUNK_LINES: u64 = 500_000;
 
     /// Sets [`PackOptions::level`].
@@ -116,6 +117,26 @@ impl PackOptions {
     pub fn with_index(mut self, index: bool) -> Self {
         self.index = index;
         self
+    }
+
+    /// Fails if the options contradict each other or are out of range.
+    pub(super) fn check(&self) -> Result<()> {
+        if !(1..=Self::MAX_LEVEL).contains(&self.level) {
+            let why = format!("level `{}` is not in 1 to {}", self.level, Self::MAX_LEVEL);
+            return Err(Error::invalid_argument(why));
+        }
+        if self.codec.is_queryable() && self.layout == Layout::Published {
+            let why = "the published text has no stored blocks, which queries need";
+            return Err(Error::refused(why, "use the default layout"));
+        }
+        if self.codec == Choice::Only(Codec::Bundle) {
+            let why = "a bundle is made of several files, not of one text";
+            return Err(Error::refused(why, "pack the files with `pack_bundle`"));
+        }
+        if self.chunk_lines == 0 {
+            return Err(Error::invalid_argument("a frame must have at least one line"));
+        }
+        Ok(())
     }
 }
 

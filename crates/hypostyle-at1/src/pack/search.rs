@@ -1,4 +1,4 @@
-//! What each level spends its time on.
+//! How much work each compression level spends, and the size estimates that the search uses.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -7,224 +7,211 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hashbrown::HashMap;
 
 use crate::pack::options::{Layout, PackOptions};
-use crate::pack::tables::column::{Kind, Order};
+use crate::pack::sample::spaced_runs;
 use hypostyle_core::compress::xz::encode::{Block, Effort, Tuning};
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 
-/// How hard the best form of a table is searched for.
+/// The bounds of the search for the smallest encoding.
+///
+/// A ratio bounds how much larger than the best candidate another one may be estimated
+/// and still be kept.
 #[derive(Clone, Debug)]
 pub(super) struct SearchParams {
-    /// Which column types there are.
+    /// The layout, which limits the column types.
     pub(super) layout: Layout,
-    /// The level of zstd, for what is done with it; 0 if that is nothing.
-    pub(super) zstd: i32,
-    /// Bytes of text that candidates are judged by, at most.
-    bytes: usize,
-    /// The share of a text that this is, at most, unless that is too little to judge by.
-    share: usize,
-    /// How much larger the pieces are by which long columns are judged.
-    pub(super) pieces: usize,
-    /// How much more two columns in one may take by entropy to be judged by trial.
-    pub(super) hope: f64,
-    /// Most fields that share a column.
-    pub(super) union: usize,
-    /// Most columns for which sharing is tried.
-    pub(super) widest: usize,
-    /// Whether types are tried that seldom win.
-    pub(super) all_kinds: bool,
-    /// Types of a column that are tuned, and how much worse than the best they may look.
-    pub(super) kinds: usize,
-    pub(super) close: f64,
-    /// Forms of a column that are made in full, and how much worse than the best they may look.
-    pub(super) finals: usize,
-    pub(super) doubt: f64,
+    /// The level of zstd, which replaces xz; 0 if xz is used.
+    pub(super) zstd_level: i32,
+    /// Maximum bytes of text in a sample of rows.
+    max_sample_bytes: usize,
+    /// A sample of rows has at most this fraction of the text, 1 divided by this number,
+    /// but never less than [`MIN_SAMPLE_BYTES`].
+    sample_divisor: usize,
+    /// Factor on the size of the pieces by which long columns are estimated.
+    pub(super) piece_scale: usize,
+    /// Maximum ratio of the entropy of two columns in one to that of both apart, for the
+    /// union to be estimated by compression.
+    pub(super) max_union_entropy_ratio: f64,
+    /// Maximum number of fields that share a column.
+    pub(super) max_fields_per_column: usize,
+    /// Maximum number of columns of a table in which unions are tried.
+    pub(super) max_columns_for_unions: usize,
+    /// Whether to try column types and tunings that seldom win.
+    pub(super) try_all_types: bool,
+    /// Maximum number of types of a column for which tunings are tried.
+    pub(super) max_tuned_types: usize,
+    /// Maximum ratio for a type of a column to be tuned.
+    pub(super) max_tuned_ratio: f64,
+    /// Maximum number of encodings of a column that are made in full.
+    pub(super) max_full_encodings: usize,
+    /// Maximum ratio for an encoding of a column to be made in full.
+    pub(super) max_full_ratio: f64,
+    /// How hard the final compression searches for matches.
     pub(super) effort: Effort,
-    /// How hard trials look for matches.
-    trials: Effort,
-    /// What came of glances, which rough searches and others have in common.
-    seen: Arc<Mutex<HashMap<Seen, usize>>>,
+    /// How hard an estimate searches for matches.
+    estimate_effort: Effort,
+    /// Rough estimates that were made before. Clones share them.
+    rough_estimates: Arc<Mutex<HashMap<EstimateKey, usize>>>,
 }
 
-/// The hash of some bytes, how many they are, and how they were compressed.
-type Seen = (u64, usize, Tuning);
+/// The hash and the length of some bytes, and the tuning that compressed them.
+type EstimateKey = (u64, usize, Tuning);
 
-/// Fewer bytes of text are too little to judge by.
-const LEAST: usize = 256 << 10;
+/// A smaller sample of rows does not predict the size of the whole.
+const MIN_SAMPLE_BYTES: usize = 256 << 10;
 
-/// Bytes of text that candidates are judged by if that is done roughly.
-const ROUGHLY: usize = 96 << 10;
+/// Maximum bytes of text in the sample of a rough search.
+const ROUGH_SAMPLE_BYTES: usize = 96 << 10;
 
-/// Rows that stand together in a sample.
-const RUN: usize = 6 << 10;
-
-const ONE: &[Tuning] = &[Tuning::flat(3)];
-/// For text, for bytes that are numbers, for numbers of one byte and of more.
-const TEXT: &[Tuning] = &[Tuning::flat(3), Tuning::flat(4), Tuning::flat(0), Tuning::pairs(0)];
-const VALUES: &[Tuning] = &[Tuning::flat(1), Tuning::flat(0), Tuning::flat(4)];
-const SINGLE: &[Tuning] = &[Tuning::flat(1), Tuning::flat(0), Tuning::flat(3)];
-const DOUBLE: &[Tuning] = &[Tuning::flat(3), Tuning::flat(1), Tuning::flat(4), Tuning::pairs(0)];
-const COARSE: &[Tuning] = &[Tuning::pairs(0), Tuning::pairs(3), HALF];
-const HALF: Tuning = Tuning { lc: 3, lp: 0, pb: 1, delta: 0, effort: Effort::Full };
-const MANY: &[Tuning] = &[
-    Tuning::flat(0),
-    Tuning::flat(1),
-    Tuning::flat(2),
-    Tuning::flat(3),
-    Tuning::flat(4),
-    Tuning::pairs(0),
-    Tuning::pairs(1),
-    Tuning::pairs(2),
-    Tuning::pairs(3),
-    Tuning { lc: 0, lp: 0, pb: 2, delta: 0, effort: Effort::Full },
-    Tuning { lc: 0, lp: 2, pb: 2, delta: 0, effort: Effort::Full },
-    HALF,
-    Tuning { lc: 0, lp: 0, pb: 0, delta: 1, effort: Effort::Full },
-    Tuning { lc: 3, lp: 0, pb: 0, delta: 1, effort: Effort::Full },
-    Tuning { lc: 1, lp: 0, pb: 1, delta: 0, effort: Effort::Full },
-    Tuning { lc: 3, lp: 0, pb: 2, delta: 0, effort: Effort::Full },
-];
+/// Maximum number of neighbouring rows in one run of a sample.
+const MAX_RUN_ROWS: usize = 6 << 10;
 
 impl SearchParams {
-    /// The search that the options ask for.
+    /// Returns the parameters for the level and the layout of the options.
     pub(super) fn new(options: &PackOptions) -> Self {
         let six = Self {
             layout: options.layout,
-            zstd: 0,
-            bytes: 1 << 20,
-            share: 6,
-            pieces: 1,
-            hope: 1.15,
-            union: 4,
-            widest: 100,
-            all_kinds: false,
-            kinds: 2,
-            close: 1.06,
-            finals: 1,
-            doubt: 1.01,
+            zstd_level: 0,
+            max_sample_bytes: 1 << 20,
+            sample_divisor: 6,
+            piece_scale: 1,
+            max_union_entropy_ratio: 1.15,
+            max_fields_per_column: 4,
+            max_columns_for_unions: 100,
+            try_all_types: false,
+            max_tuned_types: 2,
+            max_tuned_ratio: 1.06,
+            max_full_encodings: 1,
+            max_full_ratio: 1.01,
             effort: Effort::Full,
-            trials: Effort::Quick,
-            seen: Arc::default(),
+            estimate_effort: Effort::Quick,
+            rough_estimates: Arc::default(),
         };
         match options.level {
-            1 if options.layout == Layout::Reference => {
-                Self { zstd: 9, bytes: 256 << 10, hope: 1.0, kinds: 1, ..six }
-            }
-            0..=3 => Self { bytes: 512 << 10, union: 2, kinds: 1, ..six },
-            4 | 5 => Self { bytes: 768 << 10, kinds: 1, ..six },
+            1 if options.layout == Layout::Reference => Self {
+                zstd_level: 9,
+                max_sample_bytes: 256 << 10,
+                max_union_entropy_ratio: 1.0,
+                max_tuned_types: 1,
+                ..six
+            },
+            0..=3 => Self {
+                max_sample_bytes: 512 << 10,
+                max_fields_per_column: 2,
+                max_tuned_types: 1,
+                ..six
+            },
+            4 | 5 => Self { max_sample_bytes: 768 << 10, max_tuned_types: 1, ..six },
             6 => six,
-            7 => {
-                Self { bytes: 2 << 20, share: 3, pieces: 2, kinds: 3, close: 1.1, finals: 2, ..six }
-            }
+            7 => Self {
+                max_sample_bytes: 2 << 20,
+                sample_divisor: 3,
+                piece_scale: 2,
+                max_tuned_types: 3,
+                max_tuned_ratio: 1.1,
+                max_full_encodings: 2,
+                ..six
+            },
             8 => Self {
-                bytes: 2 << 20,
-                share: 2,
-                pieces: 4,
-                union: 6,
-                all_kinds: true,
-                kinds: 3,
-                close: 1.1,
-                finals: 4,
-                doubt: 1.04,
+                max_sample_bytes: 2 << 20,
+                sample_divisor: 2,
+                piece_scale: 4,
+                max_fields_per_column: 6,
+                try_all_types: true,
+                max_tuned_types: 3,
+                max_tuned_ratio: 1.1,
+                max_full_encodings: 4,
+                max_full_ratio: 1.04,
                 ..six
             },
             _ => Self {
-                bytes: 6 << 20,
-                share: 1,
-                pieces: 8,
-                union: 8,
-                widest: 150,
-                all_kinds: true,
-                kinds: 4,
-                close: 1.15,
-                finals: 8,
-                doubt: 1.06,
+                max_sample_bytes: 6 << 20,
+                sample_divisor: 1,
+                piece_scale: 8,
+                max_fields_per_column: 8,
+                max_columns_for_unions: 150,
+                try_all_types: true,
+                max_tuned_types: 4,
+                max_tuned_ratio: 1.15,
+                max_full_encodings: 8,
+                max_full_ratio: 1.06,
                 effort: Effort::Extreme,
                 ..six
             },
         }
     }
 
-    /// One that finds out roughly, and quickly, what content takes in some form.
+    /// Returns parameters for a quick search that only predicts roughly how many bytes an
+    /// encoder needs.
     #[must_use]
     pub(super) fn rough(&self) -> Self {
-        let (effort, trials) = (Effort::Rough, Effort::Rough);
-        Self { bytes: ROUGHLY, kinds: 1, effort, trials, ..self.clone() }
+        Self {
+            max_sample_bytes: ROUGH_SAMPLE_BYTES,
+            max_tuned_types: 1,
+            effort: Effort::Rough,
+            estimate_effort: Effort::Rough,
+            ..self.clone()
+        }
     }
 
-    /// Whether it finds out no more than what content takes, roughly.
+    /// Returns whether this is a [`rough`](Self::rough) search.
     pub(super) fn is_rough(&self) -> bool {
         self.effort == Effort::Rough
     }
 
-    /// Rows to judge by: some runs of neighbours from all over the table.
-    pub(super) fn sample(&self, rows: usize, bytes: usize) -> Vec<Range<usize>> {
-        let row = bytes / rows.max(1) + 1;
-        let wanted = (bytes / self.share).max(LEAST).min(self.bytes);
-        let wanted = (wanted / row).max(100);
-        if rows <= wanted * 5 / 4 {
+    /// Returns whether zstd compresses everything and xz is not used.
+    pub(super) fn is_quick(&self) -> bool {
+        self.zstd_level > 0
+    }
+
+    /// Returns the rows by which a table is judged: runs of neighbours, evenly spaced.
+    ///
+    /// The table has `rows` rows, of `bytes` bytes in all.
+    pub(super) fn sample_rows(&self, rows: usize, bytes: usize) -> Vec<Range<usize>> {
+        let row_bytes = bytes / rows.max(1) + 1;
+        let sample_bytes =
+            (bytes / self.sample_divisor).max(MIN_SAMPLE_BYTES).min(self.max_sample_bytes);
+        let sample_rows = (sample_bytes / row_bytes).max(100);
+        if rows <= sample_rows * 5 / 4 {
             return std::iter::once(0..rows).collect();
         }
-        let run = RUN.min(wanted.div_ceil(2));
-        let runs = wanted.div_ceil(run);
-        let step = (rows - run) / runs.saturating_sub(1).max(1);
-        (0..runs).map(|at| at * step..at * step + run).collect()
+        let run = MAX_RUN_ROWS.min(sample_rows.div_ceil(2));
+        spaced_runs(rows, run, sample_rows.div_ceil(run)).collect()
     }
 
-    /// Whether everything is done with zstd.
-    pub(super) fn is_quick(&self) -> bool {
-        self.zstd > 0
+    /// Estimates the compressed size of some bytes.
+    pub(super) fn estimate(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
+        Ok(self.compressed_size(bytes, tuning.with_effort(self.estimate_effort))? as f64)
     }
 
-    /// Whether columns of this type may be written.
-    pub(super) fn allows(&self, kind: Kind) -> bool {
-        self.layout == Layout::Reference || !matches!(kind, Kind::Dict(_) | Kind::Shuf)
-    }
-
-    /// What bytes take, by a quick trial.
-    pub(super) fn trial(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
-        Ok(self.tried(bytes, tuning.with_effort(self.trials))? as f64)
-    }
-
-    /// The same by a rough trial: it tells which of two tunings suits bytes better, but not
-    /// which of two forms is smaller.
-    pub(super) fn glance(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
+    /// Estimates the compressed size of some bytes roughly and quickly.
+    ///
+    /// The result tells which of two tunings suits the same bytes better, but not which
+    /// of two encodings is smaller.
+    pub(super) fn rough_estimate(&self, bytes: &[u8], tuning: Tuning) -> Result<f64> {
         let tuning = tuning.with_effort(Effort::Rough);
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
         let key = (hasher.finish(), bytes.len(), tuning);
-        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = seen().get(&key).copied();
+        let estimates = || self.rough_estimates.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = estimates().get(&key).copied();
         let size = match known {
             Some(size) => size,
             None => {
-                let size = self.tried(bytes, tuning)?;
-                seen().insert(key, size);
+                let size = self.compressed_size(bytes, tuning)?;
+                estimates().insert(key, size);
                 size
             }
         };
         Ok(size as f64)
     }
 
-    fn tried(&self, bytes: &[u8], tuning: Tuning) -> Result<usize> {
-        match self.is_quick() {
-            true => Ok(zstd::compress(bytes, 1)?.len()),
-            false => Ok(Block::new(bytes, tuning)?.cost()),
+    fn compressed_size(&self, bytes: &[u8], tuning: Tuning) -> Result<usize> {
+        if self.is_quick() {
+            Ok(zstd::compress(bytes, 1)?.len())
+        } else {
+            Ok(Block::new(bytes, tuning)?.cost())
         }
-    }
-
-    /// The tunings that are tried for a column; the first one is the likeliest.
-    pub(super) fn tunings(&self, kind: Kind, distinct: usize) -> &'static [Tuning] {
-        let tunings = match kind {
-            _ if self.is_quick() => ONE,
-            _ if self.all_kinds => MANY,
-            Kind::Text => TEXT,
-            Kind::Dict(Order::Coarse) => COARSE,
-            Kind::Dict(_) if distinct > 128 => DOUBLE,
-            Kind::Dict(_) => SINGLE,
-            _ => VALUES,
-        };
-        if self.is_rough() { tunings.get(..1).unwrap_or(tunings) } else { tunings }
     }
 }
 
@@ -233,12 +220,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_lie_inside_and_apart() {
+    fn sampled_runs_lie_inside_the_table_and_do_not_overlap() {
         for rows in [0, 1, 1000, 20_000, 60_000, 61_000, 5_000_000] {
             for bytes in [1, 2, 20, 500, 100_000] {
                 for level in 1..=9 {
                     let sample = SearchParams::new(&PackOptions::default().with_level(level))
-                        .sample(rows, rows * bytes);
+                        .sample_rows(rows, rows * bytes);
                     assert!(sample.iter().all(|run| run.end <= rows));
                     assert!(sample.windows(2).all(|pair| pair[0].end <= pair[1].start));
                 }

@@ -1,5 +1,6 @@
-//! Archives are unpacked again before anybody gets them.
+//! Unpacks a new archive and compares it with the original before the caller gets it.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -11,21 +12,25 @@ use hypostyle_core::error::{Error, Result};
 use hypostyle_core::limits::Limits;
 use hypostyle_core::options::ReadOptions;
 
-/// Unpacks an archive and compares it with the original; gives it back if all is well.
+/// Returns the error for a failed self-check, which is a defect of this library.
+pub(super) fn failed(why: impl Into<Cow<'static, str>>) -> Error {
+    Error::invalid_argument(why)
+}
+
+/// Unpacks an archive and compares it with the original; returns the archive if they agree.
 pub(super) fn compare(archive: Vec<u8>, original: &[u8], options: &PackOptions) -> Result<Vec<u8>> {
     let bytes = Bytes::from(archive);
-    let mut left = Compared { original };
-    let unpacked = open(&bytes, options).and_then(|archive| archive.unpack(&mut left));
-    if let Err(err) = unpacked {
-        return Err(Error::invalid_argument(format!("the archive would not unpack: {err}")));
-    }
-    if !left.original.is_empty() {
-        return Err(Error::invalid_argument("the archive would not unpack to the original"));
+    let mut comparer = Comparer { rest: original };
+    open(&bytes, options)
+        .and_then(|archive| archive.unpack(&mut comparer))
+        .map_err(|err| failed(format!("the archive would not unpack: {err}")))?;
+    if !comparer.rest.is_empty() {
+        return Err(failed("the archive would not unpack to the original"));
     }
     Ok(bytes.into())
 }
 
-/// Opens an archive that was just made.
+/// Opens an archive that was just made, without limits.
 pub(super) fn open(archive: &Bytes, options: &PackOptions) -> Result<Archive> {
     let limits = Limits::default()
         .with_output_bytes(u64::MAX)
@@ -35,16 +40,17 @@ pub(super) fn open(archive: &Bytes, options: &PackOptions) -> Result<Archive> {
     Archive::open(Arc::new(archive.clone()), &read)
 }
 
-/// Takes bytes that must be those of the original.
-struct Compared<'a> {
-    original: &'a [u8],
+/// A writer that fails unless the bytes written to it are those of the original.
+struct Comparer<'a> {
+    /// The part of the original that was not written yet.
+    rest: &'a [u8],
 }
 
-impl Write for Compared<'_> {
+impl Write for Comparer<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.original.strip_prefix(bytes) {
-            Some(rest) => self.original = rest,
-            None => return Err(io::Error::other("other bytes than the original has")),
+        match self.rest.strip_prefix(bytes) {
+            Some(rest) => self.rest = rest,
+            None => return Err(io::Error::other("the bytes differ from the original")),
         }
         Ok(bytes.len())
     }

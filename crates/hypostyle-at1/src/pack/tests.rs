@@ -1,4 +1,4 @@
-//! Everything comes back, whatever it is, and never grows beyond what RAW takes.
+//! Archives restore every original, and are never larger than RAW.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::archive::Archive;
+use crate::codecs::Codec;
 use hypostyle_core::options::ReadOptions;
 
 fn options() -> impl Strategy<Value = PackOptions> {
@@ -39,7 +40,7 @@ fn options() -> impl Strategy<Value = PackOptions> {
     )
 }
 
-/// Packs both encoders; what is packed is compared with the original on the encoder.
+/// Packs an original whole and as a stream, and compares both archives with it.
 fn packs(original: &[u8], options: &PackOptions) -> Vec<u8> {
     let (archive, packed) = pack(original, options).unwrap();
     assert_eq!(packed.original, original.len() as u64);
@@ -56,12 +57,12 @@ fn unpacked(archive: &[u8]) -> Vec<u8> {
     let archive = Archive::open(source, &ReadOptions::default()).unwrap();
     let mut out = Vec::new();
     archive.unpack(&mut out).unwrap();
-    // Only the published layout departs from what decoders read, by design.
+    // Only the published layout deviates from what decoders read, by design.
     assert!(archive.deviations().iter().all(|met| matches!(met.code, "A1" | "A2" | "A3")));
     out
 }
 
-/// Cells as tables have them, and as nobody would write them.
+/// Usual cells of tables, and unusual ones.
 fn cell() -> impl Strategy<Value = Vec<u8>> {
     let near = (any::<i64>(), 0..70_u32).prop_map(|(value, shift)| {
         let value = i128::from(value) * if shift > 64 { 7 } else { 1 };
@@ -125,7 +126,7 @@ fn table() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Lines of JSON of a few shapes, some of them odd.
+/// Lines of JSON with a few templates, some of them malformed.
 fn json_lines() -> impl Strategy<Value = Vec<u8>> {
     let values: &[&str] = &[
         "1",
@@ -196,7 +197,7 @@ proptest! {
     }
 }
 
-/// A table with a column for every type and pairs of columns that go together.
+/// A table with a column for every type, and pairs of columns that are correlated.
 fn sample(rows: usize) -> Vec<u8> {
     let mut text = b"id,city,land,price,size,note,code,day\n".to_vec();
     let cities = [("Oslo", "NO"), ("Bergen", "NO"), ("Lyon", "FR"), ("Nice", "FR"), ("Rome", "IT")];
@@ -278,7 +279,7 @@ fn quotes_and_line_ends_cost_next_to_nothing() {
 }
 
 #[test]
-fn what_can_be_queried_is_packed_so_that_it_can() {
+fn queryable_content_gets_a_queryable_codec() {
     let options = PackOptions::default().with_codec(Choice::Query);
     let codec = |text: &[u8]| pack(text, &options).unwrap().1.codec;
     assert_eq!(codec(&sample(300)), Codec::QColumnar);

@@ -10,7 +10,7 @@ use crate::codecs::groups::{self, Index, Meta};
 use crate::codecs::{self, Codec, Job, qjson};
 use crate::fields::Dialect;
 use crate::group_index::{INDEX, SUMS, Sums, Texts};
-use crate::json_scan::Members;
+use crate::json_scan::JsonMembers;
 use crate::streams::{Lines, Stream, Streams};
 use hypostyle_core::error::Result;
 
@@ -92,7 +92,7 @@ impl<'a> Frame<'a> {
                 let segments = qjson::segments(streams, &template, columns)?;
                 set.segments = segments.into_iter().map(<[u8]>::to_vec).collect();
                 // A line of the template, to see what is in brackets.
-                let Some(members) = Members::of(&set.segments.join(&b'0')) else {
+                let Some(members) = JsonMembers::of(&set.segments.join(&b'0')) else {
                     return Ok(None);
                 };
                 if !members.values.iter().eq(&holes(&set)) || members.has_twins() {

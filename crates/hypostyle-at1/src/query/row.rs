@@ -3,14 +3,14 @@
 use super::frame::Frame;
 use super::set::{put_object, put_row};
 use crate::cell::Syntax;
-use crate::json_scan::Members;
+use crate::json_scan::JsonMembers;
 use hypostyle_core::error::Result;
 use hypostyle_core::predicate::ColumnAccess;
 
 /// A line that is in no table, as a row.
 pub(super) enum Row<'l> {
     Fields { names: &'l [String], nulls: &'l [String], fields: Vec<&'l [u8]>, syntax: Syntax },
-    Object { line: &'l [u8], members: Members },
+    Object { line: &'l [u8], members: JsonMembers },
 }
 
 impl<'l> Row<'l> {
@@ -31,7 +31,7 @@ impl<'l> Row<'l> {
                     syntax,
                 })
             }
-            None => Members::of(line).map(|members| Self::Object { line, members }),
+            None => JsonMembers::of(line).map(|members| Self::Object { line, members }),
         }
     }
 

@@ -14,7 +14,7 @@ use super::{Damage, Query, QueryStats};
 use crate::cell::Syntax;
 use crate::codecs::{Codec, Job};
 use crate::fields;
-use crate::json_scan::Members;
+use crate::json_scan::JsonMembers;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::parallel;
 use hypostyle_core::text::BOM;
@@ -477,7 +477,7 @@ fn in_some_line(frames: &[Frame<'_>], name: &str) -> bool {
         let verbatim = frame.map.iter().filter(|&&table| table == 0).count();
         frame.verbatim.clone().take(verbatim)
     });
-    let mut members = lines.filter_map(Members::of);
+    let mut members = lines.filter_map(JsonMembers::of);
     members.any(|members| members.get(name).is_some())
 }
 

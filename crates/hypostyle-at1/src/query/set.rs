@@ -375,7 +375,7 @@ impl Known<'_> {
 impl PruningStatistics for Known<'_> {
     fn numbers(&self, column: &str) -> NumberBounds {
         // A shape of JSON that has no such member has no numbers in it either.
-        self.set.column(column).map_or(NumberBounds::NoneAtAll, |column| self.numbers_of(column))
+        self.set.column(column).map_or(NumberBounds::NoNumbers, |column| self.numbers_of(column))
     }
 
     fn texts(&self, column: &str) -> Option<TextBounds<'_>> {

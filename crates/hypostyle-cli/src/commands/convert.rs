@@ -177,7 +177,7 @@ fn stage(batches: Batches, memory: u64) -> Result<SpilledTable> {
         progress.set(read);
         stage.push(batch.num_rows(), batch.columns().to_vec())?;
     }
-    if stage.pieces() == 0 {
+    if stage.chunks() == 0 {
         stage.push(0, RecordBatch::new_empty(schema.clone()).columns().to_vec())?;
     }
     Ok(SpilledTable::new(schema, stage))

@@ -181,5 +181,5 @@ fn with_tested(columns: &[usize], filter: &Predicate, schema: &Schema) -> Vec<us
 fn kept(batch: &RecordBatch, filter: &Predicate, columns: usize) -> Result<RecordBatch> {
     let keep = filter.evaluate(batch.num_rows(), &BatchColumns::new(batch))?;
     let printed: Vec<usize> = (0..columns).collect();
-    Ok(RowSelection::kept(&keep).of(&batch.project(&printed)?)?)
+    Ok(RowSelection::from_mask(&keep).of(&batch.project(&printed)?)?)
 }

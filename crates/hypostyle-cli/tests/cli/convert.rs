@@ -80,7 +80,7 @@ fn numeric_text_and_given_types_do_as_they_say() {
     assert_eq!(folder.hyp("cat a.colm").ok(), "zip,price\n00501,1.50\n1,2\n");
     folder.hyp("convert a.csv a.colm -f -q --types price=float64").ok();
     assert_eq!(folder.hyp("cat a.colm").ok(), "zip,price\n00501,1.5\n1,2.0\n");
-    folder.hyp("convert a.csv b.colm --types nope=int32").fails(2, &["no column `nope`"]);
+    folder.hyp("convert a.csv b.colm --types nope=int32").fails(2, &["no column named `nope`"]);
     folder.hyp("convert a.csv b.colm --types price=date").fails(2, &["`date` is not int32"]);
     folder
         .hyp("convert a.csv b.colm --types price=int32")

@@ -1,4 +1,4 @@
-//! zlib streams (RFC 1950), by libdeflate.
+//! zlib streams (RFC 1950), compressed and decompressed with libdeflate.
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor, adler32};
 use memchr::memmem;
@@ -6,19 +6,19 @@ use memchr::memmem;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
-/// What `shrink` writes for no bytes at all, at any level.
+/// The stream that [`compress`] writes for empty input, at any level.
 ///
-/// A known COLM reader fails on a block of zero bytes, so nothing is not an
-/// option there (M11).
+/// A known COLM reader fails on a block of zero bytes, so even empty content is
+/// written as a stream (M11).
 pub const EMPTY: [u8; 8] = [0x78, 0x9C, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
 
 const HEADER: usize = 2;
 const CHECKSUM: usize = 4;
 
-/// Checks what a block of `stored` bytes claims to expand to.
+/// Checks the size that a block of `stored` bytes claims to decompress to.
 ///
-/// The result is safe to allocate: it is at most [`Limits::DEFLATE_RATIO`]
-/// times the bytes that are there, and within `limits`.
+/// The result is safe to allocate: it is within `limits`, and at most
+/// [`Limits::DEFLATE_RATIO`] times `stored`.
 pub fn claim(stored: u64, claimed: u64, limits: &Limits) -> Result<usize> {
     const WHAT: &str = "uncompressed size";
     if claimed > stored.saturating_mul(Limits::DEFLATE_RATIO) {
@@ -36,78 +36,82 @@ pub fn claim(stored: u64, claimed: u64, limits: &Limits) -> Result<usize> {
     })
 }
 
-/// Expands one zlib stream into `out`, which it must fill exactly.
+/// Decompresses one zlib stream into `out`, which it must fill exactly.
 ///
-/// Returns the length of the stream: bytes of `block` after it were ignored,
-/// and the caller decides what to think of them.
+/// Returns the length of the stream. Bytes of `block` after the stream are ignored; the
+/// caller decides whether they are an error.
 ///
 /// # Errors
 ///
-/// Anything but a whole zlib stream of exactly `out.len()` bytes whose Adler-32
-/// agrees. Any level and any window size will do; a preset dictionary will not.
-pub fn expand(block: &[u8], out: &mut [u8], care: Care) -> Result<usize> {
+/// Fails unless `block` starts with a whole zlib stream of exactly `out.len()` bytes
+/// whose Adler-32 agrees. Every level and window size is accepted, but a preset
+/// dictionary is not.
+pub fn decompress(block: &[u8], out: &mut [u8], care: Care) -> Result<usize> {
     let Some((body, &last)) = block.get(HEADER..).and_then(<[u8]>::split_last_chunk::<CHECKSUM>)
     else {
         let (needed, left) = ((HEADER + CHECKSUM) as u64, block.len() as u64);
         return Err(ErrorKind::Truncated { what: "zlib stream", needed, left }.into());
     };
     check_header(block)?;
-    // libdeflate does not tell where the stream ended. But its checksum follows
-    // it, so if the checksum of the data stands at the end of the block and
-    // nowhere before, no bytes follow; in all other cases the slow way finds out.
-    let made = match care {
+    // libdeflate does not report where the stream ended. The checksum follows the data,
+    // so if the block ends with the checksum of the data and has it nowhere before, no
+    // bytes follow the stream. In all other cases the slow path finds the end.
+    let written = match care {
         Care::Quick => Decompressor::new().deflate_decompress(body, out),
         Care::Thorough => Decompressor::new().zlib_decompress(block, out),
     };
-    if made.is_ok_and(|made| made == out.len()) {
+    if written.is_ok_and(|written| written == out.len()) {
         let sum = adler32(out).to_be_bytes();
         if sum == last && memmem::find(block, &sum) == block.len().checked_sub(CHECKSUM) {
             return Ok(block.len());
         }
     }
-    expand_slowly(block, out)
+    decompress_slowly(block, out)
 }
 
-/// How closely a stream is looked at.
+/// How closely [`decompress`] verifies a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Care {
-    /// The checksum is compared with the last bytes of the block. A forger could
-    /// put the right one there, behind a stream whose own is wrong; the data is
-    /// what it is either way.
+    /// Compares the checksum of the data with the last bytes of the block.
+    ///
+    /// A forged block could carry the right checksum there, after a stream whose own
+    /// checksum is wrong. The data is the same either way.
     #[default]
     Quick,
-    /// The stream's own checksum is compared as well, at the price of taking it
-    /// twice.
+    /// Compares the stream's own checksum as well, which computes it twice.
     Thorough,
 }
 
 /// Compresses `raw` to a zlib stream at `level`, 0 to 12.
 ///
 /// Equal input gives equal output on every machine.
-pub fn shrink(raw: &[u8], level: u8) -> Result<Vec<u8>> {
+pub fn compress(raw: &[u8], level: u8) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    let made = shrink_into(raw, level, &mut out)?;
-    out.truncate(made);
+    let len = compress_into(raw, level, &mut out)?;
+    out.truncate(len);
     out.shrink_to_fit();
     Ok(out)
 }
 
-/// Like [`shrink`], to the front of a buffer that may have been used before.
+/// Compresses like [`compress`], to the front of a buffer that may be reused.
 ///
-/// Returns the length of the stream. What else is in `out` means nothing.
-pub fn shrink_into(raw: &[u8], level: u8, out: &mut Vec<u8>) -> Result<usize> {
+/// Returns the length of the stream. Bytes of `out` after it are unspecified.
+pub fn compress_into(raw: &[u8], level: u8, out: &mut Vec<u8>) -> Result<usize> {
     if raw.is_empty() {
         out.clear();
         out.extend_from_slice(&EMPTY);
         return Ok(EMPTY.len());
     }
-    let level = CompressionLvl::new(i32::from(level))
-        .map_err(|_| Error::invalid_argument(format!("there is no compression level {level}")))?;
+    let level = CompressionLvl::new(i32::from(level)).map_err(|_| {
+        Error::invalid_argument(format!(
+            "compression level {level} is out of range: levels are 0 to 12"
+        ))
+    })?;
     let mut compressor = Compressor::new(level);
     let bound = compressor.zlib_compress_bound(raw.len());
     if out.len() < bound {
-        // Zeros from the system cost nothing until they are written to, so this
-        // is better than growing the buffer.
+        // Pages of zeros from the system cost nothing until they are written to, so a new
+        // buffer is cheaper than growing the old one.
         *out = vec![0; bound];
     }
     compressor
@@ -115,9 +119,10 @@ pub fn shrink_into(raw: &[u8], level: u8, out: &mut Vec<u8>) -> Result<usize> {
         .map_err(|_| Error::invalid_argument("the compressor's own bound was too small"))
 }
 
-/// The way for streams that do not fill their block, and for good messages.
+/// Decompresses streams that do not fill their block, and finds out what is wrong with
+/// damaged ones.
 #[cold]
-fn expand_slowly(block: &[u8], out: &mut [u8]) -> Result<usize> {
+fn decompress_slowly(block: &[u8], out: &mut [u8]) -> Result<usize> {
     use zlib_rs::{Inflate, InflateFlush, Status};
 
     const WHAT: &str = "zlib stream";
@@ -125,31 +130,31 @@ fn expand_slowly(block: &[u8], out: &mut [u8]) -> Result<usize> {
     let mut spill = [0; 1];
     let mut status = inflate.decompress(block, out, InflateFlush::Finish);
     if inflate.total_out() == out.len() as u64 && !matches!(status, Ok(Status::StreamEnd)) {
-        // Full: either the checksum is still to come, or there is too much.
+        // The output is full: either the checksum follows, or more data.
         let used = usize::try_from(inflate.total_in()).unwrap_or(usize::MAX);
         let rest = block.get(used..).unwrap_or_default();
         if status.is_ok() {
             status = inflate.decompress(rest, &mut spill, InflateFlush::Finish);
         }
     }
-    let made = inflate.total_out();
+    let written = inflate.total_out();
     match status {
-        Ok(Status::StreamEnd) if made == out.len() as u64 => {
+        Ok(Status::StreamEnd) if written == out.len() as u64 => {
             usize::try_from(inflate.total_in()).map_err(|_| Error::malformed(WHAT, "too long"))
         }
         Ok(Status::StreamEnd) => Err(Error::malformed(
             WHAT,
-            format!("expands to {made} bytes where {} are declared", out.len()),
+            format!("decompresses to {written} bytes, but {} are declared", out.len()),
         )),
-        Ok(_) if made > out.len() as u64 => Err(Error::malformed(
+        Ok(_) if written > out.len() as u64 => Err(Error::malformed(
             WHAT,
-            format!("expands to more than the {} bytes declared", out.len()),
+            format!("decompresses to more than the {} bytes declared", out.len()),
         )),
-        Ok(_) => Err(Error::malformed(WHAT, format!("ends early, after {made} bytes of data"))),
-        Err(_) if made == out.len() as u64 => {
+        Ok(_) => Err(Error::malformed(WHAT, format!("ends early, after {written} bytes of data"))),
+        Err(_) if written == out.len() as u64 => {
             Err(Error::malformed(WHAT, "is damaged: the checksum does not agree"))
         }
-        Err(_) => Err(Error::malformed(WHAT, format!("is damaged after {made} bytes of data"))),
+        Err(_) => Err(Error::malformed(WHAT, format!("is damaged after {written} bytes of data"))),
     }
 }
 
@@ -162,7 +167,7 @@ fn check_header(block: &[u8]) -> Result<()> {
     if method != 8 || window > 7 || !u16::from_be_bytes([cmf, flg]).is_multiple_of(31) {
         return Err(Error::malformed(
             "zlib stream",
-            format!("does not start like one: {cmf:02X} {flg:02X}"),
+            format!("has no zlib header: it starts with {cmf:02X} {flg:02X}"),
         ));
     }
     if flg & 0x20 != 0 {
@@ -182,67 +187,67 @@ mod tests {
     }
 
     #[test]
-    fn expand_undoes_shrink_at_every_level() {
+    fn decompress_undoes_compress_at_every_level() {
         for level in 0..=12 {
             for raw in [&sample()[..], b"x", b""] {
-                let block = shrink(raw, level).unwrap();
+                let block = compress(raw, level).unwrap();
                 let mut out = vec![0; raw.len()];
-                assert_eq!(expand(&block, &mut out, CARE).unwrap(), block.len());
+                assert_eq!(decompress(&block, &mut out, CARE).unwrap(), block.len());
                 assert_eq!(out, raw);
             }
         }
-        assert!(shrink(b"x", 13).is_err());
+        assert!(compress(b"x", 13).is_err());
     }
 
     #[test]
     fn a_used_buffer_makes_no_difference() {
         let mut out = Vec::new();
         for raw in [&sample()[..], b"x", b"", &sample()[..100]] {
-            let made = shrink_into(raw, 6, &mut out).unwrap();
-            assert_eq!(&out[..made], shrink(raw, 6).unwrap());
+            let len = compress_into(raw, 6, &mut out).unwrap();
+            assert_eq!(&out[..len], compress(raw, 6).unwrap());
         }
     }
 
     #[test]
-    fn nothing_becomes_the_eight_bytes_that_every_reader_takes() {
-        assert_eq!(shrink(b"", 6).unwrap(), EMPTY);
+    fn empty_input_becomes_the_eight_bytes_that_every_reader_accepts() {
+        assert_eq!(compress(b"", 6).unwrap(), EMPTY);
     }
 
     #[test]
     fn bytes_after_the_stream_are_counted() {
         let raw = sample();
-        let mut block = shrink(&raw, 6).unwrap();
+        let mut block = compress(&raw, 6).unwrap();
         let len = block.len();
         block.extend_from_slice(b"JUNK IN THE BLOCK");
         let mut out = vec![0; raw.len()];
-        assert_eq!(expand(&block, &mut out, CARE).unwrap(), len);
+        assert_eq!(decompress(&block, &mut out, CARE).unwrap(), len);
         assert_eq!(out, raw);
         let mut block = EMPTY.to_vec();
         block.push(0);
-        assert_eq!(expand(&block, &mut [], CARE).unwrap(), EMPTY.len());
+        assert_eq!(decompress(&block, &mut [], CARE).unwrap(), EMPTY.len());
     }
 
     #[test]
     fn a_wrong_size_is_refused_either_way() {
         let raw = sample();
-        let block = shrink(&raw, 6).unwrap();
+        let block = compress(&raw, 6).unwrap();
         for size in [0, 1, raw.len() - 1, raw.len() + 1, raw.len() * 2] {
-            let err = expand(&block, &mut vec![0; size], CARE).unwrap_err();
-            assert!(err.to_string().contains("expands to"), "{size}: {err}");
+            let err = decompress(&block, &mut vec![0; size], CARE).unwrap_err();
+            assert!(err.to_string().contains("decompresses to"), "{size}: {err}");
         }
     }
 
     #[test]
     fn every_prefix_and_a_bad_checksum_are_refused() {
         let raw = sample();
-        let block = shrink(&raw, 6).unwrap();
+        let block = compress(&raw, 6).unwrap();
         let mut out = vec![0; raw.len()];
         for cut in 0..block.len() {
-            assert!(expand(&block[..cut], &mut out, CARE).is_err(), "{cut}");
+            assert!(decompress(&block[..cut], &mut out, CARE).is_err(), "{cut}");
         }
         let mut bad = block.clone();
         *bad.last_mut().unwrap() ^= 1;
-        let err = expand(&bad, &mut out, CARE).unwrap_err();
+        let err = decompress(&bad, &mut out, CARE).unwrap_err();
         assert!(err.to_string().contains("checksum"), "{err}");
     }
 

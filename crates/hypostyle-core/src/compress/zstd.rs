@@ -1,11 +1,11 @@
-//! zstd frames that declare their size.
+//! zstd frames that declare their content size.
 
 use std::cell::RefCell;
 
 use zstd::zstd_safe;
 use zstd::zstd_safe::{CParameter, DCtx};
 
-use super::earned;
+use super::capacity::initial_capacity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -13,54 +13,56 @@ const WHAT: &str = "zstd frame";
 const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 thread_local! {
-    // Setting one up costs more than most blocks of a row group.
+    // Creating a context costs more than decompressing most blocks of a row group.
     static CONTEXT: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
 }
 
-/// Expands one frame, which must declare its content size (at1 §2.5).
+/// Decompresses one frame and returns its content and its length in bytes.
 ///
-/// Bytes after the frame are ignored; says how many bytes the frame has. One that
-/// may be skipped is not one of content.
+/// Bytes after the frame are ignored (at1 §2.5).
 ///
 /// # Errors
 ///
-/// A frame that is damaged, or does not say how long its content is, or says
-/// more than `limits` allow or than it turns out to hold.
-pub fn expand(frame: &[u8], limits: &Limits) -> Result<(Vec<u8>, usize)> {
+/// Fails if the bytes do not start with a frame that has content (a skippable frame has
+/// none), if the frame does not declare its content size, if it declares more than
+/// `limits` allow, and if it is damaged or its content has another size.
+pub fn decompress(frame: &[u8], limits: &Limits) -> Result<(Vec<u8>, usize)> {
     if !frame.starts_with(&MAGIC) {
-        return Err(Error::malformed(WHAT, "does not start like one"));
+        return Err(Error::malformed(WHAT, "has no zstd magic number"));
     }
     let size = match zstd_safe::get_frame_content_size(frame) {
         Ok(Some(size)) => size,
         Ok(None) => return Err(Error::malformed(WHAT, "does not declare its content size")),
-        Err(_) => return Err(Error::malformed(WHAT, "does not start like one")),
+        Err(_) => return Err(Error::malformed(WHAT, "has no zstd magic number")),
     };
     let (what, limit) = (WHAT, limits.block_bytes);
     if size > limit {
         return Err(ErrorKind::LimitExceeded { what, asked: size, limit }.into());
     }
-    let size = usize::try_from(size).map_err(|_| Error::malformed(WHAT, "is beyond memory"))?;
+    let size =
+        usize::try_from(size).map_err(|_| Error::malformed(WHAT, "is larger than memory"))?;
     let len = zstd_safe::find_frame_compressed_size(frame)
         .map_err(|code| Error::malformed(WHAT, zstd_safe::get_error_name(code)))?;
     let frame = frame.get(..len).unwrap_or(frame);
-    let mut out = Vec::with_capacity(earned(frame.len(), size));
+    let mut out = Vec::with_capacity(initial_capacity(frame.len(), size));
     if out.capacity() >= size {
         CONTEXT
             .with_borrow_mut(|context| context.decompress(&mut out, frame))
             .map_err(|code| Error::malformed(WHAT, zstd_safe::get_error_name(code)))?;
     } else {
-        expand_slowly(frame, size, &mut out)?;
+        decompress_growing(frame, size, &mut out)?;
     }
     if out.len() != size {
-        let why = format!("holds {} bytes where it declares {size}", out.len());
+        let why = format!("holds {} bytes, but declares {size}", out.len());
         return Err(Error::malformed(WHAT, why));
     }
     Ok((out, len))
 }
 
-/// Expands a frame that claims more than is taken on trust: memory grows with
-/// what comes out.
-fn expand_slowly(frame: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+/// Decompresses a frame whose claimed size exceeds the initial capacity.
+///
+/// The buffer grows with the output, up to `size`.
+fn decompress_growing(frame: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut context = DCtx::create();
     let mut input = zstd_safe::InBuffer::around(frame);
     loop {
@@ -75,7 +77,7 @@ fn expand_slowly(frame: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         if left == 0 {
             return Ok(());
         }
-        // Full, and yet not at its end: or out of input, and nothing comes out.
+        // No progress: the output is full before the end, or the input ran out.
         if out.len() == at && (at == size || input.pos() == frame.len()) {
             return Err(Error::malformed(WHAT, "is cut off, or holds more than it declares"));
         }
@@ -86,17 +88,17 @@ fn expand_slowly(frame: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
 ///
 /// # Errors
 ///
-/// When memory runs out.
+/// Fails if memory runs out.
 pub fn compress(raw: &[u8], level: i32) -> Result<Vec<u8>> {
     zstd::bulk::compress(raw, level)
         .map_err(|err| Error::invalid_argument(format!("zstd cannot compress: {err}")))
 }
 
-/// As [`compress`], with matches from as far away as there are bytes.
+/// Compresses like [`compress`], with long-distance matches in a window of 128 MiB.
 ///
 /// # Errors
 ///
-/// When memory runs out.
+/// Fails if memory runs out.
 pub fn compress_far(raw: &[u8], level: i32) -> Result<Vec<u8>> {
     let failed = |code| {
         let why = zstd_safe::get_error_name(code);
@@ -111,7 +113,7 @@ pub fn compress_far(raw: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The content size that a frame declares.
+/// Returns the content size that a frame declares.
 pub fn content_size(frame: &[u8]) -> Option<u64> {
     zstd_safe::get_frame_content_size(frame).ok().flatten()
 }
@@ -128,9 +130,9 @@ mod tests {
     fn a_frame_comes_back_whatever_its_size() {
         for size in [0, 1, 1000, (1 << 16) + 1, 1 << 17, 3 << 20] {
             let raw: Vec<u8> = (0..size).map(|i: u32| u8::try_from(i % 251).unwrap()).collect();
-            assert!(expand(&frame(&raw), &Limits::default()).unwrap().0 == raw, "{size}");
+            assert!(decompress(&frame(&raw), &Limits::default()).unwrap().0 == raw, "{size}");
             let zeros = vec![0; usize::try_from(size).unwrap()];
-            assert!(expand(&frame(&zeros), &Limits::default()).unwrap().0 == zeros, "{size}");
+            assert!(decompress(&frame(&zeros), &Limits::default()).unwrap().0 == zeros, "{size}");
         }
     }
 
@@ -138,19 +140,19 @@ mod tests {
     fn bytes_after_the_frame_are_ignored_and_a_cut_is_not() {
         let mut file = frame(b"hello hello hello hello");
         for cut in 0..file.len() {
-            assert!(expand(&file[..cut], &Limits::default()).is_err(), "{cut}");
+            assert!(decompress(&file[..cut], &Limits::default()).is_err(), "{cut}");
         }
         let len = file.len();
         file.extend_from_slice(b"more");
-        let (raw, used) = expand(&file, &Limits::default()).unwrap();
+        let (raw, used) = decompress(&file, &Limits::default()).unwrap();
         assert_eq!((raw.as_slice(), used), (&b"hello hello hello hello"[..], len));
     }
 
     #[test]
-    fn a_frame_that_may_be_skipped_is_no_content() {
+    fn a_skippable_frame_is_refused() {
         let skip = [0x50, 0x2A, 0x4D, 0x18, 1, 0, 0, 0, 9];
-        assert!(expand(&skip, &Limits::default()).is_err());
-        assert!(expand(&[&skip[..], &frame(b"hello")].concat(), &Limits::default()).is_err());
+        assert!(decompress(&skip, &Limits::default()).is_err());
+        assert!(decompress(&[&skip[..], &frame(b"hello")].concat(), &Limits::default()).is_err());
     }
 
     #[test]
@@ -158,7 +160,7 @@ mod tests {
         let file = frame(&vec![0; 1 << 20]);
         let small = Limits::default().with_block_bytes(1000);
         assert!(matches!(
-            expand(&file, &small).unwrap_err().kind(),
+            decompress(&file, &small).unwrap_err().kind(),
             ErrorKind::LimitExceeded { limit: 1000, .. }
         ));
     }

@@ -1,31 +1,31 @@
-//! Numbers as a predicate compares them: decimals, exactly.
+//! Decimals that predicates compare exactly.
 //!
-//! Floats would make two ids of 17 digits the same and 0.1 another number than
-//! 0.10 of a decimal column, so nothing here goes through one.
+//! Nothing here uses floats: as floats, two ids of 17 digits could be equal, and 0.1
+//! could differ from the 0.10 of a decimal column.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::number::exact_int;
+use super::exact::exact_int;
 
-/// Significant digits that a [`Decimal`] keeps.
+/// The significant digits of a [`Decimal`].
 const DIGITS: u32 = 38;
 
-/// Farthest place of the point from the digits; beyond it is no number.
-const FARTHEST: i64 = 1_000_000_000;
+/// The maximum distance of the point from the first digit; beyond it, parsing fails.
+const MAX_POINT: i64 = 1_000_000_000;
 
-/// Printing turns to an exponent when the point is farther than this.
-const PLAIN: usize = 40;
+/// Printing uses an exponent if the point is farther than this from the first digit.
+const MAX_PLAIN_POINT: usize = 40;
 
 /// A decimal number of up to 38 significant digits, compared exactly.
 ///
-/// Digits beyond the 38th are dropped. That never turns the order of two numbers
-/// round, it only makes some equal, so bounds of numbers stay bounds.
+/// Digits beyond the 38th are dropped. This never reverses the order of two numbers, it
+/// only makes some equal, so bounds of numbers stay valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decimal {
     /// Zero, or exactly 38 digits with the sign: the value is `0.digits × 10^point`.
     ///
-    /// INVARIANT: one value has one spelling, so equal numbers have equal fields.
+    /// INVARIANT: each value has one representation, so equal numbers have equal fields.
     digits: i128,
     /// Zero if the number is zero.
     point: i32,
@@ -35,10 +35,10 @@ impl Decimal {
     /// The number zero.
     pub const ZERO: Self = Self { digits: 0, point: 0 };
 
-    /// Reads a number with sign, point, exponent and outer spaces allowed.
+    /// Parses a number; sign, point, exponent and outer spaces are optional.
     ///
-    /// `None` for anything else: no text, `NA`, `nan`, infinities, digit groups,
-    /// hexadecimal, and exponents beyond a thousand million.
+    /// Returns `None` for anything else: empty text, `NA`, `nan`, infinities, digit groups,
+    /// hexadecimal, and exponents beyond 10^9.
     ///
     /// ```
     /// use hypostyle_core::predicate::Decimal;
@@ -57,16 +57,16 @@ impl Decimal {
         if let Some((value, exponent)) = short(body) {
             return Self::new(negative, u128::from(value), exponent);
         }
-        let (mut value, mut kept) = (0_u128, 0);
+        let (mut value, mut significant) = (0_u128, 0);
         let (mut exponent, mut some, mut pointed) = (0_i64, false, false);
         let mut bytes = body.iter();
         while let Some(&byte) = bytes.next() {
             match byte {
                 b'0'..=b'9' => {
                     some = true;
-                    if kept < DIGITS {
+                    if significant < DIGITS {
                         value = value * 10 + u128::from(byte - b'0');
-                        kept += u32::from(value != 0);
+                        significant += u32::from(value != 0);
                         exponent -= i64::from(pointed);
                     } else {
                         exponent += i64::from(!pointed);
@@ -83,16 +83,16 @@ impl Decimal {
         if some { Self::new(negative, value, exponent) } else { None }
     }
 
-    /// A whole number; of 39 digits, the last one is dropped.
+    /// Converts an integer; the last of 39 digits is dropped.
     pub fn from_i128(value: i128) -> Self {
-        // OK because the exponent is 0, which is always near enough.
+        // OK because `new` fails only for large exponents, and this one is 0.
         Self::new(value < 0, value.unsigned_abs(), 0).unwrap_or(Self::ZERO)
     }
 
-    /// The shortest decimal that reads back as this float, which is what a cell shows.
+    /// Returns the shortest decimal that reads back as this float, as a cell shows it.
     ///
-    /// `None` for NaN and the infinities. A float of 32 bits is printed with fewer
-    /// digits than the same value in 64: parse its text instead.
+    /// Returns `None` for NaN and the infinities. A 32-bit float prints with fewer digits
+    /// than the same value in 64 bits: parse its text instead.
     pub fn from_f64(value: f64) -> Option<Self> {
         if !value.is_finite() {
             return None;
@@ -100,18 +100,18 @@ impl Decimal {
         Self::parse(ryu::Buffer::new().format_finite(value).as_bytes())
     }
 
-    /// The integer of 64 bits that this is, if it is one.
+    /// Returns the number as a 64-bit integer, if it is one.
     pub fn to_i64(self) -> Option<i64> {
         let (floor, whole) = self.floor();
         i64::try_from(floor).ok().filter(|_| whole)
     }
 
-    /// The number `value × 10^exponent`.
+    /// Returns the number `value × 10^exponent`, or `None` if the point is out of range.
     fn new(negative: bool, value: u128, exponent: i64) -> Option<Self> {
         let Some(log) = value.checked_ilog10() else { return Some(Self::ZERO) };
         let len = log + 1;
         let point = exponent.saturating_add(i64::from(len));
-        if !(-FARTHEST..=FARTHEST).contains(&point) {
+        if !(-MAX_POINT..=MAX_POINT).contains(&point) {
             return None;
         }
         let digits = match DIGITS.checked_sub(len) {
@@ -123,9 +123,10 @@ impl Decimal {
         Some(Self { digits: if negative { -digits } else { digits }, point })
     }
 
-    /// The greatest whole number that is not above this one, and whether it is this one.
+    /// Returns the largest integer that is not above this number, and whether they are
+    /// equal.
     ///
-    /// Beyond 38 digits, a whole number that is as far out as any.
+    /// Beyond 38 digits, the integer is `i128::MIN` or `i128::MAX`.
     fn floor(self) -> (i128, bool) {
         match u32::try_from(self.point).ok().map(|point| DIGITS.checked_sub(point)) {
             Some(Some(behind)) => {
@@ -142,9 +143,9 @@ impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
         let sign = self.digits.signum();
         sign.cmp(&other.digits.signum()).then_with(|| {
-            let farther = self.point.cmp(&other.point);
-            let farther = if sign < 0 { farther.reverse() } else { farther };
-            farther.then(self.digits.cmp(&other.digits))
+            let magnitude = self.point.cmp(&other.point);
+            let order = if sign < 0 { magnitude.reverse() } else { magnitude };
+            order.then(self.digits.cmp(&other.digits))
         })
     }
 }
@@ -161,7 +162,7 @@ impl From<i64> for Decimal {
     }
 }
 
-/// Prints the number with no needless digits, so that it parses back to the same.
+/// Prints the number without needless digits; the text parses back to the same number.
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.digits == 0 {
@@ -175,7 +176,7 @@ impl fmt::Display for Decimal {
         let point = i64::from(self.point);
         let before = usize::try_from(point).unwrap_or(0);
         let zeros = usize::try_from(-point).unwrap_or(0);
-        if before > PLAIN || zeros > PLAIN {
+        if before > MAX_PLAIN_POINT || zeros > MAX_PLAIN_POINT {
             let (first, rest) = digits.split_at_checked(1).unwrap_or((digits, ""));
             let dot = if rest.is_empty() { "" } else { "." };
             write!(f, "{first}{dot}{rest}e{}", point - 1)
@@ -191,7 +192,7 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// A number to compare many cells with.
+/// A number that is prepared for comparison with many cells.
 #[derive(Clone, Copy, Debug)]
 pub struct DecimalLiteral {
     number: Decimal,
@@ -206,10 +207,10 @@ impl DecimalLiteral {
         Self { number, floor, whole }
     }
 
-    /// How the cell compares with this number; `None` if it is no number.
+    /// Compares a cell with this number; returns `None` if the cell is not a number.
     #[inline]
     pub fn order(&self, cell: &[u8]) -> Option<Ordering> {
-        // Most numbers are plain integers, which need not be taken apart.
+        // Fast path: most numbers are plain integers.
         let Some(int) = exact_int(cell) else {
             return Decimal::parse(cell).map(|number| number.cmp(&self.number));
         };
@@ -218,16 +219,17 @@ impl DecimalLiteral {
     }
 }
 
-/// The number of at most 19 digits that this is, and its exponent, if it shows none.
+/// Parses a number of at most 19 digits without an exponent, and returns its digits as an
+/// integer and the power of ten to multiply it with.
 ///
-/// Settles nearly all decimals with arithmetic of 64 bits.
+/// This fast path handles nearly all decimals with 64-bit arithmetic.
 #[inline]
 fn short(body: &[u8]) -> Option<(u64, i64)> {
     if body.len() > 20 {
         return None;
     }
     let (mut value, mut point) = (0_u64, None);
-    // `left` counts the bytes behind this one.
+    // `left` counts the bytes after this one.
     for (left, byte) in body.iter().rev().enumerate().rev() {
         let digit = byte.wrapping_sub(b'0');
         if digit <= 9 {
@@ -242,7 +244,7 @@ fn short(body: &[u8]) -> Option<(u64, i64)> {
     if body.is_empty() { None } else { Some((value, -behind)) }
 }
 
-/// The exponent that stands in these bytes; absurd ones are cut off.
+/// Parses an exponent; values beyond `i64` saturate.
 fn power(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text.split_first()? {
         (b'-', digits) => (true, digits),
@@ -263,7 +265,7 @@ fn power(text: &[u8]) -> Option<i64> {
     Some(if negative { -sum } else { sum })
 }
 
-/// Powers of ten that 64 bits hold.
+/// Powers of ten that fit in 64 bits.
 const TENS: [u64; 20] = [
     1,
     10,
@@ -287,7 +289,7 @@ const TENS: [u64; 20] = [
     10_000_000_000_000_000_000,
 ];
 
-/// Ten to a power of at most 38.
+/// Returns ten to a power of at most 38.
 #[inline]
 fn ten_to(power: u32) -> u128 {
     let low = power.min(19);
@@ -301,7 +303,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The order of two numbers, by their digits in line with one another.
+    /// Compares two numbers by aligning their digits.
     pub(crate) fn naive_order(a: &str, b: &str) -> Ordering {
         fn parts(text: &str) -> (bool, String, String) {
             let text = text.trim();
@@ -339,7 +341,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_value_has_one_spelling() {
+    fn equal_values_have_one_representation() {
         for same in [
             &["0", "-0", "+0.000", "0e99", ".0", "0.", "-0e999999999999999999999"][..],
             &["0.1", "0.10", "1e-1", " .1 ", "+00.1", "10E-2", "0.01e+1"],
@@ -356,7 +358,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_none() {
+    fn text_that_is_not_a_number_is_none() {
         for text in [
             "",
             " ",
@@ -432,7 +434,7 @@ pub(crate) mod tests {
                 );
             }
         }
-        // The 39th digit is beyond what is kept.
+        // The 39th digit is dropped.
         assert_eq!(number(&"1".repeat(39)), number(&format!("{}9", "1".repeat(38))));
     }
 
@@ -491,7 +493,7 @@ pub(crate) mod tests {
             }
         }
 
-        /// Dropped digits never turn an order round.
+        /// Dropped digits never reverse an order.
         #[test]
         fn long_numbers_keep_their_order(a in "-?[0-9]{36,42}", b in "-?[0-9]{36,42}") {
             let exact = naive_order(&a, &b);

@@ -1,14 +1,14 @@
-//! Up to eight digits at once, as one word.
+//! Parses up to eight digits at once, as one 64-bit word.
 //!
-//! Most numbers in text have few digits. A loop over them costs a branch that
-//! cannot be foreseen for each number, which is dearer than all the arithmetic.
+//! Most numbers in text have few digits. A loop over the digits mispredicts a branch for
+//! each number, which costs more than all the arithmetic.
 
-/// Every byte of a word.
+/// A word with 1 in every byte.
 const ALL: u64 = 0x0101_0101_0101_0101;
 
-/// The bytes of a text of one to eight bytes, the first one lowest.
+/// Loads a text of one to eight bytes into a word, the first byte lowest.
 ///
-/// Two reads that overlap make a word of any length; what is beyond is 0.
+/// Two overlapping reads cover any length; the remaining bytes are 0.
 #[inline]
 pub(super) fn word(text: &[u8]) -> Option<u64> {
     let len = text.len();
@@ -25,33 +25,33 @@ pub(super) fn word(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// The number that `len` digits in the lowest bytes of `word` stand for.
+/// Returns the number that the `len` lowest bytes of `word` spell in digits.
 ///
-/// `None` if one of them is no digit; `len` is 1 to 8.
+/// Returns `None` if one of them is not a digit. `len` is 1 to 8.
 #[inline]
 pub(super) fn number(word: u64, len: usize) -> Option<u64> {
-    // Move the last digit to the highest byte, with zeros in front of the first.
+    // Shift the last digit to the highest byte; zeros precede the first digit.
     let spare = 64 - 8 * u32::try_from(len).ok().filter(|len| (1..=8).contains(len))?;
     let digits = (word << spare) ^ ((ALL * u64::from(b'0')) << spare);
     let over_nine = digits.wrapping_add(ALL * 0x76) | digits;
     if over_nine & (ALL * 0x80) != 0 {
         return None;
     }
-    // Join neighbours: digits to pairs, pairs to fours, fours to eight.
+    // Combine neighbours: digits to pairs, pairs to fours, fours to eight.
     let pairs = (digits * 10 + (digits >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
     Some((fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF)
 }
 
-/// The place of the first `.` in a word.
+/// Returns the position of the first `.` in a word.
 #[inline]
 pub(super) fn point(word: u64) -> Option<usize> {
-    let gone = word ^ (ALL * u64::from(b'.'));
-    let zeros = gone.wrapping_sub(ALL) & !gone & (ALL * 0x80);
+    let zeroed = word ^ (ALL * u64::from(b'.'));
+    let zeros = zeroed.wrapping_sub(ALL) & !zeroed & (ALL * 0x80);
     (zeros != 0).then(|| (zeros.trailing_zeros() / 8) as usize)
 }
 
-/// The word without the byte at `place`.
+/// Returns the word without the byte at `place`.
 #[inline]
 pub(super) fn without(word: u64, place: usize) -> u64 {
     let before = !(u64::MAX << (8 * place));

@@ -1,4 +1,4 @@
-//! The columns of an Arrow batch, as a predicate sees them.
+//! Gives predicates access to the columns of an Arrow batch.
 
 use std::cell::RefCell;
 
@@ -7,23 +7,21 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use hashbrown::HashMap;
 
-use super::ColumnAccess;
+use super::eval::ColumnAccess;
 use crate::cast::cast;
 use crate::error::{Error, Result, clipped};
+use crate::projection::{field_names, unknown_column};
 
-/// Names that a message lists.
-const LISTED: usize = 5;
-
-/// The columns of a batch by name, each cell as the text that it would print as.
+/// The columns of a batch by name, with each cell as its printed text.
 #[derive(Debug)]
 pub struct BatchColumns<'a> {
     batch: &'a RecordBatch,
-    /// ColumnAccess that were asked for, as text: a predicate may ask again.
+    /// The columns that were cast to text so far; a predicate may test a column twice.
     texts: RefCell<HashMap<usize, ArrayRef>>,
 }
 
 impl<'a> BatchColumns<'a> {
-    /// The columns of this batch.
+    /// Wraps a batch.
     pub fn new(batch: &'a RecordBatch) -> Self {
         Self { batch, texts: RefCell::default() }
     }
@@ -48,35 +46,20 @@ impl ColumnAccess for BatchColumns<'_> {
     }
 }
 
-/// The column with this name.
+/// Returns the position of the column with this name.
 ///
 /// # Errors
 ///
-/// There is none, or more than one.
+/// Fails if no column or more than one column has the name.
 pub fn find_column(schema: &Schema, name: &str) -> Result<usize> {
     let fields = || schema.fields().iter().enumerate();
     let mut found = fields().filter(|(_, field)| field.name() == name);
     match (found.next(), found.next()) {
         (Some((index, _)), None) => Ok(index),
-        (Some(_), Some(_)) => Err(Error::invalid_argument(format!(
-            "`{}` is the name of several columns",
-            clipped(name)
-        ))),
-        (None, _) => {
-            let names = fields().map(|(_, field)| field.name().as_str());
-            Err(Error::invalid_argument(no_such_column(name, names)))
+        (Some(_), Some(_)) => {
+            Err(Error::invalid_argument(format!("several columns are named `{}`", clipped(name))))
         }
-    }
-}
-
-fn no_such_column<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let listed: Vec<String> =
-        known.clone().take(LISTED).map(|name| format!("`{}`", clipped(name))).collect();
-    let name = clipped(name);
-    match known.count().saturating_sub(LISTED) {
-        _ if listed.is_empty() => format!("there is no column `{name}`, nor any other"),
-        0 => format!("there is no column `{name}`, only {}", listed.join(", ")),
-        more => format!("there is no column `{name}`, only {} and {more} more", listed.join(", ")),
+        (None, _) => Err(unknown_column(name, field_names(schema))),
     }
 }
 
@@ -104,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_any_type_are_asked_alike() {
+    fn columns_of_any_type_are_tested_alike() {
         let batch = batch();
         for (text, want) in [
             ("id >= 1 and id < 3", [true, false, false]),
@@ -117,8 +100,8 @@ mod tests {
             ("word is null", [false, true, true]),
             ("a.b[0] in ('q', 'r')", [false, true, true]),
         ] {
-            let keep = Predicate::parse(text).unwrap().evaluate(3, &BatchColumns::new(&batch));
-            assert_eq!(keep.unwrap(), want, "{text}");
+            let matches = Predicate::parse(text).unwrap().evaluate(3, &BatchColumns::new(&batch));
+            assert_eq!(matches.unwrap(), want, "{text}");
         }
     }
 
@@ -126,16 +109,17 @@ mod tests {
     fn an_unknown_column_is_an_error_that_names_some() {
         let batch = batch();
         let error = |text: &str, batch: &RecordBatch| {
-            let kept = Predicate::parse(text).unwrap().evaluate(3, &BatchColumns::new(batch));
-            kept.unwrap_err().to_string()
+            let result = Predicate::parse(text).unwrap().evaluate(3, &BatchColumns::new(batch));
+            result.unwrap_err().to_string()
         };
+        assert_eq!(error("iD = 1", &batch), "no column named `iD`; did you mean `id`?");
         assert_eq!(
-            error("iD = 1", &batch),
-            "there is no column `iD`, only `id`, `rate`, `ok`, `word`, `a.b[0]` and 1 more"
+            error("x = 1", &batch),
+            "no column named `x`; the columns are `id`, `rate`, `ok`, `word`, `a.b[0]` and 1 more"
         );
         let two = batch.project(&[0, 1]).unwrap();
-        assert_eq!(error("x = 1", &two), "there is no column `x`, only `id`, `rate`");
+        assert_eq!(error("x = 1", &two), "no column named `x`; the columns are `id`, `rate`");
         let twice = batch.project(&[0, 0]).unwrap();
-        assert_eq!(error("id = 1", &twice), "`id` is the name of several columns");
+        assert_eq!(error("id = 1", &twice), "several columns are named `id`");
     }
 }

@@ -1,10 +1,10 @@
-//! Which rows a predicate keeps, column by column.
+//! Evaluates a predicate, column by column, in three-valued logic.
 
-use super::expr::{Expr, Leaf, Op, Test};
+use super::expr::{ColumnTest, CompareOp, Expr, Leaf};
 use super::filter::ColumnFilter;
 use crate::error::{Error, Result, clipped};
 
-/// The cells of a table, by column.
+/// Access to the cells of a table, by column.
 pub trait ColumnAccess {
     /// Calls `each` with every cell of the column, in the order of the rows.
     ///
@@ -12,28 +12,28 @@ pub trait ColumnAccess {
     ///
     /// # Errors
     ///
-    /// There is no such column, or its cells cannot be had.
+    /// Fails if the column does not exist or cannot be decoded.
     fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()>;
 
-    /// What a test says of every row, if that can be found in another way than cell by
-    /// cell; `None` if not.
+    /// Evaluates a test for every row without decoding every cell.
     ///
-    /// It is what [`ColumnFilter::test`] says of each cell.
+    /// Returns `None` if that is not possible. Otherwise each element must equal the result
+    /// of [`ColumnFilter::test`] for the cell of that row.
     ///
     /// # Errors
     ///
-    /// There is no such column, or it cannot be searched.
+    /// Fails if the column does not exist or cannot be searched.
     fn evaluate_encoded(
         &self,
         column: &str,
-        ask: &mut ColumnFilter<'_>,
+        filter: &mut ColumnFilter<'_>,
     ) -> Result<Option<Vec<Option<bool>>>> {
-        let _ = (column, ask);
+        let _ = (column, filter);
         Ok(None)
     }
 }
 
-/// What SQL knows of a row. In this order, `and` is the least and `or` the greatest.
+/// A truth value of SQL. In this order, `and` is the minimum and `or` the maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Truth {
     False,
@@ -62,7 +62,7 @@ impl From<Option<bool>> for Truth {
     }
 }
 
-/// The truth of every row.
+/// Returns the truth value of every row.
 pub(super) fn truths(expr: &Expr, rows: usize, columns: &dyn ColumnAccess) -> Result<Vec<Truth>> {
     match expr {
         Expr::And(parts) => joined(parts, rows, columns, Truth::True, Ord::min),
@@ -84,26 +84,28 @@ fn joined(
     join: fn(Truth, Truth) -> Truth,
 ) -> Result<Vec<Truth>> {
     let Some((first, others)) = parts.split_first() else { return Ok(vec![empty; rows]) };
-    let mut sum = truths(first, rows, columns)?;
+    let mut total = truths(first, rows, columns)?;
     for part in others {
         let part = truths(part, rows, columns)?;
-        sum.iter_mut().zip(part).for_each(|(sum, part)| *sum = join(*sum, part));
+        total.iter_mut().zip(part).for_each(|(total, part)| *total = join(*total, part));
     }
-    Ok(sum)
+    Ok(total)
 }
 
 fn leaf_truths(leaf: &Leaf, rows: usize, columns: &dyn ColumnAccess) -> Result<Vec<Truth>> {
-    // Where `=` is unknown, so is `<>`: the one is the other negated.
-    let (mut ask, negated) = match &leaf.test {
-        Test::Compare(Op::NotEqual, value) => (ColumnFilter::compare(Op::Equal, value), true),
+    // `<>` is the negation of `=`, and unknown for the same rows.
+    let (mut filter, negated) = match &leaf.test {
+        ColumnTest::Compare(CompareOp::NotEqual, value) => {
+            (ColumnFilter::compare(CompareOp::Equal, value), true)
+        }
         test => (ColumnFilter::new(test), false),
     };
-    let mut truths: Vec<Truth> = match columns.evaluate_encoded(&leaf.column, &mut ask)? {
-        Some(answers) => {
-            check_count(&leaf.column, answers.len(), rows)?;
-            answers.into_iter().map(Truth::from).collect()
+    let mut truths: Vec<Truth> = match columns.evaluate_encoded(&leaf.column, &mut filter)? {
+        Some(results) => {
+            check_count(&leaf.column, results.len(), rows)?;
+            results.into_iter().map(Truth::from).collect()
         }
-        None => cells(&leaf.column, rows, columns, |cell| ask.test(cell).into())?,
+        None => cell_truths(&leaf.column, rows, columns, |cell| filter.test(cell).into())?,
     };
     if negated {
         truths.iter_mut().for_each(|truth| *truth = truth.negated());
@@ -111,23 +113,23 @@ fn leaf_truths(leaf: &Leaf, rows: usize, columns: &dyn ColumnAccess) -> Result<V
     Ok(truths)
 }
 
-/// The truth of each cell, in one way through the column.
-fn cells(
+/// Tests each cell in one pass over the column.
+fn cell_truths(
     column: &str,
     rows: usize,
     columns: &dyn ColumnAccess,
     mut test: impl FnMut(Option<&[u8]>) -> Truth,
 ) -> Result<Vec<Truth>> {
     let mut truths = Vec::new();
-    let mut beyond = 0_usize;
+    let mut excess = 0_usize;
     columns.for_each(column, &mut |cell| {
         if truths.len() < rows {
             truths.push(test(cell));
         } else {
-            beyond = beyond.saturating_add(1);
+            excess = excess.saturating_add(1);
         }
     })?;
-    check_count(column, truths.len().saturating_add(beyond), rows)?;
+    check_count(column, truths.len().saturating_add(excess), rows)?;
     Ok(truths)
 }
 

@@ -1,4 +1,4 @@
-//! A predicate as a tree, and how it is printed.
+//! The expression tree of a predicate, and its printed form.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Display, Write};
@@ -7,9 +7,11 @@ use super::like::Pattern;
 use super::token;
 use crate::number::decimal::Decimal;
 
-/// INVARIANT: made by [`Expr::all`], [`Expr::any`] and [`Expr::negate`], so that
-/// one predicate has one tree: no `And` in an `And`, no `Or` in an `Or`, no `Not`
-/// in a `Not`, and at least two parts in each.
+/// A node of the expression tree.
+///
+/// INVARIANT: inner nodes are built with [`Expr::all`], [`Expr::any`] and
+/// [`Expr::negate`], so that equal predicates have equal trees: no `And` has an `And` as a
+/// part, no `Or` an `Or`, no `Not` a `Not`, and every `And` and `Or` has at least two parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Expr {
     And(Vec<Expr>),
@@ -18,19 +20,19 @@ pub(super) enum Expr {
     Leaf(Leaf),
 }
 
-/// A question about one column.
+/// A test of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Leaf {
     pub(super) column: String,
-    pub(super) test: Test,
+    pub(super) test: ColumnTest,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Test {
-    Compare(Op, Literal),
-    /// INVARIANT: two numbers or two texts.
+pub(super) enum ColumnTest {
+    Compare(CompareOp, Literal),
+    /// INVARIANT: both literals are numbers, or both are texts.
     Between(Literal, Literal),
-    /// INVARIANT: not empty.
+    /// INVARIANT: the list is not empty.
     In(Vec<Literal>),
     Like(Pattern),
     IsNull,
@@ -40,11 +42,11 @@ pub(super) enum Test {
 pub(super) enum Literal {
     Number(Decimal),
     Text(String),
-    Truth(bool),
+    Bool(bool),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
+pub(super) enum CompareOp {
     Equal,
     NotEqual,
     Less,
@@ -54,7 +56,7 @@ pub(super) enum Op {
 }
 
 impl Expr {
-    /// Every part must hold.
+    /// Returns the conjunction of the parts.
     pub(super) fn all(parts: Vec<Self>) -> Self {
         let mut flat = Vec::with_capacity(parts.len());
         for part in parts {
@@ -66,7 +68,7 @@ impl Expr {
         only(&mut flat).unwrap_or(Self::And(flat))
     }
 
-    /// One part must hold.
+    /// Returns the disjunction of the parts.
     pub(super) fn any(parts: Vec<Self>) -> Self {
         let mut flat = Vec::with_capacity(parts.len());
         for part in parts {
@@ -78,7 +80,7 @@ impl Expr {
         only(&mut flat).unwrap_or(Self::Or(flat))
     }
 
-    /// The part must be false: unknown stays unknown.
+    /// Returns the negation of the part; unknown stays unknown.
     pub(super) fn negate(part: Self) -> Self {
         match part {
             Self::Not(part) => *part,
@@ -96,8 +98,8 @@ impl Expr {
     }
 }
 
-impl Op {
-    /// Whether a cell that compares like this with the literal passes.
+impl CompareOp {
+    /// Returns whether a cell with this ordering relative to the literal passes.
     #[inline]
     pub(super) fn accepts(self, order: Ordering) -> bool {
         match self {
@@ -110,7 +112,7 @@ impl Op {
         }
     }
 
-    /// The same question with its two sides exchanged.
+    /// Returns the operator for exchanged operands.
     pub(super) fn mirrored(self) -> Self {
         match self {
             Self::Equal | Self::NotEqual => self,
@@ -121,7 +123,7 @@ impl Op {
         }
     }
 
-    pub(super) fn sign(self) -> &'static str {
+    pub(super) fn symbol(self) -> &'static str {
         match self {
             Self::Equal => "=",
             Self::NotEqual => "<>",
@@ -139,8 +141,8 @@ impl fmt::Display for Expr {
             Self::And(parts) => joined(parts, " and ", f),
             Self::Or(parts) => joined(parts, " or ", f),
             Self::Not(part) => match part.as_ref() {
-                // `not a = 1`; the others have a `not` of their own.
-                Self::Leaf(leaf @ Leaf { test: Test::Compare(..), .. }) => {
+                // `not a = 1`; other tests have their own form with `not`.
+                Self::Leaf(leaf @ Leaf { test: ColumnTest::Compare(..), .. }) => {
                     f.write_str("not ")?;
                     leaf.print("", f)
                 }
@@ -160,9 +162,9 @@ impl Leaf {
             quoted(&self.column, '"', f)?;
         }
         match &self.test {
-            Test::Compare(op, value) => write!(f, " {} {value}", op.sign()),
-            Test::Between(low, high) => write!(f, " {not}between {low} and {high}"),
-            Test::In(values) => {
+            ColumnTest::Compare(op, value) => write!(f, " {} {value}", op.symbol()),
+            ColumnTest::Between(low, high) => write!(f, " {not}between {low} and {high}"),
+            ColumnTest::In(values) => {
                 write!(f, " {not}in (")?;
                 for (at, value) in values.iter().enumerate() {
                     f.write_str(if at == 0 { "" } else { ", " })?;
@@ -170,14 +172,14 @@ impl Leaf {
                 }
                 f.write_str(")")
             }
-            Test::Like(pattern) => {
+            ColumnTest::Like(pattern) => {
                 write!(f, " {not}{} ", if pattern.any_case { "ilike" } else { "like" })?;
                 quoted(&pattern.text, '\'', f)?;
                 let Some(escape) = pattern.escape else { return Ok(()) };
                 f.write_str(" escape ")?;
                 quoted(escape.encode_utf8(&mut [0; 4]), '\'', f)
             }
-            Test::IsNull => write!(f, " is {not}null"),
+            ColumnTest::IsNull => write!(f, " is {not}null"),
         }
     }
 }
@@ -187,17 +189,17 @@ impl fmt::Display for Literal {
         match self {
             Self::Number(number) => number.fmt(f),
             Self::Text(text) => quoted(text, '\'', f),
-            Self::Truth(truth) => truth.fmt(f),
+            Self::Bool(truth) => truth.fmt(f),
         }
     }
 }
 
-/// The part, if there is but one.
+/// Removes and returns the part if there is only one.
 fn only(parts: &mut Vec<Expr>) -> Option<Expr> {
     if parts.len() == 1 { parts.pop() } else { None }
 }
 
-/// Parts that bind less tightly than `and` get parentheses: only `or` does.
+/// Prints parts with a word between them; a disjunction among them gets parentheses.
 fn joined(parts: &[Expr], between: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (at, part) in parts.iter().enumerate() {
         f.write_str(if at == 0 { "" } else { between })?;

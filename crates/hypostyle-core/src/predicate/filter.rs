@@ -1,130 +1,95 @@
-//! A test of one column, put to its cells one by one or to whatever holds them.
+//! A test of one column, prepared for many cells.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Bound;
 
-use super::expr::{Literal, Op, Test};
+use super::expr::{ColumnTest, CompareOp, Literal};
 use super::like::Matcher;
+use super::search::{FilterSearch, SearchForm};
 use crate::number::decimal::{Decimal, DecimalLiteral};
 use crate::number::exact_int;
 
 /// A test of one column.
 ///
-/// CellPresence can be put to the [test](ColumnFilter::test). Who can search a column without going through
-/// its cells is told what to [search](ColumnFilter::search) for, as far as the test has such a form.
-pub struct ColumnFilter<'a>(Tester<'a>);
+/// [`ColumnFilter::test`] tests a cell. [`ColumnFilter::search`] returns what to search
+/// for instead, for columns that can be searched without decoding every cell.
+pub struct ColumnFilter<'a>(PreparedTest<'a>);
 
-enum Tester<'a> {
+enum PreparedTest<'a> {
     IsNull,
-    Compare(Op, Value<'a>),
-    Between(Value<'a>, Value<'a>),
-    In(Set<'a>),
+    Compare(CompareOp, PreparedLiteral<'a>),
+    Between(PreparedLiteral<'a>, PreparedLiteral<'a>),
+    In(InList<'a>),
     Like(Matcher<'a>),
 }
 
-/// What cells that pass a test can be found by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FilterSearch<'a> {
-    /// What every cell that passes has.
-    pub sought: SearchForm<'a>,
-    /// Whether every cell that has it passes. Otherwise, those that have it are to be tested.
-    pub exact: bool,
-}
-
-/// What a cell has that is sought. Everything is compared by bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SearchForm<'a> {
-    /// It is this text.
-    Is(&'a [u8]),
-    /// It is one of these texts.
-    AnyOf(&'a [&'a [u8]]),
-    /// It is within these bounds.
-    Within(Bound<&'a [u8]>, Bound<&'a [u8]>),
-    /// It starts with this.
-    StartsWith(&'a [u8]),
-    /// It ends with this.
-    EndsWith(&'a [u8]),
-    /// It has this somewhere.
-    Contains(&'a [u8]),
-    /// It has this somewhere, with ASCII letters in either case.
-    ContainsIgnoringCase(&'a [u8]),
-}
-
-impl SearchForm<'_> {
-    /// Bytes that a cell has if it has what is sought.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Is(text)
-            | Self::StartsWith(text)
-            | Self::EndsWith(text)
-            | Self::Contains(text)
-            | Self::ContainsIgnoringCase(text) => text.len(),
-            Self::AnyOf(_) | Self::Within(..) => 0,
-        }
-    }
-}
-
 impl<'a> ColumnFilter<'a> {
-    pub(super) fn new(test: &'a Test) -> Self {
+    pub(super) fn new(test: &'a ColumnTest) -> Self {
         Self(match test {
-            Test::IsNull => Tester::IsNull,
-            Test::Compare(op, value) => return Self::compare(*op, value),
-            Test::Between(low, high) => Tester::Between(Value::new(low), Value::new(high)),
-            Test::In(values) => Tester::In(Set::new(values)),
-            Test::Like(pattern) => Tester::Like(pattern.matcher()),
+            ColumnTest::IsNull => PreparedTest::IsNull,
+            ColumnTest::Compare(op, value) => return Self::compare(*op, value),
+            ColumnTest::Between(low, high) => {
+                PreparedTest::Between(PreparedLiteral::new(low), PreparedLiteral::new(high))
+            }
+            ColumnTest::In(values) => PreparedTest::In(InList::new(values)),
+            ColumnTest::Like(pattern) => PreparedTest::Like(pattern.matcher()),
         })
     }
 
-    pub(super) fn compare(op: Op, value: &'a Literal) -> Self {
-        Self(Tester::Compare(op, Value::new(value)))
+    pub(super) fn compare(op: CompareOp, value: &'a Literal) -> Self {
+        Self(PreparedTest::Compare(op, PreparedLiteral::new(value)))
     }
 
-    /// Whether a cell, which is its text or null, passes; `None` is unknown.
+    /// Tests a cell, which is a text or null; `None` means unknown.
     #[inline]
     pub fn test(&mut self, cell: Option<&[u8]>) -> Option<bool> {
-        if let Tester::IsNull = self.0 {
+        if let PreparedTest::IsNull = self.0 {
             return Some(cell.is_none_or(<[u8]>::is_empty));
         }
         let cell = cell?;
         match &mut self.0 {
-            Tester::IsNull => None,
-            Tester::Compare(op, value) => value.order(cell).map(|order| op.accepts(order)),
-            Tester::Between(low, high) => match low.order(cell)? {
+            PreparedTest::IsNull => None,
+            PreparedTest::Compare(op, value) => value.order(cell).map(|order| op.accepts(order)),
+            PreparedTest::Between(low, high) => match low.order(cell)? {
                 Ordering::Less => Some(false),
                 _ => high.order(cell).map(Ordering::is_le),
             },
-            Tester::In(set) => set.holds(cell),
-            Tester::Like(matcher) => Some(matcher.matches(cell)),
+            PreparedTest::In(list) => list.contains(cell),
+            PreparedTest::Like(matcher) => Some(matcher.matches(cell)),
         }
     }
 
-    /// What to search for instead of testing every cell that is not null; `None` if there
-    /// is nothing.
+    /// Returns what to search for instead of testing every cell that is not null.
     ///
-    /// If there is, the test of no such cell is unknown. What it says of null is for
-    /// [`ColumnFilter::test`] to say in any case.
+    /// Returns `None` if the test has no search form. If it has one, the test is never
+    /// unknown for a cell that is not null. Null must still be tested with
+    /// [`ColumnFilter::test`].
     pub fn search(&self) -> Option<FilterSearch<'_>> {
-        let exact = |sought| Some(FilterSearch { sought, exact: true });
+        let exact = |form| Some(FilterSearch { form, exact: true });
         match &self.0 {
-            Tester::IsNull => exact(SearchForm::Is(b"")),
-            Tester::Compare(op, Value::Text(text)) => exact(match op {
-                Op::Equal => SearchForm::Is(text),
-                // All but one: there is nothing to be found by.
-                Op::NotEqual => return None,
-                Op::Less => SearchForm::Within(Bound::Unbounded, Bound::Excluded(text)),
-                Op::LessOrEqual => SearchForm::Within(Bound::Unbounded, Bound::Included(text)),
-                Op::Greater => SearchForm::Within(Bound::Excluded(text), Bound::Unbounded),
-                Op::GreaterOrEqual => SearchForm::Within(Bound::Included(text), Bound::Unbounded),
+            PreparedTest::IsNull => exact(SearchForm::Is(b"")),
+            PreparedTest::Compare(op, PreparedLiteral::Text(text)) => exact(match op {
+                CompareOp::Equal => SearchForm::Is(text),
+                // All cells but one text pass, which no search form expresses.
+                CompareOp::NotEqual => return None,
+                CompareOp::Less => SearchForm::Within(Bound::Unbounded, Bound::Excluded(text)),
+                CompareOp::LessOrEqual => {
+                    SearchForm::Within(Bound::Unbounded, Bound::Included(text))
+                }
+                CompareOp::Greater => SearchForm::Within(Bound::Excluded(text), Bound::Unbounded),
+                CompareOp::GreaterOrEqual => {
+                    SearchForm::Within(Bound::Included(text), Bound::Unbounded)
+                }
             }),
-            Tester::Between(Value::Text(low), Value::Text(high)) => {
+            PreparedTest::Between(PreparedLiteral::Text(low), PreparedLiteral::Text(high)) => {
                 exact(SearchForm::Within(Bound::Included(low), Bound::Included(high)))
             }
-            Tester::In(set) if set.numbers.is_empty() && set.truths.is_empty() => {
-                exact(SearchForm::AnyOf(&set.texts))
+            PreparedTest::In(list) if list.numbers.is_empty() && list.bools.is_empty() => {
+                exact(SearchForm::AnyOf(&list.texts))
             }
-            Tester::Like(matcher) => matcher.search(),
-            Tester::Compare(..) | Tester::Between(..) | Tester::In(_) => None,
+            PreparedTest::Like(matcher) => matcher.search(),
+            PreparedTest::Compare(..) | PreparedTest::Between(..) | PreparedTest::In(_) => None,
         }
     }
 }
@@ -135,34 +100,34 @@ impl fmt::Debug for ColumnFilter<'_> {
     }
 }
 
-/// A literal to compare many cells with.
-enum Value<'a> {
+/// A literal that is prepared for comparison with many cells.
+enum PreparedLiteral<'a> {
     Number(DecimalLiteral),
     Text(&'a [u8]),
-    Truth(bool),
+    Bool(bool),
 }
 
-impl<'a> Value<'a> {
+impl<'a> PreparedLiteral<'a> {
     fn new(literal: &'a Literal) -> Self {
         match literal {
             Literal::Number(number) => Self::Number(DecimalLiteral::new(*number)),
             Literal::Text(text) => Self::Text(text.as_bytes()),
-            Literal::Truth(truth) => Self::Truth(*truth),
+            Literal::Bool(truth) => Self::Bool(*truth),
         }
     }
 
-    /// How the cell compares with the literal; `None` if it does not.
+    /// Compares a cell with the literal; returns `None` if they are not comparable.
     #[inline]
     fn order(&self, cell: &[u8]) -> Option<Ordering> {
         match self {
-            Self::Number(mark) => mark.order(cell),
+            Self::Number(number) => number.order(cell),
             Self::Text(text) => Some(cell.cmp(text)),
-            Self::Truth(truth) => truth_of(cell).map(|cell| cell.cmp(truth)),
+            Self::Bool(truth) => parse_bool(cell).map(|cell| cell.cmp(truth)),
         }
     }
 }
 
-fn truth_of(cell: &[u8]) -> Option<bool> {
+fn parse_bool(cell: &[u8]) -> Option<bool> {
     if cell.eq_ignore_ascii_case(b"true") {
         Some(true)
     } else if cell.eq_ignore_ascii_case(b"false") {
@@ -172,33 +137,34 @@ fn truth_of(cell: &[u8]) -> Option<bool> {
     }
 }
 
-/// The values of `in`, in order, so that long lists are searched quickly.
-struct Set<'a> {
+/// The values of `in`, sorted by type for binary search.
+struct InList<'a> {
     numbers: Vec<Decimal>,
-    /// Those of `numbers` that are integers of 64 bits.
+    /// The values of `numbers` that are 64-bit integers.
     ints: Vec<i64>,
     texts: Vec<&'a [u8]>,
-    truths: Vec<bool>,
+    bools: Vec<bool>,
 }
 
-impl<'a> Set<'a> {
+impl<'a> InList<'a> {
     fn new(values: &'a [Literal]) -> Self {
-        let mut set = Self { numbers: vec![], ints: vec![], texts: vec![], truths: vec![] };
+        let mut list = Self { numbers: vec![], ints: vec![], texts: vec![], bools: vec![] };
         for value in values {
             match value {
-                Literal::Number(number) => set.numbers.push(*number),
-                Literal::Text(text) => set.texts.push(text.as_bytes()),
-                Literal::Truth(truth) => set.truths.push(*truth),
+                Literal::Number(number) => list.numbers.push(*number),
+                Literal::Text(text) => list.texts.push(text.as_bytes()),
+                Literal::Bool(truth) => list.bools.push(*truth),
             }
         }
-        set.numbers.sort_unstable();
-        set.texts.sort_unstable();
-        set.ints.extend(set.numbers.iter().filter_map(|number| number.to_i64()));
-        set
+        list.numbers.sort_unstable();
+        list.texts.sort_unstable();
+        list.ints.extend(list.numbers.iter().filter_map(|number| number.to_i64()));
+        list
     }
 
-    /// Whether one of the values equals the cell; `None` if none does, but one might.
-    fn holds(&self, cell: &[u8]) -> Option<bool> {
+    /// Returns whether one of the values equals the cell; `None` if none does, but the
+    /// comparison with some value is unknown.
+    fn contains(&self, cell: &[u8]) -> Option<bool> {
         if self.texts.binary_search(&cell).is_ok() {
             return Some(true);
         }
@@ -213,8 +179,8 @@ impl<'a> Set<'a> {
                 found => unknown |= found.is_none(),
             }
         }
-        if !self.truths.is_empty() {
-            match truth_of(cell).map(|cell| self.truths.contains(&cell)) {
+        if !self.bools.is_empty() {
+            match parse_bool(cell).map(|cell| self.bools.contains(&cell)) {
                 Some(true) => return Some(true),
                 found => unknown |= found.is_none(),
             }

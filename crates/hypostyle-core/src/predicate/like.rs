@@ -1,23 +1,23 @@
-//! Patterns of `like`: `%` is any run of characters, `_` is one.
+//! Patterns of `like`: `%` is any run of characters, `_` is one character.
 
 use memchr::memmem;
 
-use super::filter::{FilterSearch, SearchForm};
+use super::search::{FilterSearch, SearchForm};
 
-/// A pattern, ready to be matched.
+/// A parsed pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pattern {
-    /// As it was written, for printing.
+    /// The text of the pattern, for printing.
     pub(super) text: String,
     pub(super) escape: Option<char>,
-    /// Whether ASCII letters match in either case, as `ilike` has it.
+    /// Whether ASCII letters match in either case, as in `ilike`.
     pub(super) any_case: bool,
-    /// INVARIANT: in lower case if `any_case`.
-    tokens: Vec<Token>,
+    /// INVARIANT: ASCII letters are in lower case if `any_case`.
+    tokens: Vec<PatternToken>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Token {
+enum PatternToken {
     Char(char),
     /// `_`
     One,
@@ -26,21 +26,22 @@ enum Token {
 }
 
 impl Pattern {
-    /// `None` if the pattern ends in its escape character, which then escapes nothing.
+    /// Parses a pattern; returns `None` if it ends with an escape character that escapes
+    /// nothing.
     pub(super) fn new(text: String, escape: Option<char>, any_case: bool) -> Option<Self> {
         let mut tokens = Vec::new();
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
             tokens.push(match c {
-                c if Some(c) == escape => Token::Char(chars.next()?),
-                '%' => Token::Many,
-                '_' => Token::One,
-                c => Token::Char(c),
+                c if Some(c) == escape => PatternToken::Char(chars.next()?),
+                '%' => PatternToken::Many,
+                '_' => PatternToken::One,
+                c => PatternToken::Char(c),
             });
         }
         if any_case {
             for token in &mut tokens {
-                if let Token::Char(c) = token {
+                if let PatternToken::Char(c) = token {
                     c.make_ascii_lowercase();
                 }
             }
@@ -48,77 +49,78 @@ impl Pattern {
         Some(Self { text, escape, any_case, tokens })
     }
 
-    /// What every match starts with, and whether that is the whole of it.
+    /// Returns the text that every match starts with, and whether that is the whole match.
     ///
-    /// In lower case for `ilike`.
+    /// The text is in lower case for `ilike`.
     pub(super) fn prefix(&self) -> (String, bool) {
         let literal = self.tokens.iter().map_while(|token| match token {
-            Token::Char(c) => Some(c),
+            PatternToken::Char(c) => Some(c),
             _ => None,
         });
-        let whole = self.tokens.iter().all(|token| matches!(token, Token::Char(_)));
+        let whole = self.tokens.iter().all(|token| matches!(token, PatternToken::Char(_)));
         (literal.collect(), whole)
     }
 
+    /// Prepares the pattern for matching many cells.
     pub(super) fn matcher(&self) -> Matcher<'_> {
         let (first, whole) = self.prefix();
         let shape = if whole {
-            Shape::Whole(first)
-        } else if self.tokens.contains(&Token::One) {
-            let runs = self.tokens.split(|token| !matches!(token, Token::Char(_))).map(literal);
-            Shape::Tokens {
+            PatternShape::Whole(first)
+        } else if self.tokens.contains(&PatternToken::One) {
+            let runs =
+                self.tokens.split(|token| !matches!(token, PatternToken::Char(_))).map(literal);
+            PatternShape::Tokens {
                 tokens: &self.tokens,
                 runs: runs.filter(|run| !run.is_empty()).collect(),
             }
         } else {
-            let mut parts = self.tokens.split(|token| *token == Token::Many).map(literal);
+            let mut parts = self.tokens.split(|token| *token == PatternToken::Many).map(literal);
             let first = parts.next().unwrap_or_default();
             let last = parts.next_back().unwrap_or_default();
             let middle = parts.filter(|part| !part.is_empty());
             let middle = middle.map(|part| memmem::Finder::new(&part).into_owned()).collect();
-            Shape::Parts { first, middle, last }
+            PatternShape::Parts { first, middle, last }
         };
         Matcher { shape, lower: self.any_case.then(Vec::new) }
     }
 }
 
-/// Matches many cells with one pattern.
+/// Matches many cells against one pattern.
 pub(super) struct Matcher<'a> {
-    shape: Shape<'a>,
-    /// The cell in lower case, where case is not to matter.
+    shape: PatternShape<'a>,
+    /// A buffer for the cell in lower case, if case does not matter.
     lower: Option<Vec<u8>>,
 }
 
-enum Shape<'a> {
+/// The fastest way to match a pattern.
+enum PatternShape<'a> {
+    /// A pattern without wildcards.
     Whole(String),
-    /// `first%middle%middle%last`
-    Parts {
-        first: String,
-        middle: Vec<memmem::Finder<'static>>,
-        last: String,
-    },
+    /// A pattern with `%` but without `_`: `first%middle%middle%last`.
+    Parts { first: String, middle: Vec<memmem::Finder<'static>>, last: String },
+    /// A pattern with `_`.
     Tokens {
-        tokens: &'a [Token],
-        /// Characters that stand side by side.
+        tokens: &'a [PatternToken],
+        /// The runs of literal characters.
         runs: Vec<String>,
     },
 }
 
 impl Matcher<'_> {
-    /// What every match has, and whether that is all there is to it.
+    /// Returns the search form that every match has, if there is one.
     pub(super) fn search(&self) -> Option<FilterSearch<'_>> {
-        let (sought, exact) = self.shape.search()?;
+        let (form, exact) = self.shape.search()?;
         if self.lower.is_none() {
-            return Some(FilterSearch { sought, exact });
+            return Some(FilterSearch { form, exact });
         }
-        // In lower case, which is of no matter for being somewhere in a cell.
-        Some(match sought {
-            SearchForm::Is(b"") | SearchForm::StartsWith(b"") => FilterSearch { sought, exact },
+        // The text is in lower case, and only `Contains` has a form that ignores case.
+        Some(match form {
+            SearchForm::Is(b"") | SearchForm::StartsWith(b"") => FilterSearch { form, exact },
             SearchForm::Contains(text) => {
-                FilterSearch { sought: SearchForm::ContainsIgnoringCase(text), exact }
+                FilterSearch { form: SearchForm::ContainsIgnoringCase(text), exact }
             }
             SearchForm::Is(text) | SearchForm::StartsWith(text) | SearchForm::EndsWith(text) => {
-                FilterSearch { sought: SearchForm::ContainsIgnoringCase(text), exact: false }
+                FilterSearch { form: SearchForm::ContainsIgnoringCase(text), exact: false }
             }
             _ => return None,
         })
@@ -137,8 +139,9 @@ impl Matcher<'_> {
     }
 }
 
-impl Shape<'_> {
-    /// What every match has, and whether everything that has it is one.
+impl PatternShape<'_> {
+    /// Returns the search form that every match has, and whether every cell of that form
+    /// matches.
     fn search(&self) -> Option<(SearchForm<'_>, bool)> {
         match self {
             Self::Whole(text) => Some((SearchForm::Is(text.as_bytes()), true)),
@@ -150,7 +153,8 @@ impl Shape<'_> {
                 let inner = middle.iter().map(|part| SearchForm::Contains(part.needle()));
                 let parts = || parts.into_iter().chain(inner.clone());
                 let filled = parts().filter(|part| part.len() > 0).count();
-                // The longest is the rarest, as a rule; ends are quicker to look at.
+                // The longest part is usually the rarest; for equal lengths, prefer prefix and
+                // suffix, which are faster to check.
                 let longest = parts().rev().max_by_key(SearchForm::len)?;
                 Some((longest, filled <= 1))
             }
@@ -172,8 +176,8 @@ impl Shape<'_> {
                 };
                 for part in middle {
                     let found = part.find(rest).map(|at| at + part.needle().len());
-                    let Some(behind) = found.and_then(|end| rest.get(end..)) else { return false };
-                    rest = behind;
+                    let Some(after) = found.and_then(|end| rest.get(end..)) else { return false };
+                    rest = after;
                 }
                 true
             }
@@ -182,43 +186,46 @@ impl Shape<'_> {
     }
 }
 
-/// Matches token by token. After a `%`, the last one alone is ever tried again:
-/// whatever an earlier one could take in, that one can as well.
-fn tokens_match(tokens: &[Token], cell: &[u8]) -> bool {
+/// Matches token by token.
+///
+/// On a mismatch, only the last `%` is retried with one character more: it can match
+/// whatever an earlier `%` could.
+fn tokens_match(tokens: &[PatternToken], cell: &[u8]) -> bool {
     let (mut left, mut rest) = (tokens, cell);
-    let mut retry: Option<(&[Token], &[u8])> = None;
+    let mut retry: Option<(&[PatternToken], &[u8])> = None;
     loop {
         let step = match left.split_first() {
             None if rest.is_empty() => return true,
             None => None,
-            Some((Token::Many, behind)) => {
-                retry = Some((behind, rest));
-                Some((behind, rest))
+            Some((PatternToken::Many, after)) => {
+                retry = Some((after, rest));
+                Some((after, rest))
             }
-            Some((Token::One, behind)) => after_one(rest).map(|rest| (behind, rest)),
-            Some((Token::Char(c), behind)) if c.is_ascii() => match rest.split_first() {
-                Some((first, rest)) if char::from(*first) == *c => Some((behind, rest)),
+            Some((PatternToken::One, after)) => after_one(rest).map(|rest| (after, rest)),
+            Some((PatternToken::Char(c), after)) if c.is_ascii() => match rest.split_first() {
+                Some((first, rest)) if char::from(*first) == *c => Some((after, rest)),
                 _ => None,
             },
-            Some((Token::Char(c), behind)) => {
+            Some((PatternToken::Char(c), after)) => {
                 let mut bytes = [0; 4];
                 let c: &[u8] = c.encode_utf8(&mut bytes).as_bytes();
-                rest.strip_prefix(c).map(|rest| (behind, rest))
+                rest.strip_prefix(c).map(|rest| (after, rest))
             }
         };
         if let Some(step) = step {
             (left, rest) = step;
             continue;
         }
-        // Let the last `%` take in one character more.
-        let Some((behind, from)) = retry else { return false };
+        // Let the last `%` match one character more.
+        let Some((after, from)) = retry else { return false };
         let Some(from) = after_one(from) else { return false };
-        retry = Some((behind, from));
-        (left, rest) = (behind, from);
+        retry = Some((after, from));
+        (left, rest) = (after, from);
     }
 }
 
-/// What is behind the first character, or behind the first byte if that begins none.
+/// Returns the cell after its first character, or after its first byte if that is not
+/// valid UTF-8.
 fn after_one(cell: &[u8]) -> Option<&[u8]> {
     let len = match cell.first()? {
         0..=0x7F => return cell.get(1..),
@@ -231,9 +238,9 @@ fn after_one(cell: &[u8]) -> Option<&[u8]> {
     cell.get(if is_char { len } else { 1 }..)
 }
 
-fn literal(tokens: &[Token]) -> String {
+fn literal(tokens: &[PatternToken]) -> String {
     let chars = tokens.iter().filter_map(|token| match token {
-        Token::Char(c) => Some(c),
+        PatternToken::Char(c) => Some(c),
         _ => None,
     });
     chars.collect()

@@ -1,43 +1,50 @@
-//! Rows by what their cells say: the language of `--where`.
+//! Predicates: the language of `--where`, which selects rows by their cells.
 //!
 //! ```text
 //! year >= 1990 and (country in ('DE', 'FR') or name ilike 'a%') and note is not null
 //! ```
 //!
+//! `token` and `parse` turn text into the tree of `expr`. `eval` evaluates the tree column
+//! by column: `filter` tests cells and `like` matches patterns, or a column
+//! [evaluates a test itself](ColumnAccess::evaluate_encoded), for example with the
+//! [search form](SearchForm) of the test. `pruning` decides from statistics whether a row
+//! group can match at all, and `batch` gives access to the columns of an Arrow batch.
+//!
 //! # Language
 //!
 //! | Test | True for |
 //! |---|---|
-//! | `col = 5`, also `<>` `!=` `<` `<=` `>` `>=`, and `5 = col` | cells that compare so |
+//! | `col = 5`, also `<>` `!=` `<` `<=` `>` `>=`, and `5 = col` | cells for which the comparison holds |
 //! | `col between 1 and 5` | `col >= 1 and col <= 5` |
 //! | `col in (1, 'a')` | `col = 1 or col = 'a'` |
-//! | `col like 'a%_'` | texts that match: `%` is any run of characters, `_` is one |
+//! | `col like 'a%_'` | texts that match: `%` is any run of characters, `_` is one character |
 //! | `col ilike 'A%'` | the same, with ASCII letters in either case |
-//! | `col like '5!%' escape '!'` | the same, with wildcards behind `!` taken as they are |
+//! | `col like '5!%' escape '!'` | the same, with a wildcard after `!` taken literally |
 //! | `col is null` | cells that are null or empty |
 //!
-//! Tests are joined by `and`, `or`, `not` and parentheses; `not` may also stand
-//! before `between`, `in`, `like`, `ilike` and `null`. Words of the language are
-//! taken in any case, names as they are written. A name is bare, as in `user_id`
-//! or `a.b[0].c`, or anything in double quotes. Values are numbers, `'text'`
-//! (where `''` is a quote), `true` and `false`.
+//! Tests are combined with `and`, `or`, `not` and parentheses; `not` may also precede
+//! `between`, `in`, `like`, `ilike` and `null`. Keywords are case-insensitive, column names
+//! are case-sensitive. A name is bare, such as `user_id` or `a.b[0].c`, or any text in
+//! double quotes. Values are numbers, `'text'` (in which `''` is a quote), `true` and
+//! `false`.
 //!
 //! # Meaning
 //!
-//! A cell is a text or null, whatever the type of its column. It is the *value*
-//! that says how it is compared:
+//! A cell is a text or null, whatever the type of its column. The type of the *value*
+//! determines how cells are compared with it:
 //!
-//! - With a number, as a number, exactly: `0.1`, `0.10` and `1e-1` are the same,
-//!   and integers of 38 digits are told apart; further digits are not looked at.
-//!   Outer spaces do not matter. A cell that is no number, such as `NA` or `NaN`,
-//!   is unknown, as null is.
-//! - With a text, by bytes.
-//! - With `true` or `false`, in any case. Other cells are unknown.
+//! - A number compares numerically and exactly: `0.1`, `0.10` and `1e-1` are equal, and
+//!   integers of 38 digits are distinguished; further digits are ignored. Spaces around
+//!   the number in a cell are ignored. If the cell is not a number, such as `NA` or `NaN`,
+//!   the result is unknown, as for null.
+//! - A text compares by bytes.
+//! - `true` and `false` compare with cells that are these words in any case. For other
+//!   cells, the result is unknown.
 //!
-//! What is asked of null is unknown, `not` unknown is unknown, and only rows for
-//! which the whole is true are kept: neither `x = 5` nor `not x = 5` finds a null.
-//! An *empty* cell is null to `is null` and to numbers, since many files have no
-//! other way to say so, but it is a text to texts: `name = ''` finds it.
+//! A test of null is unknown, and `not` of unknown is unknown. Only rows for which the
+//! whole predicate is true match: neither `x = 5` nor `not x = 5` matches null. An *empty*
+//! cell is null for `is null` and for numbers, because many files cannot express null in
+//! another way, but it is a text for comparisons with text: `name = ''` matches it.
 
 mod batch;
 mod eval;
@@ -46,6 +53,7 @@ mod filter;
 mod like;
 mod parse;
 mod pruning;
+mod search;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -56,19 +64,19 @@ use std::str::FromStr;
 use hashbrown::HashSet;
 
 pub use crate::number::decimal::Decimal;
-pub use batch::BatchColumns;
-pub use batch::find_column;
+pub use batch::{BatchColumns, find_column};
 pub use eval::ColumnAccess;
-pub use filter::{ColumnFilter, FilterSearch, SearchForm};
+pub use filter::ColumnFilter;
 pub use pruning::{CellPresence, NumberBounds, PruningStatistics, TextBounds};
+pub use search::{FilterSearch, SearchForm};
 
 use crate::error::{Error, Result};
 use eval::Truth;
 use expr::Expr;
 
-/// A question that each row of a table answers, in the language of [this module](self).
+/// A condition on the rows of a table, in the language of [this module](self).
 ///
-/// It prints as a text that parses back to the same.
+/// Its printed form parses back to an equal predicate.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -94,17 +102,18 @@ pub struct Predicate {
 }
 
 impl Predicate {
-    /// Reads a predicate.
+    /// Parses a predicate.
     ///
     /// # Errors
     ///
-    /// The first place at which the text is none, what was expected there, and
-    /// what was found. Also more than 200 levels of parentheses.
+    /// Fails at the first syntax error; the message has the position, what was expected
+    /// there and what was found. Also fails for more than 200 levels of nesting.
     pub fn parse(text: &str) -> Result<Self> {
         parse::parse(text).map(|expr| Self { expr })
     }
 
-    /// The columns that it asks for, each once, in the order of the text.
+    /// Returns the names of the columns that the predicate tests, each once, in the order
+    /// of the text.
     pub fn columns(&self) -> Vec<&str> {
         let (mut names, mut seen) = (Vec::new(), HashSet::new());
         self.expr.leaves(&mut |leaf| {
@@ -115,23 +124,23 @@ impl Predicate {
         names
     }
 
-    /// Which of `rows` rows are kept.
+    /// Returns which of `rows` rows match.
     ///
-    /// A column is gone through once for each test of it, unless it can
-    /// [answer](ColumnAccess::evaluate_encoded) by itself.
+    /// Each test iterates over the cells of its column once, unless the column can
+    /// [evaluate the test](ColumnAccess::evaluate_encoded) itself.
     ///
     /// # Errors
     ///
-    /// A column cannot be had, or does not have `rows` cells.
+    /// Fails if a column does not exist, cannot be decoded, or does not have `rows` cells.
     pub fn evaluate(&self, rows: usize, columns: &dyn ColumnAccess) -> Result<Vec<bool>> {
         let truths = eval::truths(&self.expr, rows, columns)?;
         Ok(truths.into_iter().map(|truth| truth == Truth::True).collect())
     }
 
-    /// Whether any row of a group with these statistics may be kept.
+    /// Returns whether any row of a row group with these statistics may match.
     ///
-    /// Never false if a row is, as long as the statistics hold; a group for which this
-    /// is false need not be read.
+    /// If this returns false and the statistics are correct, no row matches, and the row
+    /// group need not be read.
     pub fn may_match(&self, statistics: &dyn PruningStatistics) -> bool {
         pruning::outcomes(&self.expr, statistics).truth
     }

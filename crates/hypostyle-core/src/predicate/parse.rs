@@ -1,14 +1,14 @@
-//! From a text to a tree.
+//! Parses a text into an expression tree.
 //!
-//! Each function reads one level of precedence: `or`, then `and`, then `not`.
+//! Each function parses one level of precedence: `or`, then `and`, then `not`.
 
-use super::expr::{Expr, Leaf, Literal, Op, Test};
+use super::expr::{ColumnTest, CompareOp, Expr, Leaf, Literal};
 use super::like::Pattern;
 use super::token::{Token, Tokens};
 use crate::error::{Error, Result};
 
-/// Most parentheses and `not`s in one another. Each takes some of the stack.
-const DEEPEST: usize = 200;
+/// The maximum nesting of parentheses and `not`; each level takes stack space.
+const MAX_DEPTH: usize = 200;
 
 const VALUE: &str = "a number, 'text', true or false";
 const TEST: &str = "=, <>, <, <=, >, >=, between, in, like, ilike or is";
@@ -24,9 +24,9 @@ pub(super) fn parse(text: &str) -> Result<Expr> {
 
 struct Parser<'a> {
     tokens: Tokens<'a>,
-    /// The token to be looked at.
+    /// The next token.
     token: Token,
-    /// The byte at which it begins.
+    /// The byte offset of the next token.
     at: usize,
     depth: usize,
 }
@@ -38,6 +38,7 @@ impl<'a> Parser<'a> {
         Ok(Self { tokens, token, at, depth: 0 })
     }
 
+    /// Parses tests that are joined by `or`.
     fn any(&mut self) -> Result<Expr> {
         let mut parts = vec![self.all()?];
         while self.take(&Token::Keyword("or"))? {
@@ -46,6 +47,7 @@ impl<'a> Parser<'a> {
         Ok(Expr::any(parts))
     }
 
+    /// Parses tests that are joined by `and`.
     fn all(&mut self) -> Result<Expr> {
         let mut parts = vec![self.one()?];
         while self.take(&Token::Keyword("and"))? {
@@ -54,17 +56,18 @@ impl<'a> Parser<'a> {
         Ok(Expr::all(parts))
     }
 
+    /// Parses `not`, parentheses or a single test.
     fn one(&mut self) -> Result<Expr> {
-        if self.depth == DEEPEST {
-            let why = format!("more than {DEEPEST} parentheses and `not`s are in one another here");
+        if self.depth == MAX_DEPTH {
+            let why = format!("parentheses and `not` are nested more than {MAX_DEPTH} deep");
             return Err(self.tokens.error(self.at, why));
         }
         self.depth += 1;
         let expr = if self.take(&Token::Keyword("not"))? {
             Expr::negate(self.one()?)
-        } else if self.take(&Token::Sign("("))? {
+        } else if self.take(&Token::Symbol("("))? {
             let expr = self.any()?;
-            self.require(&Token::Sign(")"), "and, or or `)`")?;
+            self.require(&Token::Symbol(")"), "and, or or `)`")?;
             expr
         } else {
             self.test()?
@@ -78,14 +81,14 @@ impl<'a> Parser<'a> {
             let value = self.value("a name, a value, `not` or `(`")?;
             let (at, op) = (self.at, self.op("=, <>, <, <=, > or >=")?);
             self.check(op, &value, at)?;
-            let test = Test::Compare(op.mirrored(), value);
+            let test = ColumnTest::Compare(op.mirrored(), value);
             return Ok(leaf(self.name()?, test, false));
         };
         let column = self.name()?;
         if self.take(&Token::Keyword("is"))? {
             let not = self.take(&Token::Keyword("not"))?;
             self.require(&Token::Keyword("null"), if not { "null" } else { "null or not null" })?;
-            return Ok(leaf(column, Test::IsNull, not));
+            return Ok(leaf(column, ColumnTest::IsNull, not));
         }
         let not = self.take(&Token::Keyword("not"))?;
         let test = match self.token {
@@ -98,22 +101,24 @@ impl<'a> Parser<'a> {
                 let (at, op) = (self.at, self.op(TEST)?);
                 let value = self.value(VALUE)?;
                 self.check(op, &value, at)?;
-                Test::Compare(op, value)
+                ColumnTest::Compare(op, value)
             }
         };
         Ok(leaf(column, test, not))
     }
 
-    /// Truths have no order. `at` is where the sign stands.
-    fn check(&self, op: Op, value: &Literal, at: usize) -> Result<()> {
-        if !matches!(value, Literal::Truth(_)) || matches!(op, Op::Equal | Op::NotEqual) {
+    /// Fails for an ordering of booleans. `at` is the offset of the operator.
+    fn check(&self, op: CompareOp, value: &Literal, at: usize) -> Result<()> {
+        if !matches!(value, Literal::Bool(_))
+            || matches!(op, CompareOp::Equal | CompareOp::NotEqual)
+        {
             return Ok(());
         }
-        let why = format!("expected = or <> beside true and false, found `{}`", op.sign());
+        let why = format!("expected = or <> with true or false, found `{}`", op.symbol());
         Err(self.tokens.error(at, why))
     }
 
-    fn between(&mut self) -> Result<Test> {
+    fn between(&mut self) -> Result<ColumnTest> {
         self.advance()?;
         let low = match self.token {
             Token::Number(_) | Token::Text(_) => self.value(VALUE)?,
@@ -127,21 +132,21 @@ impl<'a> Parser<'a> {
             (Literal::Number(_), _) => return Err(self.expected("a number, as at the other end")),
             _ => return Err(self.expected("'text', as at the other end")),
         };
-        Ok(Test::Between(low, high))
+        Ok(ColumnTest::Between(low, high))
     }
 
-    fn list(&mut self) -> Result<Test> {
+    fn list(&mut self) -> Result<ColumnTest> {
         self.advance()?;
-        self.require(&Token::Sign("("), "`(` and a list of values")?;
+        self.require(&Token::Symbol("("), "`(` and a list of values")?;
         let mut values = vec![self.value(VALUE)?];
-        while self.take(&Token::Sign(","))? {
+        while self.take(&Token::Symbol(","))? {
             values.push(self.value(VALUE)?);
         }
-        self.require(&Token::Sign(")"), "`,` or `)`")?;
-        Ok(Test::In(values))
+        self.require(&Token::Symbol(")"), "`,` or `)`")?;
+        Ok(ColumnTest::In(values))
     }
 
-    fn like(&mut self, any_case: bool) -> Result<Test> {
+    fn like(&mut self, any_case: bool) -> Result<ColumnTest> {
         self.advance()?;
         let at = self.at;
         let pattern = self.text("a pattern in single quotes")?;
@@ -158,27 +163,27 @@ impl<'a> Parser<'a> {
             }
         }
         let pattern = Pattern::new(pattern, escape, any_case).ok_or_else(|| {
-            let why = "expected a character behind the last escape, found the end of the pattern";
+            let why = "expected a character after the last escape, found the end of the pattern";
             self.tokens.error(at, why)
         })?;
-        Ok(Test::Like(pattern))
+        Ok(ColumnTest::Like(pattern))
     }
 
-    fn op(&mut self, expected: &str) -> Result<Op> {
+    fn op(&mut self, expected: &str) -> Result<CompareOp> {
         let op = match self.token {
-            Token::Sign("=") => Op::Equal,
-            Token::Sign("<>" | "!=") => Op::NotEqual,
-            Token::Sign("<") => Op::Less,
-            Token::Sign("<=") => Op::LessOrEqual,
-            Token::Sign(">") => Op::Greater,
-            Token::Sign(">=") => Op::GreaterOrEqual,
+            Token::Symbol("=") => CompareOp::Equal,
+            Token::Symbol("<>" | "!=") => CompareOp::NotEqual,
+            Token::Symbol("<") => CompareOp::Less,
+            Token::Symbol("<=") => CompareOp::LessOrEqual,
+            Token::Symbol(">") => CompareOp::Greater,
+            Token::Symbol(">=") => CompareOp::GreaterOrEqual,
             _ => return Err(self.expected(expected)),
         };
         self.advance()?;
         if self.token == Token::Keyword("null") {
-            let way_out = if op == Op::NotEqual { "is not null" } else { "is null" };
+            let way_out = if op == CompareOp::NotEqual { "is not null" } else { "is null" };
             let why = format!(
-                "expected {VALUE}, found `null`, which nothing compares with: write `{way_out}`"
+                "expected {VALUE}, found `null`, which cannot be compared: write `{way_out}`"
             );
             return Err(self.tokens.error(self.at, why));
         }
@@ -189,8 +194,8 @@ impl<'a> Parser<'a> {
         let value = match &self.token {
             Token::Number(number) => Literal::Number(*number),
             Token::Text(text) => Literal::Text(text.clone()),
-            Token::Keyword("true") => Literal::Truth(true),
-            Token::Keyword("false") => Literal::Truth(false),
+            Token::Keyword("true") => Literal::Bool(true),
+            Token::Keyword("false") => Literal::Bool(false),
             _ => return Err(self.expected(expected)),
         };
         self.advance()?;
@@ -221,7 +226,7 @@ impl<'a> Parser<'a> {
         if self.take(token)? { Ok(()) } else { Err(self.expected(expected)) }
     }
 
-    /// Goes past this token, if it is the next one.
+    /// Consumes this token if it is the next one.
     fn take(&mut self, token: &Token) -> Result<bool> {
         let found = self.token == *token;
         if found {
@@ -238,10 +243,12 @@ impl<'a> Parser<'a> {
     fn expected(&self, what: &str) -> Error {
         let hint = match &self.token {
             Token::Name(_) if what.contains("'text'") => "; text goes in single quotes",
-            Token::Keyword("null") => "; write `is null` to find it",
-            Token::Keyword(_) if what.contains("name") => "; as a name it goes in double quotes",
+            Token::Keyword("null") => "; write `is null` to test for it",
+            Token::Keyword(_) if what.contains("name") => {
+                "; put it in double quotes if it is a name"
+            }
             Token::Stray(c) if c.is_alphanumeric() || *c == '-' => {
-                "; a name that holds it goes in double quotes"
+                "; put a name that contains it in double quotes"
             }
             _ => "",
         };
@@ -249,7 +256,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn leaf(column: String, test: Test, not: bool) -> Expr {
+fn leaf(column: String, test: ColumnTest, not: bool) -> Expr {
     let leaf = Expr::Leaf(Leaf { column, test });
     if not { Expr::negate(leaf) } else { leaf }
 }

@@ -1,63 +1,63 @@
-//! Whether a group of rows is worth reading, from what is known of it.
+//! Decides from statistics whether a row group can match a predicate.
 //!
-//! For each part of a predicate: may it be true for some row, may it be false?
-//! Unknown needs no place beside these two, for neither `and`, `or` nor `not`
-//! makes anything but unknown of it that other parts would not make alone.
+//! For each node of the tree, pruning computes whether it may be true for some row, and
+//! whether it may be false. Unknown needs no flag of its own: `and`, `or` and `not` turn
+//! an unknown part into true or false only if the other parts alone do so.
 
 use std::cmp::Ordering;
 
-use super::expr::{Expr, Literal, Op, Test};
+use super::expr::{ColumnTest, CompareOp, Expr, Literal};
 use super::like::Pattern;
 use crate::number::decimal::Decimal;
 
-/// What is known of the cells of a group of rows, without reading them.
+/// Statistics of the cells of a row group, for skipping it without reading it.
 ///
-/// Every method may know nothing, as the defaults do. What it does say must hold
-/// for every cell of the group, or rows are lost.
+/// The default methods know nothing. Every statistic must hold for all cells of the row
+/// group; otherwise matching rows are lost.
 pub trait PruningStatistics {
-    /// Bounds of the cells that are numbers, as [`Decimal::parse`] reads them.
+    /// Returns bounds of the cells that [`Decimal::parse`] reads as numbers.
     fn numbers(&self, column: &str) -> NumberBounds {
         let _ = column;
         NumberBounds::Unknown
     }
 
-    /// Bounds of the texts of the cells that are neither null nor empty.
+    /// Returns bounds of the texts of the cells that are neither null nor empty.
     fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
         let _ = column;
         None
     }
 
-    /// Whether a cell may have exactly this text, which is never empty here.
+    /// Returns whether a cell may equal this text, which is never empty.
     fn may_hold(&self, column: &str, text: &[u8]) -> bool {
         let _ = (column, text);
         true
     }
 
-    /// Whether a cell may be an empty text, which is not null to tests of texts.
+    /// Returns whether a cell may be an empty text; null does not count.
     fn may_be_empty(&self, column: &str) -> bool {
         self.cells(column).blank
     }
 
-    /// Which sorts of cells there may be.
+    /// Returns whether there may be blank and filled cells.
     fn cells(&self, column: &str) -> CellPresence {
         let _ = column;
         CellPresence::default()
     }
 }
 
-/// Bounds of the numbers of a group.
+/// Bounds of the numbers of a row group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NumberBounds {
-    /// There may be any.
+    /// Any number may occur.
     #[default]
     Unknown,
-    /// Every cell that is a number lies between these, or is one of them.
+    /// Every cell that is a number lies between these, inclusively.
     Between(Decimal, Decimal),
     /// No cell is a number.
-    NoneAtAll,
+    NoNumbers,
 }
 
-/// Bounds of the texts of a group, compared by bytes; both may be cut short.
+/// Bounds of the texts of a row group, compared by bytes; both may be truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextBounds<'a> {
     /// No text is less than this.
@@ -66,12 +66,12 @@ pub struct TextBounds<'a> {
     pub max: &'a [u8],
 }
 
-/// Sorts of cells that a group may have.
+/// Which cells a row group may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellPresence {
-    /// A cell may be null or empty.
+    /// Some cell may be null or empty.
     pub blank: bool,
-    /// A cell may be neither.
+    /// Some cell may be neither null nor empty.
     pub filled: bool,
 }
 
@@ -82,23 +82,23 @@ impl Default for CellPresence {
 }
 
 impl TextBounds<'_> {
-    /// Whether a text lies between them, so that the group may have it.
+    /// Returns whether a text lies within the bounds, so that the row group may have it.
     pub fn may_hold(&self, text: &[u8]) -> bool {
-        self.min <= text && self.reach_up_to(text)
+        self.min <= text && self.may_reach(text)
     }
 
-    /// Whether a text may be as great as this one, or greater.
-    fn reach_up_to(&self, text: &[u8]) -> bool {
+    /// Returns whether some text may be greater than or equal to this one.
+    fn may_reach(&self, text: &[u8]) -> bool {
         text <= self.max || text.starts_with(self.max)
     }
 
-    /// Whether a text may start with something between these two.
+    /// Returns whether some text may start with a prefix between these two.
     fn may_start_between(&self, low: &[u8], high: &[u8]) -> bool {
-        self.reach_up_to(low) && (self.min <= high || self.min.starts_with(high))
+        self.may_reach(low) && (self.min <= high || self.min.starts_with(high))
     }
 }
 
-/// What a part of a predicate may be for some row.
+/// Whether a node of the tree may be true, and may be false, for some row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Outcomes {
     pub(super) truth: bool,
@@ -128,43 +128,43 @@ pub(super) fn outcomes(expr: &Expr, statistics: &dyn PruningStatistics) -> Outco
             parts.iter().map(|part| outcomes(part, statistics)).fold(NEVER, Outcomes::or)
         }
         Expr::Not(part) => outcomes(part, statistics).negated(),
-        Expr::Leaf(leaf) => Known::new(&leaf.column, statistics).test(&leaf.test),
+        Expr::Leaf(leaf) => ColumnPruner::new(&leaf.column, statistics).test(&leaf.test),
     }
 }
 
 const ALWAYS: Outcomes = Outcomes { truth: true, falsity: false };
 const NEVER: Outcomes = Outcomes { truth: false, falsity: true };
 
-/// The statistics of one column.
-struct Known<'a> {
+/// Applies the statistics of one column to tests.
+struct ColumnPruner<'a> {
     column: &'a str,
     statistics: &'a dyn PruningStatistics,
     cells: CellPresence,
 }
 
-impl<'a> Known<'a> {
+impl<'a> ColumnPruner<'a> {
     fn new(column: &'a str, statistics: &'a dyn PruningStatistics) -> Self {
         Self { column, statistics, cells: statistics.cells(column) }
     }
 
-    fn test(&self, test: &Test) -> Outcomes {
+    fn test(&self, test: &ColumnTest) -> Outcomes {
         let CellPresence { blank, filled } = self.cells;
         match test {
-            Test::IsNull => Outcomes { truth: blank, falsity: filled },
-            Test::Compare(op, value) => self.compare(*op, value),
-            Test::Between(low, high) => {
-                let above = self.compare(Op::GreaterOrEqual, low);
-                above.and(self.compare(Op::LessOrEqual, high))
+            ColumnTest::IsNull => Outcomes { truth: blank, falsity: filled },
+            ColumnTest::Compare(op, value) => self.compare(*op, value),
+            ColumnTest::Between(low, high) => {
+                let above = self.compare(CompareOp::GreaterOrEqual, low);
+                above.and(self.compare(CompareOp::LessOrEqual, high))
             }
-            Test::In(values) => {
-                let each = values.iter().map(|value| self.compare(Op::Equal, value));
+            ColumnTest::In(values) => {
+                let each = values.iter().map(|value| self.compare(CompareOp::Equal, value));
                 each.fold(NEVER, Outcomes::or)
             }
-            Test::Like(pattern) => self.like(pattern),
+            ColumnTest::Like(pattern) => self.like(pattern),
         }
     }
 
-    fn compare(&self, op: Op, value: &Literal) -> Outcomes {
+    fn compare(&self, op: CompareOp, value: &Literal) -> Outcomes {
         match value {
             Literal::Number(number) => {
                 let numbers = self.statistics.numbers(self.column);
@@ -173,12 +173,12 @@ impl<'a> Known<'a> {
             Literal::Text(text) => {
                 let (text, texts) = (text.as_bytes(), self.texts());
                 may(op, |order| {
-                    // An empty cell is a text like any other here; a null one is unknown.
+                    // An empty cell is a text here; null is unknown.
                     (self.statistics.may_be_empty(self.column) && b"".as_slice().cmp(text) == order)
                         || (self.cells.filled && self.text_may(texts, text, order))
                 })
             }
-            Literal::Truth(truth) => may(op, |order| {
+            Literal::Bool(truth) => may(op, |order| {
                 let cells = [(true, "true"), (false, "false")].into_iter();
                 cells
                     .filter(|(cell, _)| cell.cmp(truth) == order)
@@ -200,14 +200,15 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Whether a filled cell may start with this, which is in lower case if case is not to matter.
+    /// Returns whether a filled cell may start with `prefix`, which is in lower case if
+    /// `any_case`.
     fn may_start_with(&self, prefix: &str, any_case: bool) -> bool {
         let Some(texts) = self.texts() else { return true };
         if !any_case {
             return texts.may_start_between(prefix.as_bytes(), prefix.as_bytes());
         }
-        // By bytes, capitals come first. Between `AB` and `ab` lies nearly every word,
-        // but few lie between `AB` and `Ab`, or between `aB` and `ab`.
+        // Upper case sorts before lower case. Nearly every word lies between `AB` and `ab`,
+        // but few lie between `AB` and `Ab`, or between `aB` and `ab`, so try both.
         [u8::to_ascii_uppercase, u8::to_ascii_lowercase].into_iter().any(|case| {
             let mut low = prefix.to_ascii_uppercase().into_bytes();
             let mut high = prefix.as_bytes().to_vec();
@@ -218,45 +219,45 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// Whether a filled cell may compare like this with the text.
+    /// Returns whether a filled cell may have this ordering relative to the text.
     fn text_may(&self, texts: Option<TextBounds<'_>>, text: &[u8], order: Ordering) -> bool {
         match order {
             Ordering::Equal => self.may_equal(texts, text),
             Ordering::Less => texts.is_none_or(|texts| texts.min < text),
-            // If `max` is the whole of it or a prefix, longer texts may follow it.
-            Ordering::Greater => texts.is_none_or(|texts| texts.reach_up_to(text)),
+            // Texts that start with `max` may be longer, and so greater.
+            Ordering::Greater => texts.is_none_or(|texts| texts.may_reach(text)),
         }
     }
 
-    /// Whether a filled cell may be this text.
+    /// Returns whether a filled cell may equal this text.
     fn may_equal(&self, texts: Option<TextBounds<'_>>, text: &[u8]) -> bool {
         !text.is_empty()
             && texts.is_none_or(|texts| texts.may_hold(text))
             && self.statistics.may_hold(self.column, text)
     }
 
-    /// The bounds, unless they leave room for nothing: then they are no bounds.
+    /// Returns the bounds; contradictory bounds are ignored.
     fn texts(&self) -> Option<TextBounds<'a>> {
-        self.statistics.texts(self.column).filter(|texts| texts.reach_up_to(texts.min))
+        self.statistics.texts(self.column).filter(|texts| texts.may_reach(texts.min))
     }
 }
 
-/// Whether a number may compare like this with `number`.
+/// Returns whether a cell may have this ordering relative to `number`.
 fn number_may(numbers: NumberBounds, number: Decimal, order: Ordering) -> bool {
     match numbers {
-        NumberBounds::NoneAtAll => false,
+        NumberBounds::NoNumbers => false,
         NumberBounds::Between(min, max) if min <= max => match order {
             Ordering::Less => min < number,
             Ordering::Equal => min <= number && number <= max,
             Ordering::Greater => number < max,
         },
-        // Bounds that leave room for nothing are no bounds.
+        // Contradictory bounds are ignored.
         NumberBounds::Unknown | NumberBounds::Between(..) => true,
     }
 }
 
-/// The outcomes of a comparison, given how some cell may compare.
-fn may(op: Op, possible: impl Fn(Ordering) -> bool) -> Outcomes {
+/// Returns the outcomes of a comparison, given which orderings are possible.
+fn may(op: CompareOp, possible: impl Fn(Ordering) -> bool) -> Outcomes {
     let mut outcomes = Outcomes { truth: false, falsity: false };
     for order in [Ordering::Less, Ordering::Equal, Ordering::Greater] {
         if possible(order) {

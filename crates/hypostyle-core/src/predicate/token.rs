@@ -1,35 +1,35 @@
-//! The words and signs of a predicate's text.
+//! Splits the text of a predicate into tokens.
 
 use std::fmt;
 
 use crate::error::{Error, Result, clipped};
 use crate::number::decimal::Decimal;
 
-/// Words that mean something; as a name, they go in double quotes.
+/// Keywords; a column of that name must be written in double quotes.
 const KEYWORDS: [&str; 12] =
     ["and", "between", "escape", "false", "ilike", "in", "is", "like", "not", "null", "or", "true"];
 
-/// Signs, the longer ones before those that they begin with.
-const SIGNS: [&str; 10] = ["<>", "!=", "<=", ">=", "=", "<", ">", "(", ")", ","];
+/// Symbols; each precedes its own prefixes.
+const SYMBOLS: [&str; 10] = ["<>", "!=", "<=", ">=", "=", "<", ">", "(", ")", ","];
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Name(String),
     Keyword(&'static str),
-    Sign(&'static str),
+    Symbol(&'static str),
     Number(Decimal),
     Text(String),
-    /// A character that begins nothing.
+    /// A character that starts no token.
     Stray(char),
     End,
 }
 
-/// As a message calls it.
+/// Prints the token as error messages name it.
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => write!(f, "the name `{}`", clipped(name)),
-            Self::Keyword(word) | Self::Sign(word) => write!(f, "`{word}`"),
+            Self::Keyword(word) | Self::Symbol(word) => write!(f, "`{word}`"),
             Self::Number(number) => write!(f, "the number {number}"),
             Self::Text(text) => write!(f, "the text '{}'", clipped(text)),
             Self::Stray(c) => write!(f, "`{}`", c.escape_debug()),
@@ -38,11 +38,11 @@ impl fmt::Display for Token {
     }
 }
 
-/// Cuts a text into tokens.
+/// Splits a text into tokens.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens<'a> {
     text: &'a str,
-    /// Where the next token is looked for, in bytes.
+    /// The byte offset from which the next token is read.
     at: usize,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Tokens<'a> {
         Self { text, at: 0 }
     }
 
-    /// The next token, and the byte at which it begins.
+    /// Reads the next token and returns its byte offset and the token.
     pub(super) fn next(&mut self) -> Result<(usize, Token)> {
         let rest = self.text.get(self.at..).unwrap_or_default().trim_start();
         let start = self.text.len() - rest.len();
@@ -60,7 +60,7 @@ impl<'a> Tokens<'a> {
         Ok((start, token))
     }
 
-    /// An error at this byte, which people count in characters and from 1.
+    /// Returns an error at a byte offset; the message counts characters from 1.
     pub(super) fn error(&self, at: usize, why: impl fmt::Display) -> Error {
         let before = self.text.get(..at).map_or(0, |before| before.chars().count());
         Error::invalid_argument(format!("at character {}: {why}", before.saturating_add(1)))
@@ -88,14 +88,14 @@ impl<'a> Tokens<'a> {
             })?;
             return Ok((Token::Number(number), len));
         }
-        let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign));
-        Ok(sign.map_or((Token::Stray(first), first.len_utf8()), |sign| {
-            (Token::Sign(sign), sign.len())
+        let symbol = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol));
+        Ok(symbol.map_or((Token::Stray(first), first.len_utf8()), |symbol| {
+            (Token::Symbol(symbol), symbol.len())
         }))
     }
 }
 
-/// Whether a name needs no quotes.
+/// Returns whether a name needs no quotes.
 pub(super) fn is_bare(name: &str) -> bool {
     bare(name) == Some(name.len()) && keyword(name).is_none()
 }
@@ -104,7 +104,7 @@ fn keyword(word: &str) -> Option<&'static str> {
     KEYWORDS.into_iter().find(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
-/// The length of the bare name that the text begins with, such as `a.b[0].c`.
+/// Returns the length of the bare name at the start of the text, such as `a.b[0].c`.
 fn bare(text: &str) -> Option<usize> {
     let mut rest = after_word(text.as_bytes())?;
     loop {
@@ -140,7 +140,8 @@ fn after_index(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The text in quotes, in which a doubled quote is one, and its length with them.
+/// Returns the content of the quoted text at the start of `text`, with doubled quotes as
+/// one, and its length including the quotes.
 fn unquoted(text: &str, quote: char) -> Option<(String, usize)> {
     let mut out = String::new();
     let mut chars = text.char_indices().skip(1).peekable();
@@ -153,7 +154,8 @@ fn unquoted(text: &str, quote: char) -> Option<(String, usize)> {
     None
 }
 
-/// The length of what looks like a number, with whatever is stuck to its end.
+/// Returns the length of the number at the start of the text, including characters that
+/// directly follow it; [`Decimal::parse`] refuses these later.
 fn numeric(text: &str) -> Option<usize> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !unsigned.strip_prefix('.').unwrap_or(unsigned).starts_with(|c: char| c.is_ascii_digit()) {
@@ -161,9 +163,9 @@ fn numeric(text: &str) -> Option<usize> {
     }
     let mut last = ' ';
     let end = unsigned.find(|c: char| {
-        let sign = matches!(c, '+' | '-') && matches!(last, 'e' | 'E');
+        let symbol = matches!(c, '+' | '-') && matches!(last, 'e' | 'E');
         last = c;
-        !(c.is_alphanumeric() || matches!(c, '.' | '_' | '$') || sign)
+        !(c.is_alphanumeric() || matches!(c, '.' | '_' | '$') || symbol)
     });
     Some(text.len() - unsigned.len() + end.unwrap_or(unsigned.len()))
 }

@@ -1,11 +1,10 @@
-//! The type of a column of text, judged by all of its cells.
+//! Infers the type of a text column from all of its cells.
 //!
-//! Cells come in pieces of many rows. Each piece is kept in the narrowest type
-//! that gives back every one of its cells unchanged; when the last piece has
-//! come, the column gets the type that all pieces share, and pieces of another
-//! type are turned into it. Since typed pieces print to the very cells that they
-//! were read from, a column that turns out to be text in its last row loses
-//! nothing, and the text need be read only once.
+//! Cells arrive in chunks of many rows. Each chunk is stored in the narrowest type that
+//! prints every one of its cells unchanged. After the last chunk, the column gets the
+//! type that all chunks share, and chunks of another type are cast to it. Typed chunks
+//! print as the cells that they were read from, so a column that turns out to be text in
+//! its last row loses nothing, and the input is read only once.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -18,57 +17,58 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use crate::cast::{cast, text_without_nulls};
 use crate::error::{Error, Result};
 use crate::number::{self, Liberal};
+use crate::projection::{column_out_of_range, unknown_column};
 use crate::spill::SpillBuffer;
 use crate::table::{ColumnStats, Table};
 use crate::types::{Capabilities, ColumnType};
 
-/// How text is turned into typed columns.
+/// Options for importing text as typed columns.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ImportOptions {
-    /// When a column becomes a number.
+    /// When a column becomes numeric.
     pub infer: Infer,
-    /// Columns whose type is given, by name.
+    /// Columns with a requested type, by name.
     pub types: Vec<(String, ColumnType)>,
-    /// Cells that mean null, besides the empty one, where the target has nulls.
+    /// Cells that mean null besides empty ones, if the target has nulls.
     pub null_words: Vec<String>,
-    /// What the target can hold.
+    /// Which values the target can store.
     pub capabilities: Capabilities,
-    /// Threads that parse cells; `None` takes one per core.
+    /// Threads that parse cells; `None` uses one per core.
     pub threads: Option<NonZeroUsize>,
-    /// Leave out what is no row, and count it, instead of failing.
+    /// Skip and count malformed rows instead of failing.
     pub skip: bool,
 }
 
-/// What was left out because it is no row.
+/// The malformed rows that an import skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// How many.
+    /// The number of skipped rows.
     pub count: u64,
-    /// Where the first few of them start in the text.
+    /// The byte offsets of the first skipped rows in the input.
     pub offsets: Vec<u64>,
 }
 
 impl Skipped {
-    /// Offsets that are kept.
-    const NAMED: usize = 10;
+    /// The maximum number of offsets that are recorded.
+    const MAX_OFFSETS: usize = 10;
 
     pub(super) fn add(&mut self, offset: u64) {
         self.count += 1;
-        if self.offsets.len() < Self::NAMED {
+        if self.offsets.len() < Self::MAX_OFFSETS {
             self.offsets.push(offset);
         }
     }
 
     pub(super) fn extend(&mut self, next: &Self) {
         self.count += next.count;
-        let room = Self::NAMED.saturating_sub(self.offsets.len());
+        let room = Self::MAX_OFFSETS.saturating_sub(self.offsets.len());
         self.offsets.extend(next.offsets.iter().take(room));
     }
 }
 
 impl ImportOptions {
-    /// Exact inference for a target of these capabilities.
+    /// Returns options with exact inference, for a target with these capabilities.
     pub fn new(capabilities: Capabilities) -> Self {
         Self {
             infer: Infer::Exact,
@@ -81,10 +81,10 @@ impl ImportOptions {
     }
 }
 
-/// When a column of text becomes a column of numbers.
+/// When a text column becomes numeric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Infer {
-    /// If every cell would be printed back exactly as it is.
+    /// If every cell is the printed form of its number.
     #[default]
     Exact,
     /// If every cell can be read as a number.
@@ -93,16 +93,16 @@ pub enum Infer {
     Text,
 }
 
-/// What is known of a column while its cells come in.
+/// Infers the type of one column; shared by the threads that parse its chunks.
 #[derive(Debug)]
 pub(super) struct TypeInference {
     infer: Infer,
-    asked: Option<ColumnType>,
-    /// Some piece is text for good, so the others need not be tried.
-    settled: AtomicBool,
+    requested: Option<ColumnType>,
+    /// The column is known to be text, so later chunks need not be parsed as numbers.
+    is_text: AtomicBool,
 }
 
-/// A piece of a column, and what else its cells could be.
+/// A chunk of a column, and the inference state of its cells.
 #[derive(Debug)]
 pub(super) struct TypedChunk {
     pub(super) array: ArrayRef,
@@ -110,34 +110,35 @@ pub(super) struct TypedChunk {
 }
 
 impl TypedChunk {
-    /// A piece of no rows.
+    /// Returns a chunk without rows.
     pub(super) fn empty() -> Result<Self> {
         texts(std::iter::empty())
     }
 }
 
-/// What all cells of a piece, or of a column, have in common.
+/// What the cells of a chunk, or of a column, have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InferredState {
-    /// Some piece is integers, all of them.
+    /// Some chunk consists of integers only.
     ints: bool,
-    /// Some piece is floats, all of them.
+    /// Some chunk consists of floats only.
     floats: bool,
-    /// Some piece is text, with at least one cell that is not empty.
+    /// Some chunk is text with at least one cell that is not empty.
     texts: bool,
-    /// Some piece is truth values, all of them.
+    /// Some chunk consists of booleans only.
     bools: bool,
-    /// Every cell reads as an integer, if liberally; and their range.
+    /// Every cell reads liberally as an integer.
     liberal_ints: bool,
+    /// The minimum and maximum of these integers.
     range: (i64, i64),
-    /// Every cell reads as a number that a float holds, if liberally.
+    /// Every cell reads liberally as a number that a float represents.
     liberal_floats: bool,
-    /// Some row has no cell.
+    /// Some row has no value.
     gaps: bool,
 }
 
 impl InferredState {
-    /// Of no cells at all.
+    /// The state of no cells.
     pub(super) const NONE: Self = Self {
         ints: false,
         floats: false,
@@ -149,7 +150,7 @@ impl InferredState {
         gaps: false,
     };
 
-    /// Of rows that have no cell, if `gaps`, and of no rows otherwise.
+    /// Returns the state of rows without a value if `gaps`, and of no rows otherwise.
     pub(super) fn none(gaps: bool) -> Self {
         Self { gaps, ..Self::NONE }
     }
@@ -166,8 +167,8 @@ impl InferredState {
     }
 
     pub(super) fn with_ints(range: (i64, i64), gaps: bool) -> Self {
-        let most = 1 << 53;
-        let liberal_floats = range.0 >= -most && range.1 <= most;
+        let max_exact = 1 << 53;
+        let liberal_floats = range.0 >= -max_exact && range.1 <= max_exact;
         Self { ints: true, range, liberal_floats, gaps, ..Self::NONE }
     }
 
@@ -183,7 +184,7 @@ impl InferredState {
         Self { texts: true, liberal_ints: false, liberal_floats: false, gaps, ..Self::NONE }
     }
 
-    /// The type of a column with these state.
+    /// Returns the type of a column with this state.
     pub(super) fn resolve(&self, infer: Infer, capabilities: Capabilities) -> DataType {
         if (self.gaps && !capabilities.nulls) || !capabilities.numbers {
             return DataType::Utf8;
@@ -210,47 +211,56 @@ impl InferredState {
 }
 
 impl TypeInference {
-    /// A judge for each named column.
-    pub(super) fn panel(names: &[String], options: &ImportOptions) -> Result<Vec<Self>> {
+    /// Returns an inference for each named column.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a type was requested for a column that does not exist.
+    pub(super) fn for_columns(names: &[String], options: &ImportOptions) -> Result<Vec<Self>> {
         for (name, _) in &options.types {
             if !names.contains(name) {
-                return Err(Error::invalid_argument(format!("there is no column `{name}`")));
+                return Err(unknown_column(name, names.iter().map(String::as_str)));
             }
         }
-        let asked = |name: &String| options.types.iter().find(|(typed, _)| typed == name);
+        let requested = |name: &String| options.types.iter().find(|(typed, _)| typed == name);
         Ok(names
             .iter()
             .map(|name| {
-                let asked = asked(name).map(|(_, asked)| *asked);
-                // Text for good, where a target has nothing else.
+                let requested = requested(name).map(|(_, requested)| *requested);
+                // A target without numbers stores every column as text.
                 let all_text = options.infer == Infer::Text || !options.capabilities.numbers;
-                let settled = asked.map_or(all_text, |asked| asked == ColumnType::Text);
-                Self { infer: options.infer, asked, settled: AtomicBool::new(settled) }
+                let is_text = requested.map_or(all_text, |requested| requested == ColumnType::Text);
+                Self { infer: options.infer, requested, is_text: AtomicBool::new(is_text) }
             })
             .collect())
     }
 
-    /// The type that was asked for.
-    pub(super) fn asked(&self) -> Option<ColumnType> {
-        self.asked
+    /// Returns the requested type, if any.
+    pub(super) fn requested(&self) -> Option<ColumnType> {
+        self.requested
     }
 
-    /// Keeps the cells of some rows, `None` for a row without one.
+    /// Returns the cells of some rows as an array of the narrowest type that prints them
+    /// unchanged, or of the requested type.
     ///
-    /// Every cell is UTF-8.
-    pub(super) fn keep<'a>(
+    /// A row without a value is `None`. Every cell must be UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a cell that is not of the requested type.
+    pub(super) fn type_chunk<'a>(
         &self,
         cells: impl ExactSizeIterator<Item = Option<&'a [u8]>> + Clone,
     ) -> Result<TypedChunk> {
-        match self.asked {
-            Some(asked) if asked != ColumnType::Text => {
+        match self.requested {
+            Some(requested) if requested != ColumnType::Text => {
                 let text = texts(cells)?;
-                let array = cast(&text.array, &asked.data_type())?;
+                let array = cast(&text.array, &requested.data_type())?;
                 return Ok(TypedChunk { array, state: text.state });
             }
             _ => {}
         }
-        if self.settled.load(Ordering::Relaxed) {
+        if self.is_text.load(Ordering::Relaxed) {
             return texts(cells);
         }
         let first = cells.clone().flatten().find(|cell| !cell.is_empty());
@@ -261,39 +271,39 @@ impl TypeInference {
             Some(_) => None,
         };
         match exact {
-            Some(Exact { judged, empty_texts: false }) => return Ok(judged),
-            // Numbers would forget which gaps were empty texts, and should the
-            // column turn out to be text, that counts.
-            Some(Exact { judged: TypedChunk { state, .. }, empty_texts: true }) => {
+            Some(ExactChunk { chunk, empty_texts: false }) => return Ok(chunk),
+            // A numeric array does not distinguish null from empty text, which matters if
+            // the column turns out to be text.
+            Some(ExactChunk { chunk: TypedChunk { state, .. }, empty_texts: true }) => {
                 return Ok(TypedChunk { array: texts(cells)?.array, state });
             }
             None => {}
         }
-        let mut judged = texts(cells.clone())?;
+        let mut chunk = texts(cells.clone())?;
         if self.infer == Infer::Numeric {
-            like_numbers(cells, &mut judged.state);
+            infer_liberally(cells, &mut chunk.state);
         }
-        // A column that has text in one place is text everywhere.
-        let numeric = judged.state.liberal_floats || judged.state.liberal_ints;
-        if judged.state.texts && !numeric {
-            self.settled.store(true, Ordering::Relaxed);
+        // A column with text in one row is text in all rows.
+        let numeric = chunk.state.liberal_floats || chunk.state.liberal_ints;
+        if chunk.state.texts && !numeric {
+            self.is_text.store(true, Ordering::Relaxed);
         }
-        Ok(judged)
+        Ok(chunk)
     }
 }
 
-/// Cells that are numbers, each of which would be printed back the same.
-struct Exact {
-    judged: TypedChunk,
-    /// Some cell is an empty text: null here, since both print as nothing.
+/// A chunk of numbers that all print as the cells that they were read from.
+struct ExactChunk {
+    chunk: TypedChunk,
+    /// Some cell is an empty text, which is null in the array.
     empty_texts: bool,
 }
 
-/// Keeps the cells as integers, if each would be printed back the same.
-fn ints<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Exact> {
+/// Returns the cells as integers, if each prints as its cell.
+fn ints<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<ExactChunk> {
     let mut values = Vec::with_capacity(cells.len());
     let mut nulls = NullBufferBuilder::new(cells.len());
-    let (mut least, mut most) = (i64::MAX, i64::MIN);
+    let (mut min, mut max) = (i64::MAX, i64::MIN);
     let mut empty_texts = false;
     for cell in cells {
         match cell.filter(|cell| !cell.is_empty()) {
@@ -304,26 +314,26 @@ fn ints<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Ex
             }
             Some(cell) => {
                 let value = number::exact_int(cell)?;
-                (least, most) = (least.min(value), most.max(value));
+                (min, max) = (min.min(value), max.max(value));
                 nulls.append_non_null();
                 values.push(value);
             }
         }
     }
     let nulls = nulls.finish();
-    let state = InferredState::with_ints((least, most), nulls.is_some());
-    let array: ArrayRef = if i32::try_from(least).is_ok() && i32::try_from(most).is_ok() {
-        #[expect(clippy::cast_possible_truncation, reason = "the range was just looked at")]
+    let state = InferredState::with_ints((min, max), nulls.is_some());
+    let array: ArrayRef = if i32::try_from(min).is_ok() && i32::try_from(max).is_ok() {
+        #[expect(clippy::cast_possible_truncation, reason = "the range was just checked")]
         let narrow: Vec<i32> = values.iter().map(|&value: &i64| value as i32).collect();
         Arc::new(Int32Array::new(narrow.into(), nulls))
     } else {
         Arc::new(Int64Array::new(values.into(), nulls))
     };
-    Some(Exact { judged: TypedChunk { array, state }, empty_texts })
+    Some(ExactChunk { chunk: TypedChunk { array, state }, empty_texts })
 }
 
-/// Keeps the cells as floats, if each would be printed back the same.
-fn floats<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<Exact> {
+/// Returns the cells as floats, if each prints as its cell.
+fn floats<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<ExactChunk> {
     let mut values = Vec::with_capacity(cells.len());
     let mut nulls = NullBufferBuilder::new(cells.len());
     let mut empty_texts = false;
@@ -343,10 +353,10 @@ fn floats<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Option<
     let nulls = nulls.finish();
     let state = InferredState::with_floats(nulls.is_some());
     let array = Arc::new(Float64Array::new(values.into(), nulls));
-    Some(Exact { judged: TypedChunk { array, state }, empty_texts })
+    Some(ExactChunk { chunk: TypedChunk { array, state }, empty_texts })
 }
 
-/// Keeps the cells as they are.
+/// Returns the cells as text.
 pub(super) fn texts<'a>(
     cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>,
 ) -> Result<TypedChunk> {
@@ -369,7 +379,7 @@ pub(super) fn texts<'a>(
     }
     bytes.shrink_to_fit();
     let nulls = nulls.finish();
-    // An empty cell holds no number, so it is a gap to a column of numbers.
+    // An empty cell has no number, so a numeric column has a gap there.
     let gaps = empty || nulls.is_some();
     let state = match bytes.len() {
         0 => InferredState::none(gaps),
@@ -379,61 +389,61 @@ pub(super) fn texts<'a>(
     Ok(TypedChunk { array: Arc::new(array), state })
 }
 
-/// Notes whether cells that are kept as text read as numbers all the same.
-fn like_numbers<'a>(cells: impl Iterator<Item = Option<&'a [u8]>>, state: &mut InferredState) {
-    let mut like = InferredState { gaps: state.gaps, texts: state.texts, ..InferredState::NONE };
+/// Sets `state` by reading cells, which are stored as text, liberally as numbers.
+fn infer_liberally<'a>(cells: impl Iterator<Item = Option<&'a [u8]>>, state: &mut InferredState) {
+    let mut liberal = InferredState { gaps: state.gaps, texts: state.texts, ..InferredState::NONE };
     for cell in cells.flatten().filter(|cell| !cell.is_empty()) {
         match number::liberal(cell) {
             None => {
-                (like.liberal_ints, like.liberal_floats) = (false, false);
+                (liberal.liberal_ints, liberal.liberal_floats) = (false, false);
                 break;
             }
-            Some(Liberal::Float(_)) => like.liberal_ints = false,
+            Some(Liberal::Float(_)) => liberal.liberal_ints = false,
             Some(int @ Liberal::Int(value)) => {
-                like.range = (like.range.0.min(value), like.range.1.max(value));
-                like.liberal_floats &= int.to_float().is_some();
+                liberal.range = (liberal.range.0.min(value), liberal.range.1.max(value));
+                liberal.liberal_floats &= int.to_float().is_some();
             }
         }
     }
-    *state = like;
+    *state = liberal;
 }
 
-/// A table that was read from text, every column in its final type.
+/// A table that was imported from text, with every column in its final type.
 #[derive(Debug)]
 pub struct Imported {
     schema: SchemaRef,
-    stage: SpillBuffer,
-    /// Rows without a cell are empty texts, since the target has no nulls.
+    spill: SpillBuffer,
+    /// Rows without a value are empty texts because the target has no nulls.
     gaps_are_empty: bool,
     skipped: Skipped,
 }
 
 impl Imported {
-    /// Settles the type of every column.
+    /// Resolves the type of every column.
     pub(super) fn new(
         names: Vec<String>,
         columns: &[(InferredState, Option<ColumnType>)],
-        stage: SpillBuffer,
+        spill: SpillBuffer,
         options: &ImportOptions,
     ) -> Self {
         let capabilities = options.capabilities;
-        let fields = names.into_iter().zip(columns).map(|(name, (state, asked))| {
-            let data_type = match asked {
-                Some(asked) => asked.data_type(),
+        let fields = names.into_iter().zip(columns).map(|(name, (state, requested))| {
+            let data_type = match requested {
+                Some(requested) => requested.data_type(),
                 None => state.resolve(options.infer, capabilities),
             };
-            // A gap in a type that was asked for stays a gap: the writer of a
-            // format without nulls says so, with its row.
+            // A gap in a column with a requested type stays null: the writer of a format
+            // without nulls refuses it and names the row.
             let nullable = capabilities.nulls || (data_type != DataType::Utf8 && state.gaps);
             Field::new(name, data_type, nullable)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        Self { schema, stage, gaps_are_empty: !capabilities.nulls, skipped: Skipped::default() }
+        Self { schema, spill, gaps_are_empty: !capabilities.nulls, skipped: Skipped::default() }
     }
 
-    /// Columns whose types are those of a schema, or can be cast to them.
-    pub(super) fn staged(schema: SchemaRef, stage: SpillBuffer) -> Self {
-        Self { schema, stage, gaps_are_empty: false, skipped: Skipped::default() }
+    /// Wraps columns whose types are those of `schema`, or can be cast to them.
+    pub(super) fn from_spill(schema: SchemaRef, spill: SpillBuffer) -> Self {
+        Self { schema, spill, gaps_are_empty: false, skipped: Skipped::default() }
     }
 
     pub(super) fn with_skipped(mut self, skipped: Skipped) -> Self {
@@ -441,25 +451,25 @@ impl Imported {
         self
     }
 
-    /// What was left out, if that was allowed.
+    /// Returns the rows that were skipped.
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
-    /// The number of batches.
+    /// Returns the number of batches.
     pub fn batches(&self) -> usize {
-        self.stage.pieces()
+        self.spill.chunks()
     }
 
-    /// The rows of one batch.
+    /// Returns the number of rows of one batch.
     pub fn batch_rows(&self, index: usize) -> usize {
-        self.stage.piece_rows(index)
+        self.spill.chunk_rows(index)
     }
 
-    /// One batch: all columns of the rows that were read together.
+    /// Returns one batch: all columns of the rows of one chunk.
     pub fn batch(&self, index: usize) -> Result<RecordBatch> {
         let columns = (0..self.schema.fields().len())
-            .map(|column| self.piece(column, index))
+            .map(|column| self.chunk(column, index))
             .collect::<Result<Vec<_>>>()?;
         let options =
             arrow_array::RecordBatchOptions::new().with_row_count(Some(self.batch_rows(index)));
@@ -467,20 +477,20 @@ impl Imported {
     }
 
     fn data_type(&self, column: usize) -> Result<&DataType> {
-        let field = self.schema.fields().get(column);
-        let no_such = || Error::invalid_argument(format!("there is no column {column}"));
-        Ok(field.ok_or_else(no_such)?.data_type())
+        let fields = self.schema.fields();
+        let missing = || column_out_of_range(column, fields.len());
+        Ok(fields.get(column).ok_or_else(missing)?.data_type())
     }
 
-    /// One piece of one column, in the type of the column.
-    fn piece(&self, column: usize, index: usize) -> Result<ArrayRef> {
-        let piece = self.stage.piece(column, index)?;
+    /// Returns one chunk of one column, in the type of the column.
+    fn chunk(&self, column: usize, index: usize) -> Result<ArrayRef> {
+        let chunk = self.spill.chunk(column, index)?;
         let cast = match self.data_type(column)? {
-            DataType::Utf8 if self.gaps_are_empty => text_without_nulls(&piece, ""),
-            other => cast(&piece, other),
+            DataType::Utf8 if self.gaps_are_empty => text_without_nulls(&chunk, ""),
+            other => cast(&chunk, other),
         };
         cast.map_err(|err| {
-            let before: usize = (0..index).map(|piece| self.stage.piece_rows(piece)).sum();
+            let before: usize = (0..index).map(|chunk| self.spill.chunk_rows(chunk)).sum();
             let name = self.schema.fields().get(column).map_or("", |field| field.name());
             let err = match err.row() {
                 Some(row) => err.at_row(row.saturating_add(before as u64)),
@@ -497,19 +507,19 @@ impl Table for Imported {
     }
 
     fn rows(&self) -> u64 {
-        self.stage.rows()
+        self.spill.rows()
     }
 
     fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
-        (0..self.stage.pieces()).map(|piece| self.piece(index, piece)).collect()
+        (0..self.spill.chunks()).map(|chunk| self.chunk(index, chunk)).collect()
     }
 
     fn stats(&self, index: usize) -> Result<ColumnStats> {
         let data_type = self.data_type(index)?;
-        let stats = self.stage.stats(index);
-        let as_staged = self.stage.is_all(index, data_type)
+        let stats = self.spill.stats(index);
+        let is_final = self.spill.has_type(index, data_type)
             && (stats.nulls == 0 || !self.gaps_are_empty || data_type != &DataType::Utf8);
-        if as_staged { Ok(stats) } else { Ok(ColumnStats::of(&self.column(index)?)) }
+        if is_final { Ok(stats) } else { Ok(ColumnStats::of(&self.column(index)?)) }
     }
 }
 
@@ -519,23 +529,23 @@ mod tests {
 
     use super::*;
 
-    fn keep(cells: &[Option<&str>]) -> TypedChunk {
+    fn typed(cells: &[Option<&str>]) -> TypedChunk {
         let options = ImportOptions::new(Capabilities::EVERYTHING);
-        let panel = TypeInference::panel(&["a".to_owned()], &options).unwrap();
-        panel[0].keep(cells.iter().map(|cell| cell.map(str::as_bytes))).unwrap()
+        let inferences = TypeInference::for_columns(&["a".to_owned()], &options).unwrap();
+        inferences[0].type_chunk(cells.iter().map(|cell| cell.map(str::as_bytes))).unwrap()
     }
 
-    /// Should the column be text after all, an empty text is not a gap.
+    /// If the column turns out to be text, an empty text is not null.
     #[test]
-    fn numbers_do_not_forget_which_gaps_were_empty_texts() {
+    fn chunks_with_empty_texts_stay_text_but_resolve_to_numbers() {
         for (number, data_type) in [("1", DataType::Int32), ("1.5", DataType::Float64)] {
-            let gap = keep(&[Some(number), None]);
+            let gap = typed(&[Some(number), None]);
             assert_eq!((gap.array.data_type(), gap.array.null_count()), (&data_type, 1));
-            let text = keep(&[Some(number), None, Some("")]);
+            let text = typed(&[Some(number), None, Some("")]);
             assert_eq!((text.array.data_type(), text.array.null_count()), (&DataType::Utf8, 1));
-            let settled = text.state.resolve(Infer::Exact, Capabilities::EVERYTHING);
-            assert_eq!(settled, data_type);
-            assert_eq!(cast(&text.array, &settled).unwrap().null_count(), 2);
+            let resolved = text.state.resolve(Infer::Exact, Capabilities::EVERYTHING);
+            assert_eq!(resolved, data_type);
+            assert_eq!(cast(&text.array, &resolved).unwrap().null_count(), 2);
         }
     }
 }

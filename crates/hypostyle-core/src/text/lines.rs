@@ -1,9 +1,9 @@
-//! Plain text as a table: one column of lines, which is called `line`.
+//! Plain text as a table with one column of lines, named `line`.
 //!
-//! A line ends with a newline, which is no part of it; anything else is, a carriage
-//! return too. If the text does not end with a newline, and the target is to know, one
-//! more row follows that is null: so text comes back byte for byte. Lines that are not
-//! UTF-8 make the column binary.
+//! A line ends with a newline, which is not part of it; a carriage return is. If the
+//! text does not end with a newline and the caller wants an exact copy, one more row
+//! follows that is null, so that [`Writer`] restores the text byte for byte. Lines that
+//! are not UTF-8 make the column binary.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::infer::Imported;
-use super::{Progress, ROW};
+use super::input::{MAX_ROW_BYTES, Progress};
 use crate::cast::cast;
 use crate::error::{Error, Result};
 use crate::spill::SpillBuffer;
@@ -23,80 +23,80 @@ use crate::spill::SpillBuffer;
 pub const NAME: &str = "line";
 
 /// Bytes that are read at a time.
-const BLOCK: usize = 4 << 20;
+const BLOCK_BYTES: usize = 4 << 20;
 
 /// Reads text to its end.
 ///
-/// With `exact`, a last line without a newline is followed by a row that is null.
+/// With `exact`, a null row follows a last line that has no newline.
 ///
 /// # Errors
 ///
-/// What reading fails with, and a line of more than 2 GiB.
+/// Fails if the input fails, and for a line of more than 2 GiB.
 pub fn import(
     text: &mut dyn Read,
     exact: bool,
-    stage: SpillBuffer,
+    spill: SpillBuffer,
     progress: Progress<'_>,
 ) -> Result<Imported> {
-    import_blocks(text, exact, stage, progress, BLOCK)
+    import_blocks(text, exact, spill, progress, BLOCK_BYTES)
 }
 
 fn import_blocks(
     text: &mut dyn Read,
     exact: bool,
-    mut stage: SpillBuffer,
+    mut spill: SpillBuffer,
     progress: Progress<'_>,
     block: usize,
 ) -> Result<Imported> {
-    let (mut binary, mut done) = (false, 0_u64);
-    let mut waiting = Vec::new();
+    let (mut binary, mut total) = (false, 0_u64);
+    let mut pending = Vec::new();
     loop {
-        let before = waiting.len();
-        let read = text.take(block as u64).read_to_end(&mut waiting)?;
-        done += read as u64;
-        progress(done);
-        let fresh = waiting.get(before..).unwrap_or_default();
+        let before = pending.len();
+        let read = text.take(block as u64).read_to_end(&mut pending)?;
+        total += read as u64;
+        progress(total);
+        let fresh = pending.get(before..).unwrap_or_default();
         let whole = match memchr::memrchr(b'\n', fresh) {
             Some(at) => before + at + 1,
             None if read > 0 => {
-                check_length(waiting.len(), stage.rows())?;
+                check_length(pending.len(), spill.rows())?;
                 continue;
             }
-            None => waiting.len(),
+            None => pending.len(),
         };
-        // Without a newline at its end only once there is nothing more to read.
+        // A line without a newline is complete only at the end of the input.
         let last = read == 0;
-        if whole > 0 || (last && stage.pieces() == 0) {
-            let lines = waiting.get(..whole).unwrap_or_default();
-            let piece = piece(lines, last && whole > 0 && exact)?;
-            binary |= piece.data_type() == &DataType::Binary;
-            stage.push(piece.len(), vec![piece])?;
+        if whole > 0 || (last && spill.chunks() == 0) {
+            let lines = pending.get(..whole).unwrap_or_default();
+            let chunk = lines_array(lines, last && whole > 0 && exact)?;
+            binary |= chunk.data_type() == &DataType::Binary;
+            spill.push(chunk.len(), vec![chunk])?;
         }
         if last {
             break;
         }
-        waiting.drain(..whole);
-        check_length(waiting.len(), stage.rows())?;
+        pending.drain(..whole);
+        check_length(pending.len(), spill.rows())?;
     }
     let data_type = if binary { DataType::Binary } else { DataType::Utf8 };
     let schema = Schema::new(vec![Field::new(NAME, data_type, true)]);
-    Ok(Imported::staged(Arc::new(schema), stage))
+    Ok(Imported::from_spill(Arc::new(schema), spill))
 }
 
 fn check_length(len: usize, row: u64) -> Result<()> {
-    match len > ROW {
-        true => Err(Error::malformed("line", "has more than 2 GiB").in_row(row)),
-        false => Ok(()),
+    if len > MAX_ROW_BYTES {
+        return Err(Error::malformed("line", "is longer than 2 GiB").in_row(row));
     }
+    Ok(())
 }
 
-/// The lines of some text; with `open`, one more that is null.
-fn piece(text: &[u8], open: bool) -> Result<ArrayRef> {
+/// Returns the lines of some text; with `open`, followed by a null.
+fn lines_array(text: &[u8], open: bool) -> Result<ArrayRef> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut offsets = vec![0_i32];
     let mut end = |bytes: &Vec<u8>| -> Result<()> {
         let len = i32::try_from(bytes.len());
-        offsets.push(len.map_err(|_| Error::malformed("line", "has more than 2 GiB"))?);
+        offsets.push(len.map_err(|_| Error::malformed("line", "is longer than 2 GiB"))?);
         Ok(())
     };
     let mut rest = text;
@@ -120,18 +120,18 @@ fn piece(text: &[u8], open: bool) -> Result<ArrayRef> {
 
 /// Writes a column of lines as text.
 ///
-/// A null at the very end takes away the last newline; other nulls are empty lines.
+/// A null in the last row omits the last newline; other nulls are empty lines.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
-    /// Whether the line that was written last has no newline yet.
+    /// Whether the last line still lacks its newline.
     open: bool,
-    /// Nulls that were not written yet.
+    /// The number of nulls that were not written yet.
     nulls: u64,
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes to `out`, which should be buffered.
+    /// Returns a writer to `out`, which should be buffered.
     pub fn new(out: W) -> Self {
         Self { out, open: false, nulls: 0 }
     }
@@ -140,12 +140,12 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// More than one column, or none; and what writing fails with.
+    /// Fails unless the batch has exactly one column, and if writing fails.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let [column] = batch.columns() else {
             let count = batch.num_columns();
-            let why = format!("lines are one column, and the table has {count}");
-            return Err(Error::refused(why, "choose one, or write CSV"));
+            let why = format!("plain text has one column, but the table has {count}");
+            return Err(Error::refused(why, "select one column, or write CSV"));
         };
         let text = match column.data_type() {
             DataType::Binary => column.clone(),
@@ -174,7 +174,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes nulls as empty lines until so many are left.
+    /// Writes nulls as empty lines until `left` remain.
     fn flush_nulls(&mut self, left: u64) -> Result<()> {
         while self.nulls > left {
             self.end_line()?;
@@ -184,7 +184,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Ends the last line.
+    /// Ends the last line and returns the output.
     pub fn finish(mut self) -> Result<W> {
         self.flush_nulls(1)?;
         if self.nulls == 0 {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn text_comes_back_byte_for_byte() {
+    fn text_is_restored_byte_for_byte() {
         let texts: [&[u8]; 10] = [
             b"",
             b"\n",
@@ -230,7 +230,7 @@ mod tests {
                 assert_eq!(written(&table), text, "{block}");
                 let lines = text.split(|&byte| byte == b'\n').count() as u64;
                 let open = !text.is_empty() && !text.ends_with(b"\n");
-                // The part behind the last newline is a line if there is anything in it.
+                // Text after the last newline is a line unless it is empty.
                 assert_eq!(table.rows(), lines - u64::from(!open) + u64::from(open), "{text:?}");
                 let short = read(text, false, block);
                 assert_eq!(short.rows(), table.rows() - u64::from(open));
@@ -240,10 +240,10 @@ mod tests {
 
     #[test]
     fn lines_that_are_not_text_make_the_column_binary() {
-        let kind = |text: &[u8]| read(text, true, 2).schema().field(0).data_type().clone();
-        assert_eq!(kind("né\n".as_bytes()), DataType::Utf8);
-        assert_eq!(kind(b"a\nb\nc\n\xFF\n"), DataType::Binary);
-        assert_eq!(kind(b""), DataType::Utf8);
+        let data_type = |text: &[u8]| read(text, true, 2).schema().field(0).data_type().clone();
+        assert_eq!(data_type("né\n".as_bytes()), DataType::Utf8);
+        assert_eq!(data_type(b"a\nb\nc\n\xFF\n"), DataType::Binary);
+        assert_eq!(data_type(b""), DataType::Utf8);
     }
 
     #[test]

@@ -1,16 +1,18 @@
-//! Time stamps at the start of log lines.
+//! Finds time stamps at the start of log lines.
 //!
-//! Logs write them in many ways. What is found is given back in one: the largest unit
-//! first, so that stamps of one log are ordered as texts as they are in time.
+//! Logs write time stamps in many formats. [`find`] returns them in one format with the
+//! largest unit first, so that the stamps of a log sort as text in order of time.
 
-/// How far into a line a stamp is looked for.
-const REACH: usize = 48;
+/// The first bytes of a line in which a stamp may start.
+const SEARCH_BYTES: usize = 48;
 
-/// The ways to write a stamp. `Y` is a year, `y` its last two digits, `m` a month,
-/// `b` its name, `d` a day, `e` a day of one digit or two, `a` a day of the week, `H`,
-/// `M`, `S` hour, minute and second, `f` a fraction of it, if there is one; all else
-/// stands for itself. Longer ways come before their parts.
-const WAYS: [&str; 10] = [
+/// The known stamp formats.
+///
+/// `Y` is a year, `y` its last two digits, `m` a month, `b` the name of a month, `d` a
+/// day of two digits, `e` a day of one or two digits, `a` a day of the week, `H`, `M` and
+/// `S` hour, minute and second, `f` an optional fraction of a second. All other bytes
+/// match themselves. A format precedes those that match a part of it.
+const STAMP_FORMATS: [&str; 10] = [
     "Y-m-d H:M:Sf",
     "Y-m-dTH:M:Sf",
     "Y/m/d H:M:Sf",
@@ -26,7 +28,7 @@ const WAYS: [&str; 10] = [
 const MONTHS: &str = "janfebmaraprmayjunjulaugsepoctnovdec";
 const DAYS: &str = "sunmontuewedthufrisat";
 
-/// A point in time as far as it was written.
+/// A point in time, as precise as the log wrote it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Stamp<'a> {
     year: Option<u32>,
@@ -38,16 +40,17 @@ struct Stamp<'a> {
     fraction: &'a [u8],
 }
 
-/// The stamp at the start of a line, or a little after it, as
-/// `2015-10-18 18:01:47.978`; without the year where the line has none.
+/// Returns the stamp near the start of a line, as `2015-10-18 18:01:47.978`.
+///
+/// The year is omitted if the line has none.
 pub fn find(line: &[u8]) -> Option<String> {
     let is_word = |at: usize| line.get(at).is_some_and(u8::is_ascii_alphanumeric);
-    for at in 0..line.len().min(REACH) {
+    for at in 0..line.len().min(SEARCH_BYTES) {
         if !is_word(at) || (at > 0 && is_word(at - 1)) {
             continue;
         }
         let rest = line.get(at..)?;
-        if let Some(stamp) = WAYS.iter().find_map(|way| Stamp::parse(rest, way)) {
+        if let Some(stamp) = STAMP_FORMATS.iter().find_map(|format| Stamp::parse(rest, format)) {
             return Some(stamp.print());
         }
     }
@@ -55,11 +58,11 @@ pub fn find(line: &[u8]) -> Option<String> {
 }
 
 impl<'a> Stamp<'a> {
-    /// Reads a stamp that is written in a way.
-    fn parse(text: &'a [u8], way: &str) -> Option<Self> {
+    /// Parses a stamp in one of [`STAMP_FORMATS`] at the start of `text`.
+    fn parse(text: &'a [u8], format: &str) -> Option<Self> {
         let mut stamp = Self::default();
         let mut rest = text;
-        for part in way.bytes() {
+        for part in format.bytes() {
             let len = match part {
                 b'Y' => 4,
                 b'y' | b'm' | b'd' | b'H' | b'M' | b'S' => 2,
@@ -78,9 +81,9 @@ impl<'a> Stamp<'a> {
                 b'Y' => stamp.year = Some(number(token)?),
                 b'y' => stamp.year = Some(2000 + number(token)?),
                 b'm' => stamp.month = number(token)?,
-                b'b' => stamp.month = place(token, MONTHS)?,
+                b'b' => stamp.month = position_of_name(token, MONTHS)?,
                 b'd' | b'e' => stamp.day = number(token)?,
-                b'a' => place(token, DAYS).map(|_| ())?,
+                b'a' => position_of_name(token, DAYS).map(|_| ())?,
                 b'H' => stamp.hour = number(token)?,
                 b'M' => stamp.minute = number(token)?,
                 b'S' => stamp.second = number(token)?,
@@ -92,12 +95,12 @@ impl<'a> Stamp<'a> {
         }
         let ends =
             !rest.first().is_some_and(u8::is_ascii_alphanumeric) || rest.first() == Some(&b'Z');
-        let is_one = (1..=12).contains(&stamp.month)
+        let is_valid = (1..=12).contains(&stamp.month)
             && (1..=31).contains(&stamp.day)
             && stamp.hour < 24
             && stamp.minute < 60
             && stamp.second <= 60;
-        (ends && is_one).then_some(stamp)
+        (ends && is_valid).then_some(stamp)
     }
 
     fn print(&self) -> String {
@@ -115,16 +118,19 @@ impl<'a> Stamp<'a> {
     }
 }
 
-/// A number of digits only.
+/// Parses a number that consists of digits only.
 fn number(token: &[u8]) -> Option<u32> {
     let is_digits = !token.is_empty() && token.iter().all(u8::is_ascii_digit);
     is_digits.then(|| std::str::from_utf8(token).ok()?.parse().ok()).flatten()
 }
 
-/// Which of some names of three letters this is, from 1 on.
-fn place(token: &[u8], names: &str) -> Option<u32> {
+/// Returns the position, from 1, of a name among names of three letters.
+fn position_of_name(token: &[u8], names: &str) -> Option<u32> {
     let names = names.as_bytes().chunks(3);
-    (1..).zip(names).find(|(_, name)| name.eq_ignore_ascii_case(token)).map(|(place, _)| place)
+    (1..)
+        .zip(names)
+        .find(|(_, name)| name.eq_ignore_ascii_case(token))
+        .map(|(position, _)| position)
 }
 
 #[cfg(test)]
@@ -132,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamps_are_found_however_they_are_written() {
+    fn stamps_are_found_in_every_known_format() {
         for (line, want) in [
             ("2015-10-18 18:01:47,978 INFO x", Some("2015-10-18 18:01:47.978")),
             ("[2016-12-20 00:04:03,231] TRACE", Some("2016-12-20 00:04:03.231")),
@@ -158,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn any_bytes_are_looked_at_in_peace() {
+    fn arbitrary_bytes_do_not_panic() {
         for byte in 0..=255_u8 {
             for len in 0..60 {
                 let mut line = b"Dec 10 06:55:46, 2015-10-18 18:01:47,978".to_vec();

@@ -2,15 +2,15 @@
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
-/// The bytes that a bitmap of `rows` bits takes.
+/// Returns the number of bytes of a bitmap of `rows` bits.
 pub fn len(rows: usize) -> usize {
     rows.div_ceil(8)
 }
 
-/// Reads a bitmap in which a set bit means null; `None` if no bit is set.
+/// Reads a bitmap in which a set bit means null; returns `None` if no bit is set.
 ///
-/// Bits past `rows` are padding and do not count. `bytes` must hold
-/// [`len`]`(rows)` bytes; missing ones read as "not null".
+/// Bits past `rows` are padding and are ignored. `bytes` should have [`len`]`(rows)`
+/// bytes; rows of missing bytes are not null.
 pub fn nulls_from_set_bits(bytes: &[u8], rows: usize) -> Option<NullBuffer> {
     let mut valid: Vec<u8> = bytes.iter().take(len(rows)).map(|byte| !byte).collect();
     valid.resize(len(rows), 0xFF);
@@ -18,7 +18,7 @@ pub fn nulls_from_set_bits(bytes: &[u8], rows: usize) -> Option<NullBuffer> {
     (nulls.null_count() > 0).then_some(nulls)
 }
 
-/// Appends a bitmap of the rows of each part, a set bit for a null, padded with 0.
+/// Appends a bitmap of the rows of all parts, with a set bit for null, padded with 0.
 pub fn put_null_bits<'a>(
     parts: impl Iterator<Item = (usize, Option<&'a NullBuffer>)>,
     out: &mut Vec<u8>,
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_run_on_across_parts() {
+    fn bits_continue_across_parts() {
         let a = NullBuffer::from(vec![true, false, true]);
         let b = NullBuffer::from(vec![true, true, true, true, false, false, true]);
         let mut out = Vec::new();

@@ -1,17 +1,16 @@
-//! A checked reader over a slice.
+//! A bounds-checked reader over a slice.
 
 #![deny(clippy::arithmetic_side_effects)]
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The bytes of an unsigned number, at most.
-const MOST_UV: usize = 10;
+/// The maximum number of bytes of an unsigned varint.
+const MAX_UV_BYTES: usize = 10;
 
-/// Reads fixed-width values off the front of a slice.
+/// Reads values from the front of a slice.
 ///
-/// Every method either consumes exactly what it returns, or fails and consumes
-/// nothing. None of them panics, and none allocates. Offsets in errors count
-/// from the start of the file.
+/// Every method either consumes exactly what it returns, or fails and consumes nothing.
+/// No method panics or allocates. Offsets in errors count from the start of the file.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -19,17 +18,17 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Starts at `bytes`, which lie `offset` bytes into the file.
+    /// Returns a cursor over `bytes`, which start at `offset` in the file.
     pub fn new(bytes: &'a [u8], offset: u64) -> Self {
         Self { rest: bytes, offset }
     }
 
-    /// The offset of the next byte in the file.
+    /// Returns the offset of the next byte in the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The number of bytes left.
+    /// Returns the number of bytes left.
     pub fn left(&self) -> usize {
         self.rest.len()
     }
@@ -87,14 +86,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes everything that is left.
+    /// Takes all bytes that are left.
     pub fn rest(&mut self) -> &'a [u8] {
         let rest = self.rest;
         self.advance(&[], rest.len());
         rest
     }
 
-    /// Whether nothing is left.
+    /// Returns whether no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
@@ -112,17 +111,18 @@ impl<'a> Cursor<'a> {
         self.long_uv(what)
     }
 
-    /// The rest of [`Cursor::uv`]. Numbers are read in words of 64 bits here, since those of
-    /// 128 take several times as long.
+    /// The slow path of [`Cursor::uv`].
+    ///
+    /// Uses 64-bit arithmetic, because 128-bit arithmetic is several times slower.
     #[inline(never)]
     fn long_uv(&mut self, what: &'static str) -> Result<u64> {
         let (mut value, mut shift) = (0_u64, 0_u32);
-        for (at, &byte) in self.rest.iter().take(MOST_UV).enumerate() {
+        for (at, &byte) in self.rest.iter().take(MAX_UV_BYTES).enumerate() {
             let group = u64::from(byte & 0x7F);
             let placed = group.wrapping_shl(shift);
             value |= placed;
             if byte < 0x80 {
-                // Only the last byte that there may be has bits that do not fit.
+                // Only the tenth byte can have bits that do not fit.
                 if placed.wrapping_shr(shift) != group {
                     return Err(self.malformed(what, "a number of more than 64 bits"));
                 }
@@ -132,13 +132,13 @@ impl<'a> Cursor<'a> {
             }
             shift = shift.saturating_add(7);
         }
-        Err(self.endless(MOST_UV, what))
+        Err(self.endless(MAX_UV_BYTES, what))
     }
 
-    /// Takes an unsigned number that counts things in memory.
+    /// Takes an unsigned varint that counts items in memory.
     #[inline]
     pub fn size(&mut self, what: &'static str) -> Result<usize> {
-        // As in `uv`, whose value would be handed on through memory.
+        // The fast path of `uv` again: its result would be returned through memory.
         if let Some((&byte, tail)) = self.rest.split_first()
             && byte < 0x80
         {
@@ -147,20 +147,22 @@ impl<'a> Cursor<'a> {
         }
         let mut peek = self.clone();
         let value = peek.uv(what)?;
-        let value = usize::try_from(value).map_err(|_| self.malformed(what, "is beyond memory"))?;
+        let value =
+            usize::try_from(value).map_err(|_| self.malformed(what, "is larger than memory"))?;
         *self = peek;
         Ok(value)
     }
 
-    /// Takes a count of items that each take at least `min_item_bytes` of what follows.
+    /// Takes a count of items that each take at least `min_item_bytes` of the bytes that
+    /// follow.
     ///
-    /// A count that the remaining bytes cannot back is refused, so the result is
-    /// safe to allocate for.
+    /// Fails if the remaining bytes cannot hold that many items, so the result is safe to
+    /// use as a capacity.
     pub fn count(&mut self, min_item_bytes: usize, what: &'static str) -> Result<usize> {
         let mut peek = self.clone();
         let count = peek.size(what)?;
-        let most = peek.rest.len().checked_div(min_item_bytes.max(1)).unwrap_or(0);
-        if count > most {
+        let max_count = peek.rest.len().checked_div(min_item_bytes.max(1)).unwrap_or(0);
+        if count > max_count {
             return Err(self.malformed(what, "is more than the bytes that follow can hold"));
         }
         *self = peek;
@@ -188,7 +190,7 @@ impl<'a> Cursor<'a> {
         Ok(bytes)
     }
 
-    /// An error at the next byte.
+    /// Returns an error at the offset of the next byte.
     pub fn malformed(
         &self,
         what: &'static str,
@@ -197,11 +199,11 @@ impl<'a> Cursor<'a> {
         Error::malformed(what, why).at(self.offset)
     }
 
-    fn varint(&mut self, most: usize, what: &'static str) -> Result<u128> {
+    fn varint(&mut self, max_bytes: usize, what: &'static str) -> Result<u128> {
         let mut value = 0_u128;
-        for (at, &byte) in self.rest.iter().take(most).enumerate() {
-            // At most 19 groups of 7 bits, so the shift stays below 133; what it
-            // pushes out of 128 bits must be nothing.
+        for (at, &byte) in self.rest.iter().take(max_bytes).enumerate() {
+            // At most 19 groups of 7 bits, so the shift stays below 133; it must not push set
+            // bits out of the 128.
             let group = u128::from(byte & 0x7F);
             let shift = u32::try_from(at.saturating_mul(7)).unwrap_or(u32::MAX);
             let placed = group.checked_shl(shift).unwrap_or(0);
@@ -216,7 +218,7 @@ impl<'a> Cursor<'a> {
                 return Ok(value);
             }
         }
-        Err(self.endless(most, what))
+        Err(self.endless(max_bytes, what))
     }
 
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
@@ -227,9 +229,9 @@ impl<'a> Cursor<'a> {
         Ok(*head)
     }
 
-    /// The error of a number that has not ended after `most` bytes, or with the input.
-    fn endless(&self, most: usize, what: &'static str) -> Error {
-        if self.rest.len() >= most {
+    /// Returns the error for a varint that does not end within `max_bytes` or the input.
+    fn endless(&self, max_bytes: usize, what: &'static str) -> Error {
+        if self.rest.len() >= max_bytes {
             return self.malformed(what, "a number that does not end");
         }
         self.truncated(self.rest.len().saturating_add(1), what)
@@ -246,7 +248,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The signed number behind a zigzag one: 0, -1, 1, -2, ...
+/// Decodes a zigzag number: 0, -1, 1, -2, ...
 #[inline]
 fn unzigzag(value: u128) -> i128 {
     let half = (value >> 1).cast_signed();
@@ -285,7 +287,11 @@ mod tests {
     fn varints_end_and_do_not_overflow() {
         assert_eq!(uv(&[0x7F]), Some(127));
         assert_eq!(uv(&[0x80, 0x01]), Some(128));
-        assert_eq!(uv(&[0x80, 0x00]), Some(0), "padding is allowed, as the vendor allows it");
+        assert_eq!(
+            uv(&[0x80, 0x00]),
+            Some(0),
+            "padding is allowed, as in the reference implementation"
+        );
         let max = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01];
         assert_eq!(uv(&max), Some(u64::MAX));
         assert_eq!(uv(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02]), None);
@@ -300,22 +306,22 @@ mod tests {
         for (bytes, value) in [([0], 0), ([1], -1), ([2], 1), ([3], -2)] {
             assert_eq!(sv(&bytes), Some(value));
         }
-        let mut most = vec![0xFF; 18];
-        most.push(0x03);
-        assert_eq!(sv(&most), Some(i128::MIN));
-        *most.last_mut().unwrap() = 0x04;
-        assert_eq!(sv(&most), None);
+        let mut widest = vec![0xFF; 18];
+        widest.push(0x03);
+        assert_eq!(sv(&widest), Some(i128::MIN));
+        *widest.last_mut().unwrap() = 0x04;
+        assert_eq!(sv(&widest), None);
     }
 
     #[test]
-    fn a_count_must_be_backed_by_bytes() {
+    fn a_count_must_not_exceed_the_remaining_bytes() {
         let mut cursor = Cursor::new(&[3, 0, 0, 0], 0);
         assert!(cursor.clone().count(2, "n").is_err());
         assert_eq!(cursor.count(1, "n").unwrap(), 3);
     }
 
     #[test]
-    fn bad_text_names_its_byte_and_stays_unread() {
+    fn invalid_utf8_is_named_by_byte_and_not_consumed() {
         let mut cursor = Cursor::new(b"ab\xFFd", 100);
         assert_eq!(cursor.text(4, "name").unwrap_err().offset(), Some(102));
         assert_eq!(cursor.text(2, "name").unwrap(), "ab");

@@ -1,7 +1,8 @@
-//! Bytes to integers and back: the only code that touches raw input.
+//! Primitives of the wire formats: integers, strings, bitmaps and checksums.
 //!
-//! Nothing here panics or allocates on a number that the input states; reads
-//! are checked, and arithmetic on lengths cannot overflow.
+//! Only this module touches raw input. All reads are bounds-checked, arithmetic on
+//! lengths cannot overflow, and nothing panics or allocates by a number that the input
+//! claims.
 
 pub mod bitmap;
 mod checksum;

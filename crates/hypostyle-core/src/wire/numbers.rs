@@ -1,23 +1,23 @@
-//! Runs of fixed-width numbers, in either byte order.
+//! Arrays of fixed-width numbers, in either byte order.
 //!
-//! The loops are plain so that the compiler turns them into wide moves and
-//! shuffles; nothing here needs `unsafe` to run at memory speed.
+//! The loops are simple enough for the compiler to vectorize them, so they run at memory
+//! speed without `unsafe`.
 
 use arrow_buffer::{ArrowNativeType, MutableBuffer, ScalarBuffer};
 
-/// A number of 4 or 8 bytes that blocks hold.
+/// A number of 4 or 8 bytes, as stored in blocks.
 pub trait Number: ArrowNativeType {
-    /// Bytes in a block.
+    /// Bytes of a stored value.
     const WIDTH: usize;
 
-    /// The value with its bytes read in the given order.
+    /// Reinterprets the bytes of a value, loaded in native order, in the given order.
     #[must_use]
     fn ordered(self, order: Order) -> Self;
 
     /// Appends the values in the given byte order.
     fn put(values: &[Self], order: Order, out: &mut Vec<u8>);
 
-    /// Copies values out of bytes that need not be aligned.
+    /// Copies values from bytes that need not be aligned.
     fn copied(bytes: &[u8], order: Order) -> ScalarBuffer<Self>;
 }
 
@@ -70,13 +70,13 @@ macro_rules! number {
 
 number!(i32, u32, 4, i32::cast_unsigned, u32::cast_signed);
 number!(i64, u64, 8, i64::cast_unsigned, u64::cast_signed);
-// Through bits, so that NaN payloads and the sign of zero survive.
+// Convert through bits to preserve NaN payloads and the sign of zero.
 number!(f64, u64, 8, f64::to_bits, f64::from_bits);
 
-/// Turns a buffer of whole numbers into values, in place.
+/// Turns a buffer of stored numbers into values, in place.
 ///
-/// The buffer comes from the allocator with Arrow's alignment, so no copy is
-/// needed; bytes are swapped only where file and machine differ.
+/// Arrow's allocator aligns the buffer, so no copy is needed. Bytes are swapped only if
+/// the byte orders of file and machine differ. An incomplete number at the end is dropped.
 pub fn in_place<T: Number>(mut buffer: MutableBuffer, order: Order) -> ScalarBuffer<T> {
     let count = buffer.len() / T::WIDTH;
     buffer.truncate(count * T::WIDTH);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_make_no_whole_number_are_left_out() {
+    fn an_incomplete_number_at_the_end_is_dropped() {
         assert_eq!(i32::copied(&[1, 0, 0, 0, 9], Order::Little).len(), 1);
     }
 }

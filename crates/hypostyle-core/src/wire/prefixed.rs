@@ -1,23 +1,23 @@
-//! Strings behind a length, back to back.
+//! Length-prefixed strings, one after the other.
 //!
-//! Arrow wants the string bytes without the lengths between them. [`unprefix`]
-//! closes the gaps in place: every string moves left, never right, so no second
-//! buffer is needed and the block that was inflated becomes the array's values.
+//! Arrow stores the bytes of strings without lengths between them. [`unprefix`] removes
+//! the lengths in place: strings only move towards the front, so no second buffer is
+//! needed, and the decompressed block becomes the values buffer of the array.
 
 use crate::error::{Error, Result};
 
-/// How a format writes the length of a string.
+/// The encoding of a string length.
 pub trait Prefix {
-    /// Bytes of the length itself.
+    /// The bytes of the length itself.
     const BYTES: usize;
 
-    /// The longest string that the length can state.
+    /// The maximum length that can be encoded.
     const MAX: u64;
 
     /// Reads the length at the front of `bytes`.
     fn read(bytes: &[u8]) -> Option<usize>;
 
-    /// Appends the length; the caller has checked [`Prefix::MAX`].
+    /// Appends the length; the caller must have checked [`Prefix::MAX`].
     fn put(len: usize, out: &mut Vec<u8>);
 }
 
@@ -59,24 +59,23 @@ impl Prefix for U16Be {
     }
 }
 
-/// What [`unprefix`] found.
+/// The result of [`unprefix`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unprefixed<O> {
-    /// Where each string starts in the closed-up bytes, and where the last ends.
+    /// The start of each string in the remaining bytes, and the end of the last.
     pub offsets: Vec<O>,
-    /// Bytes of the block that the strings and their lengths took.
+    /// The bytes of the block that the strings and their lengths occupied.
     pub consumed: usize,
 }
 
-/// Removes the lengths from `block`, so that its front holds only string bytes.
+/// Removes the lengths from `block`, so that it starts with the bytes of all strings.
 ///
-/// `O` is the offset type of the array to be; the caller picks one that can
-/// count to `block.len()`.
+/// `O` is the offset type of the array; it must be able to represent `block.len()`.
 ///
 /// # Errors
 ///
-/// A length that runs past the block, or more rows than the block can back;
-/// the error carries the row.
+/// Fails for a length that runs past the block and for more rows than the block can hold.
+/// The error has the row.
 pub fn unprefix<P: Prefix, O: arrow_array::OffsetSizeTrait>(
     block: &mut [u8],
     rows: usize,
@@ -110,11 +109,11 @@ pub fn unprefix<P: Prefix, O: arrow_array::OffsetSizeTrait>(
     Ok(Unprefixed { offsets, consumed: from })
 }
 
-/// Moves `W` bytes from `from` down to `to`, if that harms nothing.
+/// Moves `W` bytes from `from` down to `to` and returns true, if that is safe.
 ///
-/// Most strings are short, and a move of fixed width is a pair of registers
-/// where a `memmove` is a call. Moving too much is harmless as long as what is
-/// overwritten lies before `from`: those bytes have been moved already.
+/// Most strings are short, and a move of fixed width takes two instructions where a
+/// `memmove` is a call. Moving too many bytes is safe as long as the overwritten bytes are
+/// before `from`: those have been moved already.
 #[inline]
 fn move_wide<const W: usize>(block: &mut [u8], from: usize, to: usize) -> bool {
     if from - to < W {
@@ -123,10 +122,10 @@ fn move_wide<const W: usize>(block: &mut [u8], from: usize, to: usize) -> bool {
     let Some(&wide) = block.get(from..).and_then(<[u8]>::first_chunk::<W>) else {
         return false;
     };
-    let Some(hole) = block.get_mut(to..).and_then(<[u8]>::first_chunk_mut::<W>) else {
+    let Some(target) = block.get_mut(to..).and_then(<[u8]>::first_chunk_mut::<W>) else {
         return false;
     };
-    *hole = wide;
+    *target = wide;
     true
 }
 
@@ -152,21 +151,21 @@ mod tests {
     }
 
     fn agrees<P: Prefix>(block: &[u8], rows: usize) {
-        let mut mine = block.to_vec();
-        let got = unprefix::<P, i32>(&mut mine, rows).ok();
+        let mut bytes_in_place = block.to_vec();
+        let got = unprefix::<P, i32>(&mut bytes_in_place, rows).ok();
         let want = naive::<P>(block, rows);
         assert_eq!(got.is_some(), want.is_some());
         if let (Some(got), Some((bytes, offsets, consumed))) = (got, want) {
             assert_eq!(got.offsets, offsets);
             assert_eq!(got.consumed, consumed);
-            assert_eq!(&mine[..bytes.len()], &bytes[..]);
+            assert_eq!(&bytes_in_place[..bytes.len()], &bytes[..]);
         }
     }
 
     proptest::proptest! {
-        /// The wide moves give what a plain walk gives, for every mix of lengths.
+        /// The wide moves give the same result as a simple loop, for any lengths.
         #[test]
-        fn unprefix_agrees_with_a_plain_walk(
+        fn unprefix_agrees_with_a_simple_loop(
             lens in proptest::collection::vec(0_usize..70, 0..60),
             short in proptest::bool::ANY,
             slack in 0_usize..40,

@@ -1,6 +1,6 @@
-//! Numbers and byte strings as AT-1 writes them (at1 §1.2).
+//! Writes varints and byte strings in the encoding of AT-1 (at1 §1.2).
 
-/// Appends an unsigned varint: seven bits a byte, lowest first.
+/// Appends an unsigned varint: seven bits per byte, lowest first.
 #[inline]
 pub fn uv(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -10,19 +10,19 @@ pub fn uv(out: &mut Vec<u8>, mut value: u64) {
     out.push(low(value));
 }
 
-/// Appends a signed varint: zigzag, then as [`uv`].
+/// Appends a signed varint: zigzag-encoded, then like [`uv`].
 #[inline]
 pub fn sv(out: &mut Vec<u8>, value: i64) {
     uv(out, ((value << 1) ^ (value >> 63)).cast_unsigned());
 }
 
-/// Appends a length and then the bytes.
+/// Appends a length and the bytes.
 pub fn lp(out: &mut Vec<u8>, bytes: &[u8]) {
     uv(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// The lowest seven bits.
+/// Returns the lowest seven bits.
 #[inline]
 fn low(value: u64) -> u8 {
     value.to_le_bytes()[0] & 0x7F
@@ -34,7 +34,7 @@ mod tests {
     use crate::wire::Cursor;
 
     #[test]
-    fn what_is_put_can_be_read() {
+    fn written_values_are_read_back() {
         let near = (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit]).chain([u64::MAX]);
         for value in near {
             let mut out = Vec::new();

@@ -34,7 +34,7 @@ pub struct Block {
 impl Block {
     /// A zlib stream of this content at the usual level.
     pub fn of(content: &[u8]) -> Self {
-        Self::stored(&zlib::shrink(content, 6).unwrap(), content.len() as u64)
+        Self::stored(&zlib::compress(content, 6).unwrap(), content.len() as u64)
     }
 
     /// These bytes as they are, said to expand to `raw`.

@@ -68,9 +68,9 @@ fn n02_sizes_are_those_of_the_file_not_of_the_example() {
     // The published example says 14 for the 12 bytes of `name`.
     let mut wrong = example();
     wrong.columns[1].block.raw = 14;
-    CLMN.refuses(&wrong.build(), "expands to 12 bytes where 14 are declared");
+    CLMN.refuses(&wrong.build(), "decompresses to 12 bytes, but 14 are declared");
     wrong.columns[1].block.raw = 11;
-    CLMN.refuses(&wrong.build(), "expands to 12 bytes where 11 are declared");
+    CLMN.refuses(&wrong.build(), "decompresses to 12 bytes, but 11 are declared");
     // Section 8 of the spec, byte for byte.
     let sample = concat!(
         "434c4d4e0001000000030000000000000002",

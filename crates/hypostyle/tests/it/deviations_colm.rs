@@ -75,7 +75,7 @@ fn m03_sizes_are_those_of_the_file_not_of_the_example() {
     // The published example says 43 for the 27 bytes of `name`.
     let mut wrong = example();
     wrong.columns[1].block.raw = 43;
-    COLM.refuses(&wrong.build(), "expands to 27 bytes where 43 are declared");
+    COLM.refuses(&wrong.build(), "decompresses to 27 bytes, but 43 are declared");
     let file = COLM.writes(&example_table());
     assert_eq!(file[47..55], 12_u64.to_le_bytes());
     assert_eq!(file[80..88], 27_u64.to_le_bytes());
@@ -258,14 +258,14 @@ fn m15_any_zlib_stream_will_do_without_a_dictionary() {
         COLM.reads(&made, &[("x", int(&[1, 2, 3]))], &[]);
     }
     for level in 0..=12 {
-        let stream = hypostyle_core::compress::zlib::shrink(&content, level).unwrap();
+        let stream = hypostyle_core::compress::zlib::compress(&content, level).unwrap();
         COLM.reads(&one(3, 1, Block::stored(&stream, 12)), &[("x", int(&[1, 2, 3]))], &[]);
     }
     let made = one(3, 1, Block::stored(&zlib_with_dictionary(&content), 12));
     COLM.refuses(&made, "preset dictionary");
     let mut no_zlib = zlib_by_hand(&content, 0x78);
     no_zlib[0] = 0x79;
-    COLM.refuses(&one(3, 1, Block::stored(&no_zlib, 12)), "does not start like one");
+    COLM.refuses(&one(3, 1, Block::stored(&no_zlib, 12)), "has no zlib header");
     // Our writer declares a window of 32 KiB.
     assert_eq!(COLM.writes(&table(vec![("x", int32s(&[1, 2, 3]))]))[62], 0x78);
 }
@@ -337,8 +337,8 @@ fn m19_a_number_that_no_bytes_back_is_refused() {
     COLM.refuses(&claim(u32::MAX, 1, 12), "12 bytes are not 4294967295 rows");
     COLM.refuses(&claim(u32::MAX, 3, 12), "is more than the block can hold");
     COLM.refuses(&claim(3, 1, 1 << 60), "cannot come from");
-    COLM.refuses(&claim(3, 1, 100), "expands to 12 bytes where 100 are declared");
-    COLM.refuses(&claim(1, 1, 4), "expands to more than the 4 bytes declared");
+    COLM.refuses(&claim(3, 1, 100), "decompresses to 12 bytes, but 100 are declared");
+    COLM.refuses(&claim(1, 1, 4), "decompresses to more than the 4 bytes declared");
     COLM.refuses(&one(1, 3, Block::of(b"\xFF\xFF\xFF\xFFabc")), "runs past the end of the block");
     COLM.refuses(&File { column_count: Some(u32::MAX), ..example() }.build(), "column table needs");
     COLM.refuses(&example().build().patched(32, &[0xFF; 4]), "column table needs");

@@ -27,7 +27,7 @@ fn scanned(reader: &dyn Reader, chunk: usize, columns: &[usize], test: &Predicat
     let all: Vec<usize> = (0..reader.schema().fields().len()).collect();
     let whole = reader.read(chunk, &all).unwrap();
     let keep = test.evaluate(whole.num_rows(), &BatchColumns::new(&whole)).unwrap();
-    RowSelection::kept(&keep).of(&whole.project(columns).unwrap()).unwrap()
+    RowSelection::from_mask(&keep).of(&whole.project(columns).unwrap()).unwrap()
 }
 
 fn same_as_a_scan(reader: &dyn Reader, test: &Predicate) {
@@ -371,7 +371,7 @@ fn unknown_columns_are_errors() {
     let reader = open(File::new(&[1], vec![Column::new("s", part)]).build().bytes);
     let ask = |test: &str| reader.read_where(0, &[0], &Predicate::parse(test).unwrap());
     let err = ask("s = 'a' or x = 'b'").unwrap_err().to_string();
-    assert_eq!(err, "onpair: there is no column `x`, only `s`");
+    assert_eq!(err, "onpair: no column named `x`; the only column is `s`");
     assert!(reader.read_where(1, &[0], &Predicate::parse("s = 'a'").unwrap()).is_err());
     assert!(reader.read_where(0, &[1], &Predicate::parse("s = 'a'").unwrap()).is_err());
 }

@@ -356,7 +356,7 @@ fn clmn_cases() -> Vec<Case> {
     let with = |block: Block, code| Column { name: b"x".to_vec(), code, block };
     let one = |rows, column| File::new(rows, vec![column]).build();
     let stated = |raw| with(Block { raw, ..int().block }, 0);
-    let small = zlib::shrink(&[0; 12], 6).unwrap();
+    let small = zlib::compress(&[0; 12], 6).unwrap();
     vec![
         refused("2^32 - 1 columns in a tiny file", "clmn", {
             File { column_count: Some(u32::MAX), ..File::new(3, vec![int()]) }.build()

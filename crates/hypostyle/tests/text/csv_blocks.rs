@@ -1,7 +1,6 @@
-//! Files of several blocks, which are four megabytes each.
+//! Files that span several blocks.
 //!
-//! Edges of blocks are tried at every size by the unit tests of the importer;
-//! here are the real sizes, and what only they can show.
+//! The unit tests of the importer try every block size; these tests use the real sizes.
 
 use std::fmt::Write as _;
 
@@ -17,9 +16,10 @@ use crate::support::{
     EVERYTHING, column, read_with, reference, there_and_back, threads, types, whole,
 };
 
+/// The size to which the reader doubles a block for one long row.
 const BLOCK: usize = 4 << 20;
 
-/// Over nine megabytes in few rows, which end in a surprise for every column.
+/// Returns nine megabytes in few rows; the last rows change the type of every column.
 fn surprising() -> String {
     let long = "x".repeat(20_000);
     let mut text = "int,float,gap,quoted,wide,text\n".to_owned();
@@ -86,15 +86,15 @@ fn threads_and_scratch_change_nothing() {
             assert!(encoded(colf, &table) == file, "{count} threads");
         }
         let scratch = FileScratch::try_new(tempfile::tempfile().unwrap()).unwrap();
-        let stage = SpillBuffer::with_scratch(0, Box::new(scratch));
+        let spill = SpillBuffer::with_scratch(0, Box::new(scratch));
         let csv = CsvOptions::default();
-        let table = csv::import(&mut text.as_bytes(), &csv, &options, stage, &mut |_| {}).unwrap();
+        let table = csv::import(&mut text.as_bytes(), &csv, &options, spill, &mut |_| {}).unwrap();
         assert!(whole(&table) == want, "scratch");
         assert!(encoded(colf, &table) == file, "scratch");
     }
 }
 
-/// The first error in the file is the one that is told, on any number of threads.
+/// The first error in the file is reported, on any number of threads.
 #[test]
 fn errors_are_the_same_on_any_number_of_threads() {
     let long = "x".repeat(20_000);
@@ -115,7 +115,7 @@ fn errors_are_the_same_on_any_number_of_threads() {
         }
         first
     };
-    // A bad cell in the first block, then bytes that are no text in the third.
+    // A bad cell in the first block, then bytes that are not UTF-8 in the third.
     let mut text = format!("n,t\n{bad_cell}{a}{b}").into_bytes();
     text.extend_from_slice(b"1,\xFF\n");
     assert_eq!(refused(&text).row(), Some(0));
@@ -132,7 +132,7 @@ fn errors_are_the_same_on_any_number_of_threads() {
     assert_eq!((err.row(), err.offset()), (Some(480), Some(head.len() as u64 + 2)), "{err}");
 }
 
-/// Whatever stands across the end of the first block, by a byte more or less.
+/// Every syntax element that can cross a block boundary, at every offset.
 #[test]
 fn nothing_is_lost_at_the_edge_of_a_block() {
     let header = "a,b\n";
@@ -167,9 +167,9 @@ fn nothing_is_lost_at_the_edge_of_a_block() {
     }
 }
 
-/// One cell that is longer than any block, quoted and not.
+/// A cell that is longer than a block, quoted and not.
 #[test]
-fn a_cell_of_nine_megabytes_is_a_cell() {
+fn a_cell_of_nine_megabytes_is_imported() {
     let long = "0123456789".repeat(950_000);
     let with_quotes = "ab\"cd\n,".repeat(1_400_000);
     let text =
@@ -180,7 +180,7 @@ fn a_cell_of_nine_megabytes_is_a_cell() {
     let cells = column(&imported, 1);
     let want = [&long, &with_quotes, &long];
     assert!(cells.iter().zip(want).all(|(cell, want)| cell.as_ref() == Some(want)));
-    // CLMN refuses it, by column and row: the longest is named.
+    // CLMN refuses the cell and names the column and row of the longest text.
     let clmn = formats::by_name("clmn").unwrap();
     let short = text.replacen(&long, "v", 1);
     let err = there_and_back(clmn, short.as_bytes(), &CsvOptions::default()).unwrap_err();

@@ -1,4 +1,4 @@
-//! What is refused, and where it is said to be.
+//! Errors of the CSV importer, and the places that they name.
 
 use std::io::{self, Read};
 
@@ -37,7 +37,7 @@ fn text_that_is_not_utf8_is_named_by_byte() {
         (b"\xFFa\n", 0),
         (b"\xFF\xFEa\0,\0b\0", 0), // UTF-16
         (b"\xEF\xBB\xBFa\n\x80\n", 5),
-        (b"a\n1\n\xF0\x9F\x98", 4), // cut off at the end
+        (b"a\n1\n\xF0\x9F\x98", 4), // truncated at the end
         (b"a\n\xC0\xAF\n", 2),
         (b"a\n\xED\xA0\x80\n", 2),
     ] {
@@ -67,7 +67,7 @@ fn an_open_quote_is_named_where_it_opens() {
 #[test]
 fn an_empty_file_has_no_table() {
     for text in ["", "\n", "\r\n\r\n", "\u{FEFF}", "\u{FEFF}\n"] {
-        assert_eq!(refused(text).to_string(), "table: is empty: there is not even a header");
+        assert_eq!(refused(text).to_string(), "table: is empty: it has no header");
     }
     assert!(read("\"\"").is_ok(), "a column without a name");
 }
@@ -83,15 +83,15 @@ fn an_input_that_fails_is_an_error_of_the_input() {
     for head in ["", "a,b\n", "a,b\n1,2\n"] {
         let mut input = head.as_bytes().chain(Failing);
         let options = ImportOptions::new(EVERYTHING);
-        let stage = SpillBuffer::in_memory();
+        let spill = SpillBuffer::in_memory();
         let csv = CsvOptions::default();
-        let err = csv::import(&mut input, &csv, &options, stage, &mut |_| {}).unwrap_err();
+        let err = csv::import(&mut input, &csv, &options, spill, &mut |_| {}).unwrap_err();
         assert!(matches!(err.kind(), ErrorKind::Io(_)), "{err}");
         assert_eq!(err.to_string(), "the disk is gone");
     }
 }
 
-/// A source may give as few bytes at a time as it likes.
+/// A source may return any number of bytes per read.
 #[test]
 fn an_input_that_trickles_is_read_to_its_end() {
     struct Trickle<'a>(&'a [u8]);
@@ -109,9 +109,9 @@ fn an_input_that_trickles_is_read_to_its_end() {
     }
     let text = "a,b\n1,\"é\"\"\"\r\n2,y\n";
     let options = ImportOptions::new(EVERYTHING);
-    let stage = SpillBuffer::in_memory();
+    let spill = SpillBuffer::in_memory();
     let mut input = Trickle(text.as_bytes());
-    let slow = csv::import(&mut input, &CsvOptions::default(), &options, stage, &mut |_| {});
+    let slow = csv::import(&mut input, &CsvOptions::default(), &options, spill, &mut |_| {});
     let quick = read(text).unwrap();
     assert_eq!(slow.unwrap().batch(0).unwrap(), quick.batch(0).unwrap());
 }

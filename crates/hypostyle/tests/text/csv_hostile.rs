@@ -1,7 +1,7 @@
-//! Files made to hurt.
+//! Hostile CSV files.
 //!
-//! Inputs are large enough that what is quadratic would not end, and small
-//! enough for a build without optimisation.
+//! Inputs are large enough that a quadratic algorithm would time out, and small enough
+//! for a build without optimisation.
 
 use hypostyle::text::csv::{CsvOptions, Ragged};
 use hypostyle::text::{ImportOptions, Infer};
@@ -17,7 +17,7 @@ fn only_commas() {
     let row = ",".repeat(10_000_000); // refused long before its end
     let err = read(&row).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::LimitExceeded { .. }), "{err}");
-    // In a row after the first, it is one with too many cells.
+    // After the first row, such a row has too many cells.
     let err = read(format!("a,b\n1,2\n{row}")).unwrap_err();
     assert_eq!((err.row(), err.offset()), (Some(1), Some(8)), "{err}");
     let mut csv = CsvOptions::default();
@@ -28,7 +28,7 @@ fn only_commas() {
 
 #[test]
 fn only_quotes() {
-    // An even number closes, and two in a row are one.
+    // An even number of quotes closes the cell; each pair inside is one quote.
     let even = read("\"".repeat(500_000)).unwrap();
     assert_eq!(even.schema().field(0).name().len(), 249_999);
     let err = read("\"".repeat(500_001)).unwrap_err();
@@ -57,7 +57,7 @@ fn only_empty_quoted_cells() {
     assert_eq!(column(&table, 1)[299_999], Some(String::new()));
 }
 
-/// A long row, again and again, each a little longer than a block.
+/// Several rows, each slightly longer than a block.
 #[test]
 fn rows_longer_than_blocks() {
     let row = format!("1,\"{}\"\n", "x".repeat((4 << 20) + 17));
@@ -65,7 +65,7 @@ fn rows_longer_than_blocks() {
     assert_eq!(table.rows(), 6);
 }
 
-/// Numbers that are costly to read, if they are read at all.
+/// Numbers that are expensive to parse.
 #[test]
 fn numbers_of_a_million_digits() {
     let digits = "9".repeat(1_000_000);
@@ -81,7 +81,7 @@ fn numbers_of_a_million_digits() {
 }
 
 proptest! {
-    /// Whatever the bytes, there is a table or an error, and no panic.
+    /// Any bytes give a table or an error, and no panic.
     #[test]
     fn any_bytes_at_all(
         text in vec(select(b"\",\n\r\n,\"a1.\xC3\xA9\xFF\0-\xEF\xBB\xBF".to_vec()), 0..40),

@@ -1,4 +1,4 @@
-//! The syntax of CSV files, as people write them.
+//! Variants of the CSV syntax.
 
 use hypostyle::spill::SpillBuffer;
 use hypostyle::text::csv::{self, CsvOptions, Encoding, Ragged};
@@ -53,13 +53,13 @@ fn a_blank_line_is_a_cell_only_in_a_table_of_one_column() {
     let one = read("a\n\n1\n\n\n2\n").unwrap();
     let want = [None, Some("1"), None, None, Some("2")].map(|cell| cell.map(str::to_owned));
     assert_eq!(column(&one, 0), want);
-    // The last line end ends a row and begins none.
+    // The last line end does not start a row.
     assert_eq!(read("a\n1\n").unwrap().rows(), 1);
     assert_eq!(read("a\n1").unwrap().rows(), 1);
     assert_eq!(read("a\n1\n\n").unwrap().rows(), 2);
-    // Blank lines before the names are no rows.
+    // Blank lines before the header are not rows.
     assert_eq!(read("\n\n\na\n1\n").unwrap().rows(), 1);
-    // Spaces are a cell.
+    // A line of spaces is a cell.
     assert!(read("a,b\n  \n1,2\n").is_err());
     assert_eq!(column(&read("a\n  \n").unwrap(), 0), some(&["  "]));
 }
@@ -71,7 +71,7 @@ fn without_a_header_columns_have_numbers() {
     let imported = with(&csv, "1,x\n2,y\n");
     assert_eq!(names(&imported), ["column_1", "column_2"]);
     assert_eq!(column(&imported, 0), some(&["1", "2"]));
-    // Blank lines at the start are cells here, if there is one column.
+    // In a table of one column, blank lines at the start are cells.
     assert_eq!(with(&csv, "\n\n1,2\n").rows(), 1);
     assert_eq!(with(&csv, "\n\n1\n").rows(), 3);
     assert_eq!(with(&csv, "\n\n\n").rows(), 3);
@@ -80,7 +80,7 @@ fn without_a_header_columns_have_numbers() {
 }
 
 #[test]
-fn any_ascii_delimiter_will_do() {
+fn any_ascii_delimiter_is_accepted() {
     for delimiter in [b'\t', b';', b'|', b' ', b':', b'\0', b'x', b'1', 0x1F, 0x7F] {
         let csv = CsvOptions::new(delimiter);
         let d = char::from(delimiter);
@@ -92,12 +92,12 @@ fn any_ascii_delimiter_will_do() {
         }
         assert_eq!(imported.rows(), 2);
     }
-    // The comma is then a character like any other.
+    // The comma is then an ordinary character.
     assert_eq!(names(&with(&CsvOptions::new(b';'), "a,b;c\n")), ["a,b", "c"]);
 }
 
 #[test]
-fn short_rows_are_padded_if_asked() {
+fn short_rows_are_padded_on_request() {
     let mut csv = CsvOptions::default();
     csv.ragged = Ragged::Pad;
     let imported = with(&csv, "a,b,c\n1,2,3\n4\n\n5,6\n\"\"\n");
@@ -111,7 +111,7 @@ fn short_rows_are_padded_if_asked() {
 }
 
 #[test]
-fn latin1_is_read_if_asked() {
+fn latin1_is_read_on_request() {
     let text = b"na\xEFve,\xFF\n\xE9t\xE9,\x80\n1,2\n";
     let mut csv = CsvOptions::default();
     csv.encoding = Encoding::Latin1;
@@ -123,7 +123,7 @@ fn latin1_is_read_if_asked() {
 }
 
 #[test]
-fn names_alone_make_a_table_without_rows() {
+fn a_header_alone_makes_a_table_without_rows() {
     for text in ["a,b", "a,b\n", "a,b\r\n\r\n", "\n\na,b\n\n\n"] {
         let imported = read(text).unwrap();
         assert_eq!((names(&imported), imported.rows()), (vec!["a".to_owned(), "b".to_owned()], 0));
@@ -151,7 +151,7 @@ fn zero_bytes_are_characters() {
 }
 
 #[test]
-fn ten_thousand_columns_are_a_table_like_any_other() {
+fn ten_thousand_columns_are_imported() {
     let row = |cell: &dyn Fn(usize) -> String| (0..10_000).map(cell).collect::<Vec<_>>().join(",");
     let mut text = row(&|i| format!("c{i}"));
     for r in 0..3 {
@@ -171,14 +171,14 @@ fn ten_thousand_columns_are_a_table_like_any_other() {
 }
 
 #[test]
-fn progress_tells_of_every_byte_in_the_end() {
+fn progress_reaches_the_size_of_the_input() {
     let text = format!("a\n{}", "12345\n".repeat(50_000));
-    let mut told = Vec::new();
-    let mut progress = |bytes| told.push(bytes);
+    let mut reports = Vec::new();
+    let mut progress = |bytes| reports.push(bytes);
     let options = ImportOptions::new(EVERYTHING);
-    let stage = SpillBuffer::in_memory();
+    let spill = SpillBuffer::in_memory();
     let csv = CsvOptions::default();
-    csv::import(&mut text.as_bytes(), &csv, &options, stage, &mut progress).unwrap();
-    assert!(told.is_sorted());
-    assert_eq!(told.last(), Some(&(text.len() as u64)));
+    csv::import(&mut text.as_bytes(), &csv, &options, spill, &mut progress).unwrap();
+    assert!(reports.is_sorted());
+    assert_eq!(reports.last(), Some(&(text.len() as u64)));
 }

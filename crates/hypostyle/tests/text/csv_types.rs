@@ -1,4 +1,4 @@
-//! Which type a column of text gets.
+//! The type that is inferred for a text column.
 
 use arrow_schema::DataType::{self, Float64, Int32, Int64, Utf8};
 use hypostyle::formats::ColumnType;
@@ -10,7 +10,7 @@ use crate::support::{
     EVERYTHING, capabilities, column, nothing, read, read_with, some, store, types,
 };
 
-/// The type of a column of these cells, written one a line.
+/// Returns the type of a column of these cells, written one per line.
 fn typed(cells: &[&str], options: &ImportOptions) -> DataType {
     let text =
         format!("k,v\n{}", cells.iter().map(|cell| format!("0,{cell}\n")).collect::<String>());
@@ -88,7 +88,7 @@ fn exact_types_only_what_prints_back_the_same() {
     }
 }
 
-/// Digits beyond what a float tells apart keep a column text.
+/// A column with more digits than a float distinguishes stays text.
 #[test]
 fn exact_floats_at_the_edge_of_their_digits() {
     for (cell, want) in [
@@ -102,7 +102,7 @@ fn exact_floats_at_the_edge_of_their_digits() {
         ("1234567890123456.7", Utf8),     // 17, prints as ...6.8
         ("1234567890123456.8", Float64),
         ("12345678901234567.8", Utf8), // 18
-        ("9007199254740993.0", Utf8),  // no such float
+        ("9007199254740993.0", Utf8),  // no float has this value
         ("9007199254740992.0", Float64),
         ("999999999999999.9", Float64),
         ("9999999999999999.0", Utf8), // is 1e16
@@ -150,13 +150,13 @@ fn the_target_decides_about_gaps_and_long_integers() {
 }
 
 #[test]
-fn a_gap_is_null_and_a_quoted_nothing_is_text() {
+fn a_gap_is_null_and_a_quoted_empty_cell_is_text() {
     let imported = read("t,n\n,1\n\"\",2\nx,\"\"\n").unwrap();
     assert_eq!(column(&imported, 0), [None, Some(String::new()), Some("x".to_owned())]);
     assert_eq!(types(&imported), [Utf8, Int32]);
-    // A number cannot be an empty text.
+    // In a numeric column, an empty text is null.
     assert_eq!(column(&imported, 1), [Some("1".to_owned()), Some("2".to_owned()), None]);
-    // Where null does not exist, both are empty.
+    // For a target without nulls, both are empty texts.
     let options = ImportOptions::new(nothing());
     let imported = read_with("t,u\n,1\n\"\",2\nx,3\n", &CsvOptions::default(), &options).unwrap();
     assert_eq!(column(&imported, 0), some(&["", "", "x"]));
@@ -174,8 +174,8 @@ fn numeric_takes_what_people_call_numbers() {
     for cells in [
         &["1", "two"][..],
         &["99999999999999999999"],
-        &["9007199254740993", "0.5"], // no float for the first
-        &["1e400"],                   // no float but infinity
+        &["9007199254740993", "0.5"], // no float equals the first
+        &["1e400"],                   // only infinity as a float
         &["10D"],
         &["0x10"],
         &[""],
@@ -190,7 +190,7 @@ fn numeric_takes_what_people_call_numbers() {
     assert_eq!(column(&imported, 0), some(&["501", "5", "0"]));
     let floats = [Some("1.0".to_owned()), Some("2.5".to_owned()), None];
     assert_eq!(column(&imported, 1), floats);
-    // Text keeps its cells as they are.
+    // Cells of a text column stay unchanged.
     assert_eq!(column(&imported, 2), [Some("x".to_owned()), None, Some("y".to_owned())]);
 }
 
@@ -204,23 +204,23 @@ fn numeric_without_long_integers_turns_to_floats_that_hold_them() {
 }
 
 #[test]
-fn all_text_types_nothing() {
+fn text_inference_types_nothing() {
     let mut options = ImportOptions::new(EVERYTHING);
     options.infer = Infer::Text;
     assert_eq!(typed(&["1", "2"], &options), Utf8);
-    // Unless a type is asked for.
+    // A requested type takes precedence.
     options.types = vec![("v".to_owned(), ColumnType::Int64)];
     assert_eq!(typed(&["1", "2"], &options), Int64);
 }
 
-fn asked(name: &str, cell_type: ColumnType) -> ImportOptions {
+fn requested(name: &str, cell_type: ColumnType) -> ImportOptions {
     let mut options = ImportOptions::new(EVERYTHING);
     options.types = vec![(name.to_owned(), cell_type)];
     options
 }
 
 #[test]
-fn a_type_that_was_asked_for_is_given() {
+fn a_requested_type_is_used() {
     let text = "id,zip,x\n1,00501,1\n2,,2.5\n";
     let csv = CsvOptions::default();
     for (cell_type, data_type, cells) in [
@@ -229,58 +229,59 @@ fn a_type_that_was_asked_for_is_given() {
         (ColumnType::Float64, Float64, [Some("501.0"), None]),
         (ColumnType::Text, Utf8, [Some("00501"), None]),
     ] {
-        let imported = read_with(text, &csv, &asked("zip", cell_type)).unwrap();
+        let imported = read_with(text, &csv, &requested("zip", cell_type)).unwrap();
         assert_eq!(types(&imported), [Int32, data_type, Utf8]);
         assert_eq!(column(&imported, 1), cells.map(|cell| cell.map(str::to_owned)));
     }
-    // Also to a column that would be a number, and in a table without rows.
-    let imported = read_with(text, &csv, &asked("id", ColumnType::Text)).unwrap();
+    // This also works for a column that would be numeric, and in a table without rows.
+    let imported = read_with(text, &csv, &requested("id", ColumnType::Text)).unwrap();
     assert_eq!(column(&imported, 0), some(&["1", "2"]));
-    let imported = read_with("zip\n", &csv, &asked("zip", ColumnType::Float64)).unwrap();
+    let imported = read_with("zip\n", &csv, &requested("zip", ColumnType::Float64)).unwrap();
     assert_eq!(types(&imported), [Float64]);
     assert_eq!((imported.rows(), imported.batch(0).unwrap().num_rows()), (0, 0));
 }
 
 #[test]
-fn a_cell_that_is_not_of_the_type_asked_for_is_named() {
+fn a_cell_that_is_not_of_the_requested_type_is_named() {
     let csv = CsvOptions::default();
     let text = "a,b\n1,5\n\n2,x y\n3,3000000000\n";
     for (cell_type, want) in [
         (ColumnType::Int32, "column 2 `b`: row 2: `x y` is not an integer"),
         (ColumnType::Float64, "column 2 `b`: row 2: `x y` is not a number"),
     ] {
-        let err = read_with(text, &csv, &asked("b", cell_type)).unwrap_err();
+        let err = read_with(text, &csv, &requested("b", cell_type)).unwrap_err();
         assert!(err.to_string().starts_with(want), "{err}");
         assert_eq!((err.row(), err.column().map(|c| c.index)), (Some(1), Some(1)));
     }
-    let err = read_with("b\n1\n3000000000\n", &csv, &asked("b", ColumnType::Int32)).unwrap_err();
+    let err =
+        read_with("b\n1\n3000000000\n", &csv, &requested("b", ColumnType::Int32)).unwrap_err();
     assert!(err.to_string().contains("row 2: 3000000000 does not fit int32"), "{err}");
-    let err = read_with("b\n1\n2.5\n", &csv, &asked("b", ColumnType::Int64)).unwrap_err();
+    let err = read_with("b\n1\n2.5\n", &csv, &requested("b", ColumnType::Int64)).unwrap_err();
     assert!(err.to_string().contains("`2.5`"), "{err}");
     let err =
-        read_with("b\n9007199254740993\n", &csv, &asked("b", ColumnType::Float64)).unwrap_err();
+        read_with("b\n9007199254740993\n", &csv, &requested("b", ColumnType::Float64)).unwrap_err();
     assert_eq!(err.row(), Some(0), "{err}");
-    let err = read_with("b\n1e400\n", &csv, &asked("b", ColumnType::Float64)).unwrap_err();
+    let err = read_with("b\n1e400\n", &csv, &requested("b", ColumnType::Float64)).unwrap_err();
     assert_eq!(err.row(), Some(0), "{err}");
 }
 
 #[test]
-fn a_type_for_a_column_that_is_not_there_is_an_error() {
-    let err = read_with("a,b\n1,2\n", &CsvOptions::default(), &asked("c", ColumnType::Text));
+fn a_type_for_an_unknown_column_is_an_error() {
+    let err = read_with("a,b\n1,2\n", &CsvOptions::default(), &requested("c", ColumnType::Text));
     let err = err.unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
-    assert_eq!(err.to_string(), "there is no column `c`");
+    assert_eq!(err.to_string(), "no column named `c`; the columns are `a`, `b`");
     let mut csv = CsvOptions::default();
     csv.header = false;
-    let imported = read_with("1,2\n", &csv, &asked("column_2", ColumnType::Text)).unwrap();
+    let imported = read_with("1,2\n", &csv, &requested("column_2", ColumnType::Text)).unwrap();
     assert_eq!(types(&imported), [Int32, Utf8]);
 }
 
-/// Null where the target has none: the writer refuses it, by column and row.
+/// The writer of a format without nulls refuses null and names its column and row.
 #[test]
-fn a_gap_in_a_type_asked_for_is_refused_by_formats_without_nulls() {
+fn a_gap_in_a_requested_type_is_refused_by_formats_without_nulls() {
     for format in formats::tables() {
-        let mut options = asked("b", ColumnType::Int32);
+        let mut options = requested("b", ColumnType::Int32);
         options.capabilities = format.capabilities();
         let text = "a,b\nx,1\ny,\n";
         let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
@@ -296,7 +297,7 @@ fn a_gap_in_a_type_asked_for_is_refused_by_formats_without_nulls() {
 }
 
 #[test]
-fn words_for_null_count_where_null_exists_and_quotes_protect_them() {
+fn null_words_apply_if_the_target_has_nulls_and_the_cell_is_not_quoted() {
     let mut options = ImportOptions::new(EVERYTHING);
     options.null_words = vec!["NA".to_owned(), "-".to_owned(), "null".to_owned()];
     let text = "i,f,t\n1,0.5,NA\nNA,-,\"NA\"\n-,null,na\n,,NA \n";
@@ -306,11 +307,11 @@ fn words_for_null_count_where_null_exists_and_quotes_protect_them() {
     assert_eq!(column(&imported, 1), [Some("0.5".to_owned()), None, None, None]);
     let want = [None, Some("NA"), Some("na"), Some("NA ")].map(|cell| cell.map(str::to_owned));
     assert_eq!(column(&imported, 2), want);
-    // Quoted, it is a word, and a word makes the column text.
+    // A quoted null word is text, and makes the column text.
     options.null_words = vec!["NA".to_owned()];
     assert_eq!(typed(&["1", "NA"], &options), Int32);
     assert_eq!(typed(&["1", "\"NA\""], &options), Utf8);
-    // Without nulls it is a word anyway.
+    // For a target without nulls, it is always text.
     options.capabilities = nothing();
     assert_eq!(typed(&["1", "NA"], &options), Utf8);
 }

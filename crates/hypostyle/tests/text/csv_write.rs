@@ -1,4 +1,4 @@
-//! CSV as we write it.
+//! The CSV writer.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn null_is_nothing_and_an_empty_text_is_quoted() {
     let cells = texts(&[None, Some(""), Some(" "), Some("x")]);
     let one = Arc::new(Int32Array::from(vec![Some(1), None, Some(3), Some(4)]));
     assert_eq!(written(vec![("t", cells.clone()), ("n", one)]), "t,n\n,1\n\"\",\n ,3\nx,4\n");
-    // Alone, null is a blank line, which is a cell of a table of one column.
+    // In a table of one column, null is a blank line.
     let alone = written(vec![("t", cells)]);
     assert_eq!(alone, "t\n\n\"\"\n \nx\n");
     let back = read(alone).unwrap();
@@ -49,7 +49,7 @@ fn a_lone_empty_name_is_quoted_and_comes_back() {
 }
 
 #[test]
-fn only_what_must_be_is_quoted() {
+fn only_cells_that_need_quotes_are_quoted() {
     let cells = ["a,b", "a;b", "say \"hi\"", "\"", "a\nb", "a\rb", " a ", "'", "é\0", "#", "-"];
     let cells: Vec<Option<&str>> = cells.into_iter().map(Some).collect();
     assert_eq!(
@@ -59,7 +59,7 @@ fn only_what_must_be_is_quoted() {
 }
 
 #[test]
-fn numbers_have_one_spelling() {
+fn numbers_have_one_printed_form() {
     let floats = [1.0, -0.0, 0.1, 1e15, 1e16, 1e-5, 1e-6, 5e-324, f64::NAN, -f64::NAN];
     let floats: Vec<f64> = floats.into_iter().chain([f64::INFINITY, f64::NEG_INFINITY]).collect();
     assert_eq!(
@@ -89,9 +89,9 @@ fn other_types_are_printed_too() {
     );
 }
 
-/// A delimiter may occur in numbers, and then they are quoted.
+/// Numbers that contain the delimiter are quoted.
 #[test]
-fn a_delimiter_that_occurs_in_numbers_splits_none() {
+fn a_delimiter_that_occurs_in_numbers_splits_no_number() {
     let columns = || -> Vec<(&str, ArrayRef)> {
         vec![
             ("i", Arc::new(Int32Array::from(vec![-10, 5]))),
@@ -122,7 +122,7 @@ fn with_word(word: &str, columns: Vec<(&str, ArrayRef)>) -> hypostyle::Result<St
 }
 
 #[test]
-fn what_looks_like_the_word_for_null_is_quoted() {
+fn cells_that_equal_the_null_word_are_quoted() {
     let columns = || -> Vec<(&str, ArrayRef)> {
         vec![
             ("NA", texts(&[Some("NA"), None, Some("")])),
@@ -136,7 +136,7 @@ fn what_looks_like_the_word_for_null_is_quoted() {
     assert_eq!(nan, "NA,i,f\nNA,-1,\"NaN\"\nNaN,NaN,NaN\n,7,0.5\n");
     let minus = with_word("-1", columns()).unwrap();
     assert_eq!(minus, "NA,i,f\nNA,\"-1\",NaN\n-1,-1,-1\n,7,0.5\n");
-    // Read with the same word, nulls are where they were.
+    // An import with the same null word restores the nulls.
     let mut options = ImportOptions::new(EVERYTHING);
     for (word, text) in [("NA", na), ("NaN", nan), ("-1", minus)] {
         options.null_words = vec![word.to_owned()];
@@ -149,10 +149,10 @@ fn what_looks_like_the_word_for_null_is_quoted() {
 }
 
 #[test]
-fn a_word_or_delimiter_that_no_reader_could_tell_is_refused() {
+fn a_null_word_or_delimiter_that_conflicts_with_the_syntax_is_refused() {
     for word in [",", "a,b", "\"", "\n", "\r"] {
         let err = with_word(word, vec![("a", texts(&[None]))]).unwrap_err();
-        assert!(err.to_string().contains("word for null"), "{err}");
+        assert!(err.to_string().contains("null word"), "{err}");
     }
     for delimiter in [b'"', b'\n', b'\r', 0x80, 0xFF] {
         let batch = batch(vec![("a", texts(&[None]))]);
@@ -165,7 +165,7 @@ fn a_word_or_delimiter_that_no_reader_could_tell_is_refused() {
     }
 }
 
-/// Without a header, the first cell of the first row begins the file.
+/// Without a header, the file starts with the first cell of the first row.
 #[test]
 fn a_first_cell_like_a_byte_order_mark_is_quoted_and_no_other() {
     let batch = batch(vec![("n", texts(&[Some("\u{FEFF}a"), Some("\u{FEFF}b")]))]);
@@ -184,7 +184,7 @@ fn a_first_cell_like_a_byte_order_mark_is_quoted_and_no_other() {
     );
 }
 
-/// More than one buffer of output, in batches of all sizes.
+/// The output exceeds one buffer, in batches of several sizes.
 #[test]
 fn batches_of_any_size_give_the_same_text() {
     let long = "x".repeat(100_000);

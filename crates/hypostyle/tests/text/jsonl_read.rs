@@ -1,4 +1,4 @@
-//! JSON Lines into columns.
+//! Imports JSON Lines.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::support::{
     threads, to_json, types, whole,
 };
 
-/// The type of a key with these values, and its cells.
+/// Returns the type and the cells of a key with these values.
 fn key(values: &[&str]) -> (DataType, Vec<Option<String>>) {
     let text: String = values.iter().map(|value| format!("{{\"k\":{value}}}\n")).collect();
     let table = read_json(text).unwrap();
@@ -23,8 +23,8 @@ fn key(values: &[&str]) -> (DataType, Vec<Option<String>>) {
 fn values_keep_their_types() {
     assert_eq!(key(&["1", "-2"]), (Int32, some(&["1", "-2"])));
     assert_eq!(key(&["1", "3000000000"]), (Int64, some(&["1", "3000000000"])));
-    let most = ["9223372036854775807", "-9223372036854775808"];
-    assert_eq!(key(&most), (Int64, some(&most)));
+    let widest = ["9223372036854775807", "-9223372036854775808"];
+    assert_eq!(key(&widest), (Int64, some(&widest)));
     assert_eq!(key(&["1.50", "1E3", "0.1"]), (Float64, some(&["1.5", "1000.0", "0.1"])));
     assert_eq!(key(&["1", "0.5"]), (Float64, some(&["1.0", "0.5"])));
     assert_eq!(key(&["-0", "0"]), (Float64, some(&["-0.0", "0.0"])));
@@ -38,7 +38,7 @@ fn values_keep_their_types() {
 }
 
 #[test]
-fn what_no_type_holds_is_kept_as_it_is_spelled() {
+fn values_that_no_type_stores_keep_their_spelling() {
     let huge = ["99999999999999999999", "-9223372036854775809"];
     assert_eq!(key(&huge), (Utf8, some(&huge)));
     assert_eq!(key(&["1e400", "1"]), (Utf8, some(&["1e400", "1"])));
@@ -69,13 +69,13 @@ fn escapes_are_characters() {
     let table = read_json(text).unwrap();
     assert_eq!(shape(&table)[0].0, "k\n");
     assert_eq!(column(&table, 0), some(&["é😀\"\\/\u{8}\u{c}\n\r\t\0"]));
-    // A key is the same however it is spelled.
+    // Escapes do not make keys different.
     let err = read_json(r#"{"a":1,"\u0061":2}"#).unwrap_err();
     assert!(err.to_string().contains("has the key `a` twice"), "{err}");
 }
 
 #[test]
-fn lines_end_as_they_like_and_blank_ones_are_none() {
+fn any_line_end_is_accepted_and_blank_lines_are_skipped() {
     for text in [
         "{\"a\":1}\n{\"a\":2}\n",
         "{\"a\":1}\r\n{\"a\":2}",
@@ -88,7 +88,7 @@ fn lines_end_as_they_like_and_blank_ones_are_none() {
 }
 
 #[test]
-fn a_line_that_is_no_object_is_named_by_line_and_byte() {
+fn a_line_that_is_not_an_object_is_named_by_line_and_byte() {
     for (text, line, at, why) in [
         ("{\"a\":1}\n[1]\n", 1, 8, "invalid type: sequence, expected a JSON object"),
         ("{\"a\":1}\n\n5\n", 2, 9, "expected a JSON object"),
@@ -129,12 +129,12 @@ fn a_key_that_comes_twice_is_an_error() {
 fn without_a_key_there_is_no_table() {
     for text in ["", "\n\n", "{}\n{}\n", "\u{FEFF}"] {
         let err = read_json(text).unwrap_err();
-        assert_eq!(err.to_string(), "table: is empty: there is no object with a key");
+        assert_eq!(err.to_string(), "table: is empty: it has no object with a key");
     }
 }
 
 #[test]
-fn types_can_be_asked_for() {
+fn types_can_be_requested() {
     let mut options = ImportOptions::new(EVERYTHING);
     options.types =
         vec![("zip".to_owned(), ColumnType::Text), ("n".to_owned(), ColumnType::Float64)];
@@ -148,7 +148,7 @@ fn types_can_be_asked_for() {
     assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
 }
 
-/// More than nine megabytes: keys and surprises that only the last block has.
+/// Returns more than nine megabytes whose last block has new keys and types.
 fn surprising() -> String {
     let long = "x".repeat(20_000);
     let mut text = String::new();
@@ -195,9 +195,9 @@ fn threads_change_nothing() {
     }
 }
 
-/// A cast that fails late names the row of the table, and the column.
+/// A cast that fails in a later chunk names the row of the table, and the column.
 #[test]
-fn a_type_that_does_not_hold_is_named_by_row_and_column() {
+fn a_failed_cast_is_named_by_row_and_column() {
     let mut options = ImportOptions::new(EVERYTHING);
     options.types = vec![("n".to_owned(), ColumnType::Int32)];
     let table = read_json_with(surprising(), &options).unwrap();
@@ -216,7 +216,7 @@ fn json_to_any_format_and_back_where_it_has_nulls() {
             "{\"i\":\"1\",\"f\":\"0.5\",\"t\":\"x\"}\n{\"i\":\"-2\",\"f\":\"1.0\",\"t\":\"\"}\n";
         let want = if format.capabilities().numbers { text } else { as_text };
         assert_eq!(to_json(&batches(reader.as_ref()).unwrap()), want, "{}", format.id());
-        // Null stays null, or is refused by column and row.
+        // Null stays null, or is refused with its column and row.
         let gap = "{\"i\":1,\"t\":\"x\"}\n{\"t\":null}\n";
         let table = read_json_with(gap, &ImportOptions::new(format.capabilities())).unwrap();
         match store(format, &table) {
@@ -232,7 +232,7 @@ fn json_to_any_format_and_back_where_it_has_nulls() {
     }
 }
 
-/// As many keys as rows: memory grows with the text, not with their product.
+/// With as many keys as rows, memory grows with the text, not with their product.
 #[test]
 fn a_new_key_on_every_line_is_only_as_large_as_the_text() {
     let mut text = String::new();
@@ -282,7 +282,7 @@ fn sparse_keys_of_every_type_come_back() {
     assert_eq!(reader.rows(), 100);
 }
 
-/// Nesting is skipped, not climbed.
+/// The parser skips nested values without recursion.
 #[test]
 fn deep_nesting_is_only_text() {
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));

@@ -1,4 +1,4 @@
-//! JSON Lines as we write them.
+//! The JSON Lines writer.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn numbers_are_numbers_and_null_is_null() {
 }
 
 #[test]
-fn what_json_cannot_write_as_a_number_is_a_string() {
+fn floats_that_json_lacks_are_strings() {
     let floats = vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e300, 5e-324];
     assert_eq!(
         written(vec![("f", Arc::new(Float64Array::from(floats)))]),
@@ -50,7 +50,7 @@ fn what_json_cannot_write_as_a_number_is_a_string() {
 }
 
 #[test]
-fn other_layouts_are_written_as_what_they_hold() {
+fn encoded_arrays_are_written_as_their_values() {
     let texts: DictionaryArray<Int8Type> = [Some("a"), None].into_iter().collect();
     let ints = Int32Array::from(vec![Some(7), None]);
     let runs = RunArray::<Int32Type>::try_new(&Int32Array::from(vec![1, 2]), &ints).unwrap();

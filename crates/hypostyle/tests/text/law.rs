@@ -1,4 +1,4 @@
-//! The law: CSV to any format and back gives identical cells, for every CSV.
+//! The round-trip law: CSV to any format and back gives identical cells.
 
 use std::fmt::Write as _;
 
@@ -104,10 +104,10 @@ const NASTY: &[&str] = &[
     "5 ",
 ];
 
-/// A cell, and whether it is written in quotes without need.
+/// A cell, and whether it is quoted without need.
 type Cell = (String, bool);
 
-/// A column of `rows` cells that has some flavour, so that typing has a chance.
+/// Generates a column of `rows` cells that mostly have one type.
 fn column_of(rows: usize) -> impl Strategy<Value = Vec<Cell>> {
     let nasty = select(NASTY).prop_map(str::to_owned).boxed();
     let ints = any::<i32>().prop_map(|value| value.to_string()).boxed();
@@ -117,7 +117,7 @@ fn column_of(rows: usize) -> impl Strategy<Value = Vec<Cell>> {
     let words = "[a-z \",\n\ré\u{FEFF}]{0,6}".boxed();
     let kinds = [nasty.clone(), ints, longs, floats, decimals, words];
     (select(kinds.to_vec()), 0..4_u8).prop_flat_map(move |(cell, rate)| {
-        // Often all of one kind, sometimes with gaps, sometimes with a surprise.
+        // Often all of one kind, sometimes with gaps, sometimes with an odd cell.
         let mut cells = vec![(10, cell)];
         if rate % 2 == 1 {
             cells.push((3, Just(String::new()).boxed()));
@@ -151,7 +151,7 @@ fn sheet() -> impl Strategy<Value = Sheet> {
         ];
         (names, columns, ends, any::<(bool, bool, bool)>()).prop_map(
             move |(names, columns, ends, (bom, final_end, blank_lines))| {
-                // Unlike each other and not blank: CLMN refuses such names, and rightly.
+                // CLMN refuses duplicate and blank names, so make them unique.
                 let header = names.iter().enumerate();
                 let header = header.map(|(at, (name, quoted))| (format!("{name}{at}"), *quoted));
                 let row = |at: usize| columns.iter().map(|column| column[at].clone()).collect();
@@ -174,7 +174,7 @@ impl Sheet {
         std::iter::once(&self.header).chain(&self.rows).map(plain).collect()
     }
 
-    /// The text of a CSV file, as untidy as it may be.
+    /// Returns the text of a CSV file with varied line ends, quotes and blank lines.
     fn text(&self) -> String {
         let mut out = String::new();
         if self.bom {
@@ -189,7 +189,7 @@ impl Sheet {
                     out.push(',');
                 }
                 let must = text.contains(['"', ',', '\n', '\r'])
-                    // Not the mark of a file's beginning, though it looks like it.
+                    // Otherwise it would be read as a byte order mark.
                     || (at == 0 && index == 0 && text.starts_with('\u{FEFF}'));
                 if *quoted || must {
                     write!(out, "\"{}\"", text.replace('"', "\"\"")).unwrap();
@@ -198,7 +198,7 @@ impl Sheet {
                 }
             }
             let end = ends.next().unwrap();
-            // A last row of nothing needs its line end to be there at all.
+            // A last row that is empty exists only with its line end.
             if at < last || self.final_end || out.len() == start {
                 out.push_str(end);
             }
@@ -221,13 +221,13 @@ proptest! {
             let back = there_and_back(format, text.as_bytes(), &CsvOptions::default())
                 .map_err(|err| TestCaseError::fail(format!("{}: {err}", format.id())))?;
             prop_assert_eq!(&reference(&back, b','), &cells, "{} {:?}", format.id(), text);
-            // And again: the text that we write is read alike.
+            // A second round trip gives identical text.
             let twice = there_and_back(format, &back, &CsvOptions::default()).unwrap();
             prop_assert_eq!(String::from_utf8(twice), String::from_utf8(back));
         }
     }
 
-    /// The same with no inference at all, and with a delimiter that occurs in numbers.
+    /// The same without inference, and with a delimiter that occurs in numbers.
     #[test]
     fn all_text_and_odd_delimiters_keep_cells_too(
         sheet in sheet(),
@@ -255,9 +255,9 @@ proptest! {
         }
     }
 
-    /// Where nulls exist, a gap is null and a quoted nothing is a text, if the column is text.
+    /// In a nullable text column, a gap is null and a quoted empty cell is a text.
     #[test]
-    fn gaps_and_empty_texts_are_told_apart(rows in vec(0..4_usize, 1..8)) {
+    fn gaps_and_empty_texts_are_distinguished(rows in vec(0..4_usize, 1..8)) {
         let cell = |&pick: &usize| ["7", "x", "", "\"\""][pick];
         let mut text = "k,v\n".to_owned();
         rows.iter().for_each(|pick| writeln!(text, "1,{}", cell(pick)).unwrap());
@@ -277,8 +277,8 @@ proptest! {
 }
 
 #[test]
-fn a_mark_of_order_inside_the_table_is_a_character_like_any_other() {
-    // The first is the mark, the second is part of the name.
+fn a_byte_order_mark_inside_the_table_is_an_ordinary_character() {
+    // The first is the byte order mark, the second is part of the name.
     let text = "\u{FEFF}\u{FEFF}a,b\n\u{FEFF},\u{FEFF}1\n";
     for format in formats::tables() {
         let back = there_and_back(format, text.as_bytes(), &CsvOptions::default()).unwrap();

@@ -1,9 +1,8 @@
-//! CSV and JSON Lines, from the outside: what goes in comes out, whatever it is.
+//! Tests CSV and JSON Lines through the public API: every table survives a round trip.
 //!
-//! [`support`] holds a CSV parser of its own, so that a fault in ours cannot
-//! hide itself. Blocks are four megabytes; the tests here that cross one are few
-//! and made of long cells. The same edges are tried at every block size by the
-//! unit tests of the importers.
+//! [`support`] has an independent CSV parser, so that a defect of the importer cannot
+//! cancel itself out. The few tests here that cross block boundaries use long cells; the
+//! unit tests of the importers try every block size.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,13 +10,13 @@
     reason = "helpers of tests are not covered by clippy.toml"
 )]
 
+mod coerce;
 mod csv_blocks;
 mod csv_errors;
 mod csv_hostile;
 mod csv_options;
 mod csv_types;
 mod csv_write;
-mod fit;
 mod jsonl_read;
 mod jsonl_write;
 mod law;

@@ -1,4 +1,4 @@
-//! Imports, exports, and a reference to compare them with.
+//! Helpers to import and export, and a reference parser.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use hypostyle::{DuplicateNames, ReadOptions, Result, Table, WriteOptions};
 /// Rows of cells, the header included.
 pub(crate) type Cells = Vec<Vec<String>>;
 
-/// What has nulls and 64-bit integers.
+/// A target with nulls and 64-bit integers.
 pub(crate) const EVERYTHING: Capabilities = Capabilities::EVERYTHING;
 
-/// What has neither nulls nor 64-bit integers, as COLM.
+/// A target with neither nulls nor 64-bit integers: COLM.
 pub(crate) fn nothing() -> Capabilities {
     capabilities("colm")
 }
@@ -30,29 +30,29 @@ pub(crate) fn capabilities(format: &str) -> Capabilities {
     formats::by_name(format).unwrap().capabilities()
 }
 
-/// The names and types of a table.
+/// Returns the names and types of a table.
 pub(crate) fn shape(table: &dyn Table) -> Vec<(String, DataType)> {
     let schema = table.schema();
     schema.fields().iter().map(|f| (f.name().clone(), f.data_type().clone())).collect()
 }
 
-/// The types of a table.
+/// Returns the types of a table.
 pub(crate) fn types(table: &dyn Table) -> Vec<DataType> {
     shape(table).into_iter().map(|(_, data_type)| data_type).collect()
 }
 
-/// Like [`column`], for literals.
+/// Returns literals in the form of [`column`].
 pub(crate) fn some(cells: &[&str]) -> Vec<Option<String>> {
     cells.iter().map(|cell| Some((*cell).to_owned())).collect()
 }
 
-/// The rows of a table in one batch: types, values and validity.
+/// Returns the names, types and cells of all columns.
 pub(crate) fn whole(imported: &Imported) -> Vec<(String, DataType, Vec<Option<String>>)> {
     let shape = shape(imported).into_iter().enumerate();
     shape.map(|(at, (name, data_type))| (name, data_type, column(imported, at))).collect()
 }
 
-/// Imports CSV with every default, for a target that holds everything.
+/// Imports CSV with default options, for a target that stores everything.
 pub(crate) fn read(text: impl AsRef<[u8]>) -> Result<Imported> {
     read_with(text, &CsvOptions::default(), &ImportOptions::new(EVERYTHING))
 }
@@ -66,7 +66,7 @@ pub(crate) fn read_with(
     csv::import(&mut text.as_ref(), csv, options, SpillBuffer::in_memory(), &mut |_| {})
 }
 
-/// Imports JSON Lines for a target that holds everything.
+/// Imports JSON Lines for a target that stores everything.
 pub(crate) fn read_json(text: impl AsRef<[u8]>) -> Result<Imported> {
     read_json_with(text, &ImportOptions::new(EVERYTHING))
 }
@@ -80,11 +80,11 @@ pub(crate) fn threads(count: usize) -> Option<NonZeroUsize> {
     NonZeroUsize::new(count)
 }
 
-/// One column as text, null where there is no value.
+/// Returns one column as text; `None` is null.
 pub(crate) fn column(table: &dyn Table, index: usize) -> Vec<Option<String>> {
     let mut cells = Vec::new();
-    for piece in table.column(index).unwrap() {
-        cells.extend(texts(&piece));
+    for chunk in table.column(index).unwrap() {
+        cells.extend(texts(&chunk));
     }
     cells
 }
@@ -100,19 +100,19 @@ pub(crate) fn store(format: &dyn Format, table: &dyn Table) -> Result<Box<dyn fo
         .with_level(1)
         .with_threads(threads(1))
         .with_duplicate_names(DuplicateNames::Keep);
-    let fitted = CoercedTable::try_new(table, format.capabilities(), &CoerceOptions::default())?;
+    let coerced = CoercedTable::try_new(table, format.capabilities(), &CoerceOptions::default())?;
     let mut file = Vec::new();
-    format.encode(&fitted, &mut file, &options)?;
+    format.encode(&coerced, &mut file, &options)?;
     format.open(Arc::new(Bytes::from(file)), &ReadOptions::default())
 }
 
-/// Everything in a file, as batches.
+/// Returns all chunks of a file as batches.
 pub(crate) fn batches(reader: &dyn formats::Reader) -> Result<Vec<RecordBatch>> {
     let columns: Vec<usize> = (0..reader.schema().fields().len()).collect();
     (0..reader.chunks()).map(|chunk| reader.read(chunk, &columns)).collect()
 }
 
-/// CSV of batches, with a header.
+/// Returns batches as CSV with a header.
 pub(crate) fn to_csv(batches: &[RecordBatch], delimiter: u8) -> Vec<u8> {
     let mut writer = csv::Writer::new(Vec::new(), delimiter);
     if let Some(batch) = batches.first() {
@@ -122,14 +122,14 @@ pub(crate) fn to_csv(batches: &[RecordBatch], delimiter: u8) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// JSON Lines of batches.
+/// Returns batches as JSON Lines.
 pub(crate) fn to_json(batches: &[RecordBatch]) -> String {
     let mut writer = jsonl::Writer::new(Vec::new());
     batches.iter().for_each(|batch| writer.write(batch).unwrap());
     String::from_utf8(writer.finish().unwrap()).unwrap()
 }
 
-/// Imports for a format, writes it, reads it, and exports.
+/// Imports CSV for a format, encodes and decodes the table, and exports it as CSV.
 pub(crate) fn there_and_back(
     format: &dyn Format,
     text: &[u8],
@@ -142,10 +142,10 @@ pub(crate) fn there_and_back(
     Ok(to_csv(&batches(reader.as_ref())?, csv.delimiter))
 }
 
-/// A CSV parser that takes no short cuts: a state and a byte at a time.
+/// A simple CSV parser: a state machine over single bytes.
 ///
-/// Rows of one empty unquoted cell are blank lines, and are dropped unless the
-/// table has one column.
+/// A row of one empty unquoted cell is a blank line, and is dropped unless the table has
+/// one column.
 pub(crate) fn reference(text: &[u8], delimiter: u8) -> Cells {
     #[derive(PartialEq)]
     enum State {
@@ -190,7 +190,7 @@ pub(crate) fn reference(text: &[u8], delimiter: u8) -> Cells {
             }
         }
     }
-    assert!(state != State::Quoted, "the reference was given an open quote");
+    assert!(state != State::Quoted, "the input of the reference has an open quote");
     if open {
         rows.push((any_quotes, row));
     }

@@ -1,8 +1,7 @@
-//! Every CSV file among the shared vectors goes to every format and back.
+//! Converts every CSV file of the shared vectors to every format and back.
 //!
-//! The files live beside the repository, in `shared/vectors/csv`; the variable
-//! `HYPOSTYLE_VECTORS` names another place. Without them there is nothing to
-//! test, and the test says so.
+//! The files are beside the repository in `shared/vectors/csv`, or in the folder that the
+//! variable `HYPOSTYLE_VECTORS` names. Without them the test prints a note and passes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,13 +13,13 @@ use hypostyle::{Error, ErrorKind};
 
 use crate::support::{reference, there_and_back};
 
-/// Files that a format must refuse, and a part of the reason it gives.
+/// Files that a format must refuse, and a part of its message.
 const REFUSED: &[(&str, FormatId, &str)] = &[
     ("27_blank_header_name.csv", FormatId::Clmn, "CLMN has no columns without a name"),
     ("47_long_column_name.csv", FormatId::Clmn, "a name of 70000 bytes is over CLMN's limit"),
 ];
 
-/// Files with rows of different lengths, which are padded here.
+/// Files with rows of different widths, which the test pads.
 const RAGGED: &[&str] = &["28_ragged_short_row.csv"];
 
 fn folder() -> Option<PathBuf> {
@@ -50,7 +49,7 @@ fn every_csv_goes_to_every_format_and_back() {
         let mut csv = CsvOptions::default();
         let mut want = reference(&text, b',');
         if RAGGED.contains(&name) {
-            refuses_to_guess(name, &text);
+            check_ragged_rows_are_refused(name, &text);
             csv.ragged = Ragged::Pad;
             let width = want[0].len();
             want.iter_mut().for_each(|row| row.resize(width, String::new()));
@@ -72,11 +71,11 @@ fn every_csv_goes_to_every_format_and_back() {
         }
     }
     for (name, id) in unused {
-        eprintln!("{name} is listed as refused by {id}, and is not among the vectors");
+        eprintln!("{name} is listed as refused by {id}, but is not among the vectors");
     }
 }
 
-fn refuses_to_guess(name: &str, text: &[u8]) {
+fn check_ragged_rows_are_refused(name: &str, text: &[u8]) {
     let colf = formats::by_name("colf").unwrap();
     let err: Error = there_and_back(colf, text, &CsvOptions::default()).unwrap_err();
     assert!(err.row().is_some(), "{name}: {err}");

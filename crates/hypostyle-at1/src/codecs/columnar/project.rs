@@ -224,7 +224,7 @@ impl<'a> Values<'a> {
             if !here.is_empty() {
                 let part = match self.expanded.entry(index) {
                     Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(fresh) => fresh.insert(blocks.expand(index, job.limits)?),
+                    Entry::Vacant(fresh) => fresh.insert(blocks.decompress(index, job.limits)?),
                 };
                 let here = size(here.start - start)..size(here.end - start);
                 chunk.extend_from_slice(part.get(here).ok_or_else(cut_off)?);

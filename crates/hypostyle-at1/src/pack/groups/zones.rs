@@ -1,39 +1,44 @@
-//! The type of a column of a row group, and the bounds of its numbers (§6.4).
+//! The types of columns in row groups, and the bounds of the numbers of each chunk (§6.4).
 
 use std::cmp::Ordering;
 
-/// What stands where there is no value, in files that have a word for it. None of
-/// them reads as a number.
-const MISSING: [&[u8]; 11] =
+/// Cells that mean a missing value. None of them parses as a number.
+const MISSING_VALUES: [&[u8]; 11] =
     [b"", b"NA", b"N/A", b"n/a", b"NaN", b"nan", b"null", b"NULL", b"None", b"-", b"\\N"];
 
-/// The type of a column.
+/// The type of a column, as far as zones need it; the type of several cells is the maximum
+/// of their types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::pack) enum Type {
-    /// Nothing seen yet but what is missing.
-    Nothing,
+pub(in crate::pack) enum ZoneType {
+    /// All cells so far are missing values.
+    Unknown,
     Integer,
     Decimal,
     Text,
 }
 
-impl Type {
-    /// The number of the type.
+impl ZoneType {
+    /// Returns the number of the type in the format.
     pub(in crate::pack) fn id(self) -> u8 {
         match self {
-            Self::Nothing | Self::Text => 0,
+            Self::Unknown | Self::Text => 0,
             Self::Integer => 1,
             Self::Decimal => 2,
         }
     }
 
-    /// The type of a cell.
+    /// Returns whether the column is stored as text, without zones.
+    pub(in crate::pack) fn is_text(self) -> bool {
+        matches!(self, Self::Unknown | Self::Text)
+    }
+
+    /// Returns the type of a cell.
     ///
-    /// Only plain numbers count as such: a zone must hold everything that a query
-    /// might take for a number, and nobody reads these in different encoders.
+    /// Only plain decimal numbers count as numbers. The bounds of a zone must include every
+    /// cell that a query parses as a number, and all readers agree on plain numbers.
     pub(in crate::pack) fn of(cell: &[u8]) -> Self {
-        if MISSING.contains(&cell) {
-            return Self::Nothing;
+        if MISSING_VALUES.contains(&cell) {
+            return Self::Unknown;
         }
         let digits = cell.strip_prefix(b"-").unwrap_or(cell);
         let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -48,112 +53,137 @@ impl Type {
     }
 }
 
-/// A number of 64 bits.
+/// Parses an integer of 64 bits.
 fn integer(cell: &[u8]) -> Option<i64> {
     std::str::from_utf8(cell).ok()?.parse().ok()
 }
 
-/// Between what the numbers of one group lie.
+/// The minimum and the maximum of the numbers of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::pack) enum Zone {
+pub(in crate::pack) enum ZoneBounds {
     None,
     Integer(i64, i64),
     Decimal(f64, f64),
 }
 
-impl Zone {
-    /// The zone of some cells of a column. If none is a number any zone will do.
+impl ZoneBounds {
+    /// Returns the bounds of some cells of a column, or 0 and 0 if none is a number.
     pub(in crate::pack) fn of<'a>(
-        kind: Type,
+        zone_type: ZoneType,
         cells: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Self {
-        match kind {
-            Type::Nothing | Type::Text => Self::None,
-            Type::Integer => {
+        match zone_type {
+            ZoneType::Unknown | ZoneType::Text => Self::None,
+            ZoneType::Integer => {
                 let bounds = cells.filter_map(integer).fold(None, |bounds, value| match bounds {
                     None => Some((value, value)),
-                    Some((least, most)) => Some((value.min(least), value.max(most))),
+                    Some((min, max)) => Some((value.min(min), value.max(max))),
                 });
-                let (least, most) = bounds.unwrap_or((0, 0));
-                Self::Integer(least, most)
+                let (min, max) = bounds.unwrap_or((0, 0));
+                Self::Integer(min, max)
             }
-            Type::Decimal => {
-                let (least, most) = (outward(cells.clone(), false), outward(cells, true));
-                Self::Decimal(least, most)
+            ZoneType::Decimal => {
+                Self::Decimal(float_bound(cells.clone(), Side::Min), float_bound(cells, Side::Max))
             }
         }
     }
 }
 
-/// The least or the greatest number of some cells as a float that is not inside of it.
-fn outward<'a>(cells: impl Iterator<Item = &'a [u8]>, most: bool) -> f64 {
+/// Which of two bounds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Min,
+    Max,
+}
+
+/// Returns the nearest float that bounds the numbers of some cells on one side, or 0 if
+/// there is none.
+fn float_bound<'a>(cells: impl Iterator<Item = &'a [u8]>, side: Side) -> f64 {
     let mut bound: Option<(f64, &[u8])> = None;
-    let mut inside = false;
+    // Whether a cell lies beyond the float that it was rounded to.
+    let mut is_beyond = false;
     for cell in cells {
-        if bound.is_some_and(|(_, last)| last == cell) || Type::of(cell) == Type::Nothing {
+        let is_repeated = bound.is_some_and(|(_, last)| last == cell);
+        if is_repeated || ZoneType::of(cell) == ZoneType::Unknown {
             continue;
         }
         let Some(value) = std::str::from_utf8(cell).ok().and_then(|text| text.parse().ok()) else {
             continue;
         };
-        let order: f64 = value;
-        let order = bound.map_or(Ordering::Greater, |(bound, _)| match most {
-            true => order.total_cmp(&bound),
-            false => bound.total_cmp(&order),
+        let float: f64 = value;
+        let order = bound.map_or(Ordering::Greater, |(bound, _)| match side {
+            Side::Max => float.total_cmp(&bound),
+            Side::Min => bound.total_cmp(&float),
         });
         if order == Ordering::Less {
             continue;
         }
-        let is_inside = match compare(cell, value) {
+        let cell_is_beyond = match compare_exactly(cell, value) {
             Ordering::Equal => false,
-            Ordering::Less => !most,
-            Ordering::Greater => most,
+            Ordering::Less => side == Side::Min,
+            Ordering::Greater => side == Side::Max,
         };
-        inside = is_inside || (inside && order == Ordering::Equal);
+        is_beyond = cell_is_beyond || (is_beyond && order == Ordering::Equal);
         bound = Some((value, cell));
     }
     match bound {
         None => 0.0,
-        Some((value, _)) if !inside => value,
-        Some((value, _)) if most => value.next_up(),
+        Some((value, _)) if !is_beyond => value,
+        Some((value, _)) if side == Side::Max => value.next_up(),
         Some((value, _)) => value.next_down(),
     }
 }
 
-/// How a plain decimal compares with a float, exactly.
-fn compare(cell: &[u8], value: f64) -> Ordering {
-    // No float has more digits behind the point than these.
+/// Compares a plain decimal with a float exactly.
+///
+/// `hypostyle_core`'s `Decimal` keeps 38 digits, which are too few: the exact value of a
+/// float may have many more.
+fn compare_exactly(cell: &[u8], value: f64) -> Ordering {
+    // No float has more digits than this after the point.
     let printed = format!("{value:.1074}");
-    let (one, other) = (parts(cell), parts(printed.as_bytes()));
-    let size = |(_, whole, digits): (bool, &'_ [u8], &'_ [u8])| {
-        [whole, digits].concat().iter().any(|&byte| byte != b'0')
-    };
-    let negative = |it: (bool, &'_ [u8], &'_ [u8])| it.0 && size(it);
-    match (negative(one), negative(other)) {
+    let (one, other) = (PlainDecimal::parse(cell), PlainDecimal::parse(printed.as_bytes()));
+    match (one.is_negative(), other.is_negative()) {
         (true, false) => Ordering::Less,
         (false, true) => Ordering::Greater,
-        (sign, _) => {
-            let order = (one.1.len().cmp(&other.1.len())).then_with(|| one.1.cmp(other.1));
-            // What is longer has trailing zeros at most, or is larger.
-            let order = order.then_with(|| one.2.cmp(other.2));
-            if sign { order.reverse() } else { order }
+        (negative, _) => {
+            let order = one.whole.len().cmp(&other.whole.len());
+            let order = order.then_with(|| one.whole.cmp(other.whole));
+            // Without trailing zeros, the longer of two fractions with a common prefix is
+            // larger.
+            let order = order.then_with(|| one.fraction.cmp(other.fraction));
+            if negative { order.reverse() } else { order }
         }
     }
 }
 
-/// The sign of a plain decimal, its digits before the point without zeros at the
-/// start, and those behind it without zeros at the end.
-fn parts(text: &[u8]) -> (bool, &[u8], &[u8]) {
-    let (negative, text) = match text.strip_prefix(b"-") {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
-    let (whole, digits) = text.split_at_checked(point).unwrap_or((text, &[]));
-    let digits = digits.strip_prefix(b".").unwrap_or(digits);
-    let start = whole.iter().position(|&byte| byte != b'0').unwrap_or(whole.len());
-    let end = digits.iter().rposition(|&byte| byte != b'0').map_or(0, |at| at + 1);
-    (negative, whole.get(start..).unwrap_or_default(), digits.get(..end).unwrap_or_default())
+/// The parts of a plain decimal.
+struct PlainDecimal<'a> {
+    minus: bool,
+    /// The digits before the point, without leading zeros.
+    whole: &'a [u8],
+    /// The digits after the point, without trailing zeros.
+    fraction: &'a [u8],
+}
+
+impl<'a> PlainDecimal<'a> {
+    fn parse(text: &'a [u8]) -> Self {
+        let (minus, text) = match text.strip_prefix(b"-") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
+        let (whole, fraction) = text.split_at_checked(point).unwrap_or((text, &[]));
+        let fraction = fraction.strip_prefix(b".").unwrap_or(fraction);
+        let start = whole.iter().position(|&byte| byte != b'0').unwrap_or(whole.len());
+        let end = fraction.iter().rposition(|&byte| byte != b'0').map_or(0, |at| at + 1);
+        let whole = whole.get(start..).unwrap_or_default();
+        Self { minus, whole, fraction: fraction.get(..end).unwrap_or_default() }
+    }
+
+    /// Returns whether the number is below zero; `-0.0` is not.
+    fn is_negative(&self) -> bool {
+        self.minus && !(self.whole.is_empty() && self.fraction.is_empty())
+    }
 }
 
 #[cfg(test)]
@@ -161,32 +191,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_those_of_plain_numbers() {
+    fn only_plain_numbers_have_a_number_type() {
         for (cell, want) in [
-            ("", Type::Nothing),
-            ("NA", Type::Nothing),
-            ("0", Type::Integer),
-            ("-12", Type::Integer),
-            ("007", Type::Integer),
-            ("9223372036854775807", Type::Integer),
-            ("9223372036854775808", Type::Text),
-            ("1.50", Type::Decimal),
-            ("-0.0", Type::Decimal),
-            ("1.", Type::Text),
-            (".5", Type::Text),
-            ("+5", Type::Text),
-            ("1e5", Type::Text),
-            ("1 ", Type::Text),
-            ("--1", Type::Text),
-            ("-.5", Type::Text),
-            ("12:30", Type::Text),
+            ("", ZoneType::Unknown),
+            ("NA", ZoneType::Unknown),
+            ("0", ZoneType::Integer),
+            ("-12", ZoneType::Integer),
+            ("007", ZoneType::Integer),
+            ("9223372036854775807", ZoneType::Integer),
+            ("9223372036854775808", ZoneType::Text),
+            ("1.50", ZoneType::Decimal),
+            ("-0.0", ZoneType::Decimal),
+            ("1.", ZoneType::Text),
+            (".5", ZoneType::Text),
+            ("+5", ZoneType::Text),
+            ("1e5", ZoneType::Text),
+            ("1 ", ZoneType::Text),
+            ("--1", ZoneType::Text),
+            ("-.5", ZoneType::Text),
+            ("12:30", ZoneType::Text),
         ] {
-            assert_eq!(Type::of(cell.as_bytes()), want, "{cell}");
+            assert_eq!(ZoneType::of(cell.as_bytes()), want, "{cell}");
         }
     }
 
     #[test]
-    fn floats_compare_with_decimals_exactly() {
+    fn decimals_compare_with_floats_exactly() {
         for (cell, value, want) in [
             ("0.5", 0.5, Ordering::Equal),
             ("0.1", 0.1, Ordering::Less),
@@ -200,23 +230,27 @@ mod tests {
             ("-3.5", 2.0, Ordering::Less),
             ("12345678901234567890.5", 12_345_678_901_234_567_168.0, Ordering::Greater),
         ] {
-            assert_eq!(compare(cell.as_bytes(), value), want, "{cell}");
+            assert_eq!(compare_exactly(cell.as_bytes(), value), want, "{cell}");
         }
     }
 
     #[test]
-    fn zones_are_exact_where_they_can_be_and_wider_where_not() {
-        let zone = |kind, cells: &[&str]| Zone::of(kind, cells.iter().map(|cell| cell.as_bytes()));
-        assert_eq!(zone(Type::Integer, &["3", "NA", "-7", ""]), Zone::Integer(-7, 3));
-        assert_eq!(zone(Type::Integer, &["NA"]), Zone::Integer(0, 0));
-        assert_eq!(zone(Type::Decimal, &["0.5", "NA", "2"]), Zone::Decimal(0.5, 2.0));
-        assert_eq!(zone(Type::Text, &["3"]), Zone::None);
+    fn bounds_are_exact_or_rounded_outward() {
+        let zone = |zone_type, cells: &[&str]| {
+            ZoneBounds::of(zone_type, cells.iter().map(|cell| cell.as_bytes()))
+        };
+        assert_eq!(zone(ZoneType::Integer, &["3", "NA", "-7", ""]), ZoneBounds::Integer(-7, 3));
+        assert_eq!(zone(ZoneType::Integer, &["NA"]), ZoneBounds::Integer(0, 0));
+        assert_eq!(zone(ZoneType::Decimal, &["0.5", "NA", "2"]), ZoneBounds::Decimal(0.5, 2.0));
+        assert_eq!(zone(ZoneType::Text, &["3"]), ZoneBounds::None);
         // 0.1 is a little less than its float, 9.10 a little more.
-        let Zone::Decimal(least, most) = zone(Type::Decimal, &["9.10", "0.1"]) else { panic!() };
-        assert_eq!((least, most), (0.1_f64.next_down(), 9.1_f64.next_up()));
+        let ZoneBounds::Decimal(min, max) = zone(ZoneType::Decimal, &["9.10", "0.1"]) else {
+            panic!()
+        };
+        assert_eq!((min, max), (0.1_f64.next_down(), 9.1_f64.next_up()));
         // Two decimals with the same float, one on each side of it.
         let near = ["0.1", "0.1000000000000000055511151231257827021181583404541015625"];
-        let Zone::Decimal(least, most) = zone(Type::Decimal, &near) else { panic!() };
-        assert_eq!((least, most), (0.1_f64.next_down(), 0.1));
+        let ZoneBounds::Decimal(min, max) = zone(ZoneType::Decimal, &near) else { panic!() };
+        assert_eq!((min, max), (0.1_f64.next_down(), 0.1));
     }
 }

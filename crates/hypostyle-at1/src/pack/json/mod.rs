@@ -1,13 +1,16 @@
-//! JSON Lines and JSON documents: codecs json and jsondoc (§7.2, §7.4).
+//! JSON Lines and JSON documents: codecs json and jsondoc (§7.3, §7.4).
 //!
-//! `parse` turns lines into a tape of tokens by `paths`, `mine` and `rules` derive strings from
-//! earlier ones, `lines` writes the streams of codec json, `jsondoc` those of a document, and
-//! `token_columns` encodes the values of each path.
+//! For codec json, `parse` turns compact lines into a tape and leaves, numbering keys and paths
+//! in `paths`; `rule_search` finds `string_rules` on a sample and `derived_strings` applies
+//! them; `lines` writes the streams. For jsondoc, `document` reads the values of any text and
+//! `jsondoc` cuts them out of its skeleton. Both encode their values with `token_columns`.
 
+mod derived_strings;
+mod document;
 pub(super) mod jsondoc;
 pub(super) mod lines;
-mod mine;
 mod parse;
 mod paths;
-mod rules;
+mod rule_search;
+mod string_rules;
 mod token_columns;

@@ -1,93 +1,88 @@
-//! Lines of compact JSON, taken apart.
+//! Parses lines of compact JSON into a tape and leaves.
 
-use crate::pack::json::paths::{ELEMENT, MOST, Paths, ROOT, string};
+use std::ops::Range;
 
-/// Objects and arrays that decoders let be open at once (§7.3).
-const DEEPEST: usize = 8192;
+use crate::json_scan::{JsonVisitor, walk_compact};
+use crate::pack::json::paths::{ELEMENT, JsonPaths, MAX_NUMBER, ROOT};
 
-/// A string, a number, `true`, `false` or `null`: its path, and where it is in the text.
+/// A string, a number, `true`, `false` or `null`: its path and its byte range in the text.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::pack) struct Leaf {
+pub(in crate::pack) struct JsonLeaf {
     pub(in crate::pack) path: u32,
-    pub(in crate::pack) start: u32,
-    pub(in crate::pack) end: u32,
+    start: u32,
+    end: u32,
 }
 
-/// What comes next on the tape, in four bytes.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::pack) struct Op(u32);
+impl JsonLeaf {
+    /// Returns the bytes of the leaf.
+    pub(in crate::pack) fn token<'a>(&self, text: &'a [u8]) -> &'a [u8] {
+        text.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+}
 
-/// What an [`Op`] says.
+/// A [`TapeStep`] packed into four bytes.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::pack) enum Step {
+pub(in crate::pack) struct TapeOp(u32);
+
+/// A step of the tape from which a decoder prints lines.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::pack) enum TapeStep {
+    /// The next leaf.
     Leaf,
+    /// An object with so many members.
     Object(u32),
+    /// An array with so many elements.
     Array(u32),
+    /// A key, by its number.
     Key(u32),
 }
 
-impl Op {
-    fn new(step: Step) -> Self {
-        let (kind, number) = match step {
-            Step::Leaf => (0, 0),
-            Step::Object(members) => (1, members),
-            Step::Array(elements) => (2, elements),
-            Step::Key(key) => (3, key),
+impl TapeOp {
+    fn new(step: TapeStep) -> Self {
+        let (tag, number) = match step {
+            TapeStep::Leaf => (0, 0),
+            TapeStep::Object(members) => (1, members),
+            TapeStep::Array(elements) => (2, elements),
+            TapeStep::Key(key) => (3, key),
         };
-        Self(number << 2 | kind)
+        Self(number << 2 | tag)
     }
 
-    pub(in crate::pack) fn step(self) -> Step {
+    pub(in crate::pack) fn step(self) -> TapeStep {
         match self.0 & 3 {
-            0 => Step::Leaf,
-            1 => Step::Object(self.0 >> 2),
-            2 => Step::Array(self.0 >> 2),
-            _ => Step::Key(self.0 >> 2),
+            0 => TapeStep::Leaf,
+            1 => TapeStep::Object(self.0 >> 2),
+            2 => TapeStep::Array(self.0 >> 2),
+            _ => TapeStep::Key(self.0 >> 2),
         }
     }
 }
 
-/// The lines of a text, of which those that fit are taken apart.
+/// The lines of a text; those that are compact JSON are parsed.
 #[derive(Debug, Default)]
-pub(in crate::pack) struct Parsed<'a> {
-    /// For each line whether it was taken apart.
+pub(in crate::pack) struct ParsedLines<'a> {
+    /// For each line 1 if it is parsed, else 0.
     pub(in crate::pack) flags: Vec<u8>,
-    /// The other lines.
+    /// The lines that are not parsed.
     pub(in crate::pack) verbatim: Vec<&'a [u8]>,
-    pub(in crate::pack) ops: Vec<Op>,
-    pub(in crate::pack) leaves: Vec<Leaf>,
-    /// Keys with their quotes, in the order in which they were met.
+    pub(in crate::pack) ops: Vec<TapeOp>,
+    pub(in crate::pack) leaves: Vec<JsonLeaf>,
+    /// Keys with their quotes, by number.
     pub(in crate::pack) keys: Vec<&'a [u8]>,
     /// How many paths there are.
     pub(in crate::pack) paths: usize,
 }
 
-/// What is known of lines while they are parsed.
-#[derive(Debug)]
-struct Parser<'a> {
-    parsed: Parsed<'a>,
-    paths: Paths<'a>,
-    open: Vec<Nest>,
-}
-
-/// An object or an array that is open.
-#[derive(Clone, Copy, Debug)]
-struct Nest {
-    object: bool,
-    path: u32,
-    /// Where its start is among the steps.
-    op: usize,
-    count: u32,
-}
-
-impl<'a> Parsed<'a> {
-    /// Takes the lines of a text apart.
+impl<'a> ParsedLines<'a> {
+    /// Parses the lines of a text.
     pub(in crate::pack) fn new(text: &'a [u8]) -> Self {
-        let (parsed, paths) = (Self::default(), Paths::new());
-        let mut parser = Parser { parsed, paths, open: Vec::new() };
+        let (parsed, paths) = (Self::default(), JsonPaths::new());
+        let mut parser =
+            LineParser { parsed, paths, open: Vec::new(), line: &[], start: 0, path: ROOT };
+        let mut brackets = Vec::new();
         let mut start = 0;
         for line in text.split(|&byte| byte == b'\n') {
-            let fits = parser.line(line, start);
+            let fits = parser.parse(line, start, &mut brackets);
             start += line.len() + 1;
             parser.parsed.flags.push(u8::from(fits));
             if !fits {
@@ -99,13 +94,40 @@ impl<'a> Parsed<'a> {
     }
 }
 
-impl<'a> Parser<'a> {
-    /// Takes a line apart, which starts at a place of the text; false if it does not
-    /// fit, and nothing of it stays.
-    fn line(&mut self, line: &'a [u8], start: usize) -> bool {
+/// Adds lines to [`ParsedLines`].
+#[derive(Debug)]
+struct LineParser<'a> {
+    parsed: ParsedLines<'a>,
+    paths: JsonPaths<'a>,
+    open: Vec<OpenContainer>,
+    /// The current line and its offset in the text.
+    line: &'a [u8],
+    start: usize,
+    /// The path of the next value.
+    path: u32,
+}
+
+/// An object or an array whose end has not been reached.
+#[derive(Clone, Copy, Debug)]
+struct OpenContainer {
+    is_object: bool,
+    path: u32,
+    /// The index of its step, which is completed at its end.
+    op: usize,
+    /// Members or elements so far.
+    count: u32,
+}
+
+impl<'a> LineParser<'a> {
+    /// Parses a line that starts at an offset of the text.
+    ///
+    /// Returns false if the line is not compact JSON. Its steps and leaves are removed again;
+    /// its keys and paths keep their numbers.
+    fn parse(&mut self, line: &'a [u8], start: usize, brackets: &mut Vec<u8>) -> bool {
         let before = (self.parsed.ops.len(), self.parsed.leaves.len());
         self.open.clear();
-        let fits = self.value(line, start).is_some();
+        (self.line, self.start, self.path) = (line, start, ROOT);
+        let fits = walk_compact(line, brackets, self).is_some();
         if !fits {
             self.parsed.ops.truncate(before.0);
             self.parsed.leaves.truncate(before.1);
@@ -113,117 +135,70 @@ impl<'a> Parser<'a> {
         fits
     }
 
-    /// Takes the object or the array apart that a line is.
-    fn value(&mut self, line: &'a [u8], start: usize) -> Option<()> {
-        let mut at = 0;
-        let mut path = ROOT;
-        loop {
-            // A value begins here.
-            match line.get(at)? {
-                opening @ (b'{' | b'[') => {
-                    let object = *opening == b'{';
-                    self.open(object, path)?;
-                    at += 1;
-                    if line.get(at) != Some(if object { &b'}' } else { &b']' }) {
-                        (at, path) = self.part(line, at)?;
-                        continue;
-                    }
-                }
-                // What a line holds has something in it.
-                _ if self.open.is_empty() => return None,
-                _ => {
-                    let end = at + scalar(line.get(at..)?)?;
-                    let place = |at: usize| u32::try_from(start + at).ok();
-                    let leaf = Leaf { path, start: place(at)?, end: place(end)? };
-                    self.parsed.leaves.push(leaf);
-                    self.parsed.ops.push(Op::new(Step::Leaf));
-                    at = end;
-                }
-            }
-            // It has ended, and so may those have that it is in.
-            loop {
-                let Some(nest) = self.open.last() else {
-                    return (at == line.len()).then_some(());
-                };
-                match (line.get(at)?, nest.object) {
-                    (b',', _) => {
-                        (at, path) = self.part(line, at + 1)?;
-                        break;
-                    }
-                    (b'}', true) | (b']', false) => {
-                        self.close();
-                        at += 1;
-                    }
-                    _ => return None,
-                }
-            }
-        }
+    /// Counts a member or an element of the innermost container, and returns the container.
+    fn count(&mut self) -> Option<OpenContainer> {
+        let container = self.open.last_mut()?;
+        container.count += 1;
+        (container.count < MAX_NUMBER).then_some(*container)
     }
 
-    fn open(&mut self, object: bool, path: u32) -> Option<()> {
-        if self.open.len() >= DEEPEST {
-            return None;
+    /// Starts an element of the innermost array.
+    fn element(&mut self) -> Option<()> {
+        let array = self.count()?;
+        self.path = self.paths.child(array.path, ELEMENT)?;
+        Some(())
+    }
+}
+
+impl JsonVisitor for LineParser<'_> {
+    fn open(&mut self, at: usize) -> Option<()> {
+        let is_object = self.line.get(at) == Some(&b'{');
+        let op = self.parsed.ops.len();
+        self.open.push(OpenContainer { is_object, path: self.path, op, count: 0 });
+        // The step is replaced when the number of members or elements is known.
+        self.parsed.ops.push(TapeOp::new(TapeStep::Array(0)));
+        if !is_object && self.line.get(at + 1) != Some(&b']') {
+            self.element()?;
         }
-        self.open.push(Nest { object, path, op: self.parsed.ops.len(), count: 0 });
-        // What is in it is counted when it ends.
-        self.parsed.ops.push(Op::new(Step::Array(0)));
         Some(())
     }
 
-    fn close(&mut self) {
-        if let Some(Nest { object, op, count, .. }) = self.open.pop()
-            && let Some(op) = self.parsed.ops.get_mut(op)
-        {
-            *op = Op::new(if object { Step::Object(count) } else { Step::Array(count) });
-        }
+    fn close(&mut self, _at: usize) -> Option<()> {
+        let OpenContainer { is_object, op, count, .. } = self.open.pop()?;
+        let step = if is_object { TapeStep::Object(count) } else { TapeStep::Array(count) };
+        *self.parsed.ops.get_mut(op)? = TapeOp::new(step);
+        Some(())
     }
 
-    /// Begins a member or an element: where its value is, and its path.
-    fn part(&mut self, line: &'a [u8], at: usize) -> Option<(usize, u32)> {
-        let nest = self.open.last_mut()?;
-        nest.count += 1;
-        let (object, path) = (nest.object, nest.path);
-        if nest.count >= MOST {
-            return None;
-        }
-        if !object {
-            return Some((at, self.paths.behind(path, ELEMENT)?));
-        }
-        let len = string(line.get(at..)?)?;
-        let key = self.paths.key(line.get(at..at + len)?)?;
-        self.parsed.ops.push(Op::new(Step::Key(key)));
-        let path = self.paths.behind(path, key)?;
-        (line.get(at + len) == Some(&b':')).then_some((at + len + 1, path))
+    fn comma(&mut self) -> Option<()> {
+        if self.open.last()?.is_object { Some(()) } else { self.element() }
     }
-}
 
-/// The length of the string, number or word that `text` starts with.
-///
-/// What is in a token does not matter, so that of a number is not looked at.
-fn scalar(text: &[u8]) -> Option<usize> {
-    if text.first() == Some(&b'"') {
-        return string(text);
+    fn key(&mut self, token: Range<usize>) -> Option<()> {
+        let object = self.count()?;
+        let key = self.paths.key(self.line.get(token)?)?;
+        self.parsed.ops.push(TapeOp::new(TapeStep::Key(key)));
+        self.path = self.paths.child(object.path, key)?;
+        Some(())
     }
-    let ends = |byte: &u8| {
-        matches!(byte, b',' | b':' | b'"' | b'{' | b'}' | b'[' | b']') || !byte.is_ascii_graphic()
-    };
-    let len = text.iter().position(ends)?;
-    (len > 0).then_some(len)
-}
 
-/// The bytes of a leaf.
-pub(super) fn token<'a>(text: &'a [u8], leaf: &Leaf) -> &'a [u8] {
-    text.get(leaf.start as usize..leaf.end as usize).unwrap_or_default()
+    fn value(&mut self, token: Range<usize>) -> Option<()> {
+        let offset = |at: usize| u32::try_from(self.start + at).ok();
+        let (start, end) = (offset(token.start)?, offset(token.end)?);
+        self.parsed.leaves.push(JsonLeaf { path: self.path, start, end });
+        self.parsed.ops.push(TapeOp::new(TapeStep::Leaf));
+        Some(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Whether a line is taken apart, and what its leaves are.
+    /// Returns the paths and texts of the leaves of a line; `None` if it is not parsed.
     fn leaves(line: &str) -> Option<Vec<(u32, &str)>> {
-        let parsed = Parsed::new(line.as_bytes());
-        let leaf = |leaf: &Leaf| (leaf.path, &line[leaf.start as usize..leaf.end as usize]);
+        let parsed = ParsedLines::new(line.as_bytes());
+        let leaf = |leaf: &JsonLeaf| (leaf.path, &line[leaf.start as usize..leaf.end as usize]);
         (parsed.flags == [1]).then(|| parsed.leaves.iter().map(leaf).collect())
     }
 
@@ -241,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_tape_would_print_otherwise_is_refused() {
+    fn lines_that_the_tape_would_print_differently_are_refused() {
         for line in [
             "",
             "1",
@@ -270,8 +245,10 @@ mod tests {
         ] {
             assert_eq!(leaves(line), None, "{line}");
         }
+        // Decoders of codec json go no deeper (§7.3).
+        let max_depth = 8192;
         let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(leaves(&deep(DEEPEST)).is_some());
-        assert!(leaves(&deep(DEEPEST + 1)).is_none());
+        assert!(leaves(&deep(max_depth)).is_some());
+        assert!(leaves(&deep(max_depth + 1)).is_none());
     }
 }

@@ -1,7 +1,8 @@
-//! Lists of tokens, back to back in `values` (§7.3, §7.4).
+//! Encodes lists of tokens as the columns of stream `values` (§7.3, §7.4).
 //!
-//! What lists have in common is found if they are compressed as one; what is unlike
-//! all else is better off in a block of its own, with its own tuning.
+//! The columns lie back to back. Most of them share one xz block, where the compressor finds
+//! what they have in common. A long column that is unlike all others gets a block of its own
+//! with its own tuning; these columns are stored last.
 
 use hashbrown::HashMap;
 
@@ -14,168 +15,172 @@ use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
 use hypostyle_core::wire::put;
 
-/// Lists of no more bytes have no blocks.
-const SMALL: usize = 16 << 10;
+/// Up to this size all columns are compressed as one.
+const MAX_SINGLE_BLOCK_BYTES: usize = 16 << 10;
 
-/// Bytes of all lists by which it is judged which of them stand alone.
-const SAMPLE: usize = 512 << 10;
+/// Bytes of all columns by which separate blocks are chosen.
+const SAMPLE_BYTES: usize = 512 << 10;
 
-/// Lists that take fewer bytes never stand alone: a block has to learn everything anew.
-const LEAST: f64 = 8192.0;
+/// Estimated compressed bytes from which a column may get a block: each block starts with an
+/// empty model.
+const MIN_BLOCK_COST: f64 = 8192.0;
 
-/// Bytes of a piece that is looked for in other lists, and one in how many is.
-const SHINGLE: usize = 8;
-const PLACES: u64 = 4;
+/// Bytes of a shingle; one shingle in `SHINGLE_STRIDE` is compared with other columns.
+const SHINGLE_BYTES: usize = 8;
+const SHINGLE_STRIDE: u64 = 4;
 
-/// The share of its pieces that a list which stands alone may have in common with others.
-const SHARED: f64 = 0.1;
+/// The share of its shingles that a column with its own block may have in common with others.
+const MAX_SHARED: f64 = 0.1;
 
-/// What is tried for a block, and the pieces by which it is judged.
+/// The tunings that are tried for a block, and the pieces by which they are compared.
 const TUNINGS: [Tuning; 3] = [Tuning::flat(3), Tuning::flat(4), Tuning::flat(0)];
-const PIECES: usize = 6;
-const PIECE: usize = 48 << 10;
+const TUNING_PIECES: usize = 6;
+const TUNING_PIECE_BYTES: usize = 48 << 10;
 
-/// Bytes that it takes until a block has learned what its content is like.
-const LEARNED: f64 = 120.0;
+/// Estimated bytes that a block needs until its model has adapted to the content.
+const ADAPTATION_COST: f64 = 120.0;
 
-/// Lists that stand alone, at most: each block takes some bytes.
-const ALONE: usize = 64;
+/// Columns with their own block, at most: each block has a header.
+const MAX_OWN_BLOCKS: usize = 64;
 
-/// Lists as they are written.
+/// Token columns as they are written.
 #[derive(Debug)]
-pub(in crate::pack) struct Arranged {
-    /// The number that each list got.
+pub(in crate::pack) struct EncodedTokenColumns {
+    /// The column number that each list got.
     pub(in crate::pack) numbers: Vec<u64>,
+    /// Stream `value_index`.
     pub(in crate::pack) index: Body,
+    /// Stream `values`.
     pub(in crate::pack) values: Body,
 }
 
-/// Puts lists into an order that suits them, with `gap` between neighbours.
-pub(in crate::pack) fn arrange(
+/// Orders lists and encodes them, with `gap` between neighbours.
+pub(in crate::pack) fn encode(
     lists: &[Vec<u8>],
     gap: &[u8],
-    job: &EncodeContext<'_>,
-) -> Result<Arranged> {
-    let search = job.search;
+    context: &EncodeContext<'_>,
+) -> Result<EncodedTokenColumns> {
+    let search = context.search;
     let total: usize = lists.iter().map(Vec::len).sum();
-    let plain = total <= SMALL || search.is_quick() || search.layout == Layout::Published;
-    let alone = if plain { Vec::new() } else { unlike(lists, gap, job)? };
-    let mut order: Vec<usize> = (0..lists.len()).filter(|list| !alone.contains(list)).collect();
-    let together = order.len();
-    order.extend(alone);
+    let is_single =
+        total <= MAX_SINGLE_BLOCK_BYTES || search.is_quick() || search.layout == Layout::Published;
+    let separate = if is_single { Vec::new() } else { separate_lists(lists, gap, context)? };
+    let mut order: Vec<usize> = (0..lists.len()).filter(|list| !separate.contains(list)).collect();
+    let shared = order.len();
+    order.extend(separate);
     let joined = |some: &[usize]| {
         let list = |&list: &usize| lists.get(list).map(Vec::as_slice).unwrap_or_default();
         some.iter().map(list).collect::<Vec<_>>().join(gap)
     };
-    let values = match order.split_at_checked(together) {
-        Some((rest, alone)) if !alone.is_empty() => {
-            let mut parts: Vec<Vec<u8>> = alone.iter().map(|&list| joined(&[list])).collect();
-            if !rest.is_empty() {
-                parts.insert(0, joined(rest));
+    let values = match order.split_at_checked(shared) {
+        Some((shared, separate)) if !separate.is_empty() => {
+            let mut contents: Vec<Vec<u8>> = separate.iter().map(|&list| joined(&[list])).collect();
+            if !shared.is_empty() {
+                contents.insert(0, joined(shared));
             }
-            let last = parts.len() - 1;
-            parts.iter_mut().take(last).for_each(|part| part.extend_from_slice(gap));
-            blocks(&parts, job)?
+            let last = contents.len() - 1;
+            contents.iter_mut().take(last).for_each(|content| content.extend_from_slice(gap));
+            blocks(&contents, context)?
         }
-        _ if plain => Body::fitted(&joined(&order), search)?,
-        _ => blocks(&[joined(&order)], job)?,
+        _ if is_single => Body::fitted(&joined(&order), search)?,
+        _ => blocks(&[joined(&order)], context)?,
     };
     let mut index = Vec::new();
     put::uv(&mut index, lists.len() as u64);
     let mut numbers = vec![0; lists.len()];
     for (number, &list) in (0_u64..).zip(&order) {
         put::uv(&mut index, lists.get(list).map_or(0, Vec::len) as u64);
-        if let Some(place) = numbers.get_mut(list) {
-            *place = number;
+        if let Some(slot) = numbers.get_mut(list) {
+            *slot = number;
         }
     }
-    Ok(Arranged { numbers, index: Body::fitted(&index, search)?, values })
+    Ok(EncodedTokenColumns { numbers, index: Body::fitted(&index, search)?, values })
 }
 
-/// One stream with a block for each part.
-fn blocks(parts: &[Vec<u8>], job: &EncodeContext<'_>) -> Result<Body> {
-    let part = |at: usize| parts.get(at).map(Vec::as_slice).unwrap_or_default();
-    let mut blocks = Vec::with_capacity(parts.len());
-    parallel::in_order(
-        parts.len(),
-        job.threads,
-        |at| block(part(at), job.search),
-        |_, block| {
-            blocks.push(block);
-            Ok(())
-        },
-    )?;
+/// Compresses contents into one xz stream with a block for each.
+fn blocks(contents: &[Vec<u8>], context: &EncodeContext<'_>) -> Result<Body> {
+    let blocks =
+        parallel::map(contents, context.threads, |content| block(content, context.search))?;
     Ok(Body::xz(xz::stream(&blocks)))
 }
 
-/// A block with the tuning that suits pieces of it best.
-fn block(part: &[u8], search: &SearchParams) -> Result<Block> {
-    let step = part.len() / PIECES;
-    let pieces = (0..PIECES).filter_map(|at| part.get(at * step..at * step + step.min(PIECE)));
+/// Compresses content with the tuning that suits pieces of it best.
+fn block(content: &[u8], search: &SearchParams) -> Result<Block> {
+    let step = content.len() / TUNING_PIECES;
+    let pieces = (0..TUNING_PIECES)
+        .filter_map(|at| content.get(at * step..at * step + step.min(TUNING_PIECE_BYTES)));
     let pieces = pieces.collect::<Vec<_>>().concat();
     let mut best = (f64::INFINITY, Tuning::flat(3));
     for tuning in TUNINGS {
-        let cost = search.trial(&pieces, tuning)?;
+        let cost = search.estimate(&pieces, tuning)?;
         if cost < best.0 {
             best = (cost, tuning);
         }
     }
-    Block::new(part, best.1.with_effort(search.effort))
+    Block::new(content, best.1.with_effort(search.effort))
 }
 
-/// The lists that take less if each of them stands alone.
-fn unlike(lists: &[Vec<u8>], gap: &[u8], job: &EncodeContext<'_>) -> Result<Vec<usize>> {
+/// Returns the lists that are smaller with a block for each of them; none if one block for all
+/// lists is smaller.
+fn separate_lists(
+    lists: &[Vec<u8>],
+    gap: &[u8],
+    context: &EncodeContext<'_>,
+) -> Result<Vec<usize>> {
     let samples = samples(lists);
-    let total = |lists: &mut dyn Iterator<Item = usize>| lists.sum::<usize>() as f64;
+    let total = |lens: &mut dyn Iterator<Item = usize>| lens.sum::<usize>() as f64;
     let scale = total(&mut lists.iter().map(Vec::len))
         / total(&mut samples.iter().map(|sample| sample.len())).max(1.0);
-    let shares = shares(&samples);
-    let cost = |bytes: &[u8]| job.search.trial(bytes, Tuning::flat(3));
-    let mut alone: Vec<usize> = Vec::new();
-    let mut apart = 0.0;
+    let shares = shared_shares(&samples);
+    let cost = |bytes: &[u8]| context.search.estimate(bytes, Tuning::flat(3));
+    let mut separate: Vec<usize> = Vec::new();
+    let mut separate_cost = 0.0;
     for (list, (sample, share)) in samples.iter().zip(shares).enumerate() {
-        if share >= SHARED || sample.len() as f64 * scale < LEAST {
+        if share >= MAX_SHARED || sample.len() as f64 * scale < MIN_BLOCK_COST {
             continue;
         }
         let cost = cost(sample)?;
-        if cost * scale >= LEAST && alone.len() < ALONE {
-            alone.push(list);
-            apart += cost;
+        if cost * scale >= MIN_BLOCK_COST && separate.len() < MAX_OWN_BLOCKS {
+            separate.push(list);
+            separate_cost += cost;
         }
     }
-    let all = cost(&samples.join(gap))?;
-    let rest = samples.iter().enumerate().filter(|(list, _)| !alone.contains(list));
+    let joint_cost = cost(&samples.join(gap))?;
+    let rest = samples.iter().enumerate().filter(|(list, _)| !separate.contains(list));
     let rest: Vec<&[u8]> = rest.map(|(_, sample)| *sample).collect();
-    apart += cost(&rest.join(gap))?;
-    // What a block has to learn it learns once, however long it is.
-    let full = |cost: f64, blocks: f64| (cost - blocks * LEARNED) * scale + blocks * LEARNED;
-    let (all, apart) = (full(all, 1.0), full(apart, alone.len() as f64 + 1.0));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a guess")]
-    (job.guess)(all.min(apart) as usize);
-    Ok(if apart < all { alone } else { Vec::new() })
+    separate_cost += cost(&rest.join(gap))?;
+    // The cost of adaptation does not grow with the length of a block.
+    let scaled = |cost: f64, blocks: f64| {
+        (cost - blocks * ADAPTATION_COST) * scale + blocks * ADAPTATION_COST
+    };
+    let joint_cost = scaled(joint_cost, 1.0);
+    let separate_cost = scaled(separate_cost, separate.len() as f64 + 1.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+    (context.report_estimate)(joint_cost.min(separate_cost) as usize);
+    Ok(if separate_cost < joint_cost { separate } else { Vec::new() })
 }
 
-/// The start of each list, the same share of all.
+/// Returns the start of each list, the same share of every list.
 fn samples(lists: &[Vec<u8>]) -> Vec<&[u8]> {
     let total: usize = lists.iter().map(Vec::len).sum();
-    let share = SAMPLE as f64 / total.max(1) as f64;
-    let sample = |list: &Vec<u8>| {
-        // Rounding is of no consequence.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded")]
+    let share = SAMPLE_BYTES as f64 / total.max(1) as f64;
+    let sample_len = |list: &Vec<u8>| {
+        #[expect(clippy::cast_possible_truncation, reason = "a sample may be a byte shorter")]
+        #[expect(clippy::cast_sign_loss, reason = "lengths are positive")]
         let len = (list.len() as f64 * share) as usize;
         len.min(list.len())
     };
-    lists.iter().map(|list| list.get(..sample(list)).unwrap_or_default()).collect()
+    lists.iter().map(|list| list.get(..sample_len(list)).unwrap_or_default()).collect()
 }
 
-/// For each list the share of its distinct pieces that other lists have too.
-fn shares(lists: &[&[u8]]) -> Vec<f64> {
-    /// In place of a list: there are several.
+/// Returns for each list the share of its distinct shingles that other lists contain too.
+fn shared_shares(lists: &[&[u8]]) -> Vec<f64> {
+    /// The owner of a shingle that several lists contain.
     const SEVERAL: usize = usize::MAX;
     let mut owners: HashMap<u64, usize> = HashMap::new();
     for (number, list) in lists.iter().enumerate() {
-        for piece in pieces(list) {
-            let owner = owners.entry(piece).or_insert(number);
+        for shingle in shingles(list) {
+            let owner = owners.entry(shingle).or_insert(number);
             if *owner != number {
                 *owner = SEVERAL;
             }
@@ -183,25 +188,25 @@ fn shares(lists: &[&[u8]]) -> Vec<f64> {
     }
     let mut counts = vec![(0_usize, 0_usize); lists.len()];
     let mut seen: HashMap<u64, usize> = HashMap::new();
-    for (number, list) in lists.iter().enumerate() {
-        let Some(count) = counts.get_mut(number) else { continue };
-        for piece in pieces(list) {
-            if seen.insert(piece, number) == Some(number) {
+    for ((number, list), (shared, all)) in lists.iter().enumerate().zip(&mut counts) {
+        for shingle in shingles(list) {
+            if seen.insert(shingle, number) == Some(number) {
                 continue;
             }
-            count.0 += usize::from(owners.get(&piece) == Some(&SEVERAL));
-            count.1 += 1;
+            *shared += usize::from(owners.get(&shingle) == Some(&SEVERAL));
+            *all += 1;
         }
     }
     counts.iter().map(|&(shared, all)| shared as f64 / all.max(1) as f64).collect()
 }
 
-/// Some pieces of a list, chosen by what is in them.
-fn pieces(list: &[u8]) -> impl Iterator<Item = u64> {
-    list.windows(SHINGLE).filter_map(|piece| {
-        let piece = u64::from_le_bytes(piece.try_into().ok()?);
-        let mixed = piece.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (mixed >> 40).is_multiple_of(PLACES).then_some(piece)
+/// Returns some shingles of a list. Their hash selects them, so that equal shingles of two
+/// lists are both selected.
+fn shingles(list: &[u8]) -> impl Iterator<Item = u64> {
+    list.windows(SHINGLE_BYTES).filter_map(|window| {
+        let shingle = u64::from_le_bytes(window.try_into().ok()?);
+        let mixed = shingle.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed >> 40).is_multiple_of(SHINGLE_STRIDE).then_some(shingle)
     })
 }
 
@@ -210,22 +215,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_tell_which_lists_are_alike() {
+    fn shared_shingles_show_which_lists_are_alike() {
         let list = |first: u64, last: u64| {
             let token = |i: u64| format!("{:016x}\n", i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
             (first..last).map(token).collect::<String>().into_bytes()
         };
         let (one, other, apart) = (list(0, 500), list(250, 750), list(1000, 1500));
-        let shares = shares(&[&one, &other, &apart, b""]);
+        let shares = shared_shares(&[&one, &other, &apart, b""]);
         assert!((0.4..0.6).contains(&shares[0]) && (0.4..0.6).contains(&shares[1]));
         assert!(shares[2] < 0.05 && shares[3] < 0.05);
     }
 
     #[test]
-    fn samples_are_the_same_share_of_all() {
-        let lists = [vec![b'a'; SAMPLE * 3], vec![b'b'; SAMPLE], Vec::new(), vec![b'c'; 8]];
+    fn samples_are_the_same_share_of_every_list() {
+        let lists =
+            [vec![b'a'; SAMPLE_BYTES * 3], vec![b'b'; SAMPLE_BYTES], Vec::new(), vec![b'c'; 8]];
         let lengths: Vec<usize> = samples(&lists).iter().map(|sample| sample.len()).collect();
-        assert!(lengths[0].abs_diff(SAMPLE * 3 / 4) < 100 && lengths[1].abs_diff(SAMPLE / 4) < 100);
+        assert!(
+            lengths[0].abs_diff(SAMPLE_BYTES * 3 / 4) < 100
+                && lengths[1].abs_diff(SAMPLE_BYTES / 4) < 100
+        );
         assert_eq!(lengths[2], 0);
         let whole = samples(&lists[2..]);
         assert_eq!(whole, [&b""[..], b"cccccccc"]);

@@ -1,57 +1,54 @@
-//! Lines of a log as templates and what fills their holes (§7.1).
+//! Encodes the lines of a log as templates and variables with codec log (§7.1).
 
 use crate::pack::context::EncodeContext;
-use crate::pack::lines::{ended, text_start};
-use crate::pack::logs::log_templates::Mined;
+use crate::pack::lines::{split_final_newline, text_start};
+use crate::pack::logs::log_templates::LogTemplates;
+use crate::pack::newline_list::NewlineList;
 use crate::pack::stream_set::{Body, Stream};
 use crate::pack::tables::dialect;
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
 
-/// Lines that are enough to be a log.
-const LINES: usize = 8;
+/// Lines from which a text may be a log.
+const MIN_LINES: usize = 8;
 
-/// Whether content may be the lines of a log: text in lines that is neither a table
-/// nor JSON Lines.
+/// Returns whether content may be a log: text in lines that is neither a table nor JSON Lines.
 pub(in crate::pack) fn suits(content: &[u8]) -> bool {
     let Some(start) = text_start(content) else { return false };
-    memchr::memchr_iter(b'\n', start).take(LINES).count() == LINES
+    memchr::memchr_iter(b'\n', start).take(MIN_LINES).count() == MIN_LINES
         && !start.starts_with(b"{")
         && !dialect::is_table(content)
 }
 
-/// The streams of a log; `None` if its lines have no templates.
+/// Encodes a log; returns `None` if its lines share no templates.
 pub(in crate::pack) fn streams(
     text: &[u8],
-    job: &EncodeContext<'_>,
+    context: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
-    let (lines, trailing) = ended(text);
+    let (lines, trailing) = split_final_newline(text);
     let lines = || lines.split(|&byte| byte == b'\n');
-    let mined = Mined::new(lines());
-    if mined.templates.is_empty() {
+    let found = LogTemplates::find(lines());
+    if found.templates.is_empty() {
         return Ok(None);
     }
-    let mut templates = Vec::new();
-    for template in &mined.templates {
-        templates.push(template.parts.join(&0));
-    }
-    let (mut flags, mut tids, mut holes) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut vars, mut verbatim) = (List::default(), List::default());
-    for (line, id) in lines().zip(&mined.ids) {
-        let template = id.and_then(|id| mined.templates.get(id as usize));
-        flags.push(template.is_some().into());
-        let (Some(id), Some(template)) = (id, template) else {
+    let templates: Vec<Vec<u8>> = found.templates.iter().map(|it| it.literals.join(&0)).collect();
+    let (mut flags, mut tids, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut vars, mut verbatim) = (NewlineList::default(), NewlineList::default());
+    for (line, &id) in lines().zip(&found.ids) {
+        let Some((id, template)) = found.get(id) else {
+            flags.push(0);
             verbatim.push(line);
             continue;
         };
-        put::uv(&mut tids, (*id).into());
-        template.holes(line, &mut holes);
-        for &(from, to) in &holes {
+        flags.push(1);
+        put::uv(&mut tids, id.into());
+        template.values(line, &mut values);
+        for &(from, to) in &values {
             vars.push(line.get(from..to).unwrap_or_default());
         }
     }
     let mut meta = Vec::new();
-    put::uv(&mut meta, mined.ids.len() as u64);
+    put::uv(&mut meta, found.ids.len() as u64);
     meta.push(trailing.into());
     let streams = [
         ("meta", meta),
@@ -61,22 +58,5 @@ pub(in crate::pack) fn streams(
         ("vars", vars.bytes),
         ("verbatim", verbatim.bytes),
     ];
-    Body::all(streams, job).map(Some)
-}
-
-/// Texts with newlines between them.
-#[derive(Debug, Default)]
-pub(in crate::pack) struct List {
-    pub(in crate::pack) bytes: Vec<u8>,
-    started: bool,
-}
-
-impl List {
-    pub(in crate::pack) fn push(&mut self, text: &[u8]) {
-        if self.started {
-            self.bytes.push(b'\n');
-        }
-        self.started = true;
-        self.bytes.extend_from_slice(text);
-    }
+    Body::all(streams, context).map(Some)
 }

@@ -1,11 +1,11 @@
-//! Lines of a log as records, in the form of jsondoc (§7.4).
+//! Encodes the lines of a log as records with codec jsondoc (§7.4).
 //!
-//! jsondoc has a skeleton with holes, and for each hole the column whose next token
-//! fills it. Nothing in it asks for JSON. Here the skeleton is the same for every
-//! line, nothing but holes, so that it takes no room; the columns that fill them tell
-//! what the line says. Each text between values is a column of its own, the same
-//! token over and over, which takes no room either. What is left is the order of the
-//! templates, once, and values that stand among their like.
+//! jsondoc has a skeleton with holes, and for each hole the column whose next token fills it;
+//! it does not require JSON. Here every line is a record of the same number of holes, so the
+//! skeleton repeats one line of holes and compresses to almost nothing. The column of each hole
+//! says what the line is made of. Each literal is a column of one repeated token, which
+//! compresses to almost nothing too. The archive then consists of the sequence of templates and
+//! of columns of similar values.
 //!
 //! ```text
 //! line       Invalid user bob from 10.0.0.7
@@ -20,254 +20,256 @@ use hashbrown::HashMap;
 
 use crate::codecs::LINES;
 use crate::pack::context::EncodeContext;
-use crate::pack::lines::ended;
-use crate::pack::logs::log_templates::{Hole, Mined, Template};
+use crate::pack::lines::split_final_newline;
+use crate::pack::logs::log_templates::{LogTemplate, LogTemplates, ValueRange};
+use crate::pack::newline_list::NewlineList;
 use crate::pack::options::Layout;
-use crate::pack::sample::sample;
+use crate::pack::sample::encoder_sample;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream};
 use hypostyle_core::compress::xz::encode::Tuning;
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
 
-/// Most holes in the record of a line, each of which is tried.
+/// Holes of a record, at most; each limit is tried.
 ///
-/// With few of them the end of a long line is one text, in the column of its template.
-const LENGTHS: [usize; 3] = [16, 32, 64];
+/// A low limit stores the end of a long line as one text, in the column of its template.
+const RECORD_LENGTHS: [usize; 3] = [16, 32, 64];
 
-/// Holes for the next value of a line: the text before it, the value, and what is left
-/// after it.
-const NEXT: usize = 3;
+/// Holes that must be free for the next value of a line: the literal before it, the value, and
+/// the rest of the line.
+const HOLES_PER_VALUE: usize = 3;
 
-/// The streams of a log; `None` if its lines have no templates.
+/// Encodes a log; returns `None` if its lines share no templates.
 pub(in crate::pack) fn streams(
     text: &[u8],
-    job: &EncodeContext<'_>,
+    context: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
     if memchr::memchr(0, text).is_some() {
         return Ok(None);
     }
-    let Some(most) = best_length(&sample(text), job.search)? else { return Ok(None) };
-    let (lines, trailing) = ended(text);
-    let mined = Mined::new(lines.split(|&byte| byte == b'\n'));
-    if mined.templates.is_empty() {
+    let Some(max_length) = best_length(&encoder_sample(text), context.search)? else {
+        return Ok(None);
+    };
+    let (lines, trailing) = split_final_newline(text);
+    let found = LogTemplates::find(lines.split(|&byte| byte == b'\n'));
+    if found.templates.is_empty() {
         return Ok(None);
     }
-    let length = most.min(room(&mined, job.search));
-    Records::new(lines, &mined, length).streams(trailing, job).map(Some)
+    let length = max_length.min(full_length(&found, context.search));
+    LogRecords::new(lines, &found, length).streams(trailing, context).map(Some)
 }
 
-/// The one of [`LENGTHS`] that suits some lines best; `None` if there is none.
-fn best_length(few: &[u8], search: &SearchParams) -> Result<Option<usize>> {
-    let mined = Mined::new(few.split(|&byte| byte == b'\n'));
-    let room = room(&mined, search);
+/// Returns the one of [`RECORD_LENGTHS`] that makes sampled lines smallest; `None` if records
+/// of any length are too long for them.
+fn best_length(sample: &[u8], search: &SearchParams) -> Result<Option<usize>> {
+    let found = LogTemplates::find(sample.split(|&byte| byte == b'\n'));
+    let full_length = full_length(&found, search);
     // Records of short lines would be longer than the lines.
-    let fits = |length: usize| length.min(room) * mined.ids.len() <= few.len() * 2;
-    // A length that all records keep within is the last that makes a difference.
-    let enough = LENGTHS.iter().position(|&length| length >= room).unwrap_or(LENGTHS.len());
-    let lengths = LENGTHS.iter().copied().take(enough + 1).take_while(|&length| fits(length));
-    let lengths: Vec<usize> = lengths.collect();
+    let fits = |length: usize| length.min(full_length) * found.ids.len() <= sample.len() * 2;
+    // All limits from the full length on give the same records.
+    let is_enough = |&length: &usize| length >= full_length;
+    let enough = RECORD_LENGTHS.iter().position(is_enough).unwrap_or(RECORD_LENGTHS.len());
+    let lengths: Vec<usize> = RECORD_LENGTHS
+        .iter()
+        .copied()
+        .take(enough + 1)
+        .take_while(|&length| fits(length))
+        .collect();
     if let [only] = lengths[..] {
         return Ok(Some(only));
     }
     let mut best: Option<(f64, usize)> = None;
     for length in lengths {
-        let cost = Records::new(few, &mined, length.min(room)).cost(search)?;
-        if best.is_none_or(|(least, _)| cost < least) {
+        let cost = LogRecords::new(sample, &found, length.min(full_length)).cost(search)?;
+        if best.is_none_or(|(best_cost, _)| cost < best_cost) {
             best = Some((cost, length));
         }
     }
     Ok(best.map(|(_, length)| length))
 }
 
-/// Holes that a record needs for no line to be cut short.
-fn room(mined: &Mined, search: &SearchParams) -> usize {
+/// Returns the holes that a record needs to store every value of every template.
+fn full_length(found: &LogTemplates, search: &SearchParams) -> usize {
     // With zstd, shorter records took up to 0.4 % more.
     if search.is_quick() {
         return usize::MAX;
     }
-    let room = |template: &Template| {
-        let (mut holes, mut room) = (0, 1);
-        for (index, part) in template.parts.iter().enumerate() {
-            let is_last = index + 1 == template.parts.len();
+    let length = |template: &LogTemplate| {
+        let (mut holes, mut length) = (0, 1);
+        for (index, literal) in template.literals.iter().enumerate() {
+            let is_last = index + 1 == template.literals.len();
             if !is_last {
-                room = room.max(holes + NEXT);
+                length = length.max(holes + HOLES_PER_VALUE);
             }
-            holes += usize::from(!part.is_empty()) + usize::from(!is_last);
+            holes += usize::from(!literal.is_empty()) + usize::from(!is_last);
         }
-        room.max(holes)
+        length.max(holes)
     };
-    mined.templates.iter().map(room).max().unwrap_or(1)
+    found.templates.iter().map(length).max().unwrap_or(1)
 }
 
-/// What a column is for.
+/// The content of a column of records.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Key {
-    /// Holes that are not needed.
+enum RecordColumnKey {
+    /// Empty tokens for unused holes.
     Empty,
-    /// Text between values.
-    Text(Vec<u8>),
-    /// Values, by the text around them.
+    /// A literal.
+    Literal(Vec<u8>),
+    /// Values with the same literals around them, by a hash of those.
     Value(u64),
     /// The ends of lines of a template.
-    End(usize),
+    LineEnd(usize),
     /// Lines without a template.
     Line,
 }
 
-/// Tokens of one kind.
+/// The columns of records, and the column of each key.
 #[derive(Debug, Default)]
-struct Column {
-    tokens: Vec<u8>,
-    count: usize,
+struct RecordColumns {
+    columns: Vec<NewlineList>,
+    ids: HashMap<RecordColumnKey, usize>,
 }
 
-/// Columns by what they are for.
-#[derive(Debug, Default)]
-struct Columns {
-    columns: Vec<Column>,
-    known: HashMap<Key, usize>,
-}
-
-impl Columns {
-    fn of(&mut self, key: Key) -> usize {
+impl RecordColumns {
+    /// Returns the column of a key, which is added if it is new.
+    fn id(&mut self, key: RecordColumnKey) -> usize {
         let next = self.columns.len();
-        let id = *self.known.entry(key).or_insert(next);
+        let id = *self.ids.entry(key).or_insert(next);
         if id == next {
-            self.columns.push(Column::default());
+            self.columns.push(NewlineList::default());
         }
         id
     }
 
-    fn put(&mut self, column: usize, token: &[u8]) {
+    /// Appends a token to a column.
+    fn push(&mut self, column: usize, token: &[u8]) {
         if let Some(column) = self.columns.get_mut(column) {
-            if column.count > 0 {
-                column.tokens.push(b'\n');
-            }
-            column.count += 1;
-            column.tokens.extend_from_slice(token);
+            column.push(token);
         }
     }
 }
 
-/// How lines of one template become records.
+/// Which columns the lines of a template fill.
 #[derive(Debug)]
-struct Plan {
+struct RecordPlan {
     /// The column of each hole of a record.
     columns: Vec<usize>,
-    /// Values that have a column; what follows them is one text.
+    /// Values that have a column; the rest of the line is one text.
     values: usize,
 }
 
-impl Plan {
-    fn new(id: usize, template: &Template, length: usize, known: &mut Columns) -> Self {
+impl RecordPlan {
+    fn new(id: usize, template: &LogTemplate, length: usize, known: &mut RecordColumns) -> Self {
         let mut columns = Vec::with_capacity(length);
         let mut values = 0;
-        for (index, part) in template.parts.iter().enumerate() {
-            let is_last = index + 1 == template.parts.len();
-            if !is_last && columns.len() + NEXT > length {
-                columns.push(known.of(Key::End(id)));
+        for (index, literal) in template.literals.iter().enumerate() {
+            let is_last = index + 1 == template.literals.len();
+            if !is_last && columns.len() + HOLES_PER_VALUE > length {
+                columns.push(known.id(RecordColumnKey::LineEnd(id)));
                 break;
             }
-            if !part.is_empty() {
-                columns.push(known.of(Key::Text(part.clone())));
+            if !literal.is_empty() {
+                columns.push(known.id(RecordColumnKey::Literal(literal.clone())));
             }
             if !is_last {
-                columns.push(known.of(Key::Value(context(&template.parts, index))));
+                let context = value_context(&template.literals, index);
+                columns.push(known.id(RecordColumnKey::Value(context)));
                 values += 1;
             }
         }
-        columns.resize_with(length, || known.of(Key::Empty));
+        columns.resize_with(length, || known.id(RecordColumnKey::Empty));
         Self { columns, values }
     }
 
-    /// A record of one hole for all of a line.
-    fn whole(length: usize, known: &mut Columns) -> Self {
-        let mut columns = vec![known.of(Key::Line)];
-        columns.resize_with(length, || known.of(Key::Empty));
+    /// Plans a record whose first hole is the whole line.
+    fn whole_line(length: usize, known: &mut RecordColumns) -> Self {
+        let mut columns = vec![known.id(RecordColumnKey::Line)];
+        columns.resize_with(length, || known.id(RecordColumnKey::Empty));
         Self { columns, values: 0 }
     }
 
-    /// Puts the tokens of a line.
-    fn put(&self, line: &[u8], holes: &[Hole], known: &mut Columns) {
+    /// Appends the tokens of a line to their columns.
+    fn push(&self, line: &[u8], values: &[ValueRange], known: &mut RecordColumns) {
         let mut columns = self.columns.iter().copied();
         let mut start = 0;
-        let mut put = |from: usize, to: usize| {
+        let mut push = |from: usize, to: usize| {
             if let Some(column) = columns.next() {
-                known.put(column, line.get(from..to).unwrap_or_default());
+                known.push(column, line.get(from..to).unwrap_or_default());
             }
         };
-        for &(from, to) in holes.iter().take(self.values) {
+        for &(from, to) in values.iter().take(self.values) {
             if from > start {
-                put(start, from);
+                push(start, from);
             }
-            put(from, to);
+            push(from, to);
             start = to;
         }
         if start < line.len() {
-            put(start, line.len());
+            push(start, line.len());
         }
         for column in columns {
-            known.put(column, b"");
+            known.push(column, b"");
         }
     }
 }
 
-/// Records of all lines.
+/// The records of all lines.
 #[derive(Debug)]
-struct Records<'m> {
+struct LogRecords<'t> {
     length: usize,
-    columns: Columns,
-    /// How the lines of each template are put, and at the end those without.
-    plans: Vec<Plan>,
-    templates: &'m [Option<u32>],
+    columns: RecordColumns,
+    /// The plan of each template; the last plan is for lines without one.
+    plans: Vec<RecordPlan>,
+    template_ids: &'t [Option<u32>],
 }
 
-impl<'m> Records<'m> {
-    fn new(lines: &[u8], mined: &'m Mined, length: usize) -> Self {
-        let mut columns = Columns::default();
-        let templates = mined.templates.iter().enumerate();
-        let plans = templates.map(|(id, it)| Plan::new(id, it, length, &mut columns));
-        let mut plans: Vec<Plan> = plans.collect();
-        plans.push(Plan::whole(length, &mut columns));
-        let mut records = Self { length, columns, plans, templates: &mined.ids };
-        let mut holes = Vec::new();
-        for (line, &id) in lines.split(|&byte| byte == b'\n').zip(&mined.ids) {
-            holes.clear();
-            if let Some(template) = id.and_then(|id| mined.templates.get(id as usize)) {
-                template.holes(line, &mut holes);
+impl<'t> LogRecords<'t> {
+    fn new(lines: &[u8], found: &'t LogTemplates, length: usize) -> Self {
+        let mut columns = RecordColumns::default();
+        let templates = found.templates.iter().enumerate();
+        let plans = templates.map(|(id, it)| RecordPlan::new(id, it, length, &mut columns));
+        let mut plans: Vec<RecordPlan> = plans.collect();
+        plans.push(RecordPlan::whole_line(length, &mut columns));
+        let mut records = Self { length, columns, plans, template_ids: &found.ids };
+        let mut values = Vec::new();
+        for (line, &id) in lines.split(|&byte| byte == b'\n').zip(&found.ids) {
+            values.clear();
+            if let Some((_, template)) = found.get(id) {
+                template.values(line, &mut values);
             }
-            let place = records.place(id);
-            if let Some(plan) = records.plans.get(place) {
-                plan.put(line, &holes, &mut records.columns);
+            let plan = records.plan_index(id);
+            if let Some(plan) = records.plans.get(plan) {
+                plan.push(line, &values, &mut records.columns);
             }
         }
         records
     }
 
-    /// Which plan a line with this template has.
-    fn place(&self, template: Option<u32>) -> usize {
+    /// Returns the index of the plan for lines of a template.
+    fn plan_index(&self, template: Option<u32>) -> usize {
         template.map_or(self.plans.len() - 1, |id| id as usize)
     }
 
-    /// The columns that hold something; the most frequent have the shortest numbers.
+    /// Returns the columns that are not empty, those with the most tokens first: they get the
+    /// shortest numbers.
     fn order(&self) -> Vec<usize> {
-        let count = |index: usize| self.columns.columns.get(index).map_or(0, |it| it.count);
+        let count = |index: usize| self.columns.columns.get(index).map_or(0, |it| it.len);
         let mut order: Vec<usize> = (0..self.columns.columns.len()).collect();
         order.retain(|&index| count(index) > 0);
         order.sort_by_key(|&index| Reverse(count(index)));
         order
     }
 
-    /// The column of every hole.
-    fn ids(&self, order: &[usize]) -> Vec<u8> {
+    /// Returns the content of stream `colids`: the column number of every hole.
+    fn column_ids(&self, order: &[usize]) -> Vec<u8> {
         let mut numbers = vec![0_u64; self.columns.columns.len()];
         for (number, &index) in (0..).zip(order) {
-            if let Some(place) = numbers.get_mut(index) {
-                *place = number;
+            if let Some(slot) = numbers.get_mut(index) {
+                *slot = number;
             }
         }
-        let record = |plan: &Plan| {
+        let record = |plan: &RecordPlan| {
             let mut out = Vec::new();
             for &column in &plan.columns {
                 put::uv(&mut out, numbers.get(column).copied().unwrap_or_default());
@@ -276,46 +278,47 @@ impl<'m> Records<'m> {
         };
         let records: Vec<Vec<u8>> = self.plans.iter().map(record).collect();
         let mut out = Vec::new();
-        for &template in self.templates {
-            let record = records.get(self.place(template));
+        for &template in self.template_ids {
+            let record = records.get(self.plan_index(template));
             out.extend_from_slice(record.map(Vec::as_slice).unwrap_or_default());
         }
         out
     }
 
+    /// Returns the content of stream `values`: the columns back to back.
     fn values(&self, order: &[usize]) -> Vec<u8> {
-        let tokens = |&index: &usize| self.columns.columns.get(index).map(|it| &it.tokens[..]);
+        let tokens = |&index: &usize| self.columns.columns.get(index).map(|it| &it.bytes[..]);
         order.iter().filter_map(tokens).collect::<Vec<_>>().concat()
     }
 
-    /// What a reader must know to tell the lines apart again.
+    /// Returns the content of stream `hyp.lines`, which lets a reader find the lines again.
     fn lines(&self, order: &[usize]) -> Vec<u8> {
-        let whole = self.columns.known.get(&Key::Line);
-        let whole = order.iter().position(|column| Some(column) == whole);
+        let whole_line = self.columns.ids.get(&RecordColumnKey::Line);
+        let whole_line = order.iter().position(|column| Some(column) == whole_line);
         let mut out = Vec::new();
         put::uv(&mut out, self.length as u64);
-        put::uv(&mut out, whole.unwrap_or(order.len()) as u64);
+        put::uv(&mut out, whole_line.unwrap_or(order.len()) as u64);
         out
     }
 
-    /// What it takes, roughly.
+    /// Estimates the compressed size.
     fn cost(&self, search: &SearchParams) -> Result<f64> {
         let order = self.order();
-        let values = search.glance(&self.values(&order), Tuning::flat(3))?;
-        Ok(values + search.glance(&self.ids(&order), Tuning::flat(0))?)
+        let values = search.rough_estimate(&self.values(&order), Tuning::flat(3))?;
+        Ok(values + search.rough_estimate(&self.column_ids(&order), Tuning::flat(0))?)
     }
 
-    fn streams(&self, trailing: bool, job: &EncodeContext<'_>) -> Result<Vec<Stream>> {
+    fn streams(&self, trailing: bool, context: &EncodeContext<'_>) -> Result<Vec<Stream>> {
         let order = self.order();
         let mut index = Vec::new();
         put::uv(&mut index, order.len() as u64);
         for &column in &order {
-            let len = self.columns.columns.get(column).map_or(0, |it| it.tokens.len());
+            let len = self.columns.columns.get(column).map_or(0, |it| it.bytes.len());
             put::uv(&mut index, len as u64);
         }
         let mut record = vec![0; self.length];
         record.push(b'\n');
-        let mut skeleton = record.repeat(self.templates.len());
+        let mut skeleton = record.repeat(self.template_ids.len());
         if !trailing {
             skeleton.pop();
         }
@@ -323,30 +326,31 @@ impl<'m> Records<'m> {
             ("meta", vec![1]),
             ("raw", Vec::new()),
             ("skeleton", skeleton),
-            ("colids", self.ids(&order)),
+            ("colids", self.column_ids(&order)),
             ("value_index", index),
             ("values", self.values(&order)),
             (LINES, self.lines(&order)),
         ];
-        let mut streams = Body::all(streams, job)?;
-        // The published text knows nothing of what others may add.
-        if job.search.layout == Layout::Published {
+        let mut streams = Body::all(streams, context)?;
+        // The published text allows no additional streams.
+        if context.search.layout == Layout::Published {
             streams.pop();
         }
         Ok(streams)
     }
 }
 
-/// What stands around a hole: values with the same text about them are alike.
-fn context(parts: &[Vec<u8>], hole: usize) -> u64 {
+/// Hashes the literals around a value: values in the same context are similar.
+fn value_context(literals: &[Vec<u8>], value: usize) -> u64 {
     let tail = |index: Option<usize>, len: usize| {
-        let part = index.and_then(|index| parts.get(index)).map(Vec::as_slice).unwrap_or_default();
-        part.get(part.len().saturating_sub(len)..).unwrap_or(part)
+        let literal = index.and_then(|index| literals.get(index));
+        let literal = literal.map(Vec::as_slice).unwrap_or_default();
+        literal.get(literal.len().saturating_sub(len)..).unwrap_or(literal)
     };
-    let after = parts.get(hole + 1).map(Vec::as_slice).unwrap_or_default();
+    let after = literals.get(value + 1).map(Vec::as_slice).unwrap_or_default();
     let mut hasher = DefaultHasher::new();
-    tail(hole.checked_sub(1), 4).hash(&mut hasher);
-    tail(Some(hole), 12).hash(&mut hasher);
+    tail(value.checked_sub(1), 4).hash(&mut hasher);
+    tail(Some(value), 12).hash(&mut hasher);
     after.get(..2).unwrap_or(after).hash(&mut hasher);
     hasher.finish()
 }
@@ -356,13 +360,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_text_about_them_makes_values_alike() {
-        let parts = |line: &str| line.split('#').map(|part| part.as_bytes().to_vec()).collect();
-        let one: Vec<Vec<u8>> = parts("[#:#] moving the partition # to #.");
-        let other: Vec<Vec<u8>> = parts("[#:#] checking the partition # to #.");
-        let same = |hole| context(&one, hole) == context(&other, hole);
+    fn equal_literals_around_values_give_equal_contexts() {
+        let literals = |line: &str| line.split('#').map(|text| text.as_bytes().to_vec()).collect();
+        let one: Vec<Vec<u8>> = literals("[#:#] moving the partition # to #.");
+        let other: Vec<Vec<u8>> = literals("[#:#] checking the partition # to #.");
+        let same = |value| value_context(&one, value) == value_context(&other, value);
         assert!((0..4).all(same));
-        assert_ne!(context(&one, 0), context(&one, 1));
-        assert_ne!(context(&one, 2), context(&one, 3));
+        assert_ne!(value_context(&one, 0), value_context(&one, 1));
+        assert_ne!(value_context(&one, 2), value_context(&one, 3));
     }
 }

@@ -1,73 +1,72 @@
-//! Lines of a log into templates and what fills their holes.
+//! Finds the templates that lines of a log share.
 //!
-//! Nothing is known of the log. What has digits in it is taken for a value, all else
-//! for the words of the message; lines with the same words in the same places have
-//! one template. Lines that are alike but for a few words share one as well: there
-//! those words are values too.
+//! Nothing is known of the log in advance. Tokens with digits are values, and all other text
+//! is literal; lines with the same literals have the same template. Rare lines that differ in
+//! a few words only share a template too, in which those words are values.
 
 use hashbrown::HashMap;
 
-/// A template that fewer lines have is none.
-const LEAST: u32 = 10;
+/// Lines that must share a template.
+const MIN_TEMPLATE_LINES: u32 = 10;
 
-/// A template that fewer lines have is tried together with others.
-const RARE: u32 = 16;
+/// Lines with the same literals that get a template without comparing words.
+const MIN_EXACT_LINES: u32 = 16;
 
-/// Words that a line may have for it to be compared with others.
-const WORDS: usize = 200;
+/// Words of a line that may be compared with other lines; longer lines stay verbatim.
+const MAX_WORDS: usize = 200;
 
-/// Templates that one is compared with.
-const COMPARED: usize = 40;
+/// Groups of similar lines that a line is compared with.
+const MAX_COMPARED_GROUPS: usize = 40;
 
-/// A run of letters and digits with so many runs of digits is one value.
-const MIXED: usize = 3;
+/// A run of letters and digits with this many runs of digits is one value.
+const MIN_DIGIT_RUNS: usize = 3;
 
-/// The shortest run of hexadecimal digits and letters that is one value.
-const HEX: usize = 4;
+/// A run of hexadecimal digits of this length is one value.
+const MIN_HEX_CHARS: usize = 4;
 
-/// What lines have in common.
+/// The literals that lines have in common.
 #[derive(Clone, Debug)]
-pub(in crate::pack) struct Template {
-    /// The text between the holes: one more than there are holes.
-    pub(in crate::pack) parts: Vec<Vec<u8>>,
-    /// Words that are holes, whatever they are.
-    wild: Vec<usize>,
+pub(in crate::pack) struct LogTemplate {
+    /// The text around the values: one literal more than there are values.
+    pub(in crate::pack) literals: Vec<Vec<u8>>,
+    /// Indexes of words that are values, whatever they contain.
+    wild_words: Vec<usize>,
 }
 
 /// The templates of a text.
 #[derive(Debug)]
-pub(in crate::pack) struct Mined {
-    pub(in crate::pack) templates: Vec<Template>,
-    /// For each line its template.
+pub(in crate::pack) struct LogTemplates {
+    pub(in crate::pack) templates: Vec<LogTemplate>,
+    /// The template of each line, if it has one.
     pub(in crate::pack) ids: Vec<Option<u32>>,
 }
 
-/// Where a hole is in a line.
-pub(in crate::pack) type Hole = (usize, usize);
+/// The start and the end of a value in a line.
+pub(in crate::pack) type ValueRange = (usize, usize);
 
-/// The same text but for values, and how often it is there.
-struct Shape<'a> {
+/// Lines that have the same literals.
+struct LineShape<'a> {
     example: &'a [u8],
     lines: u32,
     template: Option<u32>,
 }
 
-impl Mined {
-    /// Finds the templates of some lines. A line with a NUL has none.
-    pub(in crate::pack) fn new<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut shapes: Vec<Shape<'a>> = Vec::new();
+impl LogTemplates {
+    /// Finds the templates of some lines. A line with a byte 0 has none.
+    pub(in crate::pack) fn find<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut shapes: Vec<LineShape<'a>> = Vec::new();
         let mut known: HashMap<Vec<u8>, u32> = HashMap::new();
-        let mut of_lines = Vec::new();
-        let (mut holes, mut skeleton) = (Vec::new(), Vec::new());
+        let mut shape_of_line = Vec::new();
+        let (mut values, mut skeleton) = (Vec::new(), Vec::new());
         for line in lines {
             if memchr::memchr(0, line).is_some() {
-                of_lines.push(None);
+                shape_of_line.push(None);
                 continue;
             }
-            values(line, &mut holes);
+            find_values(line, &mut values);
             skeleton.clear();
             let mut start = 0;
-            for &(from, to) in &holes {
+            for &(from, to) in &values {
                 skeleton.extend_from_slice(line.get(start..from).unwrap_or_default());
                 skeleton.push(0);
                 start = to;
@@ -76,34 +75,39 @@ impl Mined {
             let shape = match known.get(&skeleton) {
                 Some(&shape) => shape,
                 None => {
-                    let shape = u32::try_from(shapes.len()).unwrap_or(u32::MAX);
+                    let shape = as_u32(shapes.len());
                     known.insert(skeleton.clone(), shape);
-                    shapes.push(Shape { example: line, lines: 0, template: None });
+                    shapes.push(LineShape { example: line, lines: 0, template: None });
                     shape
                 }
             };
-            of_lines.push(Some(shape));
+            shape_of_line.push(Some(shape));
             if let Some(shape) = shapes.get_mut(shape as usize) {
                 shape.lines += 1;
             }
         }
-        let templates = templates(&mut shapes);
+        let templates = assign_templates(&mut shapes);
         let template = |shape: u32| shapes.get(shape as usize)?.template;
-        let ids = of_lines.into_iter().map(|shape| shape.and_then(template)).collect();
+        let ids = shape_of_line.into_iter().map(|shape| shape.and_then(template)).collect();
         Self { templates, ids }
+    }
+
+    /// Returns a template with its number.
+    pub(in crate::pack) fn get(&self, id: Option<u32>) -> Option<(u32, &LogTemplate)> {
+        let id = id?;
+        Some((id, self.templates.get(id as usize)?))
     }
 }
 
-impl Template {
-    /// The holes of a line that has this template.
-    pub(in crate::pack) fn holes(&self, line: &[u8], out: &mut Vec<Hole>) {
-        values(line, out);
-        if self.wild.is_empty() {
+impl LogTemplate {
+    /// Finds the values of a line that has this template.
+    pub(in crate::pack) fn values(&self, line: &[u8], out: &mut Vec<ValueRange>) {
+        find_values(line, out);
+        if self.wild_words.is_empty() {
             return;
         }
-        let values = std::mem::take(out);
-        let mut values = values.into_iter().peekable();
-        let mut wild = self.wild.iter().peekable();
+        let mut values = std::mem::take(out).into_iter().peekable();
+        let mut wild = self.wild_words.iter().peekable();
         for (index, (from, to)) in words(line).enumerate() {
             let is_wild = wild.next_if(|&&wild| wild == index).is_some();
             while let Some(value) = values.next_if(|value| value.0 < to) {
@@ -117,132 +121,136 @@ impl Template {
         }
     }
 
-    fn new(example: &[u8], wild: Vec<usize>) -> Self {
-        let mut template = Self { parts: Vec::new(), wild };
-        let mut holes = Vec::new();
-        template.holes(example, &mut holes);
-        let mut start = 0;
-        for (from, to) in holes {
-            template.parts.push(example.get(start..from).unwrap_or_default().to_vec());
-            start = to;
-        }
-        template.parts.push(example.get(start..).unwrap_or_default().to_vec());
+    fn new(example: &[u8], wild_words: Vec<usize>) -> Self {
+        let mut template = Self { literals: Vec::new(), wild_words };
+        let mut values = Vec::new();
+        template.values(example, &mut values);
+        template.literals = literals(example, &values).map(<[u8]>::to_vec).collect();
         template
     }
 }
 
-/// The templates of some shapes: of those that are frequent one each, of those that
-/// are rare one for several that are alike.
-fn templates(shapes: &mut [Shape<'_>]) -> Vec<Template> {
+/// Makes a template for each frequent shape, and one for each group of similar rare shapes.
+/// Sets the template of each shape.
+fn assign_templates(shapes: &mut [LineShape<'_>]) -> Vec<LogTemplate> {
     let mut templates = Vec::new();
-    let mut alike: Vec<Alike<'_>> = Vec::new();
-    // Templates with as many words and the same first one.
-    let mut near: HashMap<(usize, &[u8]), Vec<usize>> = HashMap::new();
-    let mut waiting: Vec<(usize, usize)> = Vec::new();
+    let mut groups: Vec<SimilarLines<'_>> = Vec::new();
+    // Groups by number of words and first word without digits.
+    let mut groups_by_key: HashMap<(usize, &[u8]), Vec<usize>> = HashMap::new();
+    let mut grouped: Vec<(usize, usize)> = Vec::new();
     for (index, shape) in shapes.iter_mut().enumerate() {
-        if shape.lines >= RARE {
-            shape.template = Some(number(templates.len()));
-            templates.push(Template::new(shape.example, Vec::new()));
+        if shape.lines >= MIN_EXACT_LINES {
+            shape.template = Some(as_u32(templates.len()));
+            templates.push(LogTemplate::new(shape.example, Vec::new()));
             continue;
         }
         let words: Vec<&[u8]> = words(shape.example)
             .map(|(from, to)| shape.example.get(from..to).unwrap_or_default())
-            .take(WORDS + 1)
+            .take(MAX_WORDS + 1)
             .collect();
-        if words.len() > WORDS {
+        if words.len() > MAX_WORDS {
             continue;
         }
-        let places = near.entry((words.len(), key(&words))).or_default();
-        let found = places.iter().rev().take(COMPARED).copied();
-        let found =
-            found.filter_map(|place| Some((alike.get(place)?.differences(&words)?, place))).min();
-        let place = match found {
-            Some((_, place)) => place,
+        let candidates = groups_by_key.entry((words.len(), group_key(&words))).or_default();
+        let closest = candidates
+            .iter()
+            .rev()
+            .take(MAX_COMPARED_GROUPS)
+            .filter_map(|&group| Some((groups.get(group)?.new_differences(&words)?, group)))
+            .min();
+        let group = match closest {
+            Some((_, group)) => group,
             None => {
-                places.push(alike.len());
-                let (lines, wild) = (0, vec![false; words.len()]);
-                alike.push(Alike { example: shape.example, words: words.clone(), wild, lines });
-                alike.len() - 1
+                candidates.push(groups.len());
+                groups.push(SimilarLines::new(shape.example, &words));
+                groups.len() - 1
             }
         };
-        if let Some(alike) = alike.get_mut(place) {
-            alike.add(&words, shape.lines);
+        if let Some(group) = groups.get_mut(group) {
+            group.add(&words, shape.lines);
         }
-        waiting.push((index, place));
+        grouped.push((index, group));
     }
-    let mut numbers: Vec<Option<u32>> = Vec::new();
-    for alike in alike {
-        let wild = alike.wild.iter().enumerate().filter(|&(_, &wild)| wild).map(|(at, _)| at);
-        numbers.push((alike.lines >= LEAST).then(|| number(templates.len())));
-        if alike.lines >= LEAST {
-            templates.push(Template::new(alike.example, wild.collect()));
+    let mut template_of_group: Vec<Option<u32>> = Vec::new();
+    for group in groups {
+        let is_frequent = group.lines >= MIN_TEMPLATE_LINES;
+        template_of_group.push(is_frequent.then(|| as_u32(templates.len())));
+        if is_frequent {
+            let wild = group.wild.iter().enumerate().filter(|&(_, &wild)| wild);
+            let wild_words = wild.map(|(index, _)| index).collect();
+            templates.push(LogTemplate::new(group.example, wild_words));
         }
     }
-    for (shape, place) in waiting {
+    for (shape, group) in grouped {
         if let Some(shape) = shapes.get_mut(shape) {
-            shape.template = numbers.get(place).copied().flatten();
+            shape.template = template_of_group.get(group).copied().flatten();
         }
     }
     templates
 }
 
-/// Shapes that differ in some words.
-struct Alike<'a> {
+/// Shapes with equally many words that differ in some of them.
+struct SimilarLines<'a> {
     example: &'a [u8],
     words: Vec<&'a [u8]>,
+    /// For each word whether the shapes differ in it.
     wild: Vec<bool>,
     lines: u32,
 }
 
-impl Alike<'_> {
-    /// The words that are new differences; `None` if too many differ.
-    fn differences(&self, words: &[&[u8]]) -> Option<usize> {
+impl<'a> SimilarLines<'a> {
+    fn new(example: &'a [u8], words: &[&'a [u8]]) -> Self {
+        Self { example, words: words.to_vec(), wild: vec![false; words.len()], lines: 0 }
+    }
+
+    /// Counts the words that would become wild; returns `None` if over two in five would be.
+    fn new_differences(&self, words: &[&[u8]]) -> Option<usize> {
         let pairs = self.words.iter().zip(words).zip(&self.wild);
-        let (mut wild, mut fresh) = (0, 0);
+        let (mut wild, mut new) = (0, 0);
         for ((one, other), &is_wild) in pairs {
             if is_wild {
                 wild += 1;
-            } else if !same(one, other) {
-                fresh += 1;
+            } else if !have_equal_literals(one, other) {
+                new += 1;
             }
         }
-        ((wild + fresh) * 5 <= words.len() * 2).then_some(fresh)
+        ((wild + new) * 5 <= words.len() * 2).then_some(new)
     }
 
     fn add(&mut self, words: &[&[u8]], lines: u32) {
         for ((one, other), wild) in self.words.iter().zip(words).zip(&mut self.wild) {
-            *wild |= !same(one, other);
+            *wild |= !have_equal_literals(one, other);
         }
         self.lines += lines;
     }
 }
 
-/// Whether two words differ in values only.
-fn same(one: &[u8], other: &[u8]) -> bool {
+/// Returns whether two words differ in their values only.
+fn have_equal_literals(one: &[u8], other: &[u8]) -> bool {
     if one == other {
         return true;
     }
     let (mut left, mut right) = (Vec::new(), Vec::new());
-    values(one, &mut left);
-    values(other, &mut right);
-    left.len() == right.len() && between(one, &left).eq(between(other, &right))
+    find_values(one, &mut left);
+    find_values(other, &mut right);
+    left.len() == right.len() && literals(one, &left).eq(literals(other, &right))
 }
 
-/// The parts of a word that are no values.
-fn between<'a>(word: &'a [u8], holes: &'a [Hole]) -> impl Iterator<Item = &'a [u8]> {
-    let starts = std::iter::once(0).chain(holes.iter().map(|hole| hole.1));
-    let ends = holes.iter().map(|hole| hole.0).chain([word.len()]);
-    starts.zip(ends).map(|(from, to)| word.get(from..to).unwrap_or_default())
+/// Returns the text around values, one literal more than there are values.
+fn literals<'a>(text: &'a [u8], values: &'a [ValueRange]) -> impl Iterator<Item = &'a [u8]> {
+    let starts = std::iter::once(0).chain(values.iter().map(|value| value.1));
+    let ends = values.iter().map(|value| value.0).chain([text.len()]);
+    starts.zip(ends).map(|(from, to)| text.get(from..to).unwrap_or_default())
 }
 
-/// What lines must share to be compared: the first word without digits.
-fn key<'a>(words: &[&'a [u8]]) -> &'a [u8] {
-    let plain = |word: &&&[u8]| !word.is_empty() && !word.iter().any(u8::is_ascii_digit);
-    words.iter().find(plain).copied().unwrap_or_default()
+/// Returns the first word without digits, which similar lines must have in common.
+fn group_key<'a>(words: &[&'a [u8]]) -> &'a [u8] {
+    let is_plain = |word: &&&[u8]| !word.is_empty() && !word.iter().any(u8::is_ascii_digit);
+    words.iter().find(is_plain).copied().unwrap_or_default()
 }
 
-/// The words between spaces.
-fn words(line: &[u8]) -> impl Iterator<Item = Hole> {
+/// Returns the ranges of the words between spaces.
+fn words(line: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let mut start = 0;
     line.split(|&byte| byte == b' ').map(move |word| {
         let from = start;
@@ -251,33 +259,33 @@ fn words(line: &[u8]) -> impl Iterator<Item = Hole> {
     })
 }
 
-fn number(index: usize) -> u32 {
+fn as_u32(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// Finds what has digits in a line: numbers, hexadecimal numbers, identifiers.
-pub(in crate::pack) fn values(line: &[u8], out: &mut Vec<Hole>) {
+/// Finds the tokens with digits in a line: numbers, hexadecimal numbers and identifiers.
+fn find_values(line: &[u8], out: &mut Vec<ValueRange>) {
     out.clear();
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80;
+    let is_alphanumeric = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80;
     let mut at = 0;
-    while let Some(skip) = line.get(at..).and_then(|rest| rest.iter().position(is_part)) {
+    while let Some(skip) = line.get(at..).and_then(|rest| rest.iter().position(is_alphanumeric)) {
         let start = at + skip;
         let rest = line.get(start..).unwrap_or_default();
-        let len = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        let len = rest.iter().position(|byte| !is_alphanumeric(byte)).unwrap_or(rest.len());
         at = start + len;
-        run(line, start, rest.get(..len).unwrap_or_default(), out);
+        find_values_in_run(line, start, rest.get(..len).unwrap_or_default(), out);
     }
 }
 
 /// Finds the values in a run of letters and digits.
-fn run(line: &[u8], start: usize, run: &[u8], out: &mut Vec<Hole>) {
+fn find_values_in_run(line: &[u8], start: usize, run: &[u8], out: &mut Vec<ValueRange>) {
     let digits = run.iter().filter(|byte| byte.is_ascii_digit()).count();
     if digits == 0 {
         return;
     }
     let end = start + run.len();
     if digits == run.len() {
-        // A minus is part of the number unless something stands before it.
+        // A minus is a sign unless a letter, a digit or another minus precedes it.
         let before = |back: usize| start.checked_sub(back).and_then(|at| line.get(at)).copied();
         let is_sign = before(1) == Some(b'-')
             && before(2).is_none_or(|byte| !byte.is_ascii_alphanumeric() && byte < 0x80)
@@ -290,22 +298,22 @@ fn run(line: &[u8], start: usize, run: &[u8], out: &mut Vec<Hole>) {
         out.push((start + 2, end));
         return;
     }
-    let hex = |range: std::ops::RangeInclusive<u8>| {
-        run.iter().all(|byte| byte.is_ascii_digit() || range.contains(byte))
+    let all_hex = |letters: std::ops::RangeInclusive<u8>| {
+        run.iter().all(|byte| byte.is_ascii_digit() || letters.contains(byte))
     };
-    let starts = || {
+    let digit_runs = || {
         let before = std::iter::once(&b' ').chain(run);
         run.iter()
             .zip(before)
             .enumerate()
             .filter(|(_, (byte, before))| byte.is_ascii_digit() && !before.is_ascii_digit())
     };
-    let is_hex = run.len() >= HEX && (hex(b'a'..=b'f') || hex(b'A'..=b'F'));
-    if is_hex || starts().count() >= MIXED {
+    let is_hex = run.len() >= MIN_HEX_CHARS && (all_hex(b'a'..=b'f') || all_hex(b'A'..=b'F'));
+    if is_hex || digit_runs().count() >= MIN_DIGIT_RUNS {
         out.push((start, end));
         return;
     }
-    for (from, _) in starts() {
+    for (from, _) in digit_runs() {
         let rest = run.get(from..).unwrap_or_default();
         let len = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
         out.push((start + from, start + from + len));
@@ -317,11 +325,11 @@ mod tests {
     use super::*;
 
     fn marked(line: &str) -> String {
-        let mut holes = Vec::new();
-        values(line.as_bytes(), &mut holes);
+        let mut values = Vec::new();
+        find_values(line.as_bytes(), &mut values);
         let mut out = String::new();
         let mut start = 0;
-        for (from, to) in holes {
+        for (from, to) in values {
             out += &line[start..from];
             out += &format!("<{}>", &line[from..to]);
             start = to;
@@ -330,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_what_has_digits() {
+    fn tokens_with_digits_are_values() {
         for (line, want) in [
             ("", ""),
             ("no value", "no value"),
@@ -353,17 +361,17 @@ mod tests {
             .map(|i| format!("sshd[{i}]: Invalid user {} from 10.0.0.{i} port 22", users[i % 6]))
             .chain([String::from("something else")])
             .collect();
-        let mined = Mined::new(text.iter().map(|line| line.as_bytes()));
-        assert_eq!(mined.ids.last(), Some(&None));
-        assert!(mined.ids.iter().take(60).all(Option::is_some));
-        for (line, id) in text.iter().zip(&mined.ids) {
+        let found = LogTemplates::find(text.iter().map(|line| line.as_bytes()));
+        assert_eq!(found.ids.last(), Some(&None));
+        assert!(found.ids.iter().take(60).all(Option::is_some));
+        for (line, id) in text.iter().zip(&found.ids) {
             let Some(id) = id else { continue };
-            let template = &mined.templates[*id as usize];
-            let mut holes = Vec::new();
-            template.holes(line.as_bytes(), &mut holes);
-            assert_eq!(holes.len() + 1, template.parts.len());
-            let parts: Vec<&[u8]> = between(line.as_bytes(), &holes).collect();
-            assert_eq!(parts, template.parts);
+            let template = &found.templates[*id as usize];
+            let mut values = Vec::new();
+            template.values(line.as_bytes(), &mut values);
+            assert_eq!(values.len() + 1, template.literals.len());
+            let texts: Vec<&[u8]> = literals(line.as_bytes(), &values).collect();
+            assert_eq!(texts, template.literals);
         }
     }
 }

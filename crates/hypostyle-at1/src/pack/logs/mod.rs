@@ -1,7 +1,9 @@
-//! Log files: codecs log and ssh, and records of codec jsondoc (§7.3, §7.4).
+//! Log files: codecs log and ssh, and records of codec jsondoc (§7.1, §7.2, §7.4).
 //!
-//! `log_templates` mines the templates that lines share, `log` and `ssh` write templates and
-//! variables as streams, and `log_records` writes lines as records with values by position.
+//! All three encoders first find the templates that lines share (`log_templates`). `log` then
+//! writes templates and variables, `ssh` does so for the messages of sshd and keeps the fields
+//! before them as lists, and `log_records` gives every line a record of equally many holes
+//! whose values are columns by position.
 
 pub(super) mod log;
 pub(super) mod log_records;

@@ -1,22 +1,22 @@
-//! Lines of sshd in an auth log (§7.2).
+//! Encodes the lines of sshd in an auth log with codec ssh (§7.2).
 
 use crate::codecs::ssh::HOLE;
 use crate::pack::context::EncodeContext;
-use crate::pack::lines::ended;
-use crate::pack::logs::log::List;
-use crate::pack::logs::log_templates::Mined;
+use crate::pack::lines::split_final_newline;
+use crate::pack::logs::log_templates::{LogTemplates, ValueRange};
+use crate::pack::newline_list::NewlineList;
 use crate::pack::stream_set::{Body, Stream};
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
 
-/// What is between the values of a line.
-const BETWEEN: u8 = 0;
+/// Separates the values of a line.
+const VALUE_SEPARATOR: u8 = 0;
 
-/// Lines at the start of content by which it is judged.
-const LOOKED_AT: usize = 200;
+/// Lines at the start by which content is judged.
+const SAMPLE_LINES: usize = 200;
 
-/// A line taken apart.
-struct Line<'a> {
+/// The fields of a line that sshd wrote.
+struct SshdLine<'a> {
     month: &'a [u8],
     day: &'a [u8],
     time: &'a [u8],
@@ -25,21 +25,22 @@ struct Line<'a> {
     message: &'a [u8],
 }
 
-impl<'a> Line<'a> {
-    /// `None` if it is no line of sshd, or would not be printed as it is.
+impl<'a> SshdLine<'a> {
+    /// Parses a line; returns `None` if sshd did not write it, or if the decoder would print
+    /// its fields differently.
     fn parse(line: &'a [u8]) -> Option<Self> {
-        let (month, rest) = word(line)?;
-        // A day of one digit has a space before it.
+        let (month, rest) = split_word(line)?;
+        // Spaces pad a day of one digit and belong to it.
         let padding = rest.iter().take_while(|&&byte| byte == b' ').count();
-        let (day, _) = word(rest.get(padding..)?)?;
+        let (day, _) = split_word(rest.get(padding..)?)?;
         let (day, rest) = rest.split_at_checked(padding + day.len())?;
-        let (time, rest) = word(rest.strip_prefix(b" ")?)?;
-        let (host, rest) = word(rest)?;
+        let (time, rest) = split_word(rest.strip_prefix(b" ")?)?;
+        let (host, rest) = split_word(rest)?;
         let rest = rest.strip_prefix(b"sshd[")?;
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = rest.split_at_checked(digits)?;
         let pid: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
-        // A zero before it would not come back.
+        // The process is stored as a number, which loses leading zeros.
         if digits.len() > 1 && digits.starts_with(b"0") {
             return None;
         }
@@ -47,37 +48,38 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What stands before the next space, and what after it.
-fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Splits a text at its first space.
+fn split_word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr(b' ', text)?;
     Some((text.get(..end)?, text.get(end + 1..)?))
 }
 
-/// Whether most lines at the start are those of sshd.
+/// Returns whether sshd wrote most lines at the start.
 pub(in crate::pack) fn suits(content: &[u8]) -> bool {
-    let lines = || content.split(|&byte| byte == b'\n').take(LOOKED_AT);
-    lines().filter(|line| Line::parse(line).is_some()).count() * 2 > lines().count()
+    let lines = || content.split(|&byte| byte == b'\n').take(SAMPLE_LINES);
+    lines().filter(|line| SshdLine::parse(line).is_some()).count() * 2 > lines().count()
 }
 
-/// The streams of an auth log; `None` if sshd wrote none of its lines.
+/// Encodes an auth log; returns `None` if sshd wrote none of its lines.
 pub(in crate::pack) fn streams(
     text: &[u8],
-    job: &EncodeContext<'_>,
+    context: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
-    let (lines, trailing) = ended(text);
-    let lines = || lines.split(|&byte| byte == b'\n').map(|line| (line, Line::parse(line)));
-    // A message that holds what marks a hole has no template.
-    let plain = |message: &[u8]| memchr::memmem::find(message, HOLE).is_none();
-    let mined = lines().filter_map(|(_, line)| Some(line?.message));
-    let mined = Mined::new(mined.map(|message| if plain(message) { message } else { b"\0" }));
-    if mined.ids.is_empty() {
+    let (lines, trailing) = split_final_newline(text);
+    let lines = || lines.split(|&byte| byte == b'\n').map(|line| (line, SshdLine::parse(line)));
+    // A message that contains the marker of holes has no template: a byte 0 sees to that.
+    let has_marker = |message: &[u8]| memchr::memmem::find(message, HOLE).is_some();
+    let messages = lines().filter_map(|(_, line)| Some(line?.message));
+    let messages = messages.map(|message| if has_marker(message) { b"\0" } else { message });
+    let found = LogTemplates::find(messages);
+    if found.ids.is_empty() {
         return Ok(None);
     }
-    let [mut months, mut days, mut times, mut hosts] = <[List; 4]>::default();
-    let [mut vars, mut messages, mut verbatim] = <[List; 3]>::default();
-    let [mut flags, mut pids, mut tids] = <[Vec<u8>; 3]>::default();
-    let mut holes = Vec::new();
-    let mut ids = mined.ids.iter();
+    let [mut months, mut days, mut times, mut hosts] = <[NewlineList; 4]>::default();
+    let [mut vars, mut raw_messages, mut verbatim] = <[NewlineList; 3]>::default();
+    let [mut flags, mut pids, mut template_ids] = <[Vec<u8>; 3]>::default();
+    let mut values = Vec::new();
+    let mut ids = found.ids.iter();
     for (text, line) in lines() {
         let Some(line) = line else {
             flags.push(0);
@@ -89,20 +91,18 @@ pub(in crate::pack) fn streams(
         times.push(line.time);
         hosts.push(line.host);
         put::uv(&mut pids, line.pid);
-        let id = ids.next().copied().flatten();
-        let template = id.and_then(|id| mined.templates.get(id as usize));
-        let (Some(id), Some(template)) = (id, template) else {
+        let Some((id, template)) = found.get(ids.next().copied().flatten()) else {
             flags.push(1);
-            messages.push(line.message);
+            raw_messages.push(line.message);
             continue;
         };
         flags.push(2);
-        put::uv(&mut tids, id.into());
-        template.holes(line.message, &mut holes);
-        let value = |&(from, to): &(usize, usize)| line.message.get(from..to).unwrap_or_default();
-        vars.push(&holes.iter().map(value).collect::<Vec<_>>().join(&BETWEEN));
+        put::uv(&mut template_ids, id.into());
+        template.values(line.message, &mut values);
+        let value = |&(from, to): &ValueRange| line.message.get(from..to).unwrap_or_default();
+        vars.push(&values.iter().map(value).collect::<Vec<_>>().join(&VALUE_SEPARATOR));
     }
-    let templates: Vec<Vec<u8>> = mined.templates.iter().map(|it| it.parts.join(HOLE)).collect();
+    let templates: Vec<Vec<u8>> = found.templates.iter().map(|it| it.literals.join(HOLE)).collect();
     let mut meta = Vec::new();
     put::uv(&mut meta, flags.len() as u64);
     meta.push(trailing.into());
@@ -114,13 +114,13 @@ pub(in crate::pack) fn streams(
         ("times", times.bytes),
         ("hosts", hosts.bytes),
         ("pids", pids),
-        ("template_ids", tids),
+        ("template_ids", template_ids),
         ("templates", templates.join(&b'\n')),
         ("vars", vars.bytes),
-        ("rawmsgs", messages.bytes),
+        ("rawmsgs", raw_messages.bytes),
         ("verbatim", verbatim.bytes),
     ];
-    Body::all(streams, job).map(Some)
+    Body::all(streams, context).map(Some)
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_lines_that_are_printed_as_they_are_are_taken_apart() {
+    fn only_lines_that_print_unchanged_are_parsed() {
         for (line, want) in [
             ("Dec 10 06:55:46 LabSZ sshd[24200]: Invalid user x", true),
             ("Dec  9 06:55:46 LabSZ sshd[0]: ", true),
@@ -140,7 +140,7 @@ mod tests {
             ("Dec 10 06:55:46 LabSZ CRON[1]: x", false),
             ("", false),
         ] {
-            let parsed = Line::parse(line.as_bytes());
+            let parsed = SshdLine::parse(line.as_bytes());
             assert_eq!(parsed.is_some(), want, "{line}");
             if let Some(it) = parsed {
                 let heads = [it.month, it.day, it.time, it.host];

@@ -1,7 +1,10 @@
-//! Scientific and binary files: codecs vcf, osm, dicom and embed (§7.5, §7.7 to §7.9).
+//! Scientific and binary files: codecs osm, vcf, dicom and embed (§7.5 to §7.8).
 //!
-//! `vcf` writes variant calls with the codec of that name, `vcf_columnar` writes them as columns
-//! of codec columnar, `osm` OpenStreetMap XML, `dicom` medical images, `embed` arrays of numbers.
+//! Each encoder first checks whether content suits it and then writes its streams. `osm` parses
+//! OpenStreetMap XML. `vcf` writes variant calls with the codec of that name, `vcf_columnar`
+//! writes the same records as columns of codec columnar. `dicom` transforms the pixels of
+//! medical images, and `embed` splits arrays of numbers into planes of bytes; it declines what
+//! `dicom` accepts.
 
 pub(super) mod dicom;
 pub(super) mod embed;

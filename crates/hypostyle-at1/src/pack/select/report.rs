@@ -1,19 +1,19 @@
-//! What was tried when an archive was made, and what came of it.
+//! The report of what was tried to make an archive.
 
 use crate::codecs::Codec;
 
-/// A codec that was tried.
+/// An attempt to encode content with a codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// The codec.
     pub codec: Codec,
-    /// In which form, for a codec that has several for different content; else empty.
+    /// The form, for a codec that has several for different content; else empty.
     pub form: &'static str,
-    /// What came of it.
+    /// The result of the attempt.
     pub outcome: Outcome,
 }
 
-/// What came of trying a codec.
+/// The result of an attempt to encode content with a codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -21,15 +21,15 @@ pub enum Outcome {
     Unlike,
     /// The content does not fit the codec's model.
     Unfit,
-    /// Others were better on a sample.
+    /// Only a sample was encoded; other codecs made it smaller.
     Sampled {
         /// Bytes of the sample.
         bytes: u64,
-        /// Bytes that it took.
+        /// Bytes of the encoded sample.
         stored: u64,
     },
-    /// It was made in full, in so many bytes.
+    /// The content was encoded in full, in this many bytes.
     Made(u64),
-    /// It was given up when it was clear that it would take more than what won.
+    /// The attempt was stopped once another codec was sure to be smaller.
     GivenUp,
 }

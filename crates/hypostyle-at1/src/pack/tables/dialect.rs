@@ -1,27 +1,31 @@
-//! How a text is cut into fields, and whether its first line holds names.
+//! Finds the delimiter and the quoting of a text, and whether its first line is a header.
 //!
-//! Nothing is known of the text. Each delimiter that is used anywhere is tried on
-//! some lines; those that cut them most alike are tried for size.
+//! Every known delimiter splits a sample of the lines. The few for which the number of
+//! fields varies least are then compared by compressed size.
 
 use std::borrow::Cow;
 
 use crate::fields::{Dialect, unquoted};
-use crate::pack::tables::column::Number;
-use crate::pack::tables::interned::{Cells, bits};
-use crate::pack::tables::split::Rows;
+use crate::pack::sample::middle_lines;
+use crate::pack::tables::decimal::CanonicalNumber;
+use crate::pack::tables::interned::{InternedCells, entropy_bits};
+use crate::pack::tables::split::SplitRows;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 
-/// Delimiters that tables use. A longer one comes before a part of it.
+/// Delimiters of tables. A longer one precedes those that are part of it.
 const DELIMITERS: [&[u8]; 12] =
     [b"\t|\t", b", ", b"; ", b" | ", b"::", b",", b";", b"\t", b"|", b" ", b":", b"\x01"];
 
-/// Bytes that dialects are judged by.
-const SAMPLE: usize = 256 << 10;
+/// Maximum number of dialects that are compared by size.
+const MAX_COMPARED_DIALECTS: usize = 4;
 
-/// Finds the dialect in which a text is smallest; `None` if it is no table in any.
+/// Bytes of text by which dialects are compared.
+const SAMPLE_BYTES: usize = 256 << 10;
+
+/// Returns the dialect in which a text is smallest; `None` if the text is not a table.
 pub(in crate::pack) fn find(text: &[u8]) -> Result<Option<Dialect>> {
-    let sample = sample(text);
+    let sample = middle_lines(text, SAMPLE_BYTES);
     let mut likely: Vec<(usize, Dialect)> = Vec::new();
     for delimiter in DELIMITERS {
         for quotes in [true, false] {
@@ -36,10 +40,10 @@ pub(in crate::pack) fn find(text: &[u8]) -> Result<Option<Dialect>> {
     }
     likely.sort_by_key(|&(odd, _)| odd);
     let mut best: Option<(usize, Dialect)> = None;
-    for (_, dialect) in likely.into_iter().take(4) {
-        if let Some(size) = size(sample, &dialect)?
-            // One that cuts lines less alike must be clearly better.
-            && best.as_ref().is_none_or(|&(least, _)| size < least - least / 20)
+    for (_, dialect) in likely.into_iter().take(MAX_COMPARED_DIALECTS) {
+        if let Some(size) = estimated_size(sample, &dialect)?
+            // A dialect with more odd lines must be clearly smaller.
+            && best.as_ref().is_none_or(|&(smallest, _)| size < smallest - smallest / 20)
         {
             best = Some((size, dialect));
         }
@@ -47,45 +51,35 @@ pub(in crate::pack) fn find(text: &[u8]) -> Result<Option<Dialect>> {
     Ok(best.map(|(_, dialect)| dialect))
 }
 
-/// Whether nearly all lines of a text have as many fields, three or more, by a delimiter
-/// that tables have and prose has not.
+/// Returns whether nearly all lines of a text have the same number of fields, at least
+/// three, by a delimiter that is frequent in tables and rare in prose.
 pub(in crate::pack) fn is_table(text: &[u8]) -> bool {
-    let sample = sample(text);
-    let alike = |delimiter: &[u8]| {
+    let sample = middle_lines(text, SAMPLE_BYTES);
+    let is_uniform = |delimiter: &[u8]| {
         let dialect = Dialect { delimiter: delimiter.to_vec(), quotes: true };
-        let (usual, lines) = dialect.widths(sample, |fields| Some(fields.min(1000)));
-        // A comma before the milliseconds makes two fields of any line of a log.
-        usual.iter().skip(3).max().is_some_and(|&most| (lines - most) * 50 <= lines)
+        let (widths, lines) = dialect.widths(sample, |fields| Some(fields.min(1000)));
+        // A comma before the milliseconds splits every line of a log in two.
+        widths.iter().skip(3).max().is_some_and(|&usual| (lines - usual) * 50 <= lines)
     };
-    [&b","[..], b";", b"\t", b"|"].into_iter().any(alike)
+    [&b","[..], b";", b"\t", b"|"].into_iter().any(is_uniform)
 }
 
-/// Whole lines from the middle of a text, where it is long.
-fn sample(text: &[u8]) -> &[u8] {
-    if text.len() <= SAMPLE {
-        return text.strip_suffix(b"\n").unwrap_or(text);
-    }
-    let start = (text.len() - SAMPLE) / 2;
-    let part = text.get(start..start + SAMPLE).unwrap_or_default();
-    let first = memchr::memchr(b'\n', part).map_or(0, |at| at + 1);
-    let last = memchr::memrchr(b'\n', part).unwrap_or(part.len());
-    part.get(first..last).unwrap_or(part)
-}
-
-/// Lines that have another number of fields than most; `None` if most have one.
+/// Counts the lines that have another number of fields than most lines; returns `None` if
+/// half of the lines or more have a single field.
 fn odd_lines(sample: &[u8], dialect: &Dialect) -> Option<usize> {
-    let (usual, lines) = dialect.widths(sample, |fields| Some(fields.min(1000)));
-    let single = usual.get(1).copied().unwrap_or_default();
-    let most = usual.iter().copied().max().unwrap_or_default();
-    (single * 2 < lines).then_some(lines - most)
+    let (widths, lines) = dialect.widths(sample, |fields| Some(fields.min(1000)));
+    let single = widths.get(1).copied().unwrap_or_default();
+    let usual = widths.iter().copied().max().unwrap_or_default();
+    (single * 2 < lines).then_some(lines - usual)
 }
 
-/// What a sample takes, column by column, roughly.
-fn size(sample: &[u8], dialect: &Dialect) -> Result<Option<usize>> {
-    let Some(rows) = Rows::new(sample, dialect) else { return Ok(None) };
+/// Estimates the compressed size of a sample, column by column; returns `None` if it has no
+/// rows.
+fn estimated_size(sample: &[u8], dialect: &Dialect) -> Result<Option<usize>> {
+    let Some(rows) = SplitRows::new(sample, dialect) else { return Ok(None) };
     let mut total = 0;
     for field in 0..rows.width {
-        let cells = Cells::of_field(&rows, field);
+        let cells = InternedCells::of_field(&rows, field);
         let texts = cells.texts(&rows).join(&b'\n');
         let mut all = Vec::new();
         for row in 0..rows.len() {
@@ -93,7 +87,7 @@ fn size(sample: &[u8], dialect: &Dialect) -> Result<Option<usize>> {
             all.push(b'\n');
         }
         let plain = zstd::compress(&all, 3)?.len();
-        let bits = bits(&cells.counts(), cells.len());
+        let bits = entropy_bits(&cells.counts(), cells.len());
         let entries = zstd::compress(&texts, 3)?.len();
         #[expect(clippy::cast_possible_truncation, reason = "bits of a sample")]
         #[expect(clippy::cast_sign_loss, reason = "never negative")]
@@ -104,12 +98,12 @@ fn size(sample: &[u8], dialect: &Dialect) -> Result<Option<usize>> {
     Ok(Some(total))
 }
 
-/// Whether the first line names the columns below it.
+/// Returns whether the first line names the columns.
 ///
-/// It does if its fields are all different, none is empty or a number, and none
-/// appears in its column again.
+/// It does if its fields are all distinct, none is empty or a number, and none appears
+/// again in its column.
 pub(in crate::pack) fn has_header(text: &[u8], dialect: &Dialect) -> bool {
-    let end = text.len().min(SAMPLE);
+    let end = text.len().min(SAMPLE_BYTES);
     let part = text.get(..end).unwrap_or_default();
     let part = part.get(..memchr::memrchr(b'\n', part).unwrap_or(end)).unwrap_or(part);
     let mut lines = part.split(|&byte| byte == b'\n');
@@ -123,20 +117,20 @@ pub(in crate::pack) fn has_header(text: &[u8], dialect: &Dialect) -> bool {
     }
     let is_name = |name: &&[u8]| {
         let bare = unquoted(name).unwrap_or(Cow::Borrowed(name));
-        !bare.trim_ascii().is_empty() && Number::parse(bare.trim_ascii()).is_none()
+        !bare.trim_ascii().is_empty() && CanonicalNumber::parse(bare.trim_ascii()).is_none()
     };
     if !names.iter().all(is_name) {
         return false;
     }
-    let mut alike = 0;
+    let mut rows = 0;
     for line in lines.take(2000) {
         let cells = dialect.fields(line);
-        alike += usize::from(cells.len() == names.len());
+        rows += usize::from(cells.len() == names.len());
         if cells.iter().zip(&names).any(|(cell, name)| cell == name) {
             return false;
         }
     }
-    alike > 0
+    rows > 0
 }
 
 #[cfg(test)]
@@ -149,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delimiter_is_the_one_that_cuts_lines_alike() {
+    fn the_delimiter_gives_all_lines_the_same_number_of_fields() {
         let table = |delimiter: &str| -> String {
             let row = |i: usize| {
                 let name = ["John, Smith", "Ann; Lee", "a b c"][i * i * 31 % 101 % 3];
@@ -164,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_unlike_what_stands_below_it() {
+    fn a_header_differs_from_the_cells_below_it() {
         let dialect = Dialect { delimiter: b",".to_vec(), quotes: true };
         for (text, want) in [
             ("id,name\n1,a\n2,b\n", true),

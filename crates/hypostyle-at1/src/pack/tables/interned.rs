@@ -1,35 +1,35 @@
-//! Columns whose cells are numbered by when they first appear.
+//! Columns as numbers of distinct cells, in the order of their first appearance.
 //!
-//! All later work goes by these numbers: merging two columns, finding out whether
-//! one follows from another, ordering a dictionary. Each distinct text is looked
-//! at once.
+//! The later steps only use these numbers: they merge two columns, test whether one column
+//! determines another, and sort a dictionary. They look at each distinct text
+//! once.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::pack::tables::split::Rows;
+use crate::pack::tables::split::SplitRows;
 
-/// The number of a cell that a row does not have.
+/// The number for a cell that a row lacks.
 pub(in crate::pack) const MISSING: u32 = u32::MAX;
 
-/// A column of one field or of several neighbours.
+/// A column of one field or of several neighbouring fields.
 #[derive(Clone, Debug)]
-pub(in crate::pack) struct Cells {
-    /// The fields that it holds.
+pub(in crate::pack) struct InternedCells {
+    /// The fields of the column.
     pub(in crate::pack) fields: Range<usize>,
-    /// For each row the number of its cell.
+    /// The number of the cell of each row.
     pub(in crate::pack) ids: Vec<u32>,
-    /// For each number the row in which it first appears.
+    /// The row in which each number first appears.
     pub(in crate::pack) firsts: Vec<u32>,
-    /// Rows without a cell.
+    /// SplitRows that lack the cell.
     pub(in crate::pack) missing: usize,
 }
 
-impl Cells {
-    /// The column of one field.
-    pub(in crate::pack) fn of_field(rows: &Rows<'_>, field: usize) -> Self {
+impl InternedCells {
+    /// Numbers the cells of one field.
+    pub(in crate::pack) fn of_field(rows: &SplitRows<'_>, field: usize) -> Self {
         let fields = field..field + 1;
         let hasher = DefaultHashBuilder::default();
         let mut seen: HashTable<(u32, u64)> = HashTable::new();
@@ -56,7 +56,7 @@ impl Cells {
         cells
     }
 
-    /// The column of all the fields of two neighbours.
+    /// Merges two neighbouring columns into one.
     pub(in crate::pack) fn merge(left: &Self, right: &Self) -> Self {
         let hasher = DefaultHashBuilder::default();
         let mut seen: HashTable<(u64, u32)> = HashTable::new();
@@ -85,28 +85,28 @@ impl Cells {
         Self { fields, ids: Vec::with_capacity(rows), firsts: Vec::new(), missing: 0 }
     }
 
-    /// Distinct cells.
+    /// Returns the number of distinct cells.
     pub(in crate::pack) fn distinct(&self) -> usize {
         self.firsts.len()
     }
 
-    /// Rows that have a cell.
+    /// Returns the number of rows that have a cell.
     pub(in crate::pack) fn len(&self) -> usize {
         self.ids.len() - self.missing
     }
 
-    /// The text of a cell by its number.
-    pub(in crate::pack) fn text<'a>(&self, id: usize, rows: &Rows<'a>) -> &'a [u8] {
+    /// Returns the text of a cell by its number.
+    pub(in crate::pack) fn text<'a>(&self, id: usize, rows: &SplitRows<'a>) -> &'a [u8] {
         let first = self.firsts.get(id).copied().unwrap_or_default();
         rows.cell(first as usize, &self.fields).unwrap_or_default()
     }
 
-    /// All texts, by number.
-    pub(in crate::pack) fn texts<'a>(&self, rows: &Rows<'a>) -> Vec<&'a [u8]> {
+    /// Returns the texts of all distinct cells, by number.
+    pub(in crate::pack) fn texts<'a>(&self, rows: &SplitRows<'a>) -> Vec<&'a [u8]> {
         (0..self.distinct()).map(|id| self.text(id, rows)).collect()
     }
 
-    /// How often each number appears.
+    /// Counts the rows of each number.
     pub(in crate::pack) fn counts(&self) -> Vec<u32> {
         let mut counts = vec![0_u32; self.distinct()];
         for &id in &self.ids {
@@ -117,18 +117,18 @@ impl Cells {
         counts
     }
 
-    /// For each number of this column the number in `other` that always goes with
-    /// it; `None` if there is not one for each.
-    pub(in crate::pack) fn decides(&self, other: &Self) -> Option<Vec<u32>> {
+    /// Returns, for each number of this column, the number in `other` that all its rows
+    /// have; `None` if this column does not determine the other one.
+    pub(in crate::pack) fn determines(&self, other: &Self) -> Option<Vec<u32>> {
         if self.missing > 0 || other.missing > 0 || other.distinct() > self.distinct() {
             return None;
         }
         let mut map = vec![MISSING; self.distinct()];
         for (&id, &there) in self.ids.iter().zip(&other.ids) {
-            let answer = map.get_mut(id as usize)?;
-            if *answer == MISSING {
-                *answer = there;
-            } else if *answer != there {
+            let mapped = map.get_mut(id as usize)?;
+            if *mapped == MISSING {
+                *mapped = there;
+            } else if *mapped != there {
                 return None;
             }
         }
@@ -136,13 +136,13 @@ impl Cells {
     }
 }
 
-/// Bits that so many things of each kind take if each is said by its share.
-pub(in crate::pack) fn bits(counts: &[u32], total: usize) -> f64 {
-    let share = |&count: &u32| f64::from(count) * (total as f64 / f64::from(count)).log2();
-    counts.iter().filter(|&&count| count > 0).map(share).sum()
+/// Returns the Shannon entropy, in bits, of `total` symbols with these counts.
+pub(in crate::pack) fn entropy_bits(counts: &[u32], total: usize) -> f64 {
+    let bits = |&count: &u32| f64::from(count) * (total as f64 / f64::from(count)).log2();
+    counts.iter().filter(|&&count| count > 0).map(bits).sum()
 }
 
-/// Adds a first row and gives its number.
+/// Adds the first row of a new cell, and returns the number of the cell.
 fn push(firsts: &mut Vec<u32>, row: usize) -> u32 {
     let id = u32::try_from(firsts.len()).unwrap_or(MISSING);
     firsts.push(u32::try_from(row).unwrap_or(MISSING));
@@ -158,16 +158,17 @@ mod tests {
     fn cells_are_numbered_by_first_appearance_and_merge() {
         let text = b"a,1,x\nb,1,x\na,2,x\na,1,x\nb,1,x";
         let dialect = Dialect { delimiter: b",".to_vec(), quotes: true };
-        let rows = Rows::new(text, &dialect).unwrap();
-        let columns: Vec<Cells> = (0..3).map(|field| Cells::of_field(&rows, field)).collect();
+        let rows = SplitRows::new(text, &dialect).unwrap();
+        let columns: Vec<InternedCells> =
+            (0..3).map(|field| InternedCells::of_field(&rows, field)).collect();
         assert_eq!(columns[0].ids, [0, 1, 0, 0, 1]);
         assert_eq!(columns[1].ids, [0, 0, 1, 0, 0]);
-        let both = Cells::merge(&columns[0], &columns[1]);
+        let both = InternedCells::merge(&columns[0], &columns[1]);
         assert_eq!(both.ids, [0, 1, 2, 0, 1]);
         assert_eq!(both.texts(&rows), [b"a,1", b"b,1", b"a,2"]);
         assert_eq!(both.counts(), [2, 2, 1]);
-        assert_eq!(both.decides(&columns[1]), Some(vec![0, 0, 1]));
-        assert_eq!(columns[0].decides(&columns[1]), None);
-        assert_eq!(columns[0].decides(&columns[2]), Some(vec![0, 0]));
+        assert_eq!(both.determines(&columns[1]), Some(vec![0, 0, 1]));
+        assert_eq!(columns[0].determines(&columns[1]), None);
+        assert_eq!(columns[0].determines(&columns[2]), Some(vec![0, 0]));
     }
 }

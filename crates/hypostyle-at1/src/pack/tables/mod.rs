@@ -1,8 +1,11 @@
-//! Delimited text as typed columns: codec columnar (§7.6).
+//! Encodes delimited text as typed columns: codec columnar (§7.6).
 //!
-//! `dialect` finds the delimiter and quoting, `split` cuts lines into fields, `interned`
-//! numbers the distinct cells of each field, `plan` decides which fields share a column and
-//! how each column is encoded, `column` encodes it, and `columnar` writes the streams.
+//! 1. `dialect` finds the delimiter, the quoting and the header.
+//! 2. `split` splits the lines into fields, and `interned` numbers the distinct cells.
+//! 3. `plan` decides which fields share a column and which encodings to try for it; `tuning`
+//!    lists the xz tunings to try.
+//! 4. `column` encodes a column as a chunk, with the numbers of `decimal`.
+//! 5. `columnar` compresses the chunks and writes the streams.
 
 pub(super) mod column;
 pub(super) mod columnar;
@@ -11,3 +14,4 @@ pub(super) mod dialect;
 pub(super) mod interned;
 pub(super) mod plan;
 pub(super) mod split;
+pub(super) mod tuning;

@@ -1,226 +1,262 @@
-//! Which fields become a column, and how each column is coded.
+//! Decides which fields become a column, and which encodings to try for each column.
 //!
-//! A cell may hold delimiters, so neighbouring fields may share one column: then
-//! what goes together is said once, and more columns follow from others. Which
-//! do is found by trial. Every candidate is coded in each of its types for a
-//! sample of the rows and compressed; what that says of the whole file is its
-//! estimate. Starting from one field each, the two neighbours whose union saves
-//! most become one, until nothing is saved any more.
+//! A cell may contain delimiters, so neighbouring fields can share one column. Sharing
+//! stores correlated fields once, and lets more columns be derived from others. The
+//! planner finds the best columns by trial: it encodes a sample of the rows in each chunk
+//! type of a candidate column, compresses it, and extrapolates the size to the whole text.
+//! It starts with one column per field and repeatedly merges the two neighbours that save
+//! most, until no union saves anything.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::pack::sample::spaced_runs;
 use crate::pack::search::SearchParams;
-use crate::pack::tables::column::{Column, Kind, Order};
-use crate::pack::tables::interned::Cells;
-use crate::pack::tables::split::Rows;
+use crate::pack::tables::column::{ChunkType, ColumnEncoder};
+use crate::pack::tables::interned::InternedCells;
+use crate::pack::tables::split::SplitRows;
+use crate::pack::tables::tuning::{candidate_tunings, first_tuning, layout_allows};
 use hypostyle_core::compress::xz::encode::Tuning;
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
 
-/// Pieces of a dictionary or a map that are compressed to judge all of it, and the
-/// bytes of each.
-const PIECES: usize = 3;
-const PIECE: usize = 20 << 10;
+/// Pieces by which the size of long content is estimated.
+const ESTIMATE_PIECES: usize = 3;
 
-/// The same for the cells of a sample.
-const SLICE: usize = 400 << 10;
+/// Bytes of each piece of a dictionary or a map, and of cells to compare tunings by.
+const SMALL_PIECE_BYTES: usize = 20 << 10;
 
-/// Distinct cells of a source times rows. There are decoders that go through all
-/// distinct cells for each row, at half a second for so much.
-const SLOW: usize = 400_000_000;
+/// Bytes of each piece of the cells of a sample.
+const CELL_PIECE_BYTES: usize = 400 << 10;
 
-/// Bytes that a column costs beyond its content: its block, and its place in tables.
-const COLUMN: f64 = 28.0;
+/// Maximum product of the distinct cells of a source column and the rows of the table.
+///
+/// Some decoders compare every row with all distinct cells; they take half a second for
+/// this many comparisons.
+const MAX_DERIVE_COMPARISONS: usize = 400_000_000;
 
-/// Columns before it from which one may follow, unless both have the same pattern.
-const REACH: usize = 48;
+/// Bytes that a column costs besides its content: its block header and its metadata.
+const COLUMN_OVERHEAD_BYTES: f64 = 28.0;
 
-/// The share of rows with different values above which nothing follows from a column.
-const NEARLY_ALL: f64 = 0.9;
+/// Maximum distance between a column and its source, unless both have the same pattern.
+const MAX_SOURCE_DISTANCE: usize = 48;
 
-/// How one column is coded.
+/// A column with more distinct cells than this fraction of the rows is no source: a map
+/// with an entry for each of them is hardly smaller than the derived column itself.
+const MAX_SOURCE_DISTINCT_RATIO: f64 = 0.9;
+
+/// The encoding of one column.
 #[derive(Clone, Debug)]
-pub(in crate::pack) enum How {
+pub(in crate::pack) enum ColumnEncoding {
     /// By itself.
-    Alone(Kind, Tuning),
-    /// From a column before it, whose every cell has an answer.
-    From { source: usize, map: Vec<u32>, tuning: Tuning },
+    Standalone(ChunkType, Tuning),
+    /// From a column before it: `map` has a cell for each distinct cell of the source.
+    Derived { source: usize, map: Vec<u32>, tuning: Tuning },
 }
 
-/// The columns of a table, and the encoders to code each, the most promising first.
+/// The columns of a table.
 #[derive(Debug)]
-pub(in crate::pack) struct Plan<'a> {
-    pub(in crate::pack) columns: Vec<(Arc<Candidate<'a>>, Vec<How>)>,
-    /// Bytes that they will take, roughly.
-    pub(in crate::pack) size: usize,
+pub(in crate::pack) struct TablePlan<'a> {
+    pub(in crate::pack) columns: Vec<PlannedColumn<'a>>,
+    /// The estimated bytes of all columns.
+    pub(in crate::pack) estimate: usize,
 }
 
-/// A column that may come to be.
+/// A column, and the encodings to try for it, the most promising first.
 #[derive(Debug)]
-pub(in crate::pack) struct Candidate<'a> {
-    pub(in crate::pack) column: Column<'a>,
-    /// Its types and what each would cost, the cheapest first.
-    kinds: Vec<(Kind, f64)>,
-    /// What its pattern hashes to: columns with the same one follow from each other.
+pub(in crate::pack) struct PlannedColumn<'a> {
+    candidate: Arc<CandidateColumn<'a>>,
+    pub(in crate::pack) encodings: Vec<ColumnEncoding>,
+}
+
+impl<'a> PlannedColumn<'a> {
+    pub(in crate::pack) fn encoder(&self) -> &ColumnEncoder<'a> {
+        &self.candidate.encoder
+    }
+}
+
+/// A column of one field or more, and its estimated costs.
+#[derive(Debug)]
+struct CandidateColumn<'a> {
+    encoder: ColumnEncoder<'a>,
+    /// The chunk types and the cost of each, the cheapest first.
+    costs: Vec<(ChunkType, f64)>,
+    /// A hash of the cell numbers: columns with equal numbers determine each other.
     pattern: u64,
-    /// What it would cost by entropy alone.
+    /// The cost by entropy alone.
     entropy: f64,
 }
 
-impl Candidate<'_> {
+impl CandidateColumn<'_> {
     fn cost(&self) -> f64 {
-        self.kinds.first().map_or(f64::INFINITY, |&(_, cost)| cost)
+        self.costs.first().map_or(f64::INFINITY, |&(_, cost)| cost)
     }
 
-    fn fields(&self) -> (usize, usize) {
-        (self.column.cells.fields.start, self.column.cells.fields.end)
+    fn span(&self) -> FieldSpan {
+        (self.encoder.cells.fields.start, self.encoder.cells.fields.end)
+    }
+
+    fn distinct(&self) -> usize {
+        self.encoder.cells.distinct()
     }
 }
 
-type Fields = (usize, usize);
+/// The first field of a column, and the one after its last.
+type FieldSpan = (usize, usize);
 
-/// A search under encoder.
-pub(in crate::pack) struct Planner<'r, 'a> {
-    rows: &'r Rows<'a>,
+/// Searches for the columns of a table and their encodings.
+pub(in crate::pack) struct TablePlanner<'r, 'a> {
+    rows: &'r SplitRows<'a>,
     search: &'r SearchParams,
     threads: usize,
     sample: Vec<Range<usize>>,
-    /// How many rows there are for each of the sample.
+    /// The rows of the table for each row of the sample.
     scale: f64,
-    /// Columns that were judged; `None` if it was not worth it.
-    known: HashMap<Fields, Option<Arc<Candidate<'a>>>>,
-    /// What a column costs if it follows from another; `None` if it does not.
-    maps: HashMap<(Fields, Fields), Option<f64>>,
+    /// The candidates so far; `None` for a union that entropy ruled out.
+    candidates: HashMap<FieldSpan, Option<Arc<CandidateColumn<'a>>>>,
+    /// The cost of deriving the second column from the first; `None` if that is impossible.
+    derived_costs: HashMap<(FieldSpan, FieldSpan), Option<f64>>,
 }
 
-impl<'r, 'a> Planner<'r, 'a> {
+impl<'r, 'a> TablePlanner<'r, 'a> {
     pub(in crate::pack) fn new(
-        rows: &'r Rows<'a>,
+        rows: &'r SplitRows<'a>,
         search: &'r SearchParams,
         threads: usize,
     ) -> Self {
-        let sample = search.sample(rows.len(), rows.judged);
-        let taken: usize = sample.iter().map(Range::len).sum();
-        let scale = rows.len() as f64 / taken.max(1) as f64;
-        let (known, maps) = Default::default();
-        Self { rows, search, threads, sample, scale, known, maps }
+        let sample = search.sample_rows(rows.len(), rows.cell_bytes);
+        let sampled: usize = sample.iter().map(Range::len).sum();
+        let scale = rows.len() as f64 / sampled.max(1) as f64;
+        let (candidates, derived_costs) = Default::default();
+        Self { rows, search, threads, sample, scale, candidates, derived_costs }
     }
 
-    /// Finds the columns.
-    pub(in crate::pack) fn plan(mut self) -> Result<Plan<'a>> {
-        let mut columns = Vec::with_capacity(self.rows.width);
-        let work = |field| {
-            let column = Column::new(Cells::of_field(self.rows, field), self.rows);
-            let entropy = column.entropy();
-            self.judge(column, entropy)
-        };
-        parallel::in_order(self.rows.width, self.threads, work, |_, candidate| {
-            columns.push(Arc::new(candidate));
-            Ok(())
+    /// Plans the columns of the table.
+    pub(in crate::pack) fn plan(mut self) -> Result<TablePlan<'a>> {
+        let fields: Vec<usize> = (0..self.rows.width).collect();
+        let mut columns = parallel::map(&fields, self.threads, |&field| {
+            let cells = InternedCells::of_field(self.rows, field);
+            let encoder = ColumnEncoder::new(cells, self.rows);
+            let entropy = encoder.entropy();
+            self.candidate(encoder, entropy).map(Arc::new)
         })?;
         for column in &columns {
-            self.known.insert(column.fields(), Some(Arc::clone(column)));
+            self.candidates.insert(column.span(), Some(Arc::clone(column)));
         }
-        if columns.len() <= self.search.widest {
+        if columns.len() <= self.search.max_columns_for_unions {
             self.merge(&mut columns)?;
         }
-        self.refine(&columns)
+        self.choose_encodings(columns)
     }
 
-    /// What a column would cost in each of its types.
-    fn judge(&self, column: Column<'a>, entropy: f64) -> Result<Candidate<'a>> {
-        let pattern = pattern(&column.cells.ids);
-        let mut likely = column.kinds(self.search.all_kinds);
-        likely.retain(|&kind| self.search.allows(kind));
-        if likely.is_empty() {
-            likely.push(Kind::Text);
+    /// Estimates the cost of a column in each of its chunk types.
+    fn candidate(&self, encoder: ColumnEncoder<'a>, entropy: f64) -> Result<CandidateColumn<'a>> {
+        let pattern = pattern(&encoder.cells.ids);
+        let mut types = encoder.likely_types(self.search.try_all_types);
+        types.retain(|&chunk_type| layout_allows(self.search.layout, chunk_type));
+        if types.is_empty() {
+            types.push(ChunkType::Text);
         }
-        let mut kinds = Vec::new();
-        for kind in likely {
-            kinds.push((kind, self.cost(&column, kind, first_tuning(&column, kind), SLICE)?));
+        let mut costs = Vec::new();
+        for chunk_type in types {
+            let tuning = first_tuning(chunk_type, encoder.cells.distinct());
+            costs.push((chunk_type, self.cost(&encoder, chunk_type, tuning, CELL_PIECE_BYTES)?));
         }
-        kinds.sort_by(|one, other| one.1.total_cmp(&other.1));
-        Ok(Candidate { column, kinds, pattern, entropy })
+        costs.sort_by(|one, other| one.1.total_cmp(&other.1));
+        Ok(CandidateColumn { encoder, costs, pattern, entropy })
     }
 
-    /// What a column costs in one type, by pieces of its sample of so many bytes.
-    fn cost(&self, column: &Column<'_>, kind: Kind, tuning: Tuning, piece: usize) -> Result<f64> {
-        let size = |bytes: &[u8]| self.piece_cost(bytes, piece, tuning);
-        let Kind::Dict(order) = kind else {
-            return Ok(size(&column.part(kind, &self.sample))? * self.scale + COLUMN);
+    /// Estimates the cost of a column in one chunk type, by pieces of its sample of
+    /// `piece` bytes.
+    fn cost(
+        &self,
+        encoder: &ColumnEncoder<'_>,
+        chunk_type: ChunkType,
+        tuning: Tuning,
+        piece: usize,
+    ) -> Result<f64> {
+        let size = |bytes: &[u8]| self.estimate(bytes, piece, tuning);
+        let ChunkType::Dict(order) = chunk_type else {
+            let sample = encoder.partial_chunk(chunk_type, &self.sample);
+            return Ok(size(&sample)? * self.scale + COLUMN_OVERHEAD_BYTES);
         };
-        if column.cells.distinct() <= 1 {
-            return Ok(COLUMN + column.cells.len() as f64 / 4000.0);
+        if encoder.cells.distinct() <= 1 {
+            return Ok(COLUMN_OVERHEAD_BYTES + encoder.cells.len() as f64 / 4000.0);
         }
-        let dictionary = column.dictionary(order);
+        let dictionary = encoder.dictionary(order);
         let mut ranks = Vec::new();
         for rows in &self.sample {
-            column.put_ranks(&dictionary, rows.clone(), &mut ranks);
+            encoder.put_ranks(&dictionary, rows.clone(), &mut ranks);
         }
-        Ok(size(&ranks)? * self.scale + self.piece_cost(&dictionary.bytes, PIECE, tuning)? + COLUMN)
+        let ranks = size(&ranks)? * self.scale;
+        let entries = self.estimate(&dictionary.bytes, SMALL_PIECE_BYTES, tuning)?;
+        Ok(ranks + entries + COLUMN_OVERHEAD_BYTES)
     }
 
-    /// What bytes cost, judged by pieces from all over them if they are many.
-    fn piece_cost(&self, bytes: &[u8], piece: usize, tuning: Tuning) -> Result<f64> {
-        let piece = piece.saturating_mul(self.search.pieces);
-        if bytes.len() <= piece.saturating_mul(PIECES + 1) {
-            return self.search.trial(bytes, tuning);
+    /// Estimates the compressed size of some bytes; of many, by evenly spaced pieces.
+    fn estimate(&self, bytes: &[u8], piece: usize, tuning: Tuning) -> Result<f64> {
+        let piece = piece.saturating_mul(self.search.piece_scale);
+        if bytes.len() <= piece.saturating_mul(ESTIMATE_PIECES + 1) {
+            return self.search.estimate(bytes, tuning);
         }
-        let step = (bytes.len() - piece) / (PIECES - 1);
-        let parts = (0..PIECES).map(|at| bytes.get(at * step..at * step + piece));
-        let parts: Vec<&[u8]> = parts.map(Option::unwrap_or_default).collect();
-        let share = bytes.len() as f64 / (piece * PIECES) as f64;
-        Ok(self.search.trial(&parts.concat(), tuning)? * share)
+        let pieces: Vec<&[u8]> = spaced_runs(bytes.len(), piece, ESTIMATE_PIECES)
+            .filter_map(|range| bytes.get(range))
+            .collect();
+        let scale = bytes.len() as f64 / (piece * ESTIMATE_PIECES) as f64;
+        Ok(self.search.estimate(&pieces.concat(), tuning)? * scale)
     }
 
-    /// What a column costs if it follows from `source`, by a piece of its map.
-    fn map_cost(&self, source: &Candidate<'a>, column: &Candidate<'a>) -> Result<Option<f64>> {
-        let distinct = source.column.cells.distinct();
-        if distinct.saturating_mul(self.rows.len()) > SLOW {
+    /// Estimates the cost of a column that is derived from `source`; returns `None` if the
+    /// source does not determine it, or if decoders would be slow.
+    fn derived_cost(
+        &self,
+        source: &CandidateColumn<'a>,
+        column: &CandidateColumn<'a>,
+    ) -> Result<Option<f64>> {
+        if source.distinct().saturating_mul(self.rows.len()) > MAX_DERIVE_COMPARISONS {
             return Ok(None);
         }
-        match source.column.cells.decides(&column.column.cells) {
+        match source.encoder.cells.determines(&column.encoder.cells) {
             None => Ok(None),
             Some(map) => {
-                let bytes = column.column.map_bytes(&map);
-                Ok(Some(self.piece_cost(&bytes, PIECE, Tuning::flat(3))? + COLUMN))
+                let bytes = column.encoder.map_bytes(&map);
+                let map = self.estimate(&bytes, SMALL_PIECE_BYTES, Tuning::flat(3))?;
+                Ok(Some(map + COLUMN_OVERHEAD_BYTES))
             }
         }
     }
 
-    /// The column before `index` from which it best follows, and the cost then.
+    /// Returns the column before `index` from which it is cheapest to derive, and the cost.
     fn best_source(
         &mut self,
-        columns: &[Arc<Candidate<'a>>],
+        columns: &[Arc<CandidateColumn<'a>>],
         index: usize,
     ) -> Result<Option<(usize, f64)>> {
         let mut best: Option<(usize, f64)> = None;
         let Some(column) = columns.get(index).cloned() else { return Ok(None) };
-        if column.column.cells.distinct() <= 1 {
+        if column.distinct() <= 1 {
             return Ok(None);
         }
         for (at, source) in columns.iter().enumerate().take(index) {
-            let near = at + REACH >= index;
-            if !near && source.pattern != column.pattern {
+            let is_near = at + MAX_SOURCE_DISTANCE >= index;
+            if !is_near && source.pattern != column.pattern {
                 continue;
             }
-            // What goes with each of so many values is hardly less than the column as it is.
-            if source.column.cells.distinct() as f64 > self.rows.len() as f64 * NEARLY_ALL {
+            if source.distinct() as f64 > self.rows.len() as f64 * MAX_SOURCE_DISTINCT_RATIO {
                 continue;
             }
-            let key = (source.fields(), column.fields());
-            let cost = match self.maps.get(&key) {
+            let key = (source.span(), column.span());
+            let cost = match self.derived_costs.get(&key) {
                 Some(&cost) => cost,
                 None => {
-                    let cost = self.map_cost(source, &column)?;
-                    self.maps.insert(key, cost);
+                    let cost = self.derived_cost(source, &column)?;
+                    self.derived_costs.insert(key, cost);
                     cost
                 }
             };
             if let Some(cost) = cost
-                && best.is_none_or(|(_, least)| cost < least)
+                && best.is_none_or(|(_, cheapest)| cost < cheapest)
             {
                 best = Some((at, cost));
             }
@@ -228,170 +264,162 @@ impl<'r, 'a> Planner<'r, 'a> {
         Ok(best)
     }
 
-    /// What a table of these columns costs.
-    fn total(&mut self, columns: &[Arc<Candidate<'a>>]) -> Result<f64> {
+    /// Returns the cost of a table of these columns.
+    fn table_cost(&mut self, columns: &[Arc<CandidateColumn<'a>>]) -> Result<f64> {
         let mut total = 0.0;
         for (index, column) in columns.iter().enumerate() {
-            let alone = column.cost();
+            let standalone = column.cost();
             let derived = self.best_source(columns, index)?.map_or(f64::INFINITY, |best| best.1);
-            total += alone.min(derived);
+            total += standalone.min(derived);
         }
         Ok(total)
     }
 
-    /// Makes one column of two neighbours for as long as that saves something.
-    fn merge(&mut self, columns: &mut Vec<Arc<Candidate<'a>>>) -> Result<()> {
-        let mut total = self.total(columns)?;
+    /// Merges neighbouring columns for as long as that makes the table cheaper.
+    fn merge(&mut self, columns: &mut Vec<Arc<CandidateColumn<'a>>>) -> Result<()> {
+        let mut total = self.table_cost(columns)?;
         loop {
-            self.judge_unions(columns)?;
+            self.estimate_unions(columns)?;
             let mut best = None;
             for at in 0..columns.len().saturating_sub(1) {
-                let Some(after) = self.union(columns, at) else { continue };
-                let cost = self.total(&after)?;
-                if best.as_ref().is_none_or(|&(least, _)| cost < least) {
-                    best = Some((cost, after));
+                let Some(merged) = self.merged_at(columns, at) else { continue };
+                let cost = self.table_cost(&merged)?;
+                if best.as_ref().is_none_or(|&(cheapest, _)| cost < cheapest) {
+                    best = Some((cost, merged));
                 }
             }
             match best {
-                Some((cost, after)) if cost < total - total * 1e-4 - 8.0 => {
+                Some((cost, merged)) if cost < total - total * 1e-4 - 8.0 => {
                     total = cost;
-                    *columns = after;
+                    *columns = merged;
                 }
                 _ => return Ok(()),
             }
         }
     }
 
-    /// Makes sure that the union of every two neighbours is known.
-    fn judge_unions(&mut self, columns: &[Arc<Candidate<'a>>]) -> Result<()> {
+    /// Adds the unions of neighbouring columns to the candidates.
+    fn estimate_unions(&mut self, columns: &[Arc<CandidateColumn<'a>>]) -> Result<()> {
         let mut unknown = Vec::new();
         for pair in columns.windows(2) {
             let [left, right] = pair else { continue };
-            let fields = (left.fields().0, right.fields().1);
-            if fields.1 - fields.0 <= self.search.union && !self.known.contains_key(&fields) {
-                unknown.push((left, right));
+            let span = (left.span().0, right.span().1);
+            let fields = span.1 - span.0;
+            if fields <= self.search.max_fields_per_column && !self.candidates.contains_key(&span) {
+                unknown.push((span, left, right));
             }
         }
-        let work = |index: usize| {
-            let (left, right) = unknown.get(index).copied().unzip();
-            match (left, right) {
-                (Some(left), Some(right)) => self.judge_union(left, right),
-                _ => Ok(None),
-            }
-        };
-        let mut found = Vec::new();
-        parallel::in_order(unknown.len(), self.threads, work, |index, union| {
-            found.extend(
-                unknown.get(index).map(|(left, right)| {
-                    ((left.fields().0, right.fields().1), union.map(Arc::new))
-                }),
-            );
-            Ok(())
+        let unions = parallel::map(&unknown, self.threads, |(span, left, right)| {
+            Ok((*span, self.union(left, right)?.map(Arc::new)))
         })?;
-        self.known.extend(found);
+        self.candidates.extend(unions);
         Ok(())
     }
 
-    /// The union of two columns; `None` if it cannot pay.
-    fn judge_union(
+    /// Returns the union of two columns; `None` if its entropy rules it out.
+    fn union(
         &self,
-        left: &Candidate<'a>,
-        right: &Candidate<'a>,
-    ) -> Result<Option<Candidate<'a>>> {
-        let cells = Cells::merge(&left.column.cells, &right.column.cells);
-        let column = Column::new(cells, self.rows);
-        let (entropy, apart) = (column.entropy(), left.entropy + right.entropy);
-        if entropy > apart * self.search.hope {
+        left: &CandidateColumn<'a>,
+        right: &CandidateColumn<'a>,
+    ) -> Result<Option<CandidateColumn<'a>>> {
+        let cells = InternedCells::merge(&left.encoder.cells, &right.encoder.cells);
+        let encoder = ColumnEncoder::new(cells, self.rows);
+        let (entropy, apart) = (encoder.entropy(), left.entropy + right.entropy);
+        if entropy > apart * self.search.max_union_entropy_ratio {
             return Ok(None);
         }
-        self.judge(column, entropy).map(Some)
+        self.candidate(encoder, entropy).map(Some)
     }
 
-    /// The columns with those at `at` and after it made one.
-    fn union(&self, columns: &[Arc<Candidate<'a>>], at: usize) -> Option<Vec<Arc<Candidate<'a>>>> {
+    /// Returns the columns with the one at `at` and the next one merged.
+    fn merged_at(
+        &self,
+        columns: &[Arc<CandidateColumn<'a>>],
+        at: usize,
+    ) -> Option<Vec<Arc<CandidateColumn<'a>>>> {
         let (left, right) = (columns.get(at)?, columns.get(at + 1)?);
-        let both = self.known.get(&(left.fields().0, right.fields().1))?.as_ref()?;
-        let mut after = columns.to_vec();
-        after.splice(at..at + 2, [Arc::clone(both)]);
-        Some(after)
+        let union = self.candidates.get(&(left.span().0, right.span().1))?.as_ref()?;
+        let mut merged = columns.to_vec();
+        merged.splice(at..at + 2, [Arc::clone(union)]);
+        Some(merged)
     }
 
-    /// Chooses types and tunings for the columns that there are now.
-    fn refine(&mut self, columns: &[Arc<Candidate<'a>>]) -> Result<Plan<'a>> {
-        let mut sources = Vec::with_capacity(columns.len());
-        for index in 0..columns.len() {
-            sources.push(self.best_source(columns, index)?);
+    /// Chooses the encodings to try for the final columns.
+    fn choose_encodings(
+        &mut self,
+        columns: Vec<Arc<CandidateColumn<'a>>>,
+    ) -> Result<TablePlan<'a>> {
+        let mut sourced = Vec::with_capacity(columns.len());
+        for (index, column) in columns.iter().enumerate() {
+            sourced.push((column, self.best_source(&columns, index)?));
         }
         let mut planned = Vec::with_capacity(columns.len());
-        let work = |index: usize| match (columns.get(index), sources.get(index)) {
-            (Some(column), Some(source)) => self.encoders(column, *source, columns),
-            _ => Ok((0.0, Vec::new())),
-        };
-        let mut size = 0.0;
-        parallel::in_order(columns.len(), self.threads, work, |index, (cost, encoders)| {
-            size += cost;
-            planned.extend(columns.get(index).map(|column| (Arc::clone(column), encoders)));
-            Ok(())
-        })?;
-        #[expect(clippy::cast_possible_truncation, reason = "no more than the text")]
-        #[expect(clippy::cast_sign_loss, reason = "never negative")]
-        Ok(Plan { columns: planned, size: size as usize })
+        let mut estimate = 0.0;
+        parallel::for_each(
+            &sourced,
+            self.threads,
+            |(column, source)| self.encodings(column, *source, &columns),
+            |(column, _), (cost, encodings)| {
+                estimate += cost;
+                planned.push(PlannedColumn { candidate: Arc::clone(column), encodings });
+                Ok(())
+            },
+        )?;
+        #[expect(clippy::cast_possible_truncation, reason = "at most the size of the text")]
+        #[expect(clippy::cast_sign_loss, reason = "costs are not negative")]
+        Ok(TablePlan { columns: planned, estimate: estimate as usize })
     }
 
-    /// The encoders to code a column, the cheapest first, and what that costs.
-    fn encoders(
+    /// Returns the encodings to try for a column, the cheapest first, and the cost of that.
+    fn encodings(
         &self,
-        candidate: &Candidate<'a>,
+        candidate: &CandidateColumn<'a>,
         source: Option<(usize, f64)>,
-        columns: &[Arc<Candidate<'a>>],
-    ) -> Result<(f64, Vec<How>)> {
-        let column = &candidate.column;
-        let mut encoders: Vec<(f64, How)> = Vec::new();
-        let limit = candidate.cost() * self.search.close;
-        let kinds = candidate.kinds.iter().take_while(|&&(_, cost)| cost <= limit);
-        for &(kind, first) in kinds.take(self.search.kinds) {
-            if column.cells.distinct() <= 1 {
-                encoders.push((first, How::Alone(kind, Tuning::flat(0))));
+        columns: &[Arc<CandidateColumn<'a>>],
+    ) -> Result<(f64, Vec<ColumnEncoding>)> {
+        let (encoder, distinct) = (&candidate.encoder, candidate.distinct());
+        let effort = self.search.effort;
+        let mut encodings: Vec<(f64, ColumnEncoding)> = Vec::new();
+        let max_cost = candidate.cost() * self.search.max_tuned_ratio;
+        let types = candidate.costs.iter().take_while(|&&(_, cost)| cost <= max_cost);
+        for &(chunk_type, first_cost) in types.take(self.search.max_tuned_types) {
+            if distinct <= 1 {
+                let encoding = ColumnEncoding::Standalone(chunk_type, Tuning::flat(0));
+                encodings.push((first_cost, encoding));
                 continue;
             }
-            // A tuning is judged by little, and by how it compares with the first one.
-            let little = |tuning| self.cost(column, kind, tuning, PIECE);
-            let before = little(first_tuning(column, kind))?;
-            for &tuning in self.search.tunings(kind, column.cells.distinct()) {
-                let cost = match tuning == first_tuning(column, kind) {
-                    true => first,
-                    false => first * little(tuning)? / before,
+            // Small pieces are enough to compare a tuning with the first one.
+            let small = |tuning| self.cost(encoder, chunk_type, tuning, SMALL_PIECE_BYTES);
+            let first = first_tuning(chunk_type, distinct);
+            let small_first = small(first)?;
+            for &tuning in candidate_tunings(self.search, chunk_type, distinct) {
+                let cost = if tuning == first {
+                    first_cost
+                } else {
+                    first_cost * small(tuning)? / small_first
                 };
-                encoders.push((cost, How::Alone(kind, tuning.with_effort(self.search.effort))));
+                let tuning = tuning.with_effort(effort);
+                encodings.push((cost, ColumnEncoding::Standalone(chunk_type, tuning)));
             }
         }
         if let Some((source, cost)) = source
-            && let Some(before) = columns.get(source)
-            && let Some(map) = before.column.cells.decides(&column.cells)
+            && let Some(column) = columns.get(source)
+            && let Some(map) = column.encoder.cells.determines(&encoder.cells)
         {
-            let tuning = Tuning::flat(3).with_effort(self.search.effort);
-            encoders.push((cost, How::From { source, map, tuning }));
+            let tuning = Tuning::flat(3).with_effort(effort);
+            encodings.push((cost, ColumnEncoding::Derived { source, map, tuning }));
         }
-        encoders.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let least = encoders.first().map_or(0.0, |encoder| encoder.0);
-        encoders.retain(|encoder| encoder.0 <= least * self.search.doubt);
-        encoders.truncate(self.search.finals);
-        Ok((least, encoders.into_iter().map(|encoder| encoder.1).collect()))
+        encodings.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let cheapest = encodings.first().map_or(0.0, |encoding| encoding.0);
+        encodings.retain(|encoding| encoding.0 <= cheapest * self.search.max_full_ratio);
+        encodings.truncate(self.search.max_full_encodings);
+        Ok((cheapest, encodings.into_iter().map(|encoding| encoding.1).collect()))
     }
 }
 
-/// The tuning that a type is tried with at first.
-fn first_tuning(column: &Column<'_>, kind: Kind) -> Tuning {
-    match kind {
-        Kind::Text => Tuning::flat(3),
-        Kind::Dict(Order::Coarse) => Tuning::pairs(0),
-        Kind::Dict(_) if column.cells.distinct() > 128 => Tuning::flat(3),
-        _ => Tuning::flat(1),
-    }
-}
-
+/// Hashes the cell numbers of a column.
 fn pattern(ids: &[u32]) -> u64 {
-    // Any fixed mixing does: a clash costs one comparison.
+    // Any fixed mixing will do: a collision costs one comparison.
     ids.iter().fold(0, |sum: u64, &id| {
         (sum.rotate_left(5) ^ u64::from(id)).wrapping_mul(0x517C_C1B7_2722_0A95)
     })

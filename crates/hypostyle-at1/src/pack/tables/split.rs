@@ -1,53 +1,54 @@
-//! Text into rows of fields.
+//! Splits text into rows of fields.
 //!
-//! A row is put together again from its cells and the delimiter between them,
-//! whatever the cells hold. So any way of cutting a line at delimiters restores
-//! it; what matters is that like comes to stand below like. Quotes only say which
-//! delimiters do not separate fields.
+//! A decoder joins the cells of a row with the delimiter, so splitting at any of the
+//! delimiters restores the line. A split is good if similar cells share a column; quotes
+//! only tell which delimiters do not separate fields.
 
 use std::ops::Range;
 
 use crate::fields::Dialect;
 
-/// The end of a field that a row does not have.
+/// The end of a field that a row lacks.
 const MISSING: u32 = u32::MAX;
 
-/// A number of fields is usual if one row in so many has it.
-const USUAL: usize = 50;
+/// Lines with a certain number of fields are rows if at least one line in this many has it.
+const LINES_PER_ROW_WIDTH: usize = 50;
 
-/// Most fields that a row may have; a line of more is none.
-const WIDEST: usize = 1 << 14;
+/// Maximum number of fields of a row; a line with more is stored verbatim.
+const MAX_FIELDS: usize = 1 << 14;
 
-/// Lines of a text, and the fields of those that are rows.
+/// The lines of a text, and the fields of the lines that are rows.
 #[derive(Debug)]
-pub(in crate::pack) struct Rows<'a> {
+pub(in crate::pack) struct SplitRows<'a> {
     text: &'a [u8],
-    delimiter: usize,
+    delimiter_len: usize,
     /// Fields of the widest row.
     pub(in crate::pack) width: usize,
-    /// For each line whether it is a row.
+    /// 1 for each line that is a row, 0 for each that is not.
     pub(in crate::pack) modes: Vec<u8>,
-    /// The lines that are none.
+    /// The lines that are not rows.
     verbatim: Vec<Range<usize>>,
-    /// Where each row starts.
+    /// The start of each row.
     starts: Vec<u32>,
-    /// Where the fields of each row end, `width` for each.
+    /// The ends of the fields of each row, `width` per row.
     ends: Vec<u32>,
-    /// Fields that rows lack, all told.
+    /// Fields that rows lack, in total.
     pub(in crate::pack) missing: usize,
-    /// Bytes that its columns are made of, roughly.
-    pub(in crate::pack) judged: usize,
+    /// Approximate bytes of all cells.
+    pub(in crate::pack) cell_bytes: usize,
 }
 
-impl<'a> Rows<'a> {
-    /// Cuts lines; `None` if they are not rows of two fields or more.
+impl<'a> SplitRows<'a> {
+    /// Splits a text of less than 4 GiB; returns `None` unless it has rows of two fields
+    /// or more.
     ///
-    /// Numbers of fields that few rows have are left out: those lines stay as they
-    /// are. The text is shorter than 4 GiB.
+    /// A line is a row if enough lines have the same number of fields; the other lines are
+    /// stored verbatim.
     pub(in crate::pack) fn new(text: &'a [u8], dialect: &Dialect) -> Option<Self> {
-        let (counts, lines) = dialect.widths(text, |fields| (fields <= WIDEST).then_some(fields));
-        let least = lines.div_ceil(USUAL);
-        let usual: Vec<bool> = counts.iter().map(|&count| count >= least).collect();
+        let (counts, lines) =
+            dialect.widths(text, |fields| (fields <= MAX_FIELDS).then_some(fields));
+        let min_count = lines.div_ceil(LINES_PER_ROW_WIDTH);
+        let usual: Vec<bool> = counts.iter().map(|&count| count >= min_count).collect();
         let width = usual.iter().rposition(|&usual| usual)?;
         let rows: usize = usual.iter().zip(&counts).filter(|it| *it.0).map(|it| it.1).sum();
         if width < 2 || rows < 2 || width.checked_mul(lines)? > (u32::MAX as usize) {
@@ -56,16 +57,17 @@ impl<'a> Rows<'a> {
         Some(Self::collect(text, dialect, width, &usual))
     }
 
-    /// Cuts lines; rows are those with the number of fields that most have, or with
-    /// just so many. `None` if there are none.
-    pub(in crate::pack) fn alike(
+    /// Splits a text into rows that all have the same width: the given one, or the most
+    /// frequent one. Returns `None` if no line has it.
+    pub(in crate::pack) fn with_one_width(
         text: &'a [u8],
         dialect: &Dialect,
         width: Option<usize>,
     ) -> Option<Self> {
-        let (counts, lines) = dialect.widths(text, |fields| (fields <= WIDEST).then_some(fields));
-        let most = || counts.iter().copied().enumerate().max_by_key(|&(_, count)| count);
-        let width = width.or_else(|| most().map(|(width, _)| width))?;
+        let (counts, lines) =
+            dialect.widths(text, |fields| (fields <= MAX_FIELDS).then_some(fields));
+        let frequent = || counts.iter().copied().enumerate().max_by_key(|&(_, count)| count);
+        let width = width.or_else(|| frequent().map(|(width, _)| width))?;
         if counts.get(width).is_none_or(|&count| count == 0) {
             return None;
         }
@@ -76,15 +78,16 @@ impl<'a> Rows<'a> {
         Some(Self::collect(text, dialect, width, &usual))
     }
 
-    /// Cuts lines anywhere, with nothing between the fields. `cut` says where the fields
-    /// of a line end, and whether it is a row; all rows have as many. `None` if there are
-    /// none.
-    pub(in crate::pack) fn by(
+    /// Splits lines at arbitrary places, without a delimiter.
+    ///
+    /// `cut` pushes the ends of the fields of a line and returns whether the line is a row;
+    /// it must push the same number for all rows. Returns `None` if there is no row.
+    pub(in crate::pack) fn with_cuts(
         text: &'a [u8],
         mut cut: impl FnMut(&[u8], &mut Vec<usize>) -> bool,
     ) -> Option<Self> {
         let mut rows = Self::empty(text, 0, 0);
-        rows.judged = 0;
+        rows.cell_bytes = 0;
         let (mut start, mut ends) = (0, Vec::new());
         for line in text.split(|&byte| byte == b'\n') {
             ends.clear();
@@ -93,7 +96,7 @@ impl<'a> Rows<'a> {
                 rows.starts.push(offset(start));
                 rows.ends.extend(ends.iter().map(|end| offset(start + end)));
                 rows.width = ends.len();
-                rows.judged += ends.last().copied().unwrap_or(0);
+                rows.cell_bytes += ends.last().copied().unwrap_or(0);
             } else {
                 rows.modes.push(0);
                 rows.verbatim.push(start..start + line.len());
@@ -103,17 +106,17 @@ impl<'a> Rows<'a> {
         (rows.width > 0).then_some(rows)
     }
 
-    fn empty(text: &'a [u8], delimiter: usize, width: usize) -> Self {
+    fn empty(text: &'a [u8], delimiter_len: usize, width: usize) -> Self {
         Self {
             text,
-            delimiter,
+            delimiter_len,
             width,
             modes: Vec::new(),
             verbatim: Vec::new(),
             starts: Vec::new(),
             ends: Vec::new(),
             missing: 0,
-            judged: text.len(),
+            cell_bytes: text.len(),
         }
     }
 
@@ -139,18 +142,18 @@ impl<'a> Rows<'a> {
         rows
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(in crate::pack) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// The lines that are no rows, as a list.
+    /// Returns the lines that are not rows, joined by newlines.
     pub(in crate::pack) fn verbatim(&self) -> Vec<u8> {
         let line = |line: &Range<usize>| self.text.get(line.clone()).unwrap_or_default();
         self.verbatim.iter().map(line).collect::<Vec<_>>().join(&b'\n')
     }
 
-    /// The text of some neighbouring fields of a row; `None` if it has not even the first.
+    /// Returns the text of some neighbouring fields of a row; `None` if it lacks the first.
     #[inline]
     pub(in crate::pack) fn cell(&self, row: usize, fields: &Range<usize>) -> Option<&'a [u8]> {
         let ends = self.ends.get(row * self.width..)?.get(..fields.end)?;
@@ -158,21 +161,21 @@ impl<'a> Rows<'a> {
             None => *self.starts.get(row)? as usize,
             Some(before) => match *ends.get(before)? {
                 MISSING => return None,
-                end => end as usize + self.delimiter,
+                end => end as usize + self.delimiter_len,
             },
         };
         let last = ends.get(fields.start..)?.iter().rfind(|&&end| end != MISSING)?;
         self.text.get(start..*last as usize)
     }
 
-    /// The fields that a row has.
+    /// Returns the number of fields of a row.
     pub(in crate::pack) fn fields(&self, row: usize) -> usize {
         let ends = self.ends.get(row * self.width..).and_then(|ends| ends.get(..self.width));
         ends.unwrap_or_default().iter().take_while(|&&end| end != MISSING).count()
     }
 }
 
-/// An offset in a text below 4 GiB.
+/// Converts an offset in a text of less than 4 GiB.
 #[inline]
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(MISSING)
@@ -183,11 +186,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_lines_stay_out_and_ragged_ones_come_in() {
+    fn rare_widths_are_verbatim_and_frequent_ones_are_rows() {
         let mut text = "1,2,3\n4,5\n".repeat(100);
         text += "6\n7,8,9";
         let dialect = Dialect { delimiter: b",".to_vec(), quotes: true };
-        let rows = Rows::new(text.as_bytes(), &dialect).unwrap();
+        let rows = SplitRows::new(text.as_bytes(), &dialect).unwrap();
         assert_eq!((rows.width, rows.len(), rows.missing), (3, 201, 100));
         assert_eq!(rows.modes.iter().filter(|&&mode| mode == 0).count(), 1);
         assert_eq!(rows.verbatim.first(), Some(&(1000..1001)));

@@ -1,65 +1,66 @@
-//! `.xz` streams of blocks that are each compressed in their own way.
+//! Compresses `.xz` streams whose blocks each have their own settings.
 //!
-//! A block is LZMA2 data behind a header that names its filters. Blocks are made
-//! one by one, in any order and on any thread, and [`stream`] puts them into one
-//! stream. No checks are written: who uses these streams has a hash of his own.
+//! A block is LZMA2 data behind a header that names its filters. Callers compress
+//! blocks one by one, in any order and on any thread, and [`stream`] joins them.
+//! Streams carry no check values: the archives that use them store their own hash.
 
 use liblzma::stream::{Action, Filters, LzmaOptions, MatchFinder, Mode, Status, Stream};
 
-use super::{MAGIC, tail_for};
+use super::index::{MAGIC, index_and_footer};
 use crate::error::{Error, Result};
-use crate::wire::put;
+use crate::wire::{crc32, put};
 
-/// The id of the delta filter, and of LZMA2.
+/// The filter id of delta.
 const DELTA: u8 = 0x03;
+/// The filter id of LZMA2.
 const LZMA2: u8 = 0x21;
 
-/// Bytes that are compressed between two looks at whether to go on.
-const STEP: usize = 256 << 10;
+/// Bytes that are compressed between two calls of `go_on`.
+const STEP_BYTES: usize = 256 << 10;
 
-/// How a block is compressed.
+/// The LZMA2 settings of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
-    /// Bits of the byte before that literals depend on; with `lp` at most 4.
+    /// Literal context bits: high bits of the previous byte; `lc + lp` is at most 4.
     pub lc: u8,
-    /// Bits of the position that literals depend on.
+    /// Literal position bits.
     pub lp: u8,
-    /// Bits of the position that everything else depends on.
+    /// Position bits, for everything but literals.
     pub pb: u8,
-    /// Bytes between those that are subtracted from each other; 0 for none.
+    /// Distance of the delta filter in bytes; 0 for no delta filter.
     pub delta: u8,
-    /// How hard matches are searched for.
+    /// How hard the encoder searches for matches.
     pub effort: Effort,
 }
 
-/// How hard matches are searched for.
+/// How hard the encoder searches for matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effort {
-    /// Chains, and the longest match there is: a few times as quick, and a tenth larger.
+    /// Hash chains and greedy matches: a few times faster, about a tenth larger.
     Rough,
-    /// A tree, and matches up to 32 bytes looked at closely; for trials.
+    /// A binary tree with a nice length of 32 bytes; for estimates.
     Quick,
-    /// A tree, and matches of any length.
+    /// A binary tree with the longest nice length.
     Full,
-    /// The same, and deeper: what xz does for `-9e`.
+    /// The same with a deeper search, as `xz -9e` does.
     Extreme,
 }
 
 impl Tuning {
-    /// What `xz -9e` uses, but for the size of the dictionary.
+    /// The settings of `xz -9e`, except for the size of the dictionary.
     pub const XZ_9E: Self = Self { lc: 3, lp: 0, pb: 2, delta: 0, effort: Effort::Extreme };
 
-    /// Bytes that do not depend on their position.
+    /// Settings for bytes that do not depend on their position.
     pub const fn flat(lc: u8) -> Self {
         Self { lc, lp: 0, pb: 0, delta: 0, effort: Effort::Full }
     }
 
-    /// Bytes in pairs.
+    /// Settings for values of two bytes.
     pub const fn pairs(lc: u8) -> Self {
         Self { lc, lp: 1, pb: 1, delta: 0, effort: Effort::Full }
     }
 
-    /// The same with another effort.
+    /// Sets [`Tuning::effort`].
     #[must_use]
     pub const fn with_effort(mut self, effort: Effort) -> Self {
         self.effort = effort;
@@ -106,31 +107,30 @@ impl Block {
         Self::new_while(raw, tuning, || true)?.ok_or_else(refused)
     }
 
-    /// Compresses `raw`; `None` if `go_on` said no before the end.
+    /// Compresses `raw`; returns `None` if `go_on` returned false before the end.
     pub fn new_while(raw: &[u8], tuning: Tuning, go_on: impl Fn() -> bool) -> Result<Option<Self>> {
         let dictionary = dictionary_for(raw.len());
-        // What is declared is rounded up; memory is taken for what there is.
+        // The header declares a rounded size; the encoder needs only as much as the input.
         let size = dictionary_size(dictionary).min(u32::try_from(raw.len()).unwrap_or(u32::MAX));
         let filters = tuning.filters(size.max(dictionary_size(0)))?;
         let mut stream = Stream::new_raw_encoder(&filters).map_err(|_| refused())?;
-        // What does not compress takes three bytes more for each 64 KiB.
         let mut data = Vec::with_capacity(raw.len() / 4 + 64);
-        let (mut pieces, mut piece) = (raw.chunks(STEP), &[][..]);
+        let (mut steps, mut step) = (raw.chunks(STEP_BYTES), &[][..]);
         loop {
-            if piece.is_empty() {
+            if step.is_empty() {
                 if !go_on() {
                     return Ok(None);
                 }
-                piece = pieces.next().unwrap_or_default();
+                step = steps.next().unwrap_or_default();
             }
             if data.capacity() == data.len() {
                 data.reserve(data.len().max(1 << 12));
             }
-            let action = if pieces.len() == 0 { Action::Finish } else { Action::Run };
+            let action = if steps.len() == 0 { Action::Finish } else { Action::Run };
             let before = stream.total_in();
-            let status = stream.process_vec(piece, &mut data, action).map_err(|_| refused())?;
-            let used = usize::try_from(stream.total_in() - before).unwrap_or(piece.len());
-            piece = piece.get(used..).unwrap_or_default();
+            let status = stream.process_vec(step, &mut data, action).map_err(|_| refused())?;
+            let used = usize::try_from(stream.total_in() - before).unwrap_or(step.len());
+            step = step.get(used..).unwrap_or_default();
             if status == Status::StreamEnd {
                 break;
             }
@@ -139,15 +139,17 @@ impl Block {
         Ok(Some(Self { delta: tuning.delta, dictionary, data, raw: raw.len() as u64 }))
     }
 
-    /// Holds `raw` as it is, which takes no time, where nothing is to be had.
+    /// Stores `raw` uncompressed, for data that does not compress.
     pub fn stored(raw: &[u8]) -> Self {
-        /// Bytes of a chunk at most, and what begins the first and the others.
-        const CHUNK: usize = 64 << 10;
+        /// Bytes that an LZMA2 chunk holds at most.
+        const CHUNK_BYTES: usize = 64 << 10;
+        /// Control byte of an uncompressed chunk that resets the dictionary.
         const FIRST: u8 = 1;
+        /// Control byte of an uncompressed chunk that does not.
         const NEXT: u8 = 2;
-        let chunks = raw.len().div_ceil(CHUNK);
+        let chunks = raw.len().div_ceil(CHUNK_BYTES);
         let mut data = Vec::with_capacity(raw.len() + 3 * chunks + 1);
-        for (index, chunk) in raw.chunks(CHUNK).enumerate() {
+        for (index, chunk) in raw.chunks(CHUNK_BYTES).enumerate() {
             data.push(if index == 0 { FIRST } else { NEXT });
             data.extend_from_slice(&u16::try_from(chunk.len() - 1).unwrap_or(0).to_be_bytes());
             data.extend_from_slice(chunk);
@@ -156,7 +158,7 @@ impl Block {
         Self { delta: 0, dictionary: 0, data, raw: raw.len() as u64 }
     }
 
-    /// Bytes that it adds to a stream, all told.
+    /// Returns the bytes that the block adds to a stream, its index record included.
     pub fn cost(&self) -> usize {
         let mut record = Vec::new();
         let (unpadded, raw) = self.sizes();
@@ -165,7 +167,7 @@ impl Block {
         (self.header().len() + self.data.len()).next_multiple_of(4) + record.len()
     }
 
-    /// As the index has them: without padding, and before compression.
+    /// Returns the unpadded and the uncompressed size, as the index stores them.
     fn sizes(&self) -> (u64, u64) {
         ((self.header().len() + self.data.len()) as u64, self.raw)
     }
@@ -179,21 +181,21 @@ impl Block {
         header.extend_from_slice(&[LZMA2, 1, self.dictionary]);
         header.resize(header.len().next_multiple_of(4), 0);
         let words = u8::try_from(header.len() / 4).unwrap_or_default();
-        for (place, byte) in header.iter_mut().zip([words, u8::try_from(filters).unwrap_or(0)]) {
-            *place = byte;
+        for (slot, byte) in header.iter_mut().zip([words, u8::try_from(filters).unwrap_or(0)]) {
+            *slot = byte;
         }
-        let crc = crate::wire::crc32(&header);
+        let crc = crc32(&header);
         header.extend_from_slice(&crc.to_le_bytes());
         header
     }
 }
 
-/// Puts blocks into one stream, in the order in which they come.
+/// Joins blocks into one stream, in the order given.
 pub fn stream<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> Vec<u8> {
     let flags = [0, 0];
     let mut out = MAGIC.to_vec();
     out.extend_from_slice(&flags);
-    out.extend_from_slice(&crate::wire::crc32(&flags).to_le_bytes());
+    out.extend_from_slice(&crc32(&flags).to_le_bytes());
     let mut sizes = Vec::new();
     for block in blocks {
         out.extend_from_slice(&block.header());
@@ -201,7 +203,7 @@ pub fn stream<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> Vec<u8> {
         out.resize(out.len().next_multiple_of(4), 0);
         sizes.push(block.sizes());
     }
-    out.extend_from_slice(&tail_for(&sizes, &flags));
+    out.extend_from_slice(&index_and_footer(&sizes, &flags));
     out
 }
 
@@ -210,7 +212,8 @@ pub fn compress(raw: &[u8], tuning: Tuning) -> Result<Vec<u8>> {
     compress_while(raw, tuning, || true)?.ok_or_else(refused)
 }
 
-/// Compresses `raw` as a stream of one block; `None` if `go_on` said no before the end.
+/// Compresses `raw` as a stream of one block; returns `None` if `go_on` returned false
+/// before the end.
 pub fn compress_while(
     raw: &[u8],
     tuning: Tuning,
@@ -222,28 +225,29 @@ pub fn compress_while(
     }
 }
 
-/// The smallest dictionary that has room for `len` bytes, as LZMA2 writes it.
+/// Returns the LZMA2 code of the smallest dictionary that holds `len` bytes, up to
+/// 128 MiB.
 fn dictionary_for(len: usize) -> u8 {
     (0..=40).find(|&code| dictionary_size(code) as usize >= len).unwrap_or(40).min(30)
 }
 
-/// 4 KiB, 6 KiB, 8 KiB, 12 KiB, ... up to 64 MiB and beyond.
+/// Returns the dictionary size of an LZMA2 code: 4 KiB, 6 KiB, 8 KiB, 12 KiB, ...
 fn dictionary_size(code: u8) -> u32 {
     (2 | u32::from(code & 1)).checked_shl(u32::from(code / 2) + 11).unwrap_or(u32::MAX)
 }
 
 fn refused() -> Error {
-    Error::invalid_argument("xz cannot compress: out of memory, or a setting that it lacks")
+    Error::invalid_argument("xz cannot compress: out of memory or unsupported settings")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Blocks, expand};
+    use super::super::{Blocks, decompress};
     use super::*;
     use crate::limits::Limits;
 
     #[test]
-    fn streams_of_differently_tuned_blocks_expand() {
+    fn streams_of_differently_tuned_blocks_decompress() {
         let parts: Vec<Vec<u8>> = [0_usize, 1, 2000, 100_000, 3_000_000]
             .iter()
             .map(|&len| (0..len).map(|i| u8::try_from(i / 3 * i % 251).unwrap()).collect())
@@ -262,13 +266,13 @@ mod tests {
         assert!((file.len() - costs) <= 12 + 2 + 3 + 4 + 12);
         let all: Vec<u8> = [parts.concat(), parts.last().unwrap().clone()].concat();
         for threads in [1, 2] {
-            let (got, used) = expand(&file, &Limits::default(), threads).unwrap();
+            let (got, used) = decompress(&file, &Limits::default(), threads).unwrap();
             assert!(got == all);
             assert_eq!(used, file.len());
         }
         assert_eq!(Blocks::find(&file).unwrap().len(), 6);
         let nothing = compress(&[], Tuning::XZ_9E).unwrap();
-        assert!(expand(&nothing, &Limits::default(), 1).unwrap().0.is_empty());
+        assert!(decompress(&nothing, &Limits::default(), 1).unwrap().0.is_empty());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What holds for every predicate and every group of rows.
+//! Properties that hold for every predicate and every row group.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};
@@ -9,7 +9,7 @@ use proptest::sample::select;
 
 use super::twin::naive;
 use super::{Cell, Group, Stated, Statement, parsed};
-use crate::predicate::expr::{Expr, Leaf, Literal, Op, Test};
+use crate::predicate::expr::{ColumnTest, CompareOp, Expr, Leaf, Literal};
 use crate::predicate::like::Pattern;
 use crate::predicate::{
     CellPresence, ColumnFilter, Decimal, FilterSearch, NumberBounds, Predicate, SearchForm,
@@ -70,34 +70,34 @@ fn text() -> impl Strategy<Value = Literal> {
 }
 
 fn literal() -> impl Strategy<Value = Literal> {
-    prop_oneof![3 => number(), 3 => text(), 1 => any::<bool>().prop_map(Literal::Truth)]
+    prop_oneof![3 => number(), 3 => text(), 1 => any::<bool>().prop_map(Literal::Bool)]
 }
 
-fn op() -> impl Strategy<Value = Op> {
-    use Op::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+fn op() -> impl Strategy<Value = CompareOp> {
+    use CompareOp::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
     select(vec![Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual])
 }
 
-fn like() -> impl Strategy<Value = Test> {
+fn like() -> impl Strategy<Value = ColumnTest> {
     let parts = ("[abAé%_'!]{0,4}", any::<bool>(), any::<bool>());
     parts.prop_map(|(pattern, escape, any_case)| {
         let pattern = if escape { pattern.trim_end_matches('!').to_owned() } else { pattern };
-        Test::Like(Pattern::new(pattern, escape.then_some('!'), any_case).unwrap())
+        ColumnTest::Like(Pattern::new(pattern, escape.then_some('!'), any_case).unwrap())
     })
 }
 
-fn test() -> impl Strategy<Value = Test> {
+fn test() -> impl Strategy<Value = ColumnTest> {
     prop_oneof![
         4 => (op(), literal()).prop_map(|(op, value)| match value {
-            Literal::Truth(_) if op == Op::Equal => Test::Compare(op, value),
-            Literal::Truth(_) => Test::Compare(Op::NotEqual, value),
-            value => Test::Compare(op, value),
+            Literal::Bool(_) if op == CompareOp::Equal => ColumnTest::Compare(op, value),
+            Literal::Bool(_) => ColumnTest::Compare(CompareOp::NotEqual, value),
+            value => ColumnTest::Compare(op, value),
         }),
-        1 => (number(), number()).prop_map(|(low, high)| Test::Between(low, high)),
-        1 => (text(), text()).prop_map(|(low, high)| Test::Between(low, high)),
-        2 => vec(literal(), 1..4).prop_map(Test::In),
+        1 => (number(), number()).prop_map(|(low, high)| ColumnTest::Between(low, high)),
+        1 => (text(), text()).prop_map(|(low, high)| ColumnTest::Between(low, high)),
+        2 => vec(literal(), 1..4).prop_map(ColumnTest::In),
         2 => like(),
-        1 => Just(Test::IsNull),
+        1 => Just(ColumnTest::IsNull),
     ]
 }
 
@@ -114,9 +114,9 @@ fn predicate() -> impl Strategy<Value = Predicate> {
     tree.prop_map(|expr| Predicate { expr })
 }
 
-/// How much of the truth the statistics of a column tell.
+/// How much the statistics of a column reveal.
 #[derive(Clone, Copy, Debug)]
-struct Candour {
+struct Precision {
     numbers: bool,
     widened: i64,
     texts: bool,
@@ -125,43 +125,43 @@ struct Candour {
     cells: bool,
 }
 
-const EXACT: Candour =
-    Candour { numbers: true, widened: 0, texts: true, cut: (9, 9), held: true, cells: true };
+const EXACT: Precision =
+    Precision { numbers: true, widened: 0, texts: true, cut: (9, 9), held: true, cells: true };
 
-fn candour() -> impl Strategy<Value = Candour> {
+fn precision() -> impl Strategy<Value = Precision> {
     let partial = (any::<[bool; 4]>(), 0_i64..3, (0_usize..4, 0_usize..4)).prop_map(
         |(told, widened, cut)| {
             let [numbers, texts, held, cells] = told;
-            Candour { numbers, widened, texts, cut, held, cells }
+            Precision { numbers, widened, texts, cut, held, cells }
         },
     );
     prop_oneof![Just(EXACT), partial]
 }
 
-fn state(cells: &[Cell], candour: Candour) -> Statement {
+fn state(cells: &[Cell], precision: Precision) -> Statement {
     let filled: Vec<&Vec<u8>> = cells.iter().flatten().filter(|cell| !cell.is_empty()).collect();
     let mut statistics = Statement::default();
-    if candour.numbers {
+    if precision.numbers {
         let numbers = || filled.iter().filter_map(|cell| Decimal::parse(cell));
         statistics.numbers = match (numbers().min(), numbers().max()) {
-            (Some(least), Some(most)) if candour.widened == 0 => NumberBounds::Between(least, most),
-            (Some(least), Some(most)) => NumberBounds::Between(
-                least.min(Decimal::from(-candour.widened)),
-                most.max(Decimal::from(candour.widened)),
+            (Some(min), Some(max)) if precision.widened == 0 => NumberBounds::Between(min, max),
+            (Some(min), Some(max)) => NumberBounds::Between(
+                min.min(Decimal::from(-precision.widened)),
+                max.max(Decimal::from(precision.widened)),
             ),
-            _ => NumberBounds::NoneAtAll,
+            _ => NumberBounds::NoNumbers,
         };
     }
-    if let (true, Some(least), Some(most)) =
-        (candour.texts, filled.iter().min(), filled.iter().max())
+    if let (true, Some(min), Some(max)) =
+        (precision.texts, filled.iter().min(), filled.iter().max())
     {
         let cut = |text: &[u8], len: usize| text[..len.min(text.len())].to_vec();
-        statistics.texts = Some((cut(least, candour.cut.0), cut(most, candour.cut.1)));
+        statistics.texts = Some((cut(min, precision.cut.0), cut(max, precision.cut.1)));
     }
-    if candour.held {
+    if precision.held {
         statistics.held = Some(filled.iter().map(|cell| cell.to_vec()).collect());
     }
-    if candour.cells {
+    if precision.cells {
         statistics.cells =
             CellPresence { blank: filled.len() < cells.len(), filled: !filled.is_empty() };
     }
@@ -172,8 +172,8 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     (0..=text.len()).any(|start| text[start..].starts_with(part))
 }
 
-/// What texts are made of, whether or not they make sense.
-const PIECES: [&str; 24] = [
+/// Fragments of predicate texts, for random texts.
+const FRAGMENTS: [&str; 24] = [
     "a", "and", "or", "not", "(", ")", "=", "<>", "between", "in", "like", "is", "null", "escape",
     "'x'", "5", ",", "true", "-", "'", "\"", "é", ".", "[0]",
 ];
@@ -192,7 +192,7 @@ proptest! {
     fn any_text_is_read_or_refused(
         words in vec(
             prop_oneof![
-                5 => select(PIECES.to_vec()).prop_map(str::to_owned),
+                5 => select(FRAGMENTS.to_vec()).prop_map(str::to_owned),
                 1 => any::<char>().prop_map(String::from),
             ],
             0..12,
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_are_kept_as_one_by_one(predicate in predicate(), group in groups()) {
+    fn evaluation_agrees_with_the_naive_one(predicate in predicate(), group in groups()) {
         let rows = group.0["a"].len();
         let want: Vec<bool> = (0..rows)
             .map(|row| naive(&predicate.expr, &|column| group.0[column][row].clone()) == Some(true))
@@ -221,16 +221,16 @@ proptest! {
         prop_assert_eq!(predicate.evaluate(rows, &group).unwrap(), want);
     }
 
-    /// What a test is said to be found by is had by all cells that pass it, and if that is
-    /// all there is to it, by no others; and then no text is unknown.
+    /// All cells that pass a test have its search form. If the form is exact, no other cells
+    /// have it, and the test of a text is never unknown.
     #[test]
-    fn cells_that_pass_have_what_is_sought(test in test(), cells in vec(cell(), 1..8)) {
+    fn passing_cells_have_the_search_form(test in test(), cells in vec(cell(), 1..8)) {
         for text in cells.into_iter().flatten() {
-            let mut ask = ColumnFilter::new(&test);
-            let passes = ask.test(Some(&text));
-            let Some(FilterSearch { sought, exact }) = ask.search() else { continue };
+            let mut filter = ColumnFilter::new(&test);
+            let passes = filter.test(Some(&text));
+            let Some(FilterSearch { form, exact }) = filter.search() else { continue };
             let lower = |text: &[u8]| text.to_ascii_lowercase();
-            let has = match sought {
+            let has = match form {
                 SearchForm::Is(one) => text == one,
                 SearchForm::AnyOf(all) => all.contains(&&text[..]),
                 SearchForm::Within(low, high) => {
@@ -243,19 +243,19 @@ proptest! {
                 SearchForm::ContainsIgnoringCase(part) => contains(&lower(&text), &lower(part)),
             };
             prop_assert!(passes.is_some(), "{:?} {:?}", test, text);
-            prop_assert!(has || passes == Some(false), "{:?} {:?} {:?}", test, sought, text);
-            prop_assert!(!exact || passes == Some(has), "{:?} {:?} {:?}", test, sought, text);
+            prop_assert!(has || passes == Some(false), "{:?} {:?} {:?}", test, form, text);
+            prop_assert!(!exact || passes == Some(has), "{:?} {:?} {:?}", test, form, text);
         }
     }
 
     #[test]
-    fn no_group_with_a_row_to_keep_is_skipped(
+    fn no_group_with_a_matching_row_is_skipped(
         predicate in predicate(),
         group in groups(),
-        candour in vec(candour(), NAMES.len()),
+        precision in vec(precision(), NAMES.len()),
     ) {
-        let each = group.0.iter().zip(candour);
-        let each = each.map(|((name, cells), candour)| (*name, state(cells, candour)));
+        let each = group.0.iter().zip(precision);
+        let each = each.map(|((name, cells), precision)| (*name, state(cells, precision)));
         let statistics = Stated(each.collect());
         let rows = group.0["a"].len();
         if predicate.evaluate(rows, &group).unwrap().contains(&true) {
@@ -263,7 +263,8 @@ proptest! {
         }
     }
 
-    /// The same for one test of cells that are much like its values: more often true.
+    /// The same for a single test of cells that resemble its values, so that it is true
+    /// more often.
     #[test]
     fn no_test_skips_a_row_that_passes_it(
         cells in vec(prop_oneof![Just(None), "[abAB]{0,3}".prop_map(Some)], 1..4),
@@ -272,18 +273,18 @@ proptest! {
         pattern in "[abAB]{0,2}[%_]{0,2}[ab]{0,1}",
         any_case: bool,
         not: bool,
-        candour in candour(),
+        precision in precision(),
     ) {
         let cells: Vec<Cell> = cells.into_iter().map(|cell| cell.map(String::into_bytes)).collect();
-        let statistics = Stated(BTreeMap::from([("a", state(&cells, candour))]));
+        let statistics = Stated(BTreeMap::from([("a", state(&cells, precision))]));
         let group = Group(BTreeMap::from([("a", cells)]));
         let [low, high] = [0, 1].map(|at: usize| Literal::Text(texts[at].clone()));
         for test in [
-            Test::Compare(op, low.clone()),
-            Test::In(vec![low.clone(), high.clone()]),
-            Test::Between(low, high),
-            Test::Like(Pattern::new(pattern, None, any_case).unwrap()),
-            Test::IsNull,
+            ColumnTest::Compare(op, low.clone()),
+            ColumnTest::In(vec![low.clone(), high.clone()]),
+            ColumnTest::Between(low, high),
+            ColumnTest::Like(Pattern::new(pattern, None, any_case).unwrap()),
+            ColumnTest::IsNull,
         ] {
             let leaf = Expr::Leaf(Leaf { column: "a".to_owned(), test });
             let predicate = Predicate { expr: if not { Expr::negate(leaf) } else { leaf } };
@@ -293,9 +294,9 @@ proptest! {
         }
     }
 
-    /// With all that can be known of a single cell, nothing is read in vain.
+    /// With exact statistics of a single cell, pruning decides exactly.
     #[test]
-    fn exact_facts_of_one_cell_decide(
+    fn exact_statistics_of_one_cell_decide(
         text in "[0-9]|-[1-9]|[0-9]\\.5|[ab]{1,2}",
         op in op(),
         number in number(),
@@ -305,17 +306,17 @@ proptest! {
         let group = Group(BTreeMap::from([("a", vec![Some(text.into_bytes())])]));
         let statistics = Stated(BTreeMap::from([("a", state(&group.0["a"], EXACT))]));
         for (test, not) in [
-            (Test::Compare(op, number.clone()), not),
-            (Test::In(vec![number]), not),
-            (Test::IsNull, not),
-            // Bounds of texts leave room for longer ones, so that nothing is known to be equal.
-            (Test::Compare(Op::Equal, other.clone()), false),
-            (Test::In(vec![other]), false),
+            (ColumnTest::Compare(op, number.clone()), not),
+            (ColumnTest::In(vec![number]), not),
+            (ColumnTest::IsNull, not),
+            // Text bounds allow longer texts, so equality is never certain.
+            (ColumnTest::Compare(CompareOp::Equal, other.clone()), false),
+            (ColumnTest::In(vec![other]), false),
         ] {
             let leaf = Expr::Leaf(Leaf { column: "a".to_owned(), test });
             let predicate = Predicate { expr: if not { Expr::negate(leaf) } else { leaf } };
-            let kept = predicate.evaluate(1, &group).unwrap() == [true];
-            prop_assert_eq!(predicate.may_match(&statistics), kept, "{} {:?}", predicate, statistics);
+            let matches = predicate.evaluate(1, &group).unwrap() == [true];
+            prop_assert_eq!(predicate.may_match(&statistics), matches, "{} {:?}", predicate, statistics);
         }
     }
 }

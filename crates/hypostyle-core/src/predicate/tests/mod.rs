@@ -1,4 +1,4 @@
-//! The language by example; its [laws] hold against [twins](twin).
+//! Tests the language by example; [laws] compares it with a [naive evaluation](twin).
 
 mod laws;
 pub(super) mod twin;
@@ -9,7 +9,7 @@ use super::*;
 
 type Cell = Option<Vec<u8>>;
 
-/// ColumnAccess of cells, by name.
+/// Cells by column name.
 #[derive(Clone, Debug, Default)]
 struct Group(BTreeMap<&'static str, Vec<Cell>>);
 
@@ -21,7 +21,7 @@ impl ColumnAccess for Group {
     }
 }
 
-/// PruningStatistics of single columns; what is not there is not known.
+/// Statistics by column name; those of other columns are unknown.
 #[derive(Clone, Debug, Default)]
 struct Stated(BTreeMap<&'static str, Statement>);
 
@@ -29,7 +29,7 @@ struct Stated(BTreeMap<&'static str, Statement>);
 struct Statement {
     numbers: NumberBounds,
     texts: Option<(Vec<u8>, Vec<u8>)>,
-    /// Texts that a cell may have.
+    /// The texts that a cell may have.
     held: Option<Vec<Vec<u8>>>,
     cells: CellPresence,
 }
@@ -45,7 +45,7 @@ impl PruningStatistics for Stated {
     }
 
     fn may_hold(&self, column: &str, text: &[u8]) -> bool {
-        assert!(!text.is_empty(), "the empty text is not asked for");
+        assert!(!text.is_empty(), "callers never pass the empty text");
         let held = self.0.get(column).and_then(|statistics| statistics.held.as_ref());
         held.is_none_or(|held| held.iter().any(|held| held == text))
     }
@@ -64,10 +64,10 @@ fn parsed(text: &str) -> Predicate {
     Predicate::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// The cells of column `a` that a predicate keeps.
-fn kept<'a>(text: &str, cells: &[Option<&'a str>]) -> Vec<Option<&'a str>> {
-    let keep = parsed(text).evaluate(cells.len(), &group("a", cells)).unwrap();
-    cells.iter().zip(keep).filter(|(_, keep)| *keep).map(|(cell, _)| *cell).collect()
+/// Returns the cells of column `a` that match a predicate.
+fn matching<'a>(text: &str, cells: &[Option<&'a str>]) -> Vec<Option<&'a str>> {
+    let mask = parsed(text).evaluate(cells.len(), &group("a", cells)).unwrap();
+    cells.iter().zip(mask).filter(|(_, matches)| *matches).map(|(cell, _)| *cell).collect()
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn values_say_how_cells_are_compared() {
     let cells: Vec<_> = cells.into_iter().map(Some).chain([None]).collect();
     let check = |text: &str, want: &[&str]| {
         let want: Vec<_> = want.iter().copied().map(Some).collect();
-        assert_eq!(kept(text, &cells), want, "{text}");
+        assert_eq!(matching(text, &cells), want, "{text}");
     };
     let fives = ["5", "5.0", " 5 ", "+5", "05", "5e0"];
     check("a = 5", &fives);
@@ -118,8 +118,8 @@ fn values_say_how_cells_are_compared() {
     check("a not between ' ' and 'm'", &["", "nan", "true "]);
     check("a like '5_%'", &["5.0", "50", "5e0"]);
     check("a ilike 't%'", &["True", "true "]);
-    assert_eq!(kept("a is null", &cells), [Some(""), None]);
-    assert_eq!(kept("a is not null and a not like '%5%'", &cells).len(), 7);
+    assert_eq!(matching("a is null", &cells), [Some(""), None]);
+    assert_eq!(matching("a is not null and a not like '%5%'", &cells).len(), 7);
 }
 
 #[test]
@@ -181,29 +181,29 @@ fn errors_say_where_what_was_expected_and_what_was_found() {
     for (text, at, expected, found) in [
         ("", 1, operand, "the end"),
         ("  ", 3, operand, "the end"),
-        ("null = a", 1, operand, "`null`; write `is null` to find it"),
-        ("in = 1", 1, operand, "`in`; as a name it goes in double quotes"),
-        ("ä = 1", 1, operand, "`ä`; a name that holds it goes in double quotes"),
+        ("null = a", 1, operand, "`null`; write `is null` to test for it"),
+        ("in = 1", 1, operand, "`in`; put it in double quotes if it is a name"),
+        ("ä = 1", 1, operand, "`ä`; put a name that contains it in double quotes"),
         ("a = 1 and", 10, operand, "the end"),
         ("a", 2, test, "the end"),
         ("active and b = 1", 8, test, "`and`"),
-        ("first-name = 1", 6, test, "`-`; a name that holds it goes in double quotes"),
+        ("first-name = 1", 6, test, "`-`; put a name that contains it in double quotes"),
         ("a. = 1", 2, test, "`.`"),
         ("1 between 0 and 2", 3, "=, <>, <, <=, > or >=", "`between`"),
         ("1 = 2", 5, "the name of a column", "the number 2"),
         ("a == 1", 4, value, "`=`"),
         ("a = \"Ada\"", 5, value, "the name `Ada`; text goes in single quotes"),
-        ("a = null", 5, value, "`null`, which nothing compares with: write `is null`"),
-        ("a <> NULL", 6, value, "`null`, which nothing compares with: write `is not null`"),
-        ("a in (1, null)", 10, value, "`null`; write `is null` to find it"),
+        ("a = null", 5, value, "`null`, which cannot be compared: write `is null`"),
+        ("a <> NULL", 6, value, "`null`, which cannot be compared: write `is not null`"),
+        ("a in (1, null)", 10, value, "`null`; write `is null` to test for it"),
         ("a in ()", 7, value, "`)`"),
         ("a in (1 2)", 9, "`,` or `)`", "the number 2"),
         ("a in 1", 6, "`(` and a list of values", "the number 1"),
         ("a not = 1", 7, "between, in, like or ilike", "`=`"),
         ("a is 1", 6, "null or not null", "the number 1"),
         ("a is not 1", 10, "null", "the number 1"),
-        ("a < true", 3, "= or <> beside true and false", "`<`"),
-        ("false >= a", 7, "= or <> beside true and false", "`>=`"),
+        ("a < true", 3, "= or <> with true or false", "`<`"),
+        ("false >= a", 7, "= or <> with true or false", "`>=`"),
         ("a between 1 or 2", 13, "and, then the other end of `between`", "`or`"),
         ("a between 1 and 'x'", 17, "a number, as at the other end", "the text 'x'"),
         ("a between 'x' and 1", 19, "'text', as at the other end", "the number 1"),
@@ -214,7 +214,7 @@ fn errors_say_where_what_was_expected_and_what_was_found() {
         (
             "a like '!!!' escape '!'",
             8,
-            "a character behind the last escape",
+            "a character after the last escape",
             "the end of the pattern",
         ),
         ("(a = 1", 7, "and, or or `)`", "the end"),
@@ -235,7 +235,7 @@ fn errors_say_where_what_was_expected_and_what_was_found() {
 }
 
 #[test]
-fn nesting_has_an_end_and_chains_have_none() {
+fn nesting_is_limited_and_chains_are_not() {
     let nested = |n: usize, open: &str, close: &str| {
         Predicate::parse(&format!("{}a = 1{}", open.repeat(n), close.repeat(n)))
     };
@@ -244,7 +244,7 @@ fn nesting_has_an_end_and_chains_have_none() {
     for (open, close) in [("(", ")"), ("not ", ""), ("not(", ")"), ("(b = 1 or (b = 2 and ", "))")]
     {
         let error = nested(100_000, open, close).unwrap_err().to_string();
-        assert!(error.contains("more than 200 parentheses and `not`s"), "{error}");
+        assert!(error.contains("nested more than 200 deep"), "{error}");
     }
     let deep = nested(99, "(b = 1 or (b = 2 and ", "))").unwrap();
     assert_eq!(parsed(&deep.to_string()), deep);
@@ -254,8 +254,8 @@ fn nesting_has_an_end_and_chains_have_none() {
         let terms: Vec<_> = (0..5000).map(|n| format!("a {test} {n}")).collect();
         terms.join(join)
     };
-    assert_eq!(kept(&chain(" or ", "="), &cells), cells[..2]);
-    assert_eq!(kept(&chain(" and ", "<>"), &cells), cells[2..3]);
+    assert_eq!(matching(&chain(" or ", "="), &cells), cells[..2]);
+    assert_eq!(matching(&chain(" and ", "<>"), &cells), cells[2..3]);
     let long = parsed(&chain(" or ", "="));
     assert_eq!(parsed(&long.to_string()), long);
 }
@@ -278,13 +278,13 @@ fn groups_are_skipped_by_their_statistics() {
     let number = |value: i64| Decimal::from(value);
     let numbers =
         Statement { numbers: NumberBounds::Between(number(10), number(20)), ..Default::default() };
-    let texts = |least: &str, most: &str| Statement {
-        texts: Some((least.into(), most.into())),
+    let texts = |min: &str, max: &str| Statement {
+        texts: Some((min.into(), max.into())),
         ..Default::default()
     };
     let full = CellPresence { blank: false, filled: true };
     let held = Statement { held: Some(vec![b"x".to_vec(), b"y".to_vec()]), ..Default::default() };
-    let words = Statement { numbers: NumberBounds::NoneAtAll, ..Default::default() };
+    let words = Statement { numbers: NumberBounds::NoNumbers, ..Default::default() };
     let blank =
         Statement { cells: CellPresence { blank: true, filled: false }, ..Default::default() };
     let check = |statistics: &Statement, yes: &[&str], no: &[&str]| {
@@ -375,7 +375,8 @@ fn groups_are_skipped_by_their_statistics() {
         &["a is null", "a = ''", "a like '%'", "a < 'x'", "a <> 'x'"],
         &["a is not null", "a = 'x'", "a = 5", "a <> 5", "a = true", "a like '_%'", "a > ''"],
     );
-    // Bounds the wrong way round say nothing.
-    let odd = Statement { numbers: NumberBounds::Between(number(2), number(1)), ..texts("b", "a") };
-    check(&odd, &["a = 5", "a = 'x'", "a < 0", "a > 'x'"], &[]);
+    // Contradictory bounds are ignored.
+    let reversed =
+        Statement { numbers: NumberBounds::Between(number(2), number(1)), ..texts("b", "a") };
+    check(&reversed, &["a = 5", "a = 'x'", "a < 0", "a > 'x'"], &[]);
 }

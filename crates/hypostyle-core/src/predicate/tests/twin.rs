@@ -1,13 +1,13 @@
-//! The meaning of the language once more, slow and plain.
+//! A slow, simple implementation of the language, to compare with.
 
 use std::cmp::Ordering;
 
 use super::Cell;
 use crate::number::decimal::tests::naive_order;
-use crate::predicate::expr::{Expr, Leaf, Literal, Op, Test};
+use crate::predicate::expr::{ColumnTest, CompareOp, Expr, Leaf, Literal};
 use crate::predicate::like::Pattern;
 
-/// `like` by its definition: each wildcard tries everything.
+/// Matches `like` by its definition: each wildcard tries every length.
 pub(in crate::predicate) fn naive_like(
     pattern: &str,
     escape: Option<char>,
@@ -38,12 +38,12 @@ pub(in crate::predicate) fn naive_like(
             chars.chain(chunk.invalid().iter().map(|&byte| vec![byte])).collect::<Vec<_>>()
         })
         .collect();
-    // Letters are not used as escapes in these tests, so folding leaves them alone.
+    // No test uses a letter as the escape, so lower-casing does not change it.
     let pattern = String::from_utf8(fold(pattern.as_bytes().to_vec())).unwrap();
     go(&pattern.chars().collect::<Vec<_>>(), escape, &units)
 }
 
-/// Whether a row is kept: `None` is unknown.
+/// Returns whether a row matches; `None` is unknown.
 pub(super) fn naive(expr: &Expr, row: &dyn Fn(&str) -> Cell) -> Option<bool> {
     match expr {
         Expr::And(parts) => {
@@ -69,20 +69,21 @@ pub(super) fn naive(expr: &Expr, row: &dyn Fn(&str) -> Cell) -> Option<bool> {
         Expr::Not(part) => naive(part, row).map(|truth| !truth),
         Expr::Leaf(Leaf { column, test }) => {
             let cell = row(column);
-            if *test == Test::IsNull {
+            if *test == ColumnTest::IsNull {
                 return Some(cell.is_none_or(|cell| cell.is_empty()));
             }
             let cell = cell?;
             let compare = |op, value: &Literal| naive_compare(&cell, op, value);
             match test {
-                Test::Compare(op, value) => compare(*op, value),
-                // The ends are of one sort, so either both comparisons are known or neither.
-                Test::Between(low, high) => {
-                    Some(compare(Op::GreaterOrEqual, low)? && compare(Op::LessOrEqual, high)?)
-                }
-                Test::In(values) => {
+                ColumnTest::Compare(op, value) => compare(*op, value),
+                // Both ends have the same type, so both comparisons are known or neither is.
+                ColumnTest::Between(low, high) => Some(
+                    compare(CompareOp::GreaterOrEqual, low)?
+                        && compare(CompareOp::LessOrEqual, high)?,
+                ),
+                ColumnTest::In(values) => {
                     let all: Vec<_> =
-                        values.iter().map(|value| compare(Op::Equal, value)).collect();
+                        values.iter().map(|value| compare(CompareOp::Equal, value)).collect();
                     if all.contains(&Some(true)) {
                         Some(true)
                     } else if all.contains(&None) {
@@ -91,19 +92,19 @@ pub(super) fn naive(expr: &Expr, row: &dyn Fn(&str) -> Cell) -> Option<bool> {
                         Some(false)
                     }
                 }
-                Test::Like(Pattern { text, escape, any_case, .. }) => {
+                ColumnTest::Like(Pattern { text, escape, any_case, .. }) => {
                     Some(naive_like(text, *escape, *any_case, &cell))
                 }
-                Test::IsNull => unreachable!(),
+                ColumnTest::IsNull => unreachable!(),
             }
         }
     }
 }
 
-fn naive_compare(cell: &[u8], op: Op, value: &Literal) -> Option<bool> {
+fn naive_compare(cell: &[u8], op: CompareOp, value: &Literal) -> Option<bool> {
     let order = match value {
         Literal::Text(text) => cell.cmp(text.as_bytes()),
-        Literal::Truth(truth) => {
+        Literal::Bool(truth) => {
             let cell = std::str::from_utf8(cell).ok()?.to_lowercase().parse::<bool>().ok()?;
             cell.cmp(truth)
         }
@@ -117,11 +118,11 @@ fn naive_compare(cell: &[u8], op: Op, value: &Literal) -> Option<bool> {
         }
     };
     Some(match op {
-        Op::Equal => order == Ordering::Equal,
-        Op::NotEqual => order != Ordering::Equal,
-        Op::Less => order == Ordering::Less,
-        Op::LessOrEqual => order != Ordering::Greater,
-        Op::Greater => order == Ordering::Greater,
-        Op::GreaterOrEqual => order != Ordering::Less,
+        CompareOp::Equal => order == Ordering::Equal,
+        CompareOp::NotEqual => order != Ordering::Equal,
+        CompareOp::Less => order == Ordering::Less,
+        CompareOp::LessOrEqual => order != Ordering::Greater,
+        CompareOp::Greater => order == Ordering::Greater,
+        CompareOp::GreaterOrEqual => order != Ordering::Less,
     })
 }

@@ -1,33 +1,32 @@
-//! The input, in blocks of whole rows.
+//! Reads the input in blocks of whole rows.
 
 use std::fmt;
 use std::io::Read;
 
-use super::split::{Cell, Outcome, Rows, Splitter};
-use super::{CsvOptions, Encoding, Ragged};
+use super::options::{CsvOptions, Encoding, Ragged};
+use super::split::{CellSpan, RowBlock, RowOutcome, Splitter};
 use crate::buffer_pool::BufferPool;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::infer::Skipped;
-use crate::text::{BOM, Progress};
-use crate::text::{COLUMNS, ROW};
+use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, Progress};
 
-/// Text that is split and typed in one go.
+/// Bytes of text that are split and typed together.
 ///
-/// Small enough that text and cells stay in a core's own cache while column
-/// after column is picked out of them.
-const BLOCK: usize = 512 << 10;
+/// A block is small enough that its text and cells stay in a core's cache while one
+/// column after the other is extracted.
+const BLOCK_BYTES: usize = 512 << 10;
 
-/// Wide tables get larger blocks, so that a block has many rows all the same.
-const BYTES_A_COLUMN: usize = 1 << 10;
+/// Bytes that each column adds to a block, so that blocks of wide tables have many rows.
+const BYTES_PER_COLUMN: usize = 1 << 10;
 
-/// Text that is looked at first, since names are rarely longer.
-const FIRST: usize = 64 << 10;
+/// Bytes that are read first; headers are rarely longer.
+const HEADER_BYTES: usize = 64 << 10;
 
-/// How much is read at a time, and how much at most.
+/// Sizes of reads and limits of rows.
 ///
-/// Fixed but for tests, which cannot wait for gigabytes.
+/// Only tests change them, to avoid inputs of gigabytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
+pub(super) struct BlockSizes {
     pub(super) first: usize,
     pub(super) block: usize,
     pub(super) column: usize,
@@ -35,43 +34,49 @@ pub(super) struct Sizes {
     pub(super) row: usize,
 }
 
-impl Default for Sizes {
+impl Default for BlockSizes {
     fn default() -> Self {
-        Self { first: FIRST, block: BLOCK, column: BYTES_A_COLUMN, columns: COLUMNS, row: ROW }
+        Self {
+            first: HEADER_BYTES,
+            block: BLOCK_BYTES,
+            column: BYTES_PER_COLUMN,
+            columns: MAX_COLUMNS,
+            row: MAX_ROW_BYTES,
+        }
     }
 }
 
-/// Cuts the input into blocks of whole rows.
-pub(super) struct Blocks<'a> {
+/// Reads the input and cuts it into blocks of whole rows.
+pub(super) struct BlockReader<'a> {
     input: &'a mut dyn Read,
     csv: &'a CsvOptions,
     splitter: Splitter,
     progress: Progress<'a>,
-    sizes: Sizes,
-    /// Blocks that were typed, for the sake of their memory.
-    spares: &'a BufferPool<Rows>,
-    /// Text that was read and not yet split.
+    sizes: BlockSizes,
+    /// Blocks whose memory can be reused.
+    pool: &'a BufferPool<RowBlock>,
+    /// Text that was read but not yet split.
     pending: Vec<u8>,
-    /// Bytes of input before `pending`.
+    /// The offset of `pending` in the input.
     before: u64,
     read: u64,
     at_end: bool,
     width: usize,
     rows: u64,
-    /// How many cells the last block had: the next will have about as many.
-    cells_a_block: usize,
-    /// Leave out rows of another length, and note them, instead of failing.
+    /// The number of cells of the last block, as an estimate for the next.
+    cells_per_block: usize,
+    /// Skip and record rows of another width instead of failing.
     pub(super) skip: bool,
     pub(super) skipped: Skipped,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> BlockReader<'a> {
     pub(super) fn new(
         input: &'a mut dyn Read,
         csv: &'a CsvOptions,
         progress: Progress<'a>,
-        sizes: Sizes,
-        spares: &'a BufferPool<Rows>,
+        sizes: BlockSizes,
+        pool: &'a BufferPool<RowBlock>,
     ) -> Self {
         Self {
             input,
@@ -79,30 +84,33 @@ impl<'a> Blocks<'a> {
             splitter: Splitter::new(csv.delimiter),
             progress,
             sizes,
-            spares,
+            pool,
             pending: Vec::new(),
             before: 0,
             read: 0,
             at_end: false,
             width: 0,
             rows: 0,
-            cells_a_block: 0,
+            cells_per_block: 0,
             skip: false,
             skipped: Skipped::default(),
         }
     }
 
-    /// Reads the first row, which gives the names or at least how many there are.
+    /// Reads the first row and returns the column names.
+    ///
+    /// Without a header, the first row determines only the number of columns.
     pub(super) fn names(&mut self) -> Result<Vec<String>> {
         self.fill(self.sizes.first.max(BOM.len()))?;
         if self.pending.starts_with(BOM) {
             self.consume(BOM.len());
         }
         loop {
-            let mut rows = Rows { text: std::mem::take(&mut self.pending), ..Rows::default() };
+            let mut rows =
+                RowBlock { text: std::mem::take(&mut self.pending), ..RowBlock::default() };
             let found = self.first_row(&mut rows);
             self.width = rows.cells.len();
-            let name = |cell: &Cell| String::from_utf8_lossy(cell.bytes(&rows)).into_owned();
+            let name = |cell: &CellSpan| String::from_utf8_lossy(cell.bytes(&rows)).into_owned();
             let names: Vec<String> = match (&found, self.csv.header) {
                 (Ok((_, Some(_))), true) => rows.cells.iter().map(name).collect(),
                 _ => Vec::new(),
@@ -120,15 +128,15 @@ impl<'a> Blocks<'a> {
                     self.width = self.width.max(self.csv.columns);
                     return Ok(numbered(self.width));
                 }
-                // Blank lines before the names are no rows of any table.
+                // Blank lines before the header are not rows.
                 (None, true) => self.consume(blank),
                 (None, false) => {}
             }
             if self.at_end && self.pending.is_empty() {
-                return Err(Error::malformed("table", "is empty: there is not even a header"));
+                return Err(Error::malformed("table", "is empty: it has no header"));
             }
             if self.at_end {
-                // Lines, all of them blank: one column without a value.
+                // All lines are blank: the table has one column of nulls.
                 self.width = 1;
                 return Ok(numbered(1));
             }
@@ -137,28 +145,28 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Finds the first row that is not blank: where it starts, and where it ends
-    /// if its end is there. Its cells are then the only ones in the list.
-    fn first_row(&self, rows: &mut Rows) -> Result<(usize, Option<usize>)> {
+    /// Finds the first row that is not blank. Returns its start and, if the row is
+    /// complete, the start of the next row; `rows.cells` then has only its cells.
+    fn first_row(&self, rows: &mut RowBlock) -> Result<(usize, Option<usize>)> {
         let mut start = 0;
         loop {
             match self.splitter.row(rows, start, self.at_end) {
-                Outcome::Row(row) if is_blank(&rows.cells, rows) => {
+                RowOutcome::Row(row) if is_blank(&rows.cells, rows) => {
                     rows.cells.clear();
                     start = row.next;
                 }
-                Outcome::Row(row) => {
+                RowOutcome::Row(row) => {
                     self.check_columns(row.cells)?;
                     return Ok((start, Some(row.next)));
                 }
-                Outcome::Partial { cells } => {
+                RowOutcome::Partial { cells } => {
                     self.check_columns(cells)?;
                     return Ok((start, None));
                 }
-                Outcome::Bad { at, what, why, .. } => {
+                RowOutcome::Bad { at, what, why, .. } => {
                     return Err(Error::malformed(what, why).at(self.input_offset(rows, at)));
                 }
-                Outcome::End => return Ok((start, None)),
+                RowOutcome::End => return Ok((start, None)),
             }
         }
     }
@@ -171,23 +179,23 @@ impl<'a> Blocks<'a> {
         Err(ErrorKind::LimitExceeded { what: "number of columns", asked, limit }.into())
     }
 
-    /// The next block of rows.
-    pub(super) fn next(&mut self) -> Result<Option<Rows>> {
+    /// Returns the next block of rows; `None` at the end of the input.
+    pub(super) fn next(&mut self) -> Result<Option<RowBlock>> {
         let mut size = self.sizes.block.max(self.width.saturating_mul(self.sizes.column));
         loop {
             self.fill(size)?;
             if self.pending.is_empty() {
                 return Ok(None);
             }
-            let mut rows = self.spares.take();
+            let mut rows = self.pool.take();
             rows.reset(self.width, self.rows);
             std::mem::swap(&mut rows.text, &mut self.pending);
-            rows.cells.reserve(self.cells_a_block);
+            rows.cells.reserve(self.cells_per_block);
             let end = self.split(&mut rows)?;
             if end == 0 {
-                // Not one whole row yet.
+                // The text has no complete row yet.
                 std::mem::swap(&mut rows.text, &mut self.pending);
-                self.spares.give(rows);
+                self.pool.give(rows);
                 if self.at_end {
                     return Ok(None);
                 }
@@ -197,33 +205,33 @@ impl<'a> Blocks<'a> {
             self.pending.extend_from_slice(rows.text.get(end..).unwrap_or_default());
             rows.text.truncate(end);
             self.before += self.input_bytes(&rows.text);
-            // Unless all lines are blank.
+            // A block of blank lines has no rows.
             if rows.count() > 0 {
                 self.rows += rows.count() as u64;
-                self.cells_a_block = rows.cells.len();
+                self.cells_per_block = rows.cells.len();
                 return Ok(Some(rows));
             }
         }
     }
 
-    /// Splits all whole rows and says where they end.
-    fn split(&mut self, rows: &mut Rows) -> Result<usize> {
+    /// Splits all complete rows and returns the offset where they end.
+    fn split(&mut self, rows: &mut RowBlock) -> Result<usize> {
         let mut start = 0;
         loop {
             start = self.splitter.plain_rows(rows, start);
             let first = rows.cells.len();
             let row_number = self.rows + (first / self.width.max(1)) as u64;
             let row = match self.splitter.row(rows, start, self.at_end) {
-                Outcome::Row(row) => row,
-                // It will not get shorter, so there is no need to see the rest.
-                Outcome::Partial { cells } | Outcome::Bad { cells, .. }
+                RowOutcome::Row(row) => row,
+                // The row has too many cells already, so its end is not needed.
+                RowOutcome::Partial { cells } | RowOutcome::Bad { cells, .. }
                     if cells > self.width && !self.skip =>
                 {
                     let err = self.ragged(format_args!("more than {}", self.width));
                     return Err(err.at(self.input_offset(rows, start)).in_row(row_number));
                 }
-                Outcome::Partial { .. } | Outcome::End => return Ok(start),
-                Outcome::Bad { at, what, why, .. } => {
+                RowOutcome::Partial { .. } | RowOutcome::End => return Ok(start),
+                RowOutcome::Bad { at, what, why, .. } => {
                     let err = Error::malformed(what, why);
                     return Err(err.at(self.input_offset(rows, at)).in_row(row_number));
                 }
@@ -238,7 +246,7 @@ impl<'a> Blocks<'a> {
                         self.skipped.add(at);
                     }
                     Ragged::Pad if row.cells < self.width => {
-                        rows.cells.resize(first + self.width, Cell::MISSING);
+                        rows.cells.resize(first + self.width, CellSpan::MISSING);
                     }
                     _ => {
                         let err = self.ragged(format_args!("{}", row.cells));
@@ -254,42 +262,49 @@ impl<'a> Blocks<'a> {
         let want = self.width;
         let why = match self.csv.ragged {
             Ragged::Pad => {
-                format!("has {have} cells, {want} at most: only short rows can be padded")
+                format!(
+                    "has {have} cells, the first row only {want}: only short rows can be padded"
+                )
             }
             Ragged::Refuse => format!("has {have} cells where the first row has {want}"),
         };
         Error::malformed("row", why)
     }
 
-    /// How much to fill so that a row that is not whole may be, at least `least`.
-    fn more_than_pending(&self, least: usize) -> Result<usize> {
+    /// Returns how many bytes to read so that the pending row may be complete, at least
+    /// `min_size`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the row exceeds the limit.
+    fn more_than_pending(&self, min_size: usize) -> Result<usize> {
         let (have, limit) = (self.pending.len(), self.sizes.row);
         if have >= limit {
             let (asked, limit) = (have as u64, limit as u64);
             let kind = ErrorKind::LimitExceeded { what: "row length", asked, limit };
             return Err(Error::from(kind).at(self.before).in_row(self.rows));
         }
-        Ok(have.saturating_mul(2).max(least).min(limit))
+        Ok(have.saturating_mul(2).max(min_size).min(limit))
     }
 
-    /// Drops the first bytes of what is pending.
+    /// Drops the first bytes of `pending`.
     fn consume(&mut self, len: usize) {
         let used = self.pending.get(..len).map_or(0, |used| self.input_bytes(used));
         self.pending.drain(..len.min(self.pending.len()));
         self.before += used;
     }
 
-    /// How many bytes of input this text was.
+    /// Returns the number of input bytes that this text was decoded from.
     fn input_bytes(&self, text: &[u8]) -> u64 {
         match self.csv.encoding {
             Encoding::Utf8 => text.len() as u64,
-            // A byte for each character, so the bytes that continue one do not count.
+            // Each character was one byte, so continuation bytes do not count.
             Encoding::Latin1 => text.iter().filter(|&byte| byte & 0xC0 != 0x80).count() as u64,
         }
     }
 
-    /// Where a byte of a block was in the input.
-    fn input_offset(&self, rows: &Rows, at: usize) -> u64 {
+    /// Returns the offset in the input of a byte of a block.
+    fn input_offset(&self, rows: &RowBlock, at: usize) -> u64 {
         self.before + rows.text.get(..at).map_or(0, |text| self.input_bytes(text))
     }
 
@@ -312,7 +327,7 @@ impl<'a> Blocks<'a> {
         match self.csv.encoding {
             Encoding::Utf8 => {
                 self.pending = raw;
-                // What was there before has been checked, up to an open character.
+                // Earlier text has been checked, except for an incomplete character.
                 let from = had.saturating_sub(3);
                 self.check_utf8(from)
             }
@@ -324,7 +339,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Refuses text that is not UTF-8, from a little before `from` on.
+    /// Fails if the text from the character at `from` on is not UTF-8.
     fn check_utf8(&self, from: usize) -> Result<()> {
         // Step back to the start of a character.
         let is_start = |at: &usize| self.pending.get(*at).is_none_or(|byte| byte & 0xC0 != 0x80);
@@ -332,23 +347,23 @@ impl<'a> Blocks<'a> {
         let text = self.pending.get(start..).unwrap_or_default();
         match std::str::from_utf8(text) {
             Ok(_) => Ok(()),
-            // The rest of a character that was cut off by the block is to come.
+            // The next read completes a character that the block cut off.
             Err(err) if err.error_len().is_none() && !self.at_end => Ok(()),
             Err(err) => {
                 let at = self.before + (start + err.valid_up_to()) as u64;
-                let why = "is not UTF-8: say which encoding it is in";
+                let why = "is not UTF-8: specify its encoding";
                 Err(Error::malformed("text", why).at(at))
             }
         }
     }
 }
 
-/// Whether a row is an empty line.
-fn is_blank(cells: &[Cell], rows: &Rows) -> bool {
+/// Returns whether a row is an empty line.
+fn is_blank(cells: &[CellSpan], rows: &RowBlock) -> bool {
     matches!(cells, [only] if !only.quoted() && only.bytes(rows).is_empty())
 }
 
-/// Names for columns that have none.
+/// Returns names for columns without a header.
 fn numbered(width: usize) -> Vec<String> {
     (1..=width).map(|number| format!("column_{number}")).collect()
 }

@@ -1,67 +1,68 @@
-//! A CSV file, read once, into typed columns.
+//! Imports a CSV file as typed columns in one pass.
 
 use std::io::Read;
 
-use super::blocks::{Blocks, Sizes};
-use super::split::Rows;
-use super::{CsvOptions, check_delimiter};
+use super::blocks::{BlockReader, BlockSizes};
+use super::options::{CsvOptions, check_delimiter};
+use super::split::RowBlock;
 use crate::buffer_pool::BufferPool;
 use crate::error::Result;
 use crate::options::resolve_threads;
 use crate::parallel;
 use crate::spill::SpillBuffer;
-use crate::text::Progress;
 use crate::text::infer::{ImportOptions, Imported, InferredState, TypeInference, TypedChunk};
+use crate::text::input::Progress;
 
 /// Reads a whole CSV file.
 ///
 /// # Errors
 ///
-/// Text that is not in the given encoding, by byte offset; a row of another
-/// length than the first, by row and byte; a quote that is never closed, by row
-/// and byte; a cell that is not of a type that was asked for, by column and row.
-/// Rows are data, counted from 0; bytes are those of the input.
+/// Fails for text that is not in the given encoding (with byte offset), for a row with
+/// more or fewer cells than the first and for a quote that is never closed (both with row
+/// and byte offset), and for a cell that is not of the requested type (with column and
+/// row). Rows count from 0 without the header; offsets count bytes of the input.
 pub fn import(
     input: &mut dyn Read,
     csv: &CsvOptions,
     options: &ImportOptions,
-    stage: SpillBuffer,
+    spill: SpillBuffer,
     progress: Progress<'_>,
 ) -> Result<Imported> {
-    import_sized(input, csv, options, stage, progress, Sizes::default())
+    import_sized(input, csv, options, spill, progress, BlockSizes::default())
 }
 
 pub(super) fn import_sized(
     input: &mut dyn Read,
     csv: &CsvOptions,
     options: &ImportOptions,
-    stage: SpillBuffer,
+    spill: SpillBuffer,
     progress: Progress<'_>,
-    sizes: Sizes,
+    sizes: BlockSizes,
 ) -> Result<Imported> {
     check_delimiter(csv.delimiter)?;
-    let spares = BufferPool::default();
-    let mut blocks = Blocks::new(input, csv, progress, sizes, &spares);
+    let pool = BufferPool::default();
+    let mut blocks = BlockReader::new(input, csv, progress, sizes, &pool);
     blocks.skip = options.skip;
     let names = blocks.names()?;
-    let judges = TypeInference::panel(&names, options)?;
-    let null_words: Vec<&[u8]> = match options.capabilities.nulls {
-        true => options.null_words.iter().map(String::as_bytes).collect(),
-        // Where null does not exist, the word for it is a word like any other.
-        false => Vec::new(),
+    let inferences = TypeInference::for_columns(&names, options)?;
+    let null_words: Vec<&[u8]> = if options.capabilities.nulls {
+        options.null_words.iter().map(String::as_bytes).collect()
+    } else {
+        // For a target without nulls, a null word is ordinary text.
+        Vec::new()
     };
 
     let mut state = vec![InferredState::NONE; names.len()];
-    let mut stage = stage;
-    let work = |rows: Rows| {
-        let columns = judges.iter().enumerate().map(|(column, judge)| {
-            type_column(&rows, column, judge, &null_words)
+    let mut spill = spill;
+    let work = |rows: RowBlock| {
+        let columns = inferences.iter().enumerate().map(|(column, inference)| {
+            type_column(&rows, column, inference, &null_words)
                 .map_err(|err| err.in_column(column, names.get(column).map_or("", |name| name)))
         });
         let typed = (rows.count(), columns.collect::<Result<Vec<_>>>()?);
-        // A row of gigabytes should not be remembered.
+        // Do not keep the memory of a row that is much longer than a block.
         if rows.text.capacity() <= sizes.block.saturating_mul(2) {
-            spares.give(rows);
+            pool.give(rows);
         }
         Ok(typed)
     };
@@ -75,22 +76,23 @@ pub(super) fn import_sized(
                 total.merge(&state);
                 arrays.push(array);
             }
-            stage.push(rows, arrays)
+            spill.push(rows, arrays)
         },
     )?;
-    if stage.pieces() == 0 {
-        // No rows: every column is there all the same, as text.
+    if spill.chunks() == 0 {
+        // Without rows, every column is an empty text column.
         let empty = TypedChunk::empty()?;
-        stage.push(0, vec![empty.array; names.len()])?;
+        spill.push(0, vec![empty.array; names.len()])?;
     }
-    let columns: Vec<_> = state.into_iter().zip(judges.iter().map(TypeInference::asked)).collect();
-    Ok(Imported::new(names, &columns, stage, options).with_skipped(blocks.skipped))
+    let columns: Vec<_> =
+        state.into_iter().zip(inferences.iter().map(TypeInference::requested)).collect();
+    Ok(Imported::new(names, &columns, spill, options).with_skipped(blocks.skipped))
 }
 
 fn type_column(
-    rows: &Rows,
+    rows: &RowBlock,
     column: usize,
-    judge: &TypeInference,
+    inference: &TypeInference,
     null_words: &[&[u8]],
 ) -> Result<TypedChunk> {
     let cells = rows.cells.iter().skip(column).step_by(rows.width.max(1)).map(|cell| {
@@ -98,7 +100,7 @@ fn type_column(
         let gap = !cell.quoted() && (bytes.is_empty() || null_words.contains(&bytes));
         (!gap).then_some(bytes)
     });
-    judge.keep(cells).map_err(|err| match err.row() {
+    inference.type_chunk(cells).map_err(|err| match err.row() {
         Some(row) => err.at_row(rows.first_row.saturating_add(row)),
         None => err,
     })

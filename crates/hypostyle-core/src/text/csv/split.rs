@@ -1,68 +1,73 @@
-//! Finds the cells of whole rows in a buffer of text.
+//! Finds the cells of complete rows in a buffer of text.
 //!
-//! A row ends with LF, CRLF or CR outside quotes. A quote counts only at the
-//! start of a cell; inside quotes, two quotes are one. What follows a closing
-//! quote before the next delimiter belongs to the cell, as most readers have it.
+//! A row ends with LF, CRLF or CR outside quotes. A quote opens a quoted cell only at the
+//! start of a cell; inside quotes, two quotes stand for one. Text between a closing quote
+//! and the next delimiter belongs to the cell, as in most readers.
 
 use memchr::{memchr, memchr3};
 
-/// A cell: where its bytes are, and whether it was quoted.
+use super::quote::undouble_into;
+
+/// The place of a cell's bytes, and whether the cell was quoted.
 ///
-/// Eight bytes, since there are as many of these as cells in a block.
+/// It takes eight bytes because a block has one for every cell.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cell {
+pub(super) struct CellSpan {
     start: u32,
     len_and_flags: u32,
 }
 
+/// Flag: the bytes are in [`RowBlock::side`].
 const SIDE: u32 = 1 << 31;
+/// Flag: the cell was quoted.
 const QUOTED: u32 = 1 << 30;
+/// The bits of the length.
 const LEN: u32 = QUOTED - 1;
 
-/// Bytes that are looked at together: one for each bit of a word.
-const CHUNK: usize = u64::BITS as usize;
+/// Bytes that are scanned together: one for each bit of a word.
+const SCAN_BYTES: usize = u64::BITS as usize;
 
-impl Cell {
-    /// The cell that a short row lacks.
+impl CellSpan {
+    /// The cell that pads a short row.
     pub(super) const MISSING: Self = Self { start: 0, len_and_flags: 0 };
 
-    /// `None` if the cell is too long.
+    /// Returns `None` if the cell is too long.
     fn try_new(start: usize, len: usize, flags: u32) -> Option<Self> {
         let len = u32::try_from(len).ok().filter(|&len| len <= LEN)?;
         let start = u32::try_from(start).ok()?;
         Some(Self { start, len_and_flags: len | flags })
     }
 
-    /// Whether the cell stood in quotes.
+    /// Returns whether the cell was quoted.
     pub(super) fn quoted(self) -> bool {
         self.len_and_flags & QUOTED != 0
     }
 
-    /// The content, without quotes.
-    pub(super) fn bytes(self, rows: &Rows) -> &[u8] {
-        let home = if self.len_and_flags & SIDE == 0 { &rows.text } else { &rows.side };
+    /// Returns the content without quotes.
+    pub(super) fn bytes(self, rows: &RowBlock) -> &[u8] {
+        let buffer = if self.len_and_flags & SIDE == 0 { &rows.text } else { &rows.side };
         let start = self.start as usize;
-        home.get(start..start + (self.len_and_flags & LEN) as usize).unwrap_or_default()
+        buffer.get(start..start + (self.len_and_flags & LEN) as usize).unwrap_or_default()
     }
 }
 
-/// Whole rows, all of the same width.
+/// A block of complete rows that all have the same width.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
-    /// The text itself.
+pub(super) struct RowBlock {
+    /// The text of the rows.
     pub(super) text: Vec<u8>,
-    /// The content of cells that is not a slice of the text, such as `a""b`.
+    /// The content of cells that are not a slice of the text, such as `a""b`.
     pub(super) side: Vec<u8>,
     /// All cells, row by row.
-    pub(super) cells: Vec<Cell>,
-    /// Cells in a row.
+    pub(super) cells: Vec<CellSpan>,
+    /// The number of cells of a row.
     pub(super) width: usize,
-    /// The number of the first row, from 0, headers not counted.
+    /// The number of the first row, from 0; the header does not count.
     pub(super) first_row: u64,
 }
 
-impl Rows {
-    /// Forgets all rows, and keeps the memory for those to come.
+impl RowBlock {
+    /// Removes all rows, but keeps the allocated memory.
     pub(super) fn reset(&mut self, width: usize, first_row: u64) {
         self.text.clear();
         self.side.clear();
@@ -70,47 +75,47 @@ impl Rows {
         (self.width, self.first_row) = (width, first_row);
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(super) fn count(&self) -> usize {
         self.cells.len().checked_div(self.width).unwrap_or(0)
     }
 }
 
-/// One row as it was found: its cells are the last `cells` of the list.
+/// A row that was found; its cells are the last `cells` of the block.
 #[derive(Debug)]
-pub(super) struct Found {
-    /// How many cells.
+pub(super) struct RowSpan {
+    /// The number of cells.
     pub(super) cells: usize,
-    /// Where the next row starts.
+    /// The offset of the next row.
     pub(super) next: usize,
 }
 
-/// What came of looking for a row.
+/// The result of [`Splitter::row`].
 #[derive(Debug)]
-pub(super) enum Outcome {
-    /// A row.
-    Row(Found),
-    /// The text ends inside the row, and more may come.
+pub(super) enum RowOutcome {
+    /// A complete row.
+    Row(RowSpan),
+    /// The text ends inside the row, and more text may follow.
     Partial {
-        /// How many cells of the row have begun.
+        /// The number of cells that have begun.
         cells: usize,
     },
-    /// There is nothing left.
+    /// No text is left.
     End,
-    /// A cell that no text to come can mend.
+    /// A cell is malformed, whatever text follows.
     Bad {
-        /// How many cells of the row have begun.
+        /// The number of cells that have begun.
         cells: usize,
-        /// Where it starts.
+        /// The offset of the cell.
         at: usize,
-        /// What it is.
+        /// The kind of cell, for the error.
         what: &'static str,
-        /// What is wrong with it.
+        /// The defect, for the error.
         why: &'static str,
     },
 }
 
-/// Splits rows at a delimiter.
+/// Splits rows into cells at a delimiter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Splitter {
     delimiter: u8,
@@ -121,18 +126,18 @@ impl Splitter {
         Self { delimiter }
     }
 
-    /// Adds as many rows as there are from `start` on, all of the width of
-    /// `rows` and none with a quoted cell, and says where they end.
+    /// Adds the plain rows from `start` on, and returns the offset where they end.
     ///
-    /// Most files have no other rows. Whatever ends them, a quote, a lone CR, a
-    /// row of another width or the end of the text, is for [`Splitter::row`].
-    pub(super) fn plain_rows(self, rows: &mut Rows, start: usize) -> usize {
-        let Rows { text, cells, width, .. } = rows;
+    /// A plain row has the width of `rows` and no quoted cell; most files have no other
+    /// rows. Quotes, a lone CR, a row of another width and the end of the text stop this
+    /// fast path, and [`Splitter::row`] handles them.
+    pub(super) fn plain_rows(self, rows: &mut RowBlock, start: usize) -> usize {
+        let RowBlock { text, cells, width, .. } = rows;
         let (Ok(from), true) = (u32::try_from(start), text.len() <= LEN as usize) else {
             return start;
         };
-        let (chunks, _) = text.get(start..).unwrap_or_default().as_chunks::<CHUNK>();
-        // Where this row and this cell start, and the list's length at the former.
+        let (chunks, _) = text.get(start..).unwrap_or_default().as_chunks::<SCAN_BYTES>();
+        // The starts of this row and this cell, and the number of cells before this row.
         let (mut row, mut cell, mut whole) = (from, from, cells.len());
         let mut base = from;
         'rows: for chunk in chunks {
@@ -144,12 +149,13 @@ impl Splitter {
                 let byte = chunk.get(place as usize).copied().unwrap_or_default();
                 let next = || text.get(at as usize + 1);
                 if byte == self.delimiter {
-                    cells.push(Cell { start: cell, len_and_flags: at - cell });
+                    cells.push(CellSpan { start: cell, len_and_flags: at - cell });
                     cell = at + 1;
                 } else if byte == b'\n' {
                     let before = at.checked_sub(1).filter(|&before| before >= cell);
                     let crlf = before.is_some_and(|at| text.get(at as usize) == Some(&b'\r'));
-                    cells.push(Cell { start: cell, len_and_flags: at - cell - u32::from(crlf) });
+                    cells
+                        .push(CellSpan { start: cell, len_and_flags: at - cell - u32::from(crlf) });
                     if cells.len() - whole != *width {
                         break 'rows;
                     }
@@ -165,15 +171,15 @@ impl Splitter {
         row as usize
     }
 
-    /// A bit for each byte that may end a cell or a row, or quote a cell.
+    /// Returns a bit for each byte that may end a cell or a row, or open a quote.
     #[inline]
-    fn marks(self, chunk: &[u8; CHUNK]) -> u64 {
-        let mut flags = [0_u8; CHUNK];
+    fn marks(self, chunk: &[u8; SCAN_BYTES]) -> u64 {
+        let mut flags = [0_u8; SCAN_BYTES];
         for (flag, &byte) in flags.iter_mut().zip(chunk) {
             let ends = (byte == self.delimiter) | (byte == b'\n') | (byte == b'\r');
             *flag = u8::from(ends | (byte == b'"'));
         }
-        // Multiplying brings the low bits of eight bytes together in the highest.
+        // The multiplication gathers the low bits of eight bytes in the highest byte.
         const GATHER: u64 = 0x0102_0408_1020_4080;
         let (words, _) = flags.as_chunks::<8>();
         words.iter().rev().fold(0, |marks, word| {
@@ -183,13 +189,13 @@ impl Splitter {
 
     /// Finds the row at `start` and adds its cells to `rows`.
     ///
-    /// `last` says that no more text will come. On [`Outcome::Partial`], cells
-    /// and side text are as they were.
-    pub(super) fn row(self, rows: &mut Rows, start: usize, last: bool) -> Outcome {
-        let Rows { text, side, cells, .. } = rows;
+    /// `last` means that no more text follows. On [`RowOutcome::Partial`], cells and side
+    /// text are unchanged.
+    pub(super) fn row(self, rows: &mut RowBlock, start: usize, last: bool) -> RowOutcome {
+        let RowBlock { text, side, cells, .. } = rows;
         let (cells_before, side_before) = (cells.len(), side.len());
         if start >= text.len() {
-            return if last { Outcome::End } else { Outcome::Partial { cells: 0 } };
+            return if last { RowOutcome::End } else { RowOutcome::Partial { cells: 0 } };
         }
         let mut at = start;
         let mut begun = 0;
@@ -201,9 +207,9 @@ impl Splitter {
             } else {
                 let found = memchr3(self.delimiter, b'\n', b'\r', rest);
                 let len = found.or(last.then_some(rest.len()));
-                len.map(|len| (Cell::try_new(at, len, 0), len))
+                len.map(|len| (CellSpan::try_new(at, len, 0), len))
             };
-            let bad = |what, why| Outcome::Bad { cells: begun, at, what, why };
+            let bad = |what, why| RowOutcome::Bad { cells: begun, at, what, why };
             let used = match end {
                 Some((Some(cell), used)) => {
                     cells.push(cell);
@@ -220,10 +226,10 @@ impl Splitter {
                     Some(b'\n') => return found(begun, at + 2),
                     Some(_) => return found(begun, at + 1),
                     None if last => return found(begun, at + 1),
-                    // An LF may be the first byte of what is to come.
+                    // The next byte, which is not read yet, may be LF.
                     None => break,
                 },
-                // A cell ends with nothing else.
+                // This is LF: a cell ends with no other byte.
                 Some(_) => return found(begun, at + 1),
                 None if last => return found(begun, at),
                 None => break,
@@ -231,11 +237,11 @@ impl Splitter {
         }
         cells.truncate(cells_before);
         side.truncate(side_before);
-        Outcome::Partial { cells: begun }
+        RowOutcome::Partial { cells: begun }
     }
 
-    /// Reads a cell that starts with a quote; `None` if its end is not there yet.
-    fn quoted(self, rest: &[u8], side: &mut Vec<u8>) -> Option<(Loose, usize)> {
+    /// Reads a cell that starts with a quote; returns `None` if its end is not read yet.
+    fn quoted(self, rest: &[u8], side: &mut Vec<u8>) -> Option<(QuotedSpan, usize)> {
         let mut at = 1;
         let mut doubled = false;
         loop {
@@ -245,8 +251,8 @@ impl Splitter {
                     doubled = true;
                     at += 2;
                 }
-                // At the very end of the text, another quote may follow; the
-                // caller sees no line end and asks again with more, or is done.
+                // At the end of the text, another quote may follow. The caller then finds
+                // no line end, and calls again with more text unless this is the last.
                 _ => break,
             }
         }
@@ -255,43 +261,33 @@ impl Splitter {
         let used = at + 1 + tail;
         let inside = rest.get(1..at).unwrap_or_default();
         if !doubled && tail == 0 {
-            return Some((Loose::InText { start: 1, len: inside.len() }, used));
+            return Some((QuotedSpan::InText { start: 1, len: inside.len() }, used));
         }
         let start = side.len();
-        undouble(inside, side);
+        undouble_into(inside, side);
         side.extend_from_slice(after.get(..tail).unwrap_or_default());
-        Some((Loose::InSide { start, len: side.len() - start }, used))
+        Some((QuotedSpan::InSide { start, len: side.len() - start }, used))
     }
 }
 
-fn found(cells: usize, next: usize) -> Outcome {
-    Outcome::Row(Found { cells, next })
+fn found(cells: usize, next: usize) -> RowOutcome {
+    RowOutcome::Row(RowSpan { cells, next })
 }
 
-/// A quoted cell before its place in the whole text is known.
+/// The place of a quoted cell relative to its start.
 #[derive(Debug)]
-enum Loose {
+enum QuotedSpan {
     InText { start: usize, len: usize },
     InSide { start: usize, len: usize },
 }
 
-impl Loose {
-    fn placed(self, at: usize) -> Option<Cell> {
+impl QuotedSpan {
+    fn placed(self, at: usize) -> Option<CellSpan> {
         match self {
-            Self::InText { start, len } => Cell::try_new(at + start, len, QUOTED),
-            Self::InSide { start, len } => Cell::try_new(start, len, QUOTED | SIDE),
+            Self::InText { start, len } => CellSpan::try_new(at + start, len, QUOTED),
+            Self::InSide { start, len } => CellSpan::try_new(start, len, QUOTED | SIDE),
         }
     }
-}
-
-/// Appends text with each pair of quotes as one.
-fn undouble(mut text: &[u8], out: &mut Vec<u8>) {
-    while let Some(quote) = memchr(b'"', text) {
-        let (head, tail) = text.split_at_checked(quote + 1).unwrap_or((text, &[]));
-        out.extend_from_slice(head);
-        text = tail.strip_prefix(b"\"").unwrap_or(tail);
-    }
-    out.extend_from_slice(text);
 }
 
 #[cfg(test)]
@@ -299,9 +295,9 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<Vec<String>> {
-        let mut rows = Rows { text: text.as_bytes().to_vec(), ..Rows::default() };
+        let mut rows = RowBlock { text: text.as_bytes().to_vec(), ..RowBlock::default() };
         let (mut start, mut out) = (0, Vec::new());
-        while let Outcome::Row(row) = Splitter::new(b',').row(&mut rows, start, true) {
+        while let RowOutcome::Row(row) = Splitter::new(b',').row(&mut rows, start, true) {
             start = row.next;
             let first = rows.cells.len() - row.cells;
             let cells = rows.cells[first..].iter();
@@ -324,34 +320,34 @@ mod tests {
 
     #[test]
     fn an_open_quote_is_an_error_at_the_end_and_only_there() {
-        let mut rows = Rows { text: b"a,\"b\nc".to_vec(), ..Rows::default() };
+        let mut rows = RowBlock { text: b"a,\"b\nc".to_vec(), ..RowBlock::default() };
         let splitter = Splitter::new(b',');
         let partial = splitter.row(&mut rows, 0, false);
-        assert!(matches!(partial, Outcome::Partial { cells: 2 }));
+        assert!(matches!(partial, RowOutcome::Partial { cells: 2 }));
         assert!(rows.cells.is_empty());
-        assert!(matches!(splitter.row(&mut rows, 0, true), Outcome::Bad { at: 2, .. }));
+        assert!(matches!(splitter.row(&mut rows, 0, true), RowOutcome::Bad { at: 2, .. }));
     }
 
     proptest::proptest! {
-        /// Rows that are taken many at a time are those that are taken one by one.
+        /// The fast path finds the same rows as the slow path.
         #[test]
         fn plain_rows_are_rows(text in "[ab,\"\r\n]{0,20}([a-f]{0,9},[0-9]{0,20}\r?\n){0,40}[a,\"\r\n]{0,9}") {
             for width in 1..4 {
-                let rows = || Rows { text: text.clone().into_bytes(), width, ..Rows::default() };
+                let rows = || RowBlock { text: text.clone().into_bytes(), width, ..RowBlock::default() };
                 let (mut many, mut single) = (rows(), rows());
                 let splitter = Splitter::new(b',');
                 let end = splitter.plain_rows(&mut many, 0);
                 let mut start = 0;
                 while start < end {
-                    let Outcome::Row(row) = splitter.row(&mut single, start, false) else {
+                    let RowOutcome::Row(row) = splitter.row(&mut single, start, false) else {
                         panic!("no row at {start} of {text:?}");
                     };
                     assert_eq!(row.cells, width);
                     start = row.next;
                 }
                 assert_eq!(start, end);
-                let cells = |rows: &Rows| {
-                    let cell = |cell: &Cell| (cell.bytes(rows).to_vec(), cell.quoted());
+                let cells = |rows: &RowBlock| {
+                    let cell = |cell: &CellSpan| (cell.bytes(rows).to_vec(), cell.quoted());
                     rows.cells.iter().map(cell).collect::<Vec<_>>()
                 };
                 assert_eq!(cells(&many), cells(&single));
@@ -362,24 +358,25 @@ mod tests {
     #[test]
     fn plain_rows_go_on_to_the_end() {
         let text = b"abc,1\r\n".repeat(100);
-        let mut rows = Rows { text, width: 2, ..Rows::default() };
+        let mut rows = RowBlock { text, width: 2, ..RowBlock::default() };
         let end = Splitter::new(b',').plain_rows(&mut rows, 0);
-        assert!(end > 700 - CHUNK, "{end}");
+        assert!(end > 700 - SCAN_BYTES, "{end}");
         assert_eq!(rows.count(), end / 7);
     }
 
-    /// However the text is cut, a row is either found whole or asked for again.
+    /// Wherever the text is cut, a row is found complete or requested again.
     #[test]
     fn every_cut_gives_the_same_rows() {
         let text = "a,\"b\"\"c\"\r\n\"\",\"x\ny\"\r\n\"q\"z,\r1,2\n";
         let whole = split(text);
         for cut in 0..=text.len() {
-            let mut rows = Rows { text: text.as_bytes()[..cut].to_vec(), ..Rows::default() };
+            let mut rows =
+                RowBlock { text: text.as_bytes()[..cut].to_vec(), ..RowBlock::default() };
             let (mut start, mut found) = (0, Vec::new());
             let mut full = false;
             loop {
                 match Splitter::new(b',').row(&mut rows, start, full) {
-                    Outcome::Row(row) => {
+                    RowOutcome::Row(row) => {
                         start = row.next;
                         let first = rows.cells.len() - row.cells;
                         found.push(
@@ -389,12 +386,12 @@ mod tests {
                                 .collect::<Vec<_>>(),
                         );
                     }
-                    Outcome::Partial { .. } => {
+                    RowOutcome::Partial { .. } => {
                         rows.text = text.as_bytes().to_vec();
                         full = true;
                     }
-                    Outcome::End => break,
-                    Outcome::Bad { why, .. } => panic!("{why}"),
+                    RowOutcome::End => break,
+                    RowOutcome::Bad { why, .. } => panic!("{why}"),
                 }
             }
             assert_eq!(found, whole, "cut at {cut}");

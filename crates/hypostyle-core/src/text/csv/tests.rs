@@ -1,22 +1,22 @@
-//! The importer with blocks so small that every edge of a block is met.
+//! Tests the importer with small blocks, so that every block boundary occurs.
 
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
 
-use super::blocks::Sizes;
+use super::blocks::BlockSizes;
 use super::import::import_sized;
 use super::{CsvOptions, Encoding, Ragged};
 use crate::error::{ErrorKind, Result};
 use crate::spill::{FileScratch, SpillBuffer};
 use crate::table::Table;
 use crate::text::infer::{ImportOptions, Infer};
-use crate::text::tests::{Known, known};
+use crate::text::tests::{Contents, contents};
 use crate::types::Capabilities;
 
-fn sizes(block: usize) -> Sizes {
-    Sizes { first: block, block, column: 0, ..Sizes::default() }
+fn sizes(block: usize) -> BlockSizes {
+    BlockSizes { first: block, block, column: 0, ..BlockSizes::default() }
 }
 
 fn options(threads: usize) -> ImportOptions {
@@ -24,21 +24,21 @@ fn options(threads: usize) -> ImportOptions {
     ImportOptions { threads, ..ImportOptions::new(Capabilities::EVERYTHING) }
 }
 
-/// The table, or the row and byte of the error.
+/// Returns the table, or the row and byte offset of the error.
 fn read(
     text: &[u8],
     csv: &CsvOptions,
     options: &ImportOptions,
-    sizes: Sizes,
-) -> Result<Known, (Option<u64>, Option<u64>)> {
-    let stage = SpillBuffer::in_memory();
-    import_sized(&mut &*text, csv, options, stage, &mut |_| {}, sizes)
-        .map(|table| known(&table))
+    sizes: BlockSizes,
+) -> Result<Contents, (Option<u64>, Option<u64>)> {
+    let spill = SpillBuffer::in_memory();
+    import_sized(&mut &*text, csv, options, spill, &mut |_| {}, sizes)
+        .map(|table| contents(&table))
         .map_err(|err| (err.row(), err.offset()))
 }
 
 fn same_at_every_size(text: &[u8], csv: &CsvOptions, options: &ImportOptions) {
-    let whole = read(text, csv, options, Sizes::default());
+    let whole = read(text, csv, options, BlockSizes::default());
     for block in 1..=text.len() + 2 {
         let parts = read(text, csv, options, sizes(block));
         assert_eq!(parts, whole, "blocks of {block}: {:?}", String::from_utf8_lossy(text));
@@ -77,7 +77,7 @@ fn every_block_size_gives_the_same_table() {
 }
 
 #[test]
-fn every_block_size_finds_bytes_that_are_no_text() {
+fn every_block_size_finds_bytes_that_are_not_utf8() {
     for (bad, at) in [
         (&b"a,b\n1,\xFF\n"[..], 6),
         (b"a,b\n1,2\n3,\xC3", 10),
@@ -93,15 +93,15 @@ fn every_block_size_finds_bytes_that_are_no_text() {
     }
 }
 
-/// Bytes are those of the input, although its text is longer.
+/// Offsets count bytes of the input, although its text is longer in UTF-8.
 #[test]
 fn every_block_size_counts_bytes_of_the_input() {
     let csv = CsvOptions { encoding: Encoding::Latin1, ..CsvOptions::default() };
     let text = b"\xE4,\xF6\n\xE9\xE9\xE9,1\n\xFF,2,3\n";
     same_at_every_size(text, &csv, &options(1));
-    let err = read(text, &csv, &options(1), Sizes::default()).unwrap_err();
+    let err = read(text, &csv, &options(1), BlockSizes::default()).unwrap_err();
     assert_eq!(err, (Some(1), Some(10)));
-    let err = read(b"\xE9,\"\xE9", &csv, &options(1), Sizes::default()).unwrap_err();
+    let err = read(b"\xE9,\"\xE9", &csv, &options(1), BlockSizes::default()).unwrap_err();
     assert_eq!(err, (None, Some(2)));
     let err = read(b"\xE9,b\n\xE9,\"\xE9", &csv, &options(1), sizes(3)).unwrap_err();
     assert_eq!(err, (Some(0), Some(6)));
@@ -111,26 +111,26 @@ fn every_block_size_counts_bytes_of_the_input() {
 fn every_block_size_and_a_scratch_give_the_same_table() {
     let text = "i,f,t,g\n1,0.5,x,\n-2,1.5,\"\",7\n3,,é,\"\"\n,2.5,,x\n";
     let csv = CsvOptions::default();
-    let want = read(text.as_bytes(), &csv, &options(1), Sizes::default()).unwrap();
+    let want = read(text.as_bytes(), &csv, &options(1), BlockSizes::default()).unwrap();
     for block in 1..text.len() {
         let file = FileScratch::try_new(tempfile::tempfile().unwrap()).unwrap();
-        let stage = SpillBuffer::with_scratch(0, Box::new(file));
+        let spill = SpillBuffer::with_scratch(0, Box::new(file));
         let mut input = text.as_bytes();
         let sizes = sizes(block);
-        let table = import_sized(&mut input, &csv, &options(2), stage, &mut |_| {}, sizes);
-        assert_eq!(known(&table.unwrap()), want, "blocks of {block}");
+        let table = import_sized(&mut input, &csv, &options(2), spill, &mut |_| {}, sizes);
+        assert_eq!(contents(&table.unwrap()), want, "blocks of {block}");
     }
 }
 
-/// An input without end: what stops must have stopped by itself.
+/// The input is infinite: the importer must stop by itself.
 #[test]
 fn hostile_rows_are_refused_before_they_are_whole() {
-    let sizes = Sizes { columns: 10, row: 1000, ..sizes(16) };
+    let sizes = BlockSizes { columns: 10, row: 1000, ..sizes(16) };
     let refuse = |head: &'static str, byte: u8, ragged| {
         let csv = CsvOptions { ragged, ..CsvOptions::default() };
         let mut input = head.as_bytes().chain(io::repeat(byte));
-        let stage = SpillBuffer::in_memory();
-        import_sized(&mut input, &csv, &options(1), stage, &mut |_| {}, sizes).unwrap_err()
+        let spill = SpillBuffer::in_memory();
+        import_sized(&mut input, &csv, &options(1), spill, &mut |_| {}, sizes).unwrap_err()
     };
     let is_limit = |kind: &ErrorKind| matches!(kind, ErrorKind::LimitExceeded { .. });
     for head in ["", "\n\n", "\u{FEFF}a"] {
@@ -154,22 +154,22 @@ fn hostile_rows_are_refused_before_they_are_whole() {
     assert_eq!(err.to_string(), "number of columns is 11, over the limit of 10");
 }
 
-/// What may be skipped is not kept: the row limit would be met if it were.
+/// Blank lines do not count towards the row limit.
 #[test]
 fn blank_lines_do_not_pile_up() {
-    let sizes = Sizes { row: 1000, ..sizes(16) };
+    let sizes = BlockSizes { row: 1000, ..sizes(16) };
     for head in ["", "a,b\n", "a,b\n1,2\n"] {
         let blanks = io::repeat(b'\n').take(100_000);
         let mut input = head.as_bytes().chain(blanks).chain(&b"x,y\n"[..]);
         let csv = CsvOptions::default();
-        let stage = SpillBuffer::in_memory();
-        let table = import_sized(&mut input, &csv, &options(1), stage, &mut |_| {}, sizes);
+        let spill = SpillBuffer::in_memory();
+        let table = import_sized(&mut input, &csv, &options(1), spill, &mut |_| {}, sizes);
         assert_eq!(table.unwrap().schema().fields().len(), 2);
     }
 }
 
 proptest! {
-    /// Any text at all: the same table or the same error, on any number of threads.
+    /// Any text gives the same table or error, on any number of threads.
     #[test]
     fn blocks_and_threads_change_nothing(
         text in "[ab1\u{e9}\u{FEFF}.,,\"\"\n\n\r]{0,40}",
@@ -185,11 +185,11 @@ proptest! {
         let parts = ImportOptions { infer, ..options(threads) };
         prop_assert_eq!(
             read(text.as_bytes(), &csv, &parts, sizes(block)),
-            read(text.as_bytes(), &csv, &whole, Sizes::default())
+            read(text.as_bytes(), &csv, &whole, BlockSizes::default())
         );
     }
 
-    /// Columns of numbers, gaps and the odd word, cut anywhere.
+    /// Columns of numbers, gaps and some words, cut anywhere.
     #[test]
     fn types_do_not_depend_on_blocks(
         cells in prop::collection::vec(
@@ -211,7 +211,7 @@ proptest! {
         };
         prop_assert_eq!(
             read(text.as_bytes(), &CsvOptions::default(), &with(threads), sizes(block)),
-            read(text.as_bytes(), &CsvOptions::default(), &with(1), Sizes::default())
+            read(text.as_bytes(), &CsvOptions::default(), &with(1), BlockSizes::default())
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Batches as CSV or TSV.
+//! Writes batches as CSV or TSV.
 
 use std::io::{self, Write};
 
@@ -10,45 +10,46 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Schema};
 
-use super::check_delimiter;
+use super::options::check_delimiter;
+use super::quote::{needs_quotes, quote_into};
 use crate::cast::cast;
 use crate::error::{Error, Result};
 use crate::number;
-use crate::text::BOM;
+use crate::text::input::BOM;
 
-/// Writes batches as text, one row a line.
+/// Writes batches as CSV, one row per line.
 ///
-/// Cells are quoted only where they must be: if they hold the delimiter, a
-/// quote or a line end, if they would be taken for null in a column that can
-/// have nulls, if an empty cell alone would make a blank line, and if the first
-/// cell of the file would be taken for a byte order mark.
+/// A cell is quoted only if it must be: if it contains the delimiter, a quote or a line
+/// end, if it would be read as null in a nullable column, if it is an empty cell that
+/// would make a blank line, and if it is the first cell of the file and starts with a
+/// byte order mark.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
     delimiter: u8,
     null_word: Vec<u8>,
     buffer: Vec<u8>,
-    /// No number can hold the delimiter or look like the word for null.
+    /// No printed number contains the delimiter or equals the null word.
     plain_numbers: bool,
-    /// Some of the file has left the buffer.
+    /// The start of the file has been flushed.
     begun: bool,
 }
 
-/// Bytes collected before they are handed on.
-const BUFFER: usize = 256 << 10;
+/// Bytes that are buffered before they are written.
+const BUFFER_BYTES: usize = 256 << 10;
 
-/// Every byte that a printed number can have.
+/// Every byte that a printed number can contain.
 const IN_NUMBERS: &[u8] = b"0123456789.-eNaInfity";
 
 impl<W: Write> Writer<W> {
-    /// Cells between `delimiter`; null is written as nothing.
+    /// Returns a writer that separates cells with `delimiter` and writes null as nothing.
     pub fn new(out: W, delimiter: u8) -> Self {
-        let buffer = Vec::with_capacity(BUFFER);
+        let buffer = Vec::with_capacity(BUFFER_BYTES);
         let plain_numbers = !IN_NUMBERS.contains(&delimiter);
         Self { out, delimiter, null_word: Vec::new(), buffer, plain_numbers, begun: false }
     }
 
-    /// Writes null as this word instead.
+    /// Writes null as this word.
     #[must_use]
     pub fn with_null_word(mut self, word: &str) -> Self {
         self.null_word = word.as_bytes().to_vec();
@@ -57,7 +58,7 @@ impl<W: Write> Writer<W> {
         self
     }
 
-    /// Writes the names.
+    /// Writes the column names.
     pub fn header(&mut self, schema: &Schema) -> Result<()> {
         self.check()?;
         let alone = schema.fields().len() == 1;
@@ -66,7 +67,7 @@ impl<W: Write> Writer<W> {
                 self.buffer.push(self.delimiter);
             }
             let name = field.name().as_bytes();
-            // A lone empty name would be a blank line.
+            // Without quotes, a single empty name would be a blank line.
             self.text(name, alone && name.is_empty());
         }
         self.buffer.push(b'\n');
@@ -77,14 +78,15 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// A delimiter or a word for null with which no reader could tell cells apart.
+    /// Fails if the delimiter or the null word conflicts with the CSV syntax, and if
+    /// writing fails.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check()?;
         let schema = batch.schema();
         let alone = batch.num_columns() == 1;
         let columns = schema.fields().iter().zip(batch.columns());
         let columns = columns
-            .map(|(field, array)| Column::new(array, Null::new(field.is_nullable(), alone)))
+            .map(|(field, array)| CsvColumn::new(array, NullRule::new(field.is_nullable(), alone)))
             .collect::<Result<Vec<_>>>()?;
         for row in 0..batch.num_rows() {
             for (index, column) in columns.iter().enumerate() {
@@ -99,7 +101,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Hands everything on and gives the sink back.
+    /// Flushes the buffer and returns the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.write_all(&self.buffer)?;
         self.out.flush()?;
@@ -108,29 +110,29 @@ impl<W: Write> Writer<W> {
 
     fn check(&self) -> Result<()> {
         check_delimiter(self.delimiter)?;
-        if self.null_word.iter().any(is_special(self.delimiter)) {
-            let why = "the word for null cannot hold the delimiter, a quote or a line end";
+        if needs_quotes(&self.null_word, self.delimiter) {
+            let why = "the null word cannot contain the delimiter, a quote or a line end";
             return Err(Error::invalid_argument(why));
         }
         Ok(())
     }
 
-    fn cell(&mut self, column: &Column, row: usize) {
+    fn cell(&mut self, column: &CsvColumn, row: usize) {
         match column {
-            Column::Int32(array) if array.is_valid(row) => {
+            CsvColumn::Int32(array) if array.is_valid(row) => {
                 self.number(|out| number::put_int(i64::from(array.value(row)), out));
             }
-            Column::Int64(array) if array.is_valid(row) => {
+            CsvColumn::Int64(array) if array.is_valid(row) => {
                 self.number(|out| number::put_int(array.value(row), out));
             }
-            Column::Float64(array) if array.is_valid(row) => {
+            CsvColumn::Float64(array) if array.is_valid(row) => {
                 self.number(|out| number::put_float(array.value(row), out));
             }
-            Column::Text(array, null) if array.is_valid(row) => {
+            CsvColumn::Text(array, null) if array.is_valid(row) => {
                 let text = array.value(row).as_bytes();
                 self.text(text, null.is_like(text, &self.null_word));
             }
-            Column::LargeText(array, null) if array.is_valid(row) => {
+            CsvColumn::LargeText(array, null) if array.is_valid(row) => {
                 let text = array.value(row).as_bytes();
                 self.text(text, null.is_like(text, &self.null_word));
             }
@@ -148,24 +150,17 @@ impl<W: Write> Writer<W> {
     }
 
     fn text(&mut self, text: &[u8], must_quote: bool) {
-        let like_mark = self.buffer.is_empty() && !self.begun && text.starts_with(BOM);
-        let must_quote = must_quote || like_mark;
-        if !must_quote && !text.iter().any(is_special(self.delimiter)) {
+        let like_bom = self.buffer.is_empty() && !self.begun && text.starts_with(BOM);
+        let must_quote = must_quote || like_bom;
+        if !must_quote && !needs_quotes(text, self.delimiter) {
             self.buffer.extend_from_slice(text);
             return;
         }
-        self.buffer.push(b'"');
-        for part in text.split_inclusive(|&byte| byte == b'"') {
-            self.buffer.extend_from_slice(part);
-            if part.last() == Some(&b'"') {
-                self.buffer.push(b'"');
-            }
-        }
-        self.buffer.push(b'"');
+        quote_into(text, &mut self.buffer);
     }
 
     fn flush_if_full(&mut self) -> Result<()> {
-        if self.buffer.len() >= BUFFER {
+        if self.buffer.len() >= BUFFER_BYTES {
             self.out.write_all(&self.buffer)?;
             self.buffer.clear();
             self.begun = true;
@@ -174,28 +169,23 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Whether a byte makes quotes necessary.
-fn is_special(delimiter: u8) -> impl Fn(&u8) -> bool {
-    move |&byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r')
-}
-
-/// A column in one of the types that are printed directly.
-enum Column {
+/// A column in one of the types that the writer prints directly.
+enum CsvColumn {
     Int32(Int32Array),
     Int64(Int64Array),
     Float64(Float64Array),
-    Text(StringArray, Null),
-    LargeText(LargeStringArray, Null),
+    Text(StringArray, NullRule),
+    LargeText(LargeStringArray, NullRule),
 }
 
-/// Which texts of a column would be taken for something else if not quoted.
+/// Decides which texts of a column would be read as null or as a blank line.
 #[derive(Clone, Copy)]
-struct Null {
+struct NullRule {
     nullable: bool,
     alone: bool,
 }
 
-impl Null {
+impl NullRule {
     fn new(nullable: bool, alone: bool) -> Self {
         Self { nullable, alone }
     }
@@ -205,13 +195,13 @@ impl Null {
     }
 }
 
-impl Column {
-    fn new(array: &ArrayRef, null: Null) -> Result<Self> {
+impl CsvColumn {
+    fn new(array: &ArrayRef, null: NullRule) -> Result<Self> {
         Ok(match array.data_type() {
             DataType::Int32 => Self::Int32(array.as_primitive::<Int32Type>().clone()),
             DataType::Int64 => Self::Int64(array.as_primitive::<Int64Type>().clone()),
             DataType::Float64 => Self::Float64(array.as_primitive::<Float64Type>().clone()),
-            // Has 64-bit offsets because 32-bit ones may not do.
+            // The text may be too long for 32-bit offsets.
             DataType::LargeUtf8 => Self::LargeText(array.as_string::<i64>().clone(), null),
             _ => Self::Text(cast(array, &DataType::Utf8)?.as_string::<i32>().clone(), null),
         })

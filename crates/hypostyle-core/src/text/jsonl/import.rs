@@ -1,4 +1,4 @@
-//! A JSON Lines file, read once, into typed columns.
+//! Imports a JSON Lines file as typed columns in one pass.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,130 +8,130 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, NullArray};
 use memchr::{memchr, memrchr};
 
-use super::cells::{Cells, Value};
+use super::key_values::{JsonCell, KeyValues};
 use super::object::Object;
 use crate::error::{Error, ErrorKind, Result, clipped};
 use crate::options::resolve_threads;
 use crate::parallel;
+use crate::projection::unknown_column;
 use crate::spill::SpillBuffer;
 use crate::text::infer::{ImportOptions, Imported, Infer, InferredState, Skipped, TypedChunk};
-use crate::text::{BOM, Progress};
-use crate::text::{COLUMNS, ROW};
+use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, Progress};
 use crate::types::Capabilities;
 
-/// Text that is parsed in one go.
-const BLOCK: usize = 4 << 20;
+/// Bytes of text that are parsed together.
+const BLOCK_BYTES: usize = 4 << 20;
 
 /// Reads a whole JSON Lines file.
 ///
-/// Of `options`, the types and the number of threads count; JSON says itself
-/// what is a number and what is null.
+/// Of `options`, only the requested types, the threads and `skip` apply: JSON itself
+/// distinguishes numbers, null and text.
 ///
 /// # Errors
 ///
-/// A line that is not a JSON object, or an object that has a key twice, by line
-/// (as the row, blank lines included) and byte.
+/// Fails for a line that is not a JSON object and for an object that has a key twice. The
+/// error has the line (as the row; blank lines count) and the byte offset.
 pub fn import(
     input: &mut dyn Read,
     options: &ImportOptions,
-    stage: SpillBuffer,
+    spill: SpillBuffer,
     progress: Progress<'_>,
 ) -> Result<Imported> {
-    import_sized(input, options, stage, progress, Sizes::default())
+    import_sized(input, options, spill, progress, LineSizes::default())
 }
 
-/// How much is read at a time, and how much at most.
+/// Sizes of reads and limits of lines.
 ///
-/// Fixed but for tests, which cannot wait for gigabytes.
+/// Only tests change them, to avoid inputs of gigabytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
+pub(super) struct LineSizes {
     pub(super) block: usize,
     pub(super) columns: usize,
     pub(super) line: usize,
 }
 
-impl Default for Sizes {
+impl Default for LineSizes {
     fn default() -> Self {
-        Self { block: BLOCK, columns: COLUMNS, line: ROW }
+        Self { block: BLOCK_BYTES, columns: MAX_COLUMNS, line: MAX_ROW_BYTES }
     }
 }
 
 pub(super) fn import_sized(
     input: &mut dyn Read,
     options: &ImportOptions,
-    stage: SpillBuffer,
+    spill: SpillBuffer,
     progress: Progress<'_>,
-    sizes: Sizes,
+    sizes: LineSizes,
 ) -> Result<Imported> {
-    let mut lines = Lines::new(input, progress, sizes);
-    let mut left_out = Skipped::default();
-    let mut columns = Columns { stage, limit: sizes.columns, ..Columns::new() };
+    let mut lines = LineReader::new(input, progress, sizes);
+    let mut skipped = Skipped::default();
+    let mut columns = KeyColumns { spill, limit: sizes.columns, ..KeyColumns::new() };
     parallel::stream(
         resolve_threads(options.threads),
         || lines.next(),
         |block| parse(&block, sizes.columns, options.skip),
         |parsed| {
-            left_out.extend(&parsed.skipped);
+            skipped.extend(&parsed.skipped);
             columns.push(parsed)
         },
     )?;
-    let Columns { names, state, stage, .. } = columns;
+    let KeyColumns { names, state, spill, .. } = columns;
     if names.is_empty() {
-        return Err(Error::malformed("table", "is empty: there is no object with a key"));
+        return Err(Error::malformed("table", "is empty: it has no object with a key"));
     }
-    // JSON says what is a number and tells null from empty text. So columns get
-    // the types that they have, and the writer refuses by row what it lacks.
+    // JSON distinguishes numbers from text and null from empty text. So columns get the
+    // types of their values, and the writer of a format refuses rows that it cannot store.
     let options = ImportOptions {
         infer: Infer::Numeric,
         capabilities: Capabilities::EVERYTHING,
         ..options.clone()
     };
-    let asked = |name: &String| {
-        options.types.iter().find(|(typed, _)| typed == name).map(|(_, asked)| *asked)
+    let requested = |name: &String| {
+        options.types.iter().find(|(typed, _)| typed == name).map(|(_, requested)| *requested)
     };
     if let Some((name, _)) = options.types.iter().find(|(name, _)| !names.contains(name)) {
-        return Err(Error::invalid_argument(format!("there is no column `{name}`")));
+        return Err(unknown_column(name, names.iter().map(String::as_str)));
     }
-    let columns: Vec<_> = state.into_iter().zip(names.iter().map(asked)).collect();
-    Ok(Imported::new(names, &columns, stage, &options).with_skipped(left_out))
+    let columns: Vec<_> = state.into_iter().zip(names.iter().map(requested)).collect();
+    Ok(Imported::new(names, &columns, spill, &options).with_skipped(skipped))
 }
 
 /// The columns so far, in the order in which their keys first appeared.
-struct Columns {
+struct KeyColumns {
     names: Vec<String>,
     known: HashMap<String, usize>,
     state: Vec<InferredState>,
-    stage: SpillBuffer,
+    spill: SpillBuffer,
     limit: usize,
 }
 
-impl Columns {
+impl KeyColumns {
     fn new() -> Self {
         Self {
             names: Vec::new(),
             known: HashMap::new(),
             state: Vec::new(),
-            stage: SpillBuffer::in_memory(),
+            spill: SpillBuffer::in_memory(),
             limit: 0,
         }
     }
 
-    fn push(&mut self, Parsed { rows, columns, .. }: Parsed) -> Result<()> {
+    fn push(&mut self, ParsedBlock { rows, columns, .. }: ParsedBlock) -> Result<()> {
         if rows == 0 {
             return Ok(());
         }
-        let mut pieces: Vec<Option<TypedChunk>> = self.names.iter().map(|_| None).collect();
-        for (name, judged) in columns {
-            match self.known.get(&name).and_then(|&index| pieces.get_mut(index)) {
-                Some(slot) => *slot = Some(judged),
+        let mut chunks: Vec<Option<TypedChunk>> = self.names.iter().map(|_| None).collect();
+        for (name, typed) in columns {
+            match self.known.get(&name).and_then(|&index| chunks.get_mut(index)) {
+                Some(slot) => *slot = Some(typed),
                 None => {
                     self.add(name)?;
-                    pieces.push(Some(judged));
+                    chunks.push(Some(typed));
                 }
             }
         }
         let absent: ArrayRef = Arc::new(NullArray::new(rows));
-        let arrays = pieces.into_iter().zip(&mut self.state).map(|(piece, total)| match piece {
+        let arrays = chunks.into_iter().zip(&mut self.state).map(|(chunk, total)| match chunk {
             Some(TypedChunk { array, state }) => {
                 total.merge(&state);
                 array
@@ -141,15 +141,15 @@ impl Columns {
                 absent.clone()
             }
         });
-        self.stage.push(rows, arrays.collect())
+        self.spill.push(rows, arrays.collect())
     }
 
     fn add(&mut self, name: String) -> Result<()> {
         check_columns(self.names.len() + 1, self.limit)?;
-        if self.stage.pieces() > 0 {
-            self.stage.add_column();
+        if self.spill.chunks() > 0 {
+            self.spill.add_column();
         }
-        self.state.push(InferredState::none(self.stage.rows() > 0));
+        self.state.push(InferredState::none(self.spill.rows() > 0));
         self.known.insert(name.clone(), self.names.len());
         self.names.push(name);
         Ok(())
@@ -164,17 +164,17 @@ fn check_columns(count: usize, limit: usize) -> Result<()> {
     Err(ErrorKind::LimitExceeded { what: "number of keys", asked, limit }.into())
 }
 
-/// Whole lines.
-struct Block {
+/// A block of whole lines.
+struct LineBlock {
     text: Vec<u8>,
     at: u64,
     first_line: u64,
 }
 
-struct Lines<'a> {
+struct LineReader<'a> {
     input: &'a mut dyn Read,
     progress: Progress<'a>,
-    sizes: Sizes,
+    sizes: LineSizes,
     pending: Vec<u8>,
     read: u64,
     before: u64,
@@ -182,14 +182,14 @@ struct Lines<'a> {
     at_end: bool,
 }
 
-impl<'a> Lines<'a> {
-    fn new(input: &'a mut dyn Read, progress: Progress<'a>, sizes: Sizes) -> Self {
+impl<'a> LineReader<'a> {
+    fn new(input: &'a mut dyn Read, progress: Progress<'a>, sizes: LineSizes) -> Self {
         let pending = Vec::new();
         Self { input, progress, sizes, pending, read: 0, before: 0, lines: 0, at_end: false }
     }
 
-    fn next(&mut self) -> Result<Option<Block>> {
-        // The mark at the start must be seen whole.
+    fn next(&mut self) -> Result<Option<LineBlock>> {
+        // The first block must contain a whole byte order mark.
         let mut size = self.sizes.block.max(BOM.len());
         loop {
             let want = size.saturating_sub(self.pending.len());
@@ -216,7 +216,7 @@ impl<'a> Lines<'a> {
                 }
                 let first_line = self.lines;
                 self.lines += memchr::memchr_iter(b'\n', &text).count() as u64;
-                return Ok(Some(Block { text, at, first_line }));
+                return Ok(Some(LineBlock { text, at, first_line }));
             }
             if self.at_end {
                 return Ok(None);
@@ -232,31 +232,31 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The columns of some rows, in the order of their first appearance.
-struct Parsed {
+/// The columns of the rows of one block, in the order of their first appearance.
+struct ParsedBlock {
     rows: usize,
     columns: Vec<(String, TypedChunk)>,
     skipped: Skipped,
 }
 
-fn parse(block: &Block, limit: usize, skip: bool) -> Result<Parsed> {
+fn parse(block: &LineBlock, limit: usize, skip: bool) -> Result<ParsedBlock> {
     let mut skipped = Skipped::default();
     let mut names: Vec<Cow<'_, str>> = Vec::new();
     let mut index: HashMap<Cow<'_, str>, usize> = HashMap::new();
-    let mut columns: Vec<Cells<'_>> = Vec::new();
+    let mut columns: Vec<KeyValues<'_>> = Vec::new();
     let (mut rest, mut rows) = (block.text.as_slice(), 0_u32);
     let (mut line, mut at) = (block.first_line, block.at);
     while !rest.is_empty() {
         let len = memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
         let (text, tail) = rest.split_at_checked(len).unwrap_or((rest, &[]));
         let trimmed = text.trim_ascii();
-        // Where a part of the line is in the file.
-        let place = |part: *const u8| at + (part.addr() - text.as_ptr().addr()) as u64;
+        // Returns the offset in the file of a part of the line.
+        let offset_of = |part: *const u8| at + (part.addr() - text.as_ptr().addr()) as u64;
         let object = match serde_json::from_slice::<Object<'_>>(trimmed) {
             _ if trimmed.is_empty() => None,
             Ok(object) if !skip || object.has_unique_keys() => Some(object),
             Err(err) if !skip => {
-                return Err(bad_line(&err, place(trimmed.as_ptr())).in_row(line));
+                return Err(malformed_line(&err, offset_of(trimmed.as_ptr())).in_row(line));
             }
             _ => {
                 skipped.add(at);
@@ -271,17 +271,18 @@ fn parse(block: &Block, limit: usize, skip: bool) -> Result<Parsed> {
                         check_columns(columns.len() + 1, limit)?;
                         index.insert(key.clone(), columns.len());
                         names.push(key.clone());
-                        columns.push(Cells::default());
+                        columns.push(KeyValues::default());
                         columns.len() - 1
                     }
                 };
                 let Some(cells) = columns.get_mut(column) else { continue };
-                if !cells.see(rows) {
+                if !cells.mark(rows) {
                     let why = format!("has the key `{}` twice", clipped(&key));
                     return Err(Error::malformed("object", why).at(at).in_row(line));
                 }
-                let value = Value::new(raw.get())
-                    .map_err(|err| bad_line(&err, place(raw.get().as_ptr())).in_row(line))?;
+                let value = JsonCell::new(raw.get()).map_err(|err| {
+                    malformed_line(&err, offset_of(raw.get().as_ptr())).in_row(line)
+                })?;
                 if let Some(value) = value {
                     cells.push(rows, value);
                 }
@@ -291,17 +292,17 @@ fn parse(block: &Block, limit: usize, skip: bool) -> Result<Parsed> {
         (rest, line, at) = (tail, line + 1, at + len as u64);
     }
     let rows = rows as usize;
-    let mut judged = Vec::with_capacity(columns.len());
+    let mut typed = Vec::with_capacity(columns.len());
     for (name, cells) in names.into_iter().zip(columns) {
-        judged.push((name.into_owned(), cells.keep(rows)?));
+        typed.push((name.into_owned(), cells.to_chunk(rows)?));
     }
-    Ok(Parsed { rows, columns: judged, skipped })
+    Ok(ParsedBlock { rows, columns: typed, skipped })
 }
 
-/// An error of the parser, which counts columns from 1 at `start`.
-fn bad_line(err: &serde_json::Error, start: u64) -> Error {
+/// Converts an error of the parser, which counts columns from 1 at `start`.
+fn malformed_line(err: &serde_json::Error, start: u64) -> Error {
     let why = err.to_string();
-    // The place is in the file, not in the line.
+    // Drop the position in the line: the offset in the file replaces it.
     let why = why.split_once(" at line ").map_or(why.as_str(), |(why, _)| why);
     let at = start.saturating_add(err.column().saturating_sub(1) as u64);
     Error::malformed("line", format!("is not a JSON object: {why}")).at(at)

@@ -1,12 +1,14 @@
-//! JSON Lines: an object on each line.
+//! JSON Lines: one object per line.
 //!
-//! A column is a key of the objects, in the order in which keys first appear; an
-//! object without the key has null there. Numbers stay numbers, and what no
-//! column type holds (arrays, objects, integers beyond 64 bits) is kept as its
-//! own JSON text. [`import()`] reads, [`Writer`] writes.
+//! Each key becomes a column, in the order in which keys first appear; an object without
+//! the key has null there. Numbers stay numbers. Values that no column type can store
+//! (arrays, objects, integers beyond 64 bits) become text, as they are spelled in JSON.
+//!
+//! [`import()`] reads blocks of lines; `object` parses a line, and `key_values` collects
+//! the values of a key and builds its array. [`Writer`] writes batches as objects.
 
-mod cells;
 mod import;
+mod key_values;
 mod object;
 #[cfg(test)]
 mod tests;

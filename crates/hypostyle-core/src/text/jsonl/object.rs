@@ -1,4 +1,4 @@
-//! One line: the keys of an object, and its values as they are spelled.
+//! Parses a line: the keys of an object, and its values as raw JSON text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The members of a JSON object, in order, with values unread.
+/// The members of a JSON object, in order, with unparsed values.
 #[derive(Debug)]
 pub(super) struct Object<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl Object<'_> {
-    /// Whether no key stands there twice.
+    /// Returns whether no key occurs twice.
     pub(super) fn has_unique_keys(&self) -> bool {
         let mut keys: Vec<&str> = self.0.iter().map(|(key, _)| &**key).collect();
         keys.sort_unstable();
@@ -21,13 +21,13 @@ impl Object<'_> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Members(std::marker::PhantomData))
+        deserializer.deserialize_map(ObjectVisitor(std::marker::PhantomData))
     }
 }
 
-struct Members<'a>(std::marker::PhantomData<&'a ()>);
+struct ObjectVisitor<'a>(std::marker::PhantomData<&'a ()>);
 
-impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
+impl<'de: 'a, 'a> Visitor<'de> for ObjectVisitor<'a> {
     type Value = Object<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,37 +36,37 @@ impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members = Vec::new();
-        while let Some((Text(key), value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
+        while let Some((JsonText(key), value)) = map.next_entry::<JsonText<'de>, &'de RawValue>()? {
             members.push((key, value));
         }
         Ok(Object(members))
     }
 }
 
-/// A string, borrowed from the line unless it has escapes.
+/// A JSON string, borrowed from the line unless it has escapes.
 #[derive(Debug)]
-pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+pub(super) struct JsonText<'a>(pub(super) Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(AnyText(std::marker::PhantomData))
+        deserializer.deserialize_str(JsonTextVisitor(std::marker::PhantomData))
     }
 }
 
-struct AnyText<'a>(std::marker::PhantomData<&'a ()>);
+struct JsonTextVisitor<'a>(std::marker::PhantomData<&'a ()>);
 
-impl<'de: 'a, 'a> Visitor<'de> for AnyText<'a> {
-    type Value = Text<'a>;
+impl<'de: 'a, 'a> Visitor<'de> for JsonTextVisitor<'a> {
+    type Value = JsonText<'a>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Text(Cow::Borrowed(text)))
+        Ok(JsonText(Cow::Borrowed(text)))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Text(Cow::Owned(text.to_owned())))
+        Ok(JsonText(Cow::Owned(text.to_owned())))
     }
 }

@@ -1,19 +1,19 @@
-//! The importer with blocks so small that every edge of a block is met.
+//! Tests the importer with small blocks, so that every block boundary occurs.
 
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
 
-use super::import::{Sizes, import_sized};
+use super::import::{LineSizes, import_sized};
 use crate::error::{Error, ErrorKind, Result};
 use crate::spill::{FileScratch, SpillBuffer};
 use crate::text::infer::ImportOptions;
-use crate::text::tests::{Known, known};
+use crate::text::tests::{Contents, contents};
 use crate::types::Capabilities;
 
-fn sizes(block: usize) -> Sizes {
-    Sizes { block, ..Sizes::default() }
+fn sizes(block: usize) -> LineSizes {
+    LineSizes { block, ..LineSizes::default() }
 }
 
 fn options(threads: usize) -> ImportOptions {
@@ -21,10 +21,10 @@ fn options(threads: usize) -> ImportOptions {
     ImportOptions { threads, ..ImportOptions::new(Capabilities::EVERYTHING) }
 }
 
-fn read(text: &str, threads: usize, sizes: Sizes) -> Result<Known, String> {
-    let stage = SpillBuffer::in_memory();
-    import_sized(&mut text.as_bytes(), &options(threads), stage, &mut |_| {}, sizes)
-        .map(|table| known(&table))
+fn read(text: &str, threads: usize, sizes: LineSizes) -> Result<Contents, String> {
+    let spill = SpillBuffer::in_memory();
+    import_sized(&mut text.as_bytes(), &options(threads), spill, &mut |_| {}, sizes)
+        .map(|table| contents(&table))
         .map_err(|err| err.to_string())
 }
 
@@ -47,7 +47,7 @@ fn every_block_size_gives_the_same_table() {
         "\n\n\n",
         "{}\n",
     ] {
-        let whole = read(text, 1, Sizes::default());
+        let whole = read(text, 1, LineSizes::default());
         for block in 1..=text.len() + 2 {
             for threads in [1, 3] {
                 assert_eq!(read(text, threads, sizes(block)), whole, "blocks of {block}: {text}");
@@ -69,24 +69,24 @@ fn every_block_size_and_a_scratch_give_the_same_table() {
         });
     }
     let text = text.as_str();
-    let want = read(text, 1, Sizes::default()).unwrap();
+    let want = read(text, 1, LineSizes::default()).unwrap();
     for block in (1..text.len()).step_by(7) {
         let file = FileScratch::try_new(tempfile::tempfile().unwrap()).unwrap();
-        let stage = SpillBuffer::with_scratch(0, Box::new(file));
+        let spill = SpillBuffer::with_scratch(0, Box::new(file));
         let mut input = text.as_bytes();
-        let table = import_sized(&mut input, &options(2), stage, &mut |_| {}, sizes(block));
-        assert_eq!(known(&table.unwrap()), want, "blocks of {block}");
+        let table = import_sized(&mut input, &options(2), spill, &mut |_| {}, sizes(block));
+        assert_eq!(contents(&table.unwrap()), want, "blocks of {block}");
     }
 }
 
-/// An input without end: what stops must have stopped by itself.
+/// The input is infinite: the importer must stop by itself.
 #[test]
 fn hostile_lines_are_refused_before_they_are_whole() {
     let refuse = |head: &'static str, byte: u8| -> Error {
-        let sizes = Sizes { columns: 3, line: 1000, block: 16 };
+        let sizes = LineSizes { columns: 3, line: 1000, block: 16 };
         let mut input = head.as_bytes().chain(io::repeat(byte));
-        let stage = SpillBuffer::in_memory();
-        import_sized(&mut input, &options(1), stage, &mut |_| {}, sizes).unwrap_err()
+        let spill = SpillBuffer::in_memory();
+        import_sized(&mut input, &options(1), spill, &mut |_| {}, sizes).unwrap_err()
     };
     for (head, line, at) in [("", 0, 0), ("{\"a\":1}\n\n{\"a\":\"", 2, 9)] {
         let err = refuse(head, b'x');
@@ -102,7 +102,7 @@ fn hostile_lines_are_refused_before_they_are_whole() {
 }
 
 proptest! {
-    /// Values of all kinds in few keys, cut anywhere, on any number of threads.
+    /// All kinds of values under few keys, cut anywhere, on any number of threads.
     #[test]
     fn blocks_and_threads_change_nothing(
         rows in prop::collection::vec(
@@ -126,6 +126,6 @@ proptest! {
             format!("{{{}}}\n", members.join(","))
         };
         let text: String = rows.iter().map(line).collect();
-        prop_assert_eq!(read(&text, threads, sizes(block)), read(&text, 1, Sizes::default()));
+        prop_assert_eq!(read(&text, threads, sizes(block)), read(&text, 1, LineSizes::default()));
     }
 }

@@ -1,4 +1,4 @@
-//! Batches as JSON Lines.
+//! Writes batches as JSON Lines.
 
 use std::io::{self, Write};
 
@@ -13,21 +13,21 @@ use crate::number;
 
 /// Writes an object for each row.
 ///
-/// Numbers are numbers, null is null. JSON has no way to write NaN and the
-/// infinities, so they are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
+/// Numbers are written as numbers and null as `null`. JSON has no NaN and no infinities,
+/// so these become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
     buffer: Vec<u8>,
 }
 
-/// Bytes collected before they are handed on.
-const BUFFER: usize = 256 << 10;
+/// Bytes that are buffered before they are written.
+const BUFFER_BYTES: usize = 256 << 10;
 
 impl<W: Write> Writer<W> {
-    /// Writes to `out`.
+    /// Returns a writer to `out`.
     pub fn new(out: W) -> Self {
-        Self { out, buffer: Vec::with_capacity(BUFFER) }
+        Self { out, buffer: Vec::with_capacity(BUFFER_BYTES) }
     }
 
     /// Writes the rows of a batch.
@@ -50,7 +50,7 @@ impl<W: Write> Writer<W> {
                 put_value(array, row, &mut self.buffer)?;
             }
             self.buffer.extend_from_slice(b"}\n");
-            if self.buffer.len() >= BUFFER {
+            if self.buffer.len() >= BUFFER_BYTES {
                 self.out.write_all(&self.buffer)?;
                 self.buffer.clear();
             }
@@ -58,7 +58,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Hands everything on and gives the sink back.
+    /// Flushes the buffer and returns the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.write_all(&self.buffer)?;
         self.out.flush()?;
@@ -66,7 +66,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// The array in one of the types that [`put_value`] knows.
+/// Casts an array to one of the types that [`put_value`] prints.
 fn printable(array: &ArrayRef) -> Result<ArrayRef> {
     use DataType::{
         Boolean, Dictionary, Float16, Float32, Float64, Int8, Int16, Int32, Int64, LargeUtf8,
@@ -78,7 +78,7 @@ fn printable(array: &ArrayRef) -> Result<ArrayRef> {
         }
         Int8 | Int16 | UInt8 | UInt16 | UInt32 => cast(array, &Int64),
         Float16 => Ok(arrow_cast::cast(array, &Float32)?),
-        // Values that are stored once for many rows.
+        // Encoded arrays are decoded first.
         Dictionary(_, values) => printable(&arrow_cast::cast(array, values)?),
         RunEndEncoded(_, values) => printable(&arrow_cast::cast(array, values.data_type())?),
         _ => cast(array, &Utf8),

@@ -121,7 +121,7 @@ fn compress_block<F: BlockFormat>(
     let (mut raw, mut buffer) = (buffers.raw.take(), buffers.stored.take());
     raw.clear();
     F::encode(column, &table.column(column.index)?, &mut raw)?;
-    let stored = zlib::shrink_into(&raw, column.options.level, &mut buffer)?;
+    let stored = zlib::compress_into(&raw, column.options.level, &mut buffer)?;
     let block = CompressedBlock { buffer, stored, raw: raw.len() as u64 };
     buffers.raw.give(raw);
     Ok(block)

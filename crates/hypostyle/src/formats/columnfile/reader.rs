@@ -86,7 +86,7 @@ impl<F: BlockFormat> ColumnFile<F> {
         let stored = source::range(self.source.as_ref(), block.offset, block.stored, "block")?;
         let mut buffer = MutableBuffer::from_len_zeroed(headroom.saturating_add(raw));
         let content = buffer.as_slice_mut().get_mut(headroom..).unwrap_or_default();
-        let used = zlib::expand(&stored, content, self.care())? as u64;
+        let used = zlib::decompress(&stored, content, self.care())? as u64;
         if used < block.stored {
             let extra = block.stored - used;
             let message = format!("{extra} bytes after the zlib stream of a block");

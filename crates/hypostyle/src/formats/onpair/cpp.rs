@@ -190,7 +190,7 @@ impl Reader for CppFile {
                 printed: OnceCell::new(),
             };
             let filter_columns = FilterColumns { rows: self.rows, columns: vec![filter_column] };
-            let rows = RowSelection::kept(&predicate.evaluate(self.rows, &filter_columns)?);
+            let rows = RowSelection::from_mask(&predicate.evaluate(self.rows, &filter_columns)?);
             let array = decode::selected_rows::<i64>(&encoded, &rows, string_type)?;
             self.batch(columns, rows.len(), &array)
         });

@@ -266,7 +266,7 @@ impl Reader for OnPairFile {
             printed: OnceCell::new(),
         });
         let filter_columns = FilterColumns { rows: chunk_rows, columns: filter_columns.collect() };
-        let rows = RowSelection::kept(&predicate.evaluate(chunk_rows, &filter_columns)?);
+        let rows = RowSelection::from_mask(&predicate.evaluate(chunk_rows, &filter_columns)?);
 
         let encoded_of = |column| {
             let position = tested.iter().position(|&tested| tested == column);

@@ -115,10 +115,10 @@ fn evaluate_codes(
     column: &Column<'_>,
     filter: &mut ColumnFilter<'_>,
 ) -> Result<Vec<Option<bool>>> {
-    let Some(FilterSearch { sought, exact }) = filter.search() else {
+    let Some(FilterSearch { form, exact }) = filter.search() else {
         return evaluate_decoded(encoded, column, filter);
     };
-    let found = find(column, &sought);
+    let found = find(column, &form);
     let mut results = vec![Some(false); column.len()];
     let mut text = Vec::new();
     for index in found {
@@ -137,8 +137,8 @@ fn evaluate_codes(
     Ok(results)
 }
 
-fn find(column: &Column<'_>, sought: &SearchForm<'_>) -> Vec<usize> {
-    column.find(&match *sought {
+fn find(column: &Column<'_>, form: &SearchForm<'_>) -> Vec<usize> {
+    column.find(&match *form {
         SearchForm::Is(text) => Pattern::Equals(text),
         SearchForm::AnyOf(texts) => Pattern::AnyOf(texts),
         SearchForm::StartsWith(text) => Pattern::StartsWith(text),

@@ -1,7 +1,8 @@
-//! Medical images as dicom (§7.7).
+//! Encodes medical images with codec dicom (§7.7).
 //!
-//! Pixels are like their neighbours. Which neighbour tells most, and how the
-//! differences compress, is tried on pieces of the image.
+//! `elements` finds the pixels in the file. This module tries several transforms on pieces of
+//! the pixels, each of which replaces pixels by differences to a neighbour or separates their
+//! bytes, then compresses all pixels with the most promising ones and keeps the smallest.
 
 mod elements;
 
@@ -9,37 +10,39 @@ use crate::codecs::dicom::Transform;
 use crate::pack::context::EncodeContext;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream};
-use elements::Image;
+use elements::DicomImage;
 use hypostyle_core::compress::xz::encode::{self as xz, Block, Tuning};
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
 use hypostyle_core::wire::put;
 
-/// Pieces that a way is judged by, and the bytes of each.
-const PIECES: usize = 8;
-const PIECE: usize = 64 << 10;
+/// Pieces by which plans are compared, and the bytes of each.
+const SAMPLE_PIECES: usize = 8;
+const PIECE_BYTES: usize = 64 << 10;
 
-/// How much more than the best a way may take in trials to be made in full.
-const CLOSE: f64 = 1.06;
+/// How much more than the best a plan may cost in trials to be encoded in full.
+const MAX_FINAL_COST: f64 = 1.06;
 
-/// What the trial of a piece says of the whole at least.
-const SURELY: f64 = 0.9;
+/// The share of the estimated size that is reported. After a high estimate, the encoder of RAW
+/// would not wait for the final size, and compress in vain.
+const REPORTED_SHARE: f64 = 0.9;
 
-/// Whether content is a file with pixels that lie as they are.
+/// Returns whether content is a DICOM file with uncompressed pixels.
 pub(in crate::pack) fn suits(bytes: &[u8]) -> bool {
-    elements::find(bytes).is_some()
+    elements::find_image(bytes).is_some()
 }
 
-/// The streams of an image; whatever else it is, it is stored as it is.
+/// Encodes an image; any other content is stored in stream `raw`.
 pub(in crate::pack) fn streams(
     bytes: &[u8],
-    job: &EncodeContext<'_>,
+    context: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
-    let search = job.search;
+    let search = context.search;
     let stream = |name: &'static str, body| Stream { name: name.into(), body };
     let small = |content: &[u8]| Body::smallest(content, search.layout);
-    let Some(parts) = elements::find(bytes).and_then(|image| Parts::new(bytes, image)) else {
+    let file = elements::find_image(bytes).and_then(|image| DicomFile::new(bytes, image));
+    let Some(file) = file else {
         return Ok(Some(vec![
             stream("meta", small(&[0])?),
             stream("raw", Body::fitted(bytes, search)?),
@@ -48,83 +51,84 @@ pub(in crate::pack) fn streams(
             stream("suf", small(&[])?),
         ]));
     };
-    let (plan, body) = parts.pixels_packed(job)?;
+    let (plan, pixels) = file.encode_pixels(context)?;
     let mut meta = vec![1, plan.transform.id(), 0];
-    put::uv(&mut meta, (parts.elements() / plan.row) as u64);
+    put::uv(&mut meta, (file.elements() / plan.row) as u64);
     put::uv(&mut meta, (plan.row / plan.samples) as u64);
     put::uv(&mut meta, plan.samples as u64);
-    put::uv(&mut meta, parts.image.bits as u64);
-    put::lp(&mut meta, parts.pad);
+    put::uv(&mut meta, file.image.bits as u64);
+    put::lp(&mut meta, file.padding);
     Ok(Some(vec![
         stream("meta", small(&meta)?),
         stream("raw", small(&[])?),
-        stream("pre", Body::fitted(parts.before, search)?),
-        stream("pix", body),
-        stream("suf", Body::fitted(parts.after, search)?),
+        stream("pre", Body::fitted(file.before, search)?),
+        stream("pix", pixels),
+        stream("suf", Body::fitted(file.after, search)?),
     ]))
 }
 
-/// A file around its pixels.
+/// A file split at its pixels.
 #[derive(Debug)]
-struct Parts<'a> {
-    image: Image,
+struct DicomFile<'a> {
+    image: DicomImage,
     before: &'a [u8],
     /// Whole rows.
     pixels: &'a [u8],
-    /// What makes the length of the pixels even.
-    pad: &'a [u8],
+    /// The byte that makes the length of the pixels even, if there is one.
+    padding: &'a [u8],
     after: &'a [u8],
 }
 
-/// A transform of rows of so many elements.
+/// A transform, and the elements and samples of a row for it.
 ///
-/// A row need not be that of the image: with rows of one pixel what is above is the
-/// pixel before, and with rows of a frame it is the same pixel of the frame before.
+/// A row need not be that of the image: with rows of one pixel, `Transform::Down` subtracts
+/// the pixel before, and with rows of a frame the same pixel of the frame before.
 #[derive(Clone, Copy, Debug)]
-struct Plan {
+struct PixelPlan {
     transform: Transform,
     row: usize,
     samples: usize,
 }
 
-/// A plan, what it will take, and the tuning of each part that is compressed by itself.
+/// A plan, its estimated size, and the tuning of each block.
 #[derive(Debug)]
-struct Tried {
-    plan: Plan,
+struct TriedPlan {
+    plan: PixelPlan,
     cost: f64,
     tunings: Vec<Tuning>,
 }
 
-impl<'a> Parts<'a> {
-    /// Cuts a file at its pixels; what is not whole rows comes after them.
-    fn new(bytes: &'a [u8], image: Image) -> Option<Self> {
+impl<'a> DicomFile<'a> {
+    /// Splits a file at its pixels; bytes beyond the last whole row follow them.
+    fn new(bytes: &'a [u8], image: DicomImage) -> Option<Self> {
         let (before, rest) = bytes.split_at_checked(image.start)?;
         let row = image.columns.checked_mul(image.samples)?.checked_mul(image.bits / 8)?;
         let whole = image.rows.checked_mul(row)?;
-        let there = rest.len().min(image.len).min(whole);
-        let (pixels, rest) = rest.split_at_checked(there / row * row)?;
-        let padded = pixels.len() == whole && image.len == whole + 1 && !rest.is_empty();
-        let (pad, after) = rest.split_at_checked(usize::from(padded))?;
-        Some(Self { image, before, pixels, pad, after })
+        let present = rest.len().min(image.len).min(whole);
+        let (pixels, rest) = rest.split_at_checked(present / row * row)?;
+        let is_padded = pixels.len() == whole && image.len == whole + 1 && !rest.is_empty();
+        let (padding, after) = rest.split_at_checked(usize::from(is_padded))?;
+        Some(Self { image, before, pixels, padding, after })
     }
 
-    fn wide(&self) -> bool {
+    fn is_16_bit(&self) -> bool {
         self.image.bits == 16
     }
 
+    /// Returns the number of samples of all pixels.
     fn elements(&self) -> usize {
         self.pixels.len() / (self.image.bits / 8)
     }
 
-    /// What may be worth it.
-    fn plans(&self) -> Vec<Plan> {
-        let Image { columns, samples, rows, frames, .. } = self.image;
-        let plan = |transform, row, samples| Plan { transform, row, samples };
+    /// Returns the plans that are tried.
+    fn plans(&self) -> Vec<PixelPlan> {
+        let DicomImage { columns, samples, rows, frames, .. } = self.image;
+        let plan = |transform, row, samples| PixelPlan { transform, row, samples };
         let row = columns * samples;
         let mut plans =
             vec![plan(Transform::None, row, samples), plan(Transform::Down, row, samples)];
-        if self.wide() {
-            // Of single bytes the filter of xz does the same.
+        if self.is_16_bit() {
+            // For single bytes, the delta filter of xz does the same.
             plans.push(match samples {
                 1 => plan(Transform::Across, row, 1),
                 _ => plan(Transform::Down, samples, samples),
@@ -138,101 +142,95 @@ impl<'a> Parts<'a> {
         plans
     }
 
-    /// The pixels in the way that takes least, and that encoder.
-    fn pixels_packed(&self, job: &EncodeContext<'_>) -> Result<(Plan, Body)> {
-        let search = job.search;
-        let plans = self.plans();
-        let work = |at: usize| plans.get(at).map(|&plan| self.tried(plan, search)).transpose();
-        let mut tried: Vec<Tried> = Vec::new();
-        parallel::in_order(plans.len(), job.threads, work, |_, one| {
-            tried.extend(one);
-            Ok(())
-        })?;
+    /// Encodes the pixels with the smallest plan, and returns that plan.
+    fn encode_pixels(&self, context: &EncodeContext<'_>) -> Result<(PixelPlan, Body)> {
+        let search = context.search;
+        let mut tried =
+            parallel::map(&self.plans(), context.threads, |&plan| self.try_plan(plan, search))?;
         tried.sort_by(|one, other| one.cost.total_cmp(&other.cost));
-        let least = tried.first().map_or(0.0, |first| first.cost);
-        #[expect(clippy::cast_possible_truncation, reason = "it is a guess")]
+        let min_cost = tried.first().map_or(0.0, |first| first.cost);
+        #[expect(clippy::cast_possible_truncation, reason = "it is an estimate")]
         #[expect(clippy::cast_sign_loss, reason = "costs are positive")]
-        (job.guess)((least * SURELY) as usize);
-        tried.retain(|one| one.cost <= least * CLOSE);
-        tried.truncate(if search.is_quick() { 1 } else { search.kinds });
-        let work = |at: usize| tried.get(at).map(|one| self.packed(one, search)).transpose();
-        let mut best: Option<(Plan, Body)> = None;
-        parallel::in_order(tried.len(), job.threads, work, |at, body| {
-            if let Some((body, one)) = body.zip(tried.get(at))
-                && best.as_ref().is_none_or(|(_, least)| body.bytes.len() < least.bytes.len())
-            {
+        (context.report_estimate)((min_cost * REPORTED_SHARE) as usize);
+        tried.retain(|one| one.cost <= min_cost * MAX_FINAL_COST);
+        tried.truncate(if search.is_quick() { 1 } else { search.max_tuned_types });
+        let mut best: Option<(PixelPlan, Body)> = None;
+        let encode = |one| self.encode_plan(one, search);
+        parallel::for_each(&tried, context.threads, encode, |one, body| {
+            if best.as_ref().is_none_or(|(_, best)| body.bytes.len() < best.bytes.len()) {
                 best = Some((one.plan, body));
             }
             Ok(())
         })?;
-        let none = Plan { transform: Transform::None, row: 1, samples: 1 };
+        let none = PixelPlan { transform: Transform::None, row: 1, samples: 1 };
         match best {
             Some(best) => Ok(best),
             None => Ok((none, Body::smallest(self.pixels, search.layout)?)),
         }
     }
 
-    /// What a plan will take, by pieces of it, and how each part of it is best tuned.
-    fn tried(&self, plan: Plan, search: &SearchParams) -> Result<Tried> {
-        let transformed = self.transformed(plan);
-        let mut tried = Tried { plan, cost: 0.0, tunings: Vec::new() };
-        for part in parts(&transformed, plan.transform) {
-            let sample = pieces(part).concat();
+    /// Estimates the size of a plan by pieces of each block, and tunes the blocks.
+    fn try_plan(&self, plan: PixelPlan, search: &SearchParams) -> Result<TriedPlan> {
+        let transformed = self.transform(plan);
+        let mut tried = TriedPlan { plan, cost: 0.0, tunings: Vec::new() };
+        for block in block_contents(&transformed, plan.transform) {
+            let sample = sample_pieces(block).concat();
             let mut best: Option<(f64, Tuning)> = None;
             for tuning in self.tunings(plan, search) {
-                let cost = search.trial(&sample, tuning)?;
-                if best.is_none_or(|(least, _)| cost < least) {
+                let cost = search.estimate(&sample, tuning)?;
+                if best.is_none_or(|(best_cost, _)| cost < best_cost) {
                     best = Some((cost, tuning));
                 }
             }
-            if let Some((least, tuning)) = best {
-                tried.cost += least * part.len() as f64 / sample.len().max(1) as f64;
+            if let Some((cost, tuning)) = best {
+                tried.cost += cost * block.len() as f64 / sample.len().max(1) as f64;
                 tried.tunings.push(tuning);
             }
         }
         Ok(tried)
     }
 
-    /// The tunings that are tried for each part of what a plan makes.
-    fn tunings(&self, plan: Plan, search: &SearchParams) -> Vec<Tuning> {
+    /// Returns the tunings that are tried for each block of a plan.
+    fn tunings(&self, plan: PixelPlan, search: &SearchParams) -> Vec<Tuning> {
         if search.is_quick() {
             return vec![Tuning::flat(0)];
         }
-        let one = !self.wide() || plan.transform == Transform::Planes;
-        let pixel = self.image.samples * if one { 1 } else { 2 };
-        let delta = u8::try_from(pixel).unwrap_or(0);
-        let mut tunings = match (one, plan.transform) {
+        let has_single_bytes = !self.is_16_bit() || plan.transform == Transform::Planes;
+        let pixel_bytes = self.image.samples * if has_single_bytes { 1 } else { 2 };
+        let delta = u8::try_from(pixel_bytes).unwrap_or(0);
+        let mut tunings = match (has_single_bytes, plan.transform) {
             (true, _) => vec![Tuning::flat(0), Tuning::flat(3)],
             (false, Transform::None) => vec![Tuning::pairs(3)],
             (false, _) => vec![Tuning::pairs(2)],
         };
-        if search.all_kinds {
+        if search.try_all_types {
             tunings.extend([Tuning::flat(1), Tuning::flat(2), Tuning::flat(4)]);
             tunings.extend([Tuning::pairs(0), Tuning::pairs(1), Tuning::pairs(3)]);
         }
-        // Differences of bytes, besides those that the transform makes.
+        // The delta filter subtracts bytes of neighbouring pixels after the transform.
         let all = tunings.iter().flat_map(|&tuning| [tuning, Tuning { delta, ..tuning }]);
         all.collect()
     }
 
-    /// All of the pixels in a way that was tried.
-    fn packed(&self, tried: &Tried, search: &SearchParams) -> Result<Body> {
-        let transformed = self.transformed(tried.plan);
+    /// Compresses all pixels with a plan.
+    fn encode_plan(&self, tried: &TriedPlan, search: &SearchParams) -> Result<Body> {
+        let transformed = self.transform(tried.plan);
         if search.is_quick() {
-            let zstd = Body::zstd(zstd::compress(&transformed, search.zstd)?);
+            let zstd = Body::zstd(zstd::compress(&transformed, search.zstd_level)?);
             return Ok(zstd.min(Body::stored(transformed)));
         }
-        let blocks = parts(&transformed, tried.plan.transform)
+        let blocks = block_contents(&transformed, tried.plan.transform)
             .into_iter()
             .zip(&tried.tunings)
-            .filter(|(part, _)| !part.is_empty())
-            .map(|(part, tuning)| Block::new(part, tuning.with_effort(search.effort)));
+            .filter(|(content, _)| !content.is_empty())
+            .map(|(content, tuning)| Block::new(content, tuning.with_effort(search.effort)));
         let blocks: Vec<Block> = blocks.collect::<Result<_>>()?;
         Ok(Body::xz(xz::stream(&blocks)))
     }
 
-    fn transformed(&self, plan: Plan) -> Vec<u8> {
-        match (plan.transform, self.wide()) {
+    /// Transforms all pixels.
+    fn transform(&self, plan: PixelPlan) -> Vec<u8> {
+        match (plan.transform, self.is_16_bit()) {
             (Transform::None, _) => self.pixels.to_vec(),
             (Transform::Planes, _) => {
                 let elements = self.pixels.as_chunks::<2>().0;
@@ -247,8 +245,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// What is compressed by itself of transformed pixels.
-fn parts(transformed: &[u8], transform: Transform) -> Vec<&[u8]> {
+/// Splits transformed pixels into the contents of blocks: planes have a block each.
+fn block_contents(transformed: &[u8], transform: Transform) -> Vec<&[u8]> {
     let planes = || transformed.split_at_checked(transformed.len() / 2);
     match planes().filter(|_| transform == Transform::Planes) {
         Some((high, low)) => vec![high, low],
@@ -256,16 +254,16 @@ fn parts(transformed: &[u8], transform: Transform) -> Vec<&[u8]> {
     }
 }
 
-/// Some pieces from all over, of whole elements.
-fn pieces(part: &[u8]) -> Vec<&[u8]> {
-    if part.len() <= PIECE * PIECES {
-        return vec![part];
+/// Returns evenly spaced pieces that start at even offsets, or all of a short content.
+fn sample_pieces(content: &[u8]) -> Vec<&[u8]> {
+    if content.len() <= PIECE_BYTES * SAMPLE_PIECES {
+        return vec![content];
     }
-    let step = (part.len() - PIECE) / (PIECES - 1) / 2 * 2;
-    (0..PIECES).filter_map(|at| part.get(at * step..at * step + PIECE)).collect()
+    let step = (content.len() - PIECE_BYTES) / (SAMPLE_PIECES - 1) / 2 * 2;
+    (0..SAMPLE_PIECES).filter_map(|at| content.get(at * step..at * step + PIECE_BYTES)).collect()
 }
 
-/// Each element of `N` bytes less the one before it in its row.
+/// Subtracts from each element of `N` bytes the one before it in its row.
 fn across<const N: usize>(pixels: &[u8], row: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(pixels.len());
     for row in pixels.chunks(row * N) {
@@ -279,7 +277,7 @@ fn across<const N: usize>(pixels: &[u8], row: usize) -> Vec<u8> {
     out
 }
 
-/// Each element less the one a row before it.
+/// Subtracts from each element of `N` bytes the one a row before it.
 fn down<const N: usize>(pixels: &[u8], row: usize) -> Vec<u8> {
     let elements = pixels.as_chunks::<N>().0;
     let (first, rest) = elements.split_at_checked(row).unwrap_or((elements, &[]));
@@ -291,13 +289,13 @@ fn down<const N: usize>(pixels: &[u8], row: usize) -> Vec<u8> {
     out
 }
 
-/// The value of a little-endian element of one or two bytes.
+/// Returns the value of a little-endian element of one or two bytes.
 #[inline]
 fn value<const N: usize>(element: &[u8; N]) -> u16 {
     element.iter().rev().fold(0, |value, &byte| value << 8 | u16::from(byte))
 }
 
-/// Appends the low bytes of a difference.
+/// Appends the low `N` bytes of a difference.
 #[inline]
 fn push<const N: usize>(difference: u16, out: &mut Vec<u8>) {
     out.extend_from_slice(difference.to_le_bytes().get(..N).unwrap_or_default());

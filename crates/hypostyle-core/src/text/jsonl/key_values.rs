@@ -1,4 +1,4 @@
-//! The values of a key, and the column that they make.
+//! Collects the values of a key and builds an array from them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,58 +8,58 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, NullArray, RunArray,
 };
 
-use super::object::Text;
+use super::object::JsonText;
 use crate::error::Result;
 use crate::number::{self, Liberal};
 use crate::text::infer::{self, InferredState, TypedChunk};
 
-/// A column with fewer values than one in so many rows is kept as runs, so that
-/// memory grows with the text, not with rows times keys.
-const SPARSE: usize = 4;
+/// A chunk with fewer than one value in this many rows is run-end encoded, so that memory
+/// grows with the text, not with rows times keys.
+const SPARSE_ROWS_PER_VALUE: usize = 4;
 
-/// The values of one key, and the rows that have one.
+/// The values of one key, and the rows that have them.
 #[derive(Debug, Default)]
-pub(super) struct Cells<'a> {
+pub(super) struct KeyValues<'a> {
     rows: Vec<u32>,
-    values: Vec<Value<'a>>,
-    /// The row after the last that has the key, with or without a value.
+    values: Vec<JsonCell<'a>>,
+    /// The row after the last row that has the key, be it null.
     seen: u32,
 }
 
-/// A value of an object other than null, as far as columns tell them apart.
+/// A JSON value other than null, as the column types distinguish them.
 #[derive(Clone, Debug)]
-pub(super) enum Value<'a> {
+pub(super) enum JsonCell<'a> {
     Bool(bool),
-    /// An integer of 64 bits, and its spelling.
+    /// A 64-bit integer, and its spelling.
     Int(i64, &'a str),
-    /// Any other number that a float holds, and its spelling.
+    /// Any other number that a float represents, and its spelling.
     Float(f64, &'a str),
-    /// Text, or anything else as its own spelling.
+    /// A string, or the spelling of any other value.
     Text(Cow<'a, str>),
 }
 
-impl<'a> Value<'a> {
-    /// The value that is spelled like this; `None` for null.
+impl<'a> JsonCell<'a> {
+    /// Parses a value; returns `None` for null.
     pub(super) fn new(raw: &'a str) -> Result<Option<Self>, serde_json::Error> {
         Ok(Some(match raw.as_bytes().first() {
             Some(b'n') => return Ok(None),
             Some(b't') => Self::Bool(true),
             Some(b'f') => Self::Bool(false),
             Some(b'"') => {
-                let Text(text) = serde_json::from_str(raw)?;
+                let JsonText(text) = serde_json::from_str(raw)?;
                 Self::Text(text)
             }
-            // A float tells -0 from 0, and an integer does not.
+            // A float distinguishes -0 from 0, and an integer does not.
             Some(b'-') if raw == "-0" => Self::Float(-0.0, "-0.0"),
-            Some(b'-' | b'0'..=b'9') => match raw.parse() {
-                Ok(int) => Self::Int(int, raw),
+            Some(b'-' | b'0'..=b'9') => match number::exact_int(raw.as_bytes()) {
+                Some(int) => Self::Int(int, raw),
                 _ if raw.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) => {
                     match raw.parse::<f64>() {
                         Ok(float) if float.is_finite() => Self::Float(float, raw),
                         _ => Self::Text(Cow::Borrowed(raw)),
                     }
                 }
-                // An integer beyond 64 bits keeps its digits.
+                // An integer beyond 64 bits stays text, with all of its digits.
                 _ => Self::Text(Cow::Borrowed(raw)),
             },
             _ => Self::Text(Cow::Borrowed(raw)),
@@ -84,49 +84,49 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A value or none, for each of some rows.
-trait Slots<'a: 'b, 'b>: ExactSizeIterator<Item = Option<&'b Value<'a>>> + Clone {}
+/// An optional value for each of some rows.
+trait Slots<'a: 'b, 'b>: ExactSizeIterator<Item = Option<&'b JsonCell<'a>>> + Clone {}
 
 impl<'a: 'b, 'b, I> Slots<'a, 'b> for I where
-    I: ExactSizeIterator<Item = Option<&'b Value<'a>>> + Clone
+    I: ExactSizeIterator<Item = Option<&'b JsonCell<'a>>> + Clone
 {
 }
 
-impl<'a> Cells<'a> {
-    /// Notes that a row has the key; `false` if that was known.
-    pub(super) fn see(&mut self, row: u32) -> bool {
+impl<'a> KeyValues<'a> {
+    /// Records that a row has the key; returns `false` if it was recorded before.
+    pub(super) fn mark(&mut self, row: u32) -> bool {
         let first = self.seen <= row;
         self.seen = row.saturating_add(1);
         first
     }
 
-    /// Adds the value of a row, which comes after all others.
-    pub(super) fn push(&mut self, row: u32, value: Value<'a>) {
+    /// Adds the value of a row, which must be after all rows with values.
+    pub(super) fn push(&mut self, row: u32, value: JsonCell<'a>) {
         self.rows.push(row);
         self.values.push(value);
     }
 
-    /// Keeps the values of `total` rows in the narrowest type that holds them all.
-    pub(super) fn keep(&self, total: usize) -> Result<TypedChunk> {
+    /// Returns the values of `total` rows in the narrowest type that stores them all.
+    pub(super) fn to_chunk(&self, total: usize) -> Result<TypedChunk> {
         let count = self.values.len();
         if count == total {
-            return keep(self.values.iter().map(Some), false);
+            return typed_chunk(self.values.iter().map(Some), false);
         }
         if count == 0 {
             let array = Arc::new(NullArray::new(total));
             return Ok(TypedChunk { array, state: InferredState::none(true) });
         }
-        if count >= total / SPARSE || i32::try_from(total).is_err() {
-            return keep(self.spread(total).into_iter(), true);
+        if count >= total / SPARSE_ROWS_PER_VALUE || i32::try_from(total).is_err() {
+            return typed_chunk(self.dense(total).into_iter(), true);
         }
         let (slots, ends) = self.runs(total);
-        let TypedChunk { array, state } = keep(slots.into_iter(), true)?;
+        let TypedChunk { array, state } = typed_chunk(slots.into_iter(), true)?;
         let array = Arc::new(RunArray::<Int32Type>::try_new(&Int32Array::from(ends), &array)?);
         Ok(TypedChunk { array, state })
     }
 
-    /// A slot for every row.
-    fn spread(&self, total: usize) -> Vec<Option<&Value<'a>>> {
+    /// Returns a slot for every row.
+    fn dense(&self, total: usize) -> Vec<Option<&JsonCell<'a>>> {
         let mut slots = vec![None; total];
         for (&row, value) in self.rows.iter().zip(&self.values) {
             if let Some(slot) = slots.get_mut(row as usize) {
@@ -136,9 +136,9 @@ impl<'a> Cells<'a> {
         slots
     }
 
-    /// A slot for every row with a value and for every gap, and the rows at which
-    /// they end.
-    fn runs(&self, total: usize) -> (Vec<Option<&Value<'a>>>, Vec<i32>) {
+    /// Returns a slot for every row with a value and for every gap, and the rows at which
+    /// these runs end.
+    fn runs(&self, total: usize) -> (Vec<Option<&JsonCell<'a>>>, Vec<i32>) {
         let (mut slots, mut ends) = (Vec::new(), Vec::new());
         let mut done = 0;
         for (&row, value) in self.rows.iter().zip(&self.values) {
@@ -160,48 +160,48 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Keeps the slots in the narrowest type that holds them all; not all are empty.
-fn keep<'a: 'b, 'b>(slots: impl Slots<'a, 'b>, gaps: bool) -> Result<TypedChunk> {
-    let all = |is: fn(&Value<'_>) -> bool| slots.clone().flatten().all(is);
-    if all(|value| matches!(value, Value::Int(..))) {
-        return Ok(keep_ints(slots, gaps));
+/// Returns the slots in the narrowest type that stores them all; one must have a value.
+fn typed_chunk<'a: 'b, 'b>(slots: impl Slots<'a, 'b>, gaps: bool) -> Result<TypedChunk> {
+    let all = |is: fn(&JsonCell<'_>) -> bool| slots.clone().flatten().all(is);
+    if all(|value| matches!(value, JsonCell::Int(..))) {
+        return Ok(int_chunk(slots, gaps));
     }
-    if all(|value| matches!(value, Value::Bool(_))) {
-        let bools = slots.map(|slot| slot.map(|value| matches!(value, Value::Bool(true))));
+    if all(|value| matches!(value, JsonCell::Bool(_))) {
+        let bools = slots.map(|slot| slot.map(|value| matches!(value, JsonCell::Bool(true))));
         let array = Arc::new(bools.collect::<BooleanArray>());
         return Ok(TypedChunk { array, state: InferredState::with_bools(gaps) });
     }
-    // Should the column turn out to be text, every number keeps its spelling: it
-    // is kept as a float only if the float prints like that.
-    if all(|value| matches!(value, Value::Float(float, raw) if number::prints_as(*float, raw))) {
-        let floats = slots.map(|slot| slot.and_then(Value::to_float));
+    // The column may turn out to be text, and then every number must keep its spelling. So
+    // a number is stored as a float only if the float prints as it is spelled.
+    if all(|value| matches!(value, JsonCell::Float(float, raw) if number::prints_as(*float, raw))) {
+        let floats = slots.map(|slot| slot.and_then(JsonCell::to_float));
         let array = Arc::new(floats.collect::<Float64Array>());
         return Ok(TypedChunk { array, state: InferredState::with_floats(gaps) });
     }
     let is_float = all(|value| value.to_float().is_some());
     let texts = slots.map(|slot| slot.map(|value| value.spelled().as_bytes()));
     let TypedChunk { array, .. } = infer::texts(texts)?;
-    // Unlike in CSV, an empty text is a text.
+    // Unlike in CSV, an empty string is text and not a gap.
     let state =
         if is_float { InferredState::with_floats(gaps) } else { InferredState::with_texts(gaps) };
     Ok(TypedChunk { array, state })
 }
 
-fn keep_ints<'a: 'b, 'b>(slots: impl Slots<'a, 'b>, gaps: bool) -> TypedChunk {
+fn int_chunk<'a: 'b, 'b>(slots: impl Slots<'a, 'b>, gaps: bool) -> TypedChunk {
     let ints = slots.map(|slot| match slot {
-        Some(Value::Int(int, _)) => Some(*int),
+        Some(JsonCell::Int(int, _)) => Some(*int),
         _ => None,
     });
-    let (least, most) = ints
+    let (min, max) = ints
         .clone()
         .flatten()
-        .fold((i64::MAX, i64::MIN), |(least, most), int| (least.min(int), most.max(int)));
+        .fold((i64::MAX, i64::MIN), |(min, max), int| (min.min(int), max.max(int)));
     let narrow = |int: i64| i32::try_from(int).ok();
-    let array: ArrayRef = match (narrow(least), narrow(most)) {
+    let array: ArrayRef = match (narrow(min), narrow(max)) {
         (Some(_), Some(_)) => {
             Arc::new(ints.map(|int| int.and_then(narrow)).collect::<Int32Array>())
         }
         _ => Arc::new(ints.collect::<Int64Array>()),
     };
-    TypedChunk { array, state: InferredState::with_ints((least, most), gaps) }
+    TypedChunk { array, state: InferredState::with_ints((min, max), gaps) }
 }

@@ -1,4 +1,4 @@
-//! Tables of any types, fitted to what a format holds.
+//! Coerces tables of any types to the types that a format stores.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
 }
 
 #[test]
-fn types_that_a_target_lacks_become_those_that_hold_them() {
+fn types_that_a_target_lacks_become_types_that_represent_them() {
     let table = batch(vec![
         ("small", Arc::new(Int8Array::from(vec![-1, 1]))),
         ("fits", Arc::new(Int64Array::from(vec![-1, 1]))),
@@ -33,11 +33,11 @@ fn types_that_a_target_lacks_become_those_that_hold_them() {
         ("large", Arc::new(LargeStringArray::from(vec!["a", ""]))),
         ("view", Arc::new(StringViewArray::from(vec!["a", ""]))),
     ]);
-    let fitted = |target| {
-        let fitted = CoercedTable::try_new(&table, target, &CoerceOptions::default()).unwrap();
-        (types(&fitted), (0..9).map(|index| column(&fitted, index)).collect::<Vec<_>>())
+    let coerced = |target| {
+        let coerced = CoercedTable::try_new(&table, target, &CoerceOptions::default()).unwrap();
+        (types(&coerced), (0..9).map(|index| column(&coerced, index)).collect::<Vec<_>>())
     };
-    let (narrow, cells) = fitted(nothing());
+    let (narrow, cells) = coerced(nothing());
     assert_eq!(narrow, [Int32, Int32, Utf8, Utf8, Float64, Utf8, Utf8, LargeUtf8, Utf8]);
     let want = [
         ["-1", "1"],
@@ -53,12 +53,12 @@ fn types_that_a_target_lacks_become_those_that_hold_them() {
     for (cells, want) in cells.iter().zip(&want) {
         assert_eq!(*cells, some(want));
     }
-    let (wide, cells) = fitted(EVERYTHING);
+    let (wide, cells) = coerced(EVERYTHING);
     assert_eq!(wide, [Int32, Int64, Int64, Utf8, Float64, Utf8, Utf8, LargeUtf8, Utf8]);
     for (cells, want) in cells.iter().zip(&want) {
         assert_eq!(*cells, some(want));
     }
-    // Every format then takes it.
+    // Every format can then store the table.
     for format in formats::tables() {
         let reader = store(format, &table).unwrap();
         assert_eq!(reader.rows(), 2, "{}", format.id());
@@ -66,7 +66,7 @@ fn types_that_a_target_lacks_become_those_that_hold_them() {
 }
 
 #[test]
-fn an_integer_that_does_not_fit_is_refused_by_column_or_becomes_text_if_asked() {
+fn an_integer_that_does_not_fit_is_refused_or_becomes_text_on_request() {
     let table = batch(vec![("n", Arc::new(Int64Array::from(vec![1, 1 << 40])))]);
     let colm = formats::by_name("colm").unwrap();
     let err = store(colm, &table).unwrap_err();
@@ -74,46 +74,46 @@ fn an_integer_that_does_not_fit_is_refused_by_column_or_becomes_text_if_asked() 
     assert_eq!(err.column().map(|c| c.index), Some(0), "{err}");
     let types = vec![("n".to_owned(), ColumnType::Text)];
     let options = CoerceOptions { types, ..CoerceOptions::default() };
-    let fitted = CoercedTable::try_new(&table, colm.capabilities(), &options).unwrap();
-    assert_eq!(column(&fitted, 0), some(&["1", "1099511627776"]));
-    colm.encode(&fitted, &mut Vec::new(), &WriteOptions::default()).unwrap();
+    let coerced = CoercedTable::try_new(&table, colm.capabilities(), &options).unwrap();
+    assert_eq!(column(&coerced, 0), some(&["1", "1099511627776"]));
+    colm.encode(&coerced, &mut Vec::new(), &WriteOptions::default()).unwrap();
 }
 
 #[test]
-fn null_gets_a_word_where_there_is_no_null() {
+fn null_becomes_a_word_for_a_target_without_nulls() {
     let table = batch(vec![
         ("n", Arc::new(Int32Array::from(vec![Some(1), None]))),
         ("t", Arc::new(StringArray::from(vec![None, Some("x")]))),
         ("full", Arc::new(Int32Array::from(vec![1, 2]))),
     ]);
     let options = CoerceOptions { null_word: Some("NA".to_owned()), ..CoerceOptions::default() };
-    let fitted = CoercedTable::try_new(&table, nothing(), &options).unwrap();
-    assert_eq!(types(&fitted), [Utf8, Utf8, Int32]);
-    assert_eq!(column(&fitted, 0), some(&["1", "NA"]));
-    assert_eq!(column(&fitted, 1), some(&["NA", "x"]));
-    assert_eq!(fitted.stats(0).unwrap().nulls, 0);
-    // Where there is null, the word is not needed.
-    let fitted = CoercedTable::try_new(&table, capabilities("colf"), &options).unwrap();
-    assert_eq!(types(&fitted), [Int32, Utf8, Int32]);
-    assert_eq!(column(&fitted, 0), [Some("1".to_owned()), None]);
+    let coerced = CoercedTable::try_new(&table, nothing(), &options).unwrap();
+    assert_eq!(types(&coerced), [Utf8, Utf8, Int32]);
+    assert_eq!(column(&coerced, 0), some(&["1", "NA"]));
+    assert_eq!(column(&coerced, 1), some(&["NA", "x"]));
+    assert_eq!(coerced.stats(0).unwrap().nulls, 0);
+    // A target with nulls does not need the word.
+    let coerced = CoercedTable::try_new(&table, capabilities("colf"), &options).unwrap();
+    assert_eq!(types(&coerced), [Int32, Utf8, Int32]);
+    assert_eq!(column(&coerced, 0), [Some("1".to_owned()), None]);
 }
 
-fn asked(table: &dyn Table, name: &str, cell_type: ColumnType) -> Result<Vec<ArrayRef>> {
+fn requested(table: &dyn Table, name: &str, cell_type: ColumnType) -> Result<Vec<ArrayRef>> {
     let types = vec![(name.to_owned(), cell_type)];
     let options = CoerceOptions { types, ..CoerceOptions::default() };
     CoercedTable::try_new(table, EVERYTHING, &options)?.column(0)
 }
 
 #[test]
-fn a_type_that_was_asked_for_is_given_or_refused_by_row() {
-    // Two blocks, so that rows are counted from the start of the table.
+fn a_requested_type_is_used_or_refused_by_row() {
+    // With two blocks, rows must still count from the start of the table.
     let long = "x".repeat(60_000);
     let rows: String = (0..150).map(|row| format!("{row},{long}\n")).collect();
     let table = read(format!("n,t\n{rows}word,\n")).unwrap();
     assert!(table.batches() > 1);
-    let err = asked(&table, "n", ColumnType::Int32).unwrap_err();
+    let err = requested(&table, "n", ColumnType::Int32).unwrap_err();
     assert_eq!(err.row(), Some(150), "{err}");
-    assert_eq!(asked(&table, "n", ColumnType::Text).unwrap().len(), table.batches());
-    let err = asked(&table, "other", ColumnType::Text).unwrap_err();
+    assert_eq!(requested(&table, "n", ColumnType::Text).unwrap().len(), table.batches());
+    let err = requested(&table, "other", ColumnType::Text).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
 }

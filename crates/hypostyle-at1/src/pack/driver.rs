@@ -1,0 +1,194 @@
+//! Packs one input, whole or frame by frame.
+
+use std::io::{Read, Write};
+
+use sha2::{Digest, Sha256};
+
+use crate::codecs::Codec;
+use crate::container::{MAGIC, STREAMING, WHOLE};
+use crate::pack::frame::{EncodedFrame, FrameModel};
+use crate::pack::lines::FrameSplitter;
+use crate::pack::options::{Choice, PackOptions};
+use crate::pack::select::report::Trial;
+use crate::pack::self_check::compare;
+use crate::pack::stream_set::put_trailer;
+use hypostyle_core::compress::xz::encode::{self as xz, Tuning};
+use hypostyle_core::error::Result;
+use hypostyle_core::wire::put;
+
+/// The result of packing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// The codec that was used.
+    pub codec: Codec,
+    /// Bytes of the original.
+    pub original: u64,
+    /// Bytes of the archive.
+    pub stored: u64,
+    /// Frames, and how many of them are raw.
+    pub frames: (u64, u64),
+    /// The codecs that were tried, for the first frame if there are several.
+    pub trials: Vec<Trial>,
+}
+
+/// Packs bytes in memory.
+///
+/// # Errors
+///
+/// Fails if the options contradict each other, if memory runs out, or if the archive does
+/// not restore the original, which would be a defect of this library.
+///
+/// ```
+/// use hypostyle_at1::PackOptions;
+///
+/// let table = "id,price\n1,1.50\n2,1.25\n".repeat(1000);
+/// let (archive, packed) = hypostyle_at1::pack(table.as_bytes(), &PackOptions::default())?;
+/// assert_eq!(packed.stored, archive.len() as u64);
+/// assert!(archive.len() < 300);
+/// # Ok::<(), hypostyle_core::error::Error>(())
+/// ```
+pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)> {
+    options.check()?;
+    let model = FrameModel::find(original, options.codec)?;
+    let frame = model.map(|model| model.encode(original, options)).transpose()?.flatten();
+    let (frame, trials) = match frame {
+        Some((frame, _)) => (frame, Vec::new()),
+        None => EncodedFrame::new(original, None, options)?,
+    };
+    let codec = frame.codec();
+    let mut archive = MAGIC.to_vec();
+    archive.extend_from_slice(&[WHOLE, codec.id()]);
+    frame.put(options.layout, &mut archive);
+    put_trailer(&Sha256::digest(original), options.layout, &mut archive);
+    let archive = compare(archive, original, options)?;
+    let packed = Packed {
+        codec,
+        original: original.len() as u64,
+        stored: archive.len() as u64,
+        frames: (1, u64::from(codec == Codec::Raw)),
+        trials,
+    };
+    Ok((archive, packed))
+}
+
+/// Packs an input of any length, frame by frame, with memory for a few frames.
+///
+/// Calls `progress` after each frame with the bytes that were read and written so far.
+///
+/// # Errors
+///
+/// Fails if reading or writing fails, and for the same reasons as [`pack`].
+pub fn pack_stream(
+    mut input: impl Read,
+    mut output: impl Write,
+    options: &PackOptions,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Packed> {
+    options.check()?;
+    let mut splitter = FrameSplitter::default();
+    let mut next = splitter.next(&mut input, options.chunk_lines)?;
+    let mut frames = FrameEncoder::new(next.as_deref().unwrap_or_default(), options)?;
+    let trials = frames.first.as_ref().map(|(_, trials)| trials.clone()).unwrap_or_default();
+    let mut packed = Packed { codec: frames.codec, original: 0, stored: 0, frames: (0, 0), trials };
+    let mut send = |bytes: &[u8], packed: &mut Packed| {
+        packed.stored += bytes.len() as u64;
+        output.write_all(bytes)
+    };
+    send(&frames.head, &mut packed)?;
+    let mut hash = Sha256::new();
+    while let Some(text) = next {
+        hash.update(&text);
+        let (frame, is_raw) = frames.encode(&text, options)?;
+        send(&frame, &mut packed)?;
+        packed.original += text.len() as u64;
+        packed.frames.0 += 1;
+        packed.frames.1 += u64::from(is_raw);
+        progress(packed.original, packed.stored);
+        next = splitter.next(&mut input, options.chunk_lines)?;
+    }
+    let mut trailer = Vec::new();
+    put_trailer(&hash.finalize(), options.layout, &mut trailer);
+    send(&trailer, &mut packed)?;
+    output.flush()?;
+    Ok(packed)
+}
+
+/// Encodes the frames of a streaming archive, which all have one codec.
+#[derive(Debug)]
+pub(super) struct FrameEncoder {
+    codec: Codec,
+    /// The bytes of the archive before the first frame.
+    pub(super) head: Vec<u8>,
+    pub(super) model: Option<FrameModel>,
+    /// The first frame, if it was encoded to find the codec, and what was tried.
+    first: Option<(EncodedFrame, Vec<Trial>)>,
+}
+
+impl FrameEncoder {
+    /// Chooses the codec that suits the text of the first frame.
+    fn new(text: &[u8], options: &PackOptions) -> Result<Self> {
+        let model = FrameModel::find(text, options.codec)?;
+        let (codec, model) = match (options.codec, model) {
+            (_, Some(FrameModel::Table(format))) => {
+                (Codec::QColumnar, Some(FrameModel::Table(format)))
+            }
+            // Later frames may have templates that the first one lacks.
+            (_, Some(FrameModel::Json(codec, asked))) => {
+                let codec = codec.unwrap_or(Codec::QJson2);
+                (codec, Some(FrameModel::Json(Some(codec), asked)))
+            }
+            (Choice::Only(codec), None) if !codec.has_groups() => (codec, None),
+            _ => {
+                let (frame, trials) = EncodedFrame::new(text, None, options)?;
+                let codec = match frame.codec() {
+                    // Later frames may have structure; a table is the likeliest one.
+                    Codec::Raw => Codec::Columnar,
+                    codec => codec,
+                };
+                let first = Some((frame, trials));
+                return Ok(Self { first, ..Self::with_codec(codec, None, options.chunk_lines) });
+            }
+        };
+        Ok(Self::with_codec(codec, model, options.chunk_lines))
+    }
+
+    /// Encodes frames of this codec and this model.
+    pub(super) fn with_codec(codec: Codec, model: Option<FrameModel>, chunk_lines: u64) -> Self {
+        let mut head = MAGIC.to_vec();
+        head.extend_from_slice(&[STREAMING, codec.id()]);
+        put::uv(&mut head, chunk_lines);
+        Self { codec, head, model, first: None }
+    }
+
+    /// Encodes the next frame, and returns it and whether it is raw.
+    pub(super) fn encode(&mut self, text: &[u8], options: &PackOptions) -> Result<(Vec<u8>, bool)> {
+        let by_model = self.model.as_ref().map(|model| model.encode(text, options)).transpose()?;
+        let raw = || options.clone().with_codec(Choice::Only(Codec::Raw));
+        let encoded = match (by_model, self.first.take()) {
+            (Some(Some((encoded, model))), _) => {
+                self.model = Some(model);
+                encoded
+            }
+            (Some(None), _) => EncodedFrame::new(text, None, &raw())?.0,
+            (None, Some((encoded, _))) => encoded,
+            (None, None) => EncodedFrame::new(text, Some(self.codec), options)?.0,
+        };
+        let is_raw = matches!(encoded, EncodedFrame::Raw(_));
+        let mut body = vec![u8::from(is_raw)];
+        encoded.put(options.layout, &mut body);
+        let mut frame = Vec::new();
+        put::lp(&mut frame, &body);
+        compare([&self.head[..], &frame].concat(), text, options)?;
+        Ok((frame, is_raw))
+    }
+}
+
+/// Returns the size that `xz -9e` compresses some bytes to.
+///
+/// # Errors
+///
+/// Fails if memory runs out.
+pub fn xz_size(original: &[u8]) -> Result<u64> {
+    // Our own streams have no checksum, which takes 8 bytes with its padding.
+    Ok(xz::compress(original, Tuning::XZ_9E)?.len() as u64 + 8)
+}

@@ -1,0 +1,329 @@
+//! Decompresses `.xz` streams, whole or one block at a time.
+
+use liblzma::stream::{Action, Error as LzmaError, Status, Stream, TELL_UNSUPPORTED_CHECK};
+
+use super::index::{self, HEADER_BYTES, IndexRecord, MAGIC};
+use crate::compress::capacity::initial_capacity;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::parallel;
+
+const WHAT: &str = "xz stream";
+
+/// Memory that a decoder may use: enough for the dictionary of preset 9 and more.
+const DECODER_MEMORY: u64 = 2 << 30;
+
+/// The blocks of a stream, as its index lists them.
+#[derive(Debug)]
+pub struct Blocks<'a> {
+    stream: &'a [u8],
+    records: Vec<IndexRecord>,
+}
+
+impl<'a> Blocks<'a> {
+    /// Finds the blocks of a stream that fills `stream` exactly.
+    ///
+    /// Returns `None` if the bytes are not one stream, or if the stream is not laid out
+    /// as its index says; [`decompress`] can still read such a stream from front to back.
+    pub fn find(stream: &'a [u8]) -> Option<Self> {
+        index::parse(stream).map(|records| Self { stream, records })
+    }
+
+    /// Returns the number of blocks.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Returns whether the stream has no blocks, and so decompresses to no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Returns the bytes that a block decompresses to, according to the index.
+    pub fn raw(&self, index: usize) -> u64 {
+        self.records.get(index).map_or(0, |record| record.raw)
+    }
+
+    /// Returns the bytes that all blocks decompress to, according to the index.
+    pub fn raw_total(&self) -> u64 {
+        self.records.iter().fold(0, |sum, record| sum.saturating_add(record.raw))
+    }
+
+    /// Decompresses one block.
+    ///
+    /// liblzma gets the block as a stream of its own, between a header and an index, so
+    /// that it checks the block's header, sizes and check value.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no block `index`, if the block is damaged, and if it exceeds
+    /// `limits`.
+    pub fn decompress(&self, index: usize, limits: &Limits) -> Result<Vec<u8>> {
+        let Some(record) = self.records.get(index) else {
+            let count = self.len();
+            let why = format!("block {index} is out of range: the stream has {count} blocks");
+            return Err(Error::invalid_argument(why));
+        };
+        self.decompress_record(record, limits)
+    }
+
+    fn decompress_record(&self, record: &IndexRecord, limits: &Limits) -> Result<Vec<u8>> {
+        let IndexRecord { start, unpadded, raw } = *record;
+        let padded = unpadded.next_multiple_of(4);
+        let body = usize::try_from(padded)
+            .ok()
+            .and_then(|padded| start.checked_add(padded))
+            .and_then(|end| self.stream.get(start..end))
+            .ok_or_else(|| Error::malformed(WHAT, "has a block that runs past its end"))?;
+        let header = self.stream.get(..HEADER_BYTES).unwrap_or_default();
+        let tail =
+            index::index_and_footer(&[(unpadded, raw)], header.get(6..8).unwrap_or_default());
+        let mut decoder = Decoder::new(limits, raw, body.len())?;
+        decoder.feed(header)?;
+        decoder.feed(body)?;
+        decoder.feed(&tail)?;
+        decoder.finish(Some(raw))
+    }
+}
+
+/// Decompresses one stream and returns its content and its length in bytes.
+///
+/// Bytes after the stream are ignored (at1 §2.5). On more than one thread, the blocks
+/// of a stream with an index are decompressed in parallel.
+///
+/// # Errors
+///
+/// Fails if the stream is damaged or cut off, and if its content exceeds `limits`.
+pub fn decompress(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec<u8>, usize)> {
+    match Blocks::find(stream) {
+        Some(blocks) if blocks.len() > 1 && threads > 1 => {
+            check_limit(blocks.raw_total(), limits)?;
+            let claimed = usize::try_from(blocks.raw_total()).unwrap_or(usize::MAX);
+            let mut out = Vec::with_capacity(initial_capacity(stream.len(), claimed));
+            let work = |record| blocks.decompress_record(record, limits);
+            parallel::for_each(&blocks.records, threads, work, |_, content| {
+                out.extend_from_slice(&content);
+                check_limit(out.len() as u64, limits)
+            })?;
+            Ok((out, stream.len()))
+        }
+        found => {
+            let raw = found.map_or(u64::MAX, |blocks| blocks.raw_total());
+            if raw != u64::MAX {
+                check_limit(raw, limits)?;
+            }
+            let mut decoder = Decoder::new(limits, raw, stream.len())?;
+            decoder.feed(stream)?;
+            let used = usize::try_from(decoder.stream.total_in()).unwrap_or(stream.len());
+            Ok((decoder.finish(None)?, used))
+        }
+    }
+}
+
+/// Returns whether the bytes start with the magic of an `.xz` stream.
+pub fn is_xz(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC)
+}
+
+fn check_limit(asked: u64, limits: &Limits) -> Result<()> {
+    let (what, limit) = (WHAT, limits.block_bytes);
+    if asked > limit {
+        return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+    }
+    Ok(())
+}
+
+/// A liblzma decoder whose output stays within the limits.
+struct Decoder<'a> {
+    stream: Stream,
+    out: Vec<u8>,
+    limits: &'a Limits,
+    ended: bool,
+}
+
+impl<'a> Decoder<'a> {
+    fn new(limits: &'a Limits, raw: u64, stored: usize) -> Result<Self> {
+        // Without this flag, liblzma skips a kind of check that it does not support.
+        let stream = Stream::new_stream_decoder(DECODER_MEMORY, TELL_UNSUPPORTED_CHECK)
+            .map_err(|_| Error::malformed(WHAT, "cannot be decompressed: out of memory"))?;
+        let claimed = usize::try_from(raw.min(limits.block_bytes)).unwrap_or(usize::MAX);
+        Ok(Self {
+            stream,
+            out: Vec::with_capacity(initial_capacity(stored, claimed)),
+            limits,
+            ended: false,
+        })
+    }
+
+    /// Decompresses `input`, up to the end of the stream.
+    fn feed(&mut self, mut input: &[u8]) -> Result<()> {
+        while !input.is_empty() && !self.ended {
+            self.reserve()?;
+            let (before_in, before_out) = (self.stream.total_in(), self.out.len());
+            let status = self.stream.process_vec(input, &mut self.out, Action::Run);
+            let used = usize::try_from(self.stream.total_in() - before_in).unwrap_or(input.len());
+            input = input.get(used..).unwrap_or_default();
+            match status {
+                Ok(Status::StreamEnd) => self.ended = true,
+                Ok(_) if used == 0 && self.out.len() == before_out => {
+                    return Err(Error::malformed(
+                        WHAT,
+                        "is damaged: the decoder makes no progress",
+                    ));
+                }
+                Ok(_) => {}
+                Err(LzmaError::UnsupportedCheck) => {
+                    return Err(Error::unsupported("an xz stream with an unknown kind of check"));
+                }
+                Err(err) => {
+                    let why = format!("is damaged after {} bytes of data: {err}", self.out.len());
+                    return Err(Error::malformed(WHAT, why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reserves output space if none is left, within the limits.
+    fn reserve(&mut self) -> Result<()> {
+        if self.out.len() < self.out.capacity() {
+            return Ok(());
+        }
+        check_limit((self.out.len() as u64).saturating_add(1), self.limits)?;
+        let limit = usize::try_from(self.limits.block_bytes).unwrap_or(usize::MAX);
+        let more = self.out.len().max(1 << 16).min(limit - self.out.len());
+        self.out.reserve_exact(more);
+        Ok(())
+    }
+
+    /// Returns the output; fails unless the stream has ended after `raw` bytes, if given.
+    fn finish(mut self, raw: Option<u64>) -> Result<Vec<u8>> {
+        if !self.ended {
+            // The decoder may have consumed all input without having reported the end yet.
+            self.reserve()?;
+            self.ended = matches!(
+                self.stream.process_vec(&[], &mut self.out, Action::Finish),
+                Ok(Status::StreamEnd)
+            );
+        }
+        if !self.ended {
+            let why = format!("is cut off after {} bytes of data", self.out.len());
+            return Err(Error::malformed(WHAT, why));
+        }
+        if raw.is_some_and(|raw| raw != self.out.len() as u64) {
+            return Err(Error::malformed(WHAT, "has a block whose size differs from its index"));
+        }
+        Ok(self.out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use liblzma::stream::Check;
+
+    use super::*;
+
+    fn sample(len: usize) -> Vec<u8> {
+        (0..len).map(|i| u8::try_from(i * i / 7 % 13 + i / 1000 % 50).unwrap()).collect()
+    }
+
+    /// Compresses `raw` with a block for every `block` bytes, or with one block for 0.
+    fn packed(raw: &[u8], block: usize) -> Vec<u8> {
+        let mut stream = Stream::new_easy_encoder(6, Check::Crc64).unwrap();
+        let mut out = Vec::with_capacity(raw.len() * 2 + 4096);
+        if block > 0 {
+            for chunk in raw.chunks(block) {
+                let done = stream.process_vec(chunk, &mut out, Action::FullFlush).unwrap();
+                assert_eq!(done, Status::StreamEnd);
+            }
+        }
+        let rest = if block > 0 { &[][..] } else { raw };
+        let done = stream.process_vec(rest, &mut out, Action::Finish).unwrap();
+        assert_eq!(done, Status::StreamEnd);
+        out
+    }
+
+    #[test]
+    fn streams_of_one_and_of_many_blocks_come_back() {
+        for len in [0, 1, 1000, 300_000] {
+            let raw = sample(len);
+            for block in [0, 4096, 50_000] {
+                let file = packed(&raw, block);
+                for threads in [1, 3] {
+                    let (got, used) = decompress(&file, &Limits::default(), threads).unwrap();
+                    assert!(got == raw);
+                    assert_eq!(used, file.len());
+                }
+                let blocks = Blocks::find(&file).unwrap();
+                assert_eq!(blocks.raw_total(), raw.len() as u64);
+                let parts =
+                    (0..blocks.len()).map(|i| blocks.decompress(i, &Limits::default()).unwrap());
+                assert!(parts.flatten().collect::<Vec<_>>() == raw);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_after_the_stream_are_ignored() {
+        let raw = sample(10_000);
+        let one = packed(&raw, 0);
+        for tail in [&b"tail"[..], &one] {
+            let mut file = one.clone();
+            file.extend_from_slice(tail);
+            assert!(Blocks::find(&file).is_none());
+            let (got, used) = decompress(&file, &Limits::default(), 2).unwrap();
+            assert!(got == raw);
+            assert_eq!(used, one.len());
+        }
+    }
+
+    #[test]
+    fn damage_is_found_wherever_it_is() {
+        let raw = sample(3000);
+        for block in [0, 1000] {
+            let file = packed(&raw, block);
+            for cut in 0..file.len() {
+                assert!(decompress(&file[..cut], &Limits::default(), 2).is_err(), "cut at {cut}");
+            }
+            for at in 0..file.len() {
+                let mut bad = file.clone();
+                bad[at] ^= 0x10;
+                let got = decompress(&bad, &Limits::default(), 2);
+                assert!(got.is_err() || got.unwrap().0 == raw, "byte {at} of {}", file.len());
+            }
+        }
+    }
+
+    /// Threads that decompress single blocks do not read the index and the footer.
+    #[test]
+    fn damage_behind_the_blocks_is_found_on_any_number_of_threads() {
+        let file = packed(&sample(3000), 1000);
+        let index = file.len() - HEADER_BYTES - 16;
+        for at in index..file.len() {
+            for flip in [0x01, 0x80] {
+                let mut bad = file.clone();
+                bad[at] ^= flip;
+                for threads in [1, 3] {
+                    assert!(
+                        decompress(&bad, &Limits::default(), threads).is_err(),
+                        "{at} {threads}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn limits_come_before_memory() {
+        let raw = vec![0; 1 << 20];
+        for block in [0, 100_000] {
+            let file = packed(&raw, block);
+            let small = Limits::default().with_block_bytes(70_000);
+            let err = decompress(&file, &small, 2).unwrap_err();
+            assert!(matches!(err.kind(), ErrorKind::LimitExceeded { .. }), "{err}");
+            let mut longer = file.clone();
+            longer.push(0); // without an index, only the output itself can hit the limit
+            assert!(decompress(&longer, &small, 2).is_err());
+        }
+    }
+}

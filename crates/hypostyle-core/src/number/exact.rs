@@ -1,0 +1,161 @@
+//! Reads numbers exactly: only text that is the printed form of its value.
+
+use super::digits;
+use super::print::put_float;
+
+/// The smallest number of 16 digits.
+const SIXTEEN_DIGITS: u64 = 1_000_000_000_000_000;
+
+/// Powers of ten that an `f64` represents exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// Returns the integer that prints as exactly these bytes, if there is one.
+pub fn exact_int(cell: &[u8]) -> Option<i64> {
+    let (negative, digits) = match cell.split_first() {
+        Some((b'-', digits)) => (true, digits),
+        _ => (false, cell),
+    };
+    let (&first, rest) = digits.split_first()?;
+    if first == b'0' && (negative || !rest.is_empty()) {
+        return None; // `-0`, `007`
+    }
+    if let Some(word) = digits::word(digits) {
+        let sum = digits::number(word, digits.len())?.cast_signed();
+        return Some(if negative { -sum } else { sum });
+    }
+    if digits.len() > 19 {
+        return None;
+    }
+    let mut sum = 0_u64; // 19 digits stay below 2^64
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        sum = sum * 10 + u64::from(digit);
+    }
+    if negative { 0_i64.checked_sub_unsigned(sum) } else { i64::try_from(sum).ok() }
+}
+
+/// Returns the float that prints as exactly these bytes, if there is one.
+pub fn exact_float(cell: &[u8]) -> Option<f64> {
+    match float_spelling(cell) {
+        FloatSpelling::Exact(value) => Some(value),
+        FloatSpelling::Other => None,
+        FloatSpelling::Unclear => {
+            let value = match cell {
+                b"NaN" => f64::NAN,
+                b"Infinity" => f64::INFINITY,
+                b"-Infinity" => f64::NEG_INFINITY,
+                _ => std::str::from_utf8(cell).ok()?.parse().ok()?,
+            };
+            let mut printed = Vec::with_capacity(24);
+            put_float(value, &mut printed);
+            (printed == cell).then_some(value)
+        }
+    }
+}
+
+/// Returns whether a finite float that was parsed from `text` prints as exactly `text`.
+#[cfg(any(test, feature = "json"))]
+pub(crate) fn prints_as(value: f64, text: &str) -> bool {
+    match float_spelling(text.as_bytes()) {
+        FloatSpelling::Exact(_) => true,
+        FloatSpelling::Other => false,
+        FloatSpelling::Unclear => ryu::Buffer::new().format_finite(value) == text,
+    }
+}
+
+/// The result of comparing a text with the printed form of a float.
+enum FloatSpelling {
+    /// The text is the printed form of this float.
+    Exact(f64),
+    /// Only parsing and printing can tell.
+    Unclear,
+    /// No float prints as this text.
+    Other,
+}
+
+/// Decides the common case without printing.
+///
+/// A decimal of at most 15 digits survives the round trip through an `f64`, and no
+/// shorter decimal gives the same float. So `digits.digits` without needless zeros is
+/// the printed form, unless printing uses an exponent.
+fn float_spelling(cell: &[u8]) -> FloatSpelling {
+    let (negative, body) = match cell.split_first() {
+        Some((b'-', body)) => (true, body),
+        _ => (false, cell),
+    };
+    let (mantissa, point) = match short_decimal(body).map_or_else(|| decimal(body), Ok) {
+        Ok(parts) => parts,
+        Err(spelling) => return spelling,
+    };
+    let (whole, fraction) = (body.get(..point), body.get(point + 1..));
+    let (Some(whole), Some(fraction)) = (whole, fraction) else { return FloatSpelling::Other };
+    let needless_zero = (whole.len() > 1 && whole.first() == Some(&b'0'))
+        || (fraction.len() > 1 && fraction.last() == Some(&b'0'));
+    if whole.is_empty() || fraction.is_empty() || needless_zero {
+        return FloatSpelling::Other;
+    }
+    // Printing uses an exponent below 1e-5.
+    let tiny = whole == b"0" && fraction.len() > 4 && fraction.iter().take(5).all(|&b| b == b'0');
+    match POWERS.get(fraction.len()) {
+        Some(power) if mantissa < SIXTEEN_DIGITS && !tiny => {
+            #[expect(clippy::cast_precision_loss, reason = "15 digits are below 2^53")]
+            let value = mantissa as f64 / power;
+            FloatSpelling::Exact(if negative { -value } else { value })
+        }
+        _ => FloatSpelling::Unclear,
+    }
+}
+
+/// Returns the digits of `digits.digits` as one number, and the position of the point.
+fn decimal(body: &[u8]) -> Result<(u64, usize), FloatSpelling> {
+    if body.len() > 20 {
+        return Err(FloatSpelling::Unclear);
+    }
+    let mut mantissa = 0_u64; // 19 digits and a point stay below 2^64
+    let mut point = None;
+    for (at, &byte) in body.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => {
+                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+            }
+            b'.' if point.is_none() => point = Some(at),
+            b'e' | b'N' | b'I' => return Err(FloatSpelling::Unclear),
+            _ => return Err(FloatSpelling::Other),
+        }
+    }
+    point.map(|point| (mantissa, point)).ok_or(FloatSpelling::Other)
+}
+
+/// Does the same for up to 8 bytes; returns `None` for longer or other text.
+#[inline]
+fn short_decimal(body: &[u8]) -> Option<(u64, usize)> {
+    let word = digits::word(body)?;
+    let point = digits::point(word)?;
+    let mantissa = digits::number(digits::without(word, point), body.len() - 1)?;
+    Some((mantissa, point))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn short_decimals_are_decided_by_their_spelling(m in 0_u64..100_000_000_000_000, k in 0_usize..20) {
+            let value: f64 = format!("{m}e-{k}").parse().unwrap();
+            let mut text = Vec::new();
+            put_float(value, &mut text);
+            if !text.contains(&b'e') {
+                prop_assert!(matches!(float_spelling(&text), FloatSpelling::Exact(v) if v == value));
+            }
+        }
+    }
+}
