@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | check | ci | bench | oracle`.
+//! The project's own chores: `cargo xtask test | check | features | ci | bench | oracle`.
 
 use std::env;
 use std::io::{self, Write};
@@ -9,7 +9,9 @@ const HELP: &str = "\
 usage: cargo xtask CHORE
 
   test            run every test: units, properties, conformance, the command, doc examples
-  check           what a reviewer's machine checks: format, clippy, docs
+  check           what a reviewer's machine checks: format, clippy, docs, features
+  features        run clippy on the library with the default features, with none, with each
+                  alone, and with each pair of column files
   ci              test, then check
   bench [NAME...] build in release and run the benchmarks beside the rivals; `--quick` only sees
                   that they run, `--write` puts their pages into docs/benchmarks; `bench --help`
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
         ["check"] => check(),
+        ["features"] => features(),
         ["ci"] => test() && check(),
         ["bench", rest @ ..] => bench(rest),
         ["oracle", rest @ ..] => oracle(rest),
@@ -45,6 +48,33 @@ fn check() -> bool {
             &["doc", "--workspace", "--no-deps", "--document-private-items"],
             &[("RUSTDOCFLAGS", "-D warnings")],
         )
+        && features()
+}
+
+/// Runs clippy on the facade with every set of features that a dependent may pick.
+///
+/// The column files share code, so each pair of them is a set of its own.
+fn features() -> bool {
+    const SETS: [&str; 11] = [
+        "",
+        "at1",
+        "clmn",
+        "colf",
+        "colm",
+        "csv",
+        "json",
+        "onpair",
+        "clmn,colf",
+        "clmn,colm",
+        "colf,colm",
+    ];
+    let clippy = |features: &[&str]| {
+        let mut line = vec!["clippy", "--package", "hypostyle", "--lib"];
+        line.extend(features);
+        line.extend(["--", "-D", "warnings"]);
+        cargo(&line, &[])
+    };
+    clippy(&[]) && SETS.iter().all(|set| clippy(&["--no-default-features", "--features", set]))
 }
 
 fn bench(words: &[&str]) -> bool {

@@ -162,6 +162,86 @@ pub trait Reader: fmt::Debug + Send + Sync {
     }
 }
 
+/// A [`Reader`] whose errors name its format.
+#[derive(Debug)]
+pub struct InFormat<R>(R);
+
+impl<R: Reader + 'static> InFormat<R> {
+    /// Opens a file of the format `id` with `open`.
+    ///
+    /// Errors of `open` and of the reader that it returns name the format.
+    pub fn open(id: FormatId, open: impl FnOnce() -> Result<R>) -> Result<Box<dyn Reader>> {
+        match open() {
+            Ok(reader) => Ok(Box::new(Self(reader))),
+            Err(err) => Err(err.in_format(id)),
+        }
+    }
+
+    fn tag<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|err| err.in_format(self.0.format()))
+    }
+}
+
+impl<R: Reader + 'static> Reader for InFormat<R> {
+    fn format(&self) -> FormatId {
+        self.0.format()
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+
+    fn rows(&self) -> u64 {
+        self.0.rows()
+    }
+
+    fn chunks(&self) -> usize {
+        self.0.chunks()
+    }
+
+    fn chunk_rows(&self, chunk: usize) -> u64 {
+        self.0.chunk_rows(chunk)
+    }
+
+    fn pruning_statistics(&self, chunk: usize) -> Option<Box<dyn PruningStatistics + '_>> {
+        self.0.pruning_statistics(chunk)
+    }
+
+    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
+        self.tag(self.0.read(chunk, columns))
+    }
+
+    fn read_rows(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        rows: &RowSelection,
+    ) -> Result<RecordBatch> {
+        self.tag(self.0.read_rows(chunk, columns, rows))
+    }
+
+    fn read_where(
+        &self,
+        chunk: usize,
+        columns: &[usize],
+        predicate: &Predicate,
+    ) -> Result<Option<RecordBatch>> {
+        self.tag(self.0.read_where(chunk, columns, predicate))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        self.0.sections()
+    }
+
+    fn deviations(&self) -> Vec<Deviation> {
+        self.0.deviations()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.0.notes()
+    }
+}
+
 /// A [`Table`] over a [`Reader`] that decodes each column on demand.
 #[derive(Debug)]
 pub struct ReaderTable<'a>(pub &'a dyn Reader);

@@ -1,12 +1,13 @@
-//! Column files, both ways.
+//! Reads and writes column files: COLM, COLF, CLMN, AT-1 and OnPair, with Arrow in memory.
 //!
-//! A *format* is a pair of doors: [`formats::Format::open`] checks the layout
-//! of a file and gives a [`Reader`](formats::Reader); [`formats::Format::encode`]
-//! writes a [`Table`]. Both speak Arrow. [`formats::ALL`] lists every format,
-//! and [`formats::detect`] finds the one that a file is in by its content.
+//! A *format* implements [`formats::Format`]. [`Format::open`](formats::Format::open) checks the
+//! layout of a file and returns a [`Reader`](formats::Reader), which decodes the columns that a
+//! caller asks for to Arrow batches. [`Format::encode`](formats::Format::encode) writes a
+//! [`Table`]. [`formats::ALL`] lists the formats, and [`formats::detect`] finds the format of a
+//! file by its content.
 //!
-//! The crate opens no files, starts no runtime and knows no query engine: bytes
-//! come from a [`ByteSource`] and go to a [`Sink`], which the caller brings.
+//! The crate opens no files and starts no runtime: the caller provides a [`ByteSource`] to read
+//! from and a [`Sink`] to write to.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -18,6 +19,7 @@
 //!     ("id", Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef),
 //!     ("name", Arc::new(StringArray::from(vec!["Ada", "Grace"])) as ArrayRef),
 //! ])?;
+//! # #[cfg(feature = "colm")] {
 //! let colm = formats::by_name("colm").ok_or("no such format")?;
 //! let mut file = Vec::new();
 //! let mut writer = formats::Writer::create(colm, batch.schema(), WriteOptions::default())?;
@@ -25,17 +27,43 @@
 //! writer.finish(&mut file)?;
 //!
 //! let reader = formats::open(Arc::new(Bytes::from(file)), &ReadOptions::default())?;
-//! let names = reader.read(0, &[1])?; // the header and one block are read, no more
+//! let names = reader.read(0, &[1])?; // reads the header and one block
 //! assert_eq!(names.column(0).as_ref(), batch.column(1).as_ref());
+//! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Formats
+//!
+//! | Format | Module | Content |
+//! |---|---|---|
+//! | COLM | `formats::colm` | int32, float64 and text, without nulls; one zlib block per column |
+//! | COLF | `formats::colf` | the same with nulls, and a JSON schema |
+//! | CLMN | `formats::clmn` | int32, int64, float64 and short text, without nulls |
+//! | AT-1 | `formats::at1` | archives of text files: tables, logs, JSON and more, with queries |
+//! | OnPair | `formats::onpair` | text and bytes with nulls; each string decodes by itself |
+//!
+//! [`text`] imports and exports CSV and JSON Lines. [`coerce`] casts a table to the types that a
+//! format stores, [`predicate`] parses and evaluates conditions on rows, [`projection`] selects
+//! columns, and [`spill`] buffers rows outside memory.
+//!
+//! # Features
+//!
+//! All features are on by default. Each adds a format and changes no other.
+//!
+//! | Feature | Adds | Needs a C compiler for |
+//! |---|---|---|
+//! | `colm`, `colf`, `clmn` | the column file | libdeflate |
+//! | `at1` | AT-1 archives, `csv` and `json` | liblzma, zstd |
+//! | `onpair` | OnPair files | |
+//! | `csv` | CSV and TSV in [`text`] | |
+//! | `json` | JSON Lines in [`text`] | |
+//!
 //! # Hostile input
 //!
-//! Any bytes may be opened. A reader fails with an [`Error`] that names the
-//! format, the column and the byte, or it succeeds; it does not panic, and it
-//! spends memory in proportion to the bytes that are there and to [`Limits`],
-//! never to a number that a file merely states.
+//! Any bytes may be opened. A reader either succeeds or fails with an [`Error`] that names the
+//! format, the column and the byte. It does not panic. Its memory is bounded by the size of the
+//! file and by [`Limits`], never by a number that the file merely states.
 
 pub mod formats;
 

@@ -1,7 +1,7 @@
-//! The shared AT-1 vectors, each of which the vendor's decoder was run on.
+//! The shared AT-1 vectors, with the results of the vendor's decoder.
 //!
-//! They are not part of this repository. The folder is `../shared/vectors` beside
-//! it, or what `HYPOSTYLE_VECTORS` names; without it the test says so and passes.
+//! They are not part of this repository. The folder is `../shared/vectors` beside it, or
+//! `HYPOSTYLE_VECTORS`. Without the folder the test prints a line and passes.
 
 #![expect(clippy::expect_used, reason = "helpers of a test")]
 
@@ -16,7 +16,7 @@ use hypostyle::{Error, ReadOptions};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// What is in archives that the vendor's decoder refuses and ours reads.
+/// The content of archives that the vendor's decoder refuses and ours reads.
 fn legacy(name: &str) -> Option<Vec<u8>> {
     match name {
         "legacy_packed_nobackend" => Some(b"1,a\n2,b\n".to_vec()),
@@ -26,7 +26,7 @@ fn legacy(name: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// What is in bundles: names and bytes.
+/// The content of bundles: names and bytes.
 fn bundle(name: &str) -> Option<&'static [(&'static str, &'static [u8])]> {
     match name {
         "bundle_two" => Some(&[("a.txt", b"one\n"), ("d/b.csv", b"1,b\n")]),
@@ -78,7 +78,7 @@ fn every_vector_is_read_as_its_manifest_says() {
     assert!(failed.is_empty(), "{bad} of {all} vectors failed:\n{}", failed.join("\n"));
 }
 
-/// The folder of vectors, if there is one.
+/// Returns the folder of vectors, if it exists.
 fn folder() -> Option<PathBuf> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/vectors");
     let vectors = std::env::var_os("HYPOSTYLE_VECTORS").unwrap_or_else(|| beside.into());
@@ -106,7 +106,7 @@ fn manifest(folder: &Path) -> Vec<Vector> {
     list.iter().map(vector).collect()
 }
 
-/// Reads a vector that is well formed, and compares.
+/// Reads a valid vector, and compares its content.
 fn check(folder: &Path, vector: &Vector) -> Result<(), String> {
     let file = read(folder, &vector.file)?;
     let name = vector.name.as_str();
@@ -138,8 +138,8 @@ fn check(folder: &Path, vector: &Vector) -> Result<(), String> {
     }
 }
 
-/// Reads a vector that is not well formed, and must not be refused for one of the
-/// `reasons` for which good ones were.
+/// Reads an invalid vector, whose error must not be one of the `reasons` for which valid
+/// vectors were refused.
 fn check_refused(folder: &Path, vector: &Vector, reasons: &BTreeSet<String>) -> Result<(), String> {
     if vector.accepted || vector.expected.is_some() {
         return Err("is called bad, but the manifest has it read".into());
@@ -168,7 +168,7 @@ fn unpack(file: Vec<u8>) -> Result<Vec<u8>, Error> {
     Ok(out)
 }
 
-/// Reads all there is, in a bundle as well.
+/// Reads all content, also of a bundle.
 fn read_fully(file: Vec<u8>) -> Result<(), Error> {
     let archive = open(file)?;
     if archive.codec() != Codec::Bundle {

@@ -1,8 +1,7 @@
-//! The files under `conformance/`: the folder is the list.
+//! Reads every file under `conformance/` and compares it with its expectation.
 //!
-//! One walk finds every file of every format, with what is expected of it. Column
-//! files are expected to hold values, archives to unpack to originals. A file that
-//! is not understood, or that comes without an expectation, fails.
+//! The expectation of a column file is its values, that of an archive its original, and that of
+//! an invalid file its error. A file without an expectation, or of an unknown kind, fails.
 
 #![expect(
     clippy::unwrap_used,
@@ -40,7 +39,7 @@ fn name(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
 }
 
-/// A file to be read or refused.
+/// A file and its format.
 struct Vector {
     format: &'static dyn Format,
     path: PathBuf,
@@ -48,7 +47,7 @@ struct Vector {
 }
 
 impl Vector {
-    /// What is expected of it, from the file beside it.
+    /// Returns the content of the expectation with this extension.
     fn expected(&self, extension: &str) -> Vec<u8> {
         let path = self.path.with_extension(extension);
         fs::read(&path).unwrap_or_else(|err| panic!("expected {}: {err}", path.display()))
@@ -58,13 +57,13 @@ impl Vector {
         serde_json::from_slice(&self.expected("json")).unwrap()
     }
 
-    /// What it is called, in failures.
+    /// Returns the path in failures.
     fn place(&self) -> String {
         self.path.strip_prefix(root()).unwrap().display().to_string()
     }
 }
 
-/// Every file of one verdict; `beside` are the extensions of what is expected.
+/// Returns the files of one verdict; `beside` lists the extensions of expectations.
 fn vectors(verdict: &str, beside: &[&str]) -> Vec<Vector> {
     let mut all = Vec::new();
     for folder in list(&root()).into_iter().filter(|path| path.is_dir()) {
@@ -91,7 +90,8 @@ fn codes(met: &[Deviation]) -> Vec<&str> {
     met.iter().map(|found| found.code).collect()
 }
 
-/// Strict reading refuses a file for one of its deviations, or takes it if it has none.
+/// Checks that strict reading accepts a file without deviations, and otherwise refuses it for
+/// one of them.
 fn check_strict<T>(strict: Result<T>, met: &[Deviation], place: &str) {
     match strict {
         Ok(_) => assert!(met.is_empty(), "strict reading takes {place}"),
@@ -121,16 +121,17 @@ fn every_folder_is_known() {
 #[test]
 fn valid_files_hold_what_they_should() {
     for vector in vectors("valid", &["json", "original"]) {
-        match vector.format.holds_tables() {
-            true => check_values(&vector),
-            false => check_original(&vector),
+        if vector.format.holds_tables() {
+            check_values(&vector)
+        } else {
+            check_original(&vector)
         }
         let detected = laws::at_most_one_format_claims(&vector.bytes);
         assert_eq!(detected.map(Format::id), Some(vector.format.id()), "{}", vector.place());
     }
 }
 
-/// A column file holds the values that are expected.
+/// Checks the values of a column file.
 fn check_values(vector: &Vector) {
     let Vector { format, bytes, .. } = vector;
     let place = vector.place();
@@ -160,7 +161,7 @@ fn check_values(vector: &Vector) {
     check_strict(strict, &met, &place);
 }
 
-/// An archive unpacks to the bytes that are expected.
+/// Checks the original of an archive.
 fn check_original(vector: &Vector) {
     let Vector { format, bytes, .. } = vector;
     let place = vector.place();
@@ -207,7 +208,7 @@ fn invalid_files_are_refused_for_their_own_reason() {
     }
 }
 
-/// Why a file is refused, in every way that it can be read.
+/// Returns the error for a file, and checks that every way to read it fails.
 fn refusal(vector: &Vector) -> Error {
     let Vector { format, bytes, .. } = vector;
     let read = if format.holds_tables() {
@@ -222,10 +223,10 @@ fn refusal(vector: &Vector) -> Error {
     read.map_or_else(|err| err, |()| panic!("{} was accepted", vector.place()))
 }
 
-/// What section 8 of AT-1's spec says of a number: `yes`, `no` or `error`.
+/// A number of section 8 of AT-1's spec, and its judgement: `yes`, `no` or `error`.
 type Judgement<'a> = (&'a str, &'a str);
 
-/// Every number and judgement in the tables of section 8.
+/// Returns every number and judgement in the tables of section 8.
 fn judgements(spec: &str) -> BTreeSet<Judgement<'_>> {
     let section = spec.split("\n## 8 ").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut number = "";
@@ -235,7 +236,7 @@ fn judgements(spec: &str) -> BTreeSet<Judgement<'_>> {
         let [_, first, .., judgement, _, _] = cells[..] else { panic!("what is {line}?") };
         match first.strip_prefix('A').map(str::parse::<u8>) {
             Some(Ok(_)) => number = first,
-            // The next part of the same number.
+            // A row that continues the number above.
             None if first.is_empty() => {}
             _ => continue,
         }
@@ -254,7 +255,7 @@ fn every_deviation_of_at1_has_files_that_show_it() {
         judgements.iter().map(|(number, _)| number[1..].parse().unwrap()).collect();
     assert!(numbers.iter().copied().eq(1..=24), "the numbers of section 8: {numbers:?}");
 
-    // What files in the folders `deviations` show; their names start with a number.
+    // Files in the folders `deviations` have names that start with a number.
     let mut shown: BTreeSet<Judgement<'_>> = BTreeSet::new();
     let folders = [("valid", &["json", "original"][..]), ("invalid", &["txt"])];
     for (verdict, beside) in folders {

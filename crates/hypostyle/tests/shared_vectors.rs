@@ -1,8 +1,8 @@
-//! Files by other implementations, and edge cases made elsewhere.
+//! Files of other implementations, and edge cases from other test suites.
 //!
-//! They live beside the repository, in `../shared/vectors` as seen from its
-//! root, or where `HYPOSTYLE_VECTORS` says. Without the folder there is nothing
-//! to test, and the tests say so. With it, every file in it must be understood.
+//! They are not part of this repository. The folder is `../shared/vectors` beside it, or
+//! `HYPOSTYLE_VECTORS`. Without the folder the tests print a line and pass; with it, they must
+//! know every file.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,23 +29,23 @@ use serde_json::Value;
 /// The three formats with the extension that their vectors have.
 const FOLDERS: [(&str, &str); 3] = [("colm", "colfile"), ("colf", "colf"), ("clmn", "clmn")];
 
-/// Crafted files that may be taken or refused, which we take without a remark.
+/// Crafted files that may be read or refused, and that we read without a deviation.
 const TAKEN_IN_SILENCE: [(&str, &str); 0] = [];
 
-/// The folder, or `None` after a line that says so.
+/// Returns the folder, or prints a line and returns `None`.
 fn vectors() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
     let folder = std::env::var_os("HYPOSTYLE_VECTORS").map_or(beside, PathBuf::from);
     if folder.is_dir() {
         return Some(folder);
     }
-    // Straight to the stream, so that the line shows although the tests pass.
+    // Bypass the capture of test output, so that the line shows although the tests pass.
     let line = format!("skipped: there is no folder of shared vectors at `{}`\n", folder.display());
     std::io::stderr().write_all(line.as_bytes()).unwrap();
     None
 }
 
-/// Everything in a folder, by name.
+/// Returns the paths in a folder, sorted.
 fn list(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -66,7 +66,7 @@ fn read(format: &dyn Format, file: &[u8]) -> Result<(Content, Vec<Deviation>)> {
     Ok((Content::of(&batches), met))
 }
 
-/// By way of detection.
+/// Reads a file after detecting its format.
 fn read_detected(file: &[u8]) -> Result<Content> {
     let source = Arc::new(Bytes::copy_from_slice(file));
     let reader = formats::open(source, &ReadOptions::default())?;
@@ -217,8 +217,8 @@ fn check_crafted(format: &dyn Format, name: &str, file: &[u8], case: &Value) {
     }
 }
 
-/// Values are an object by column name or, where names repeat, a list of pairs;
-/// columns that do not matter may be left out.
+/// Compares with expected values: an object by column name or, where names repeat, a list of
+/// pairs. Columns may be missing from the expectation.
 fn assert_values(name: &str, content: &Content, values: &Value) {
     let columns: Vec<(&str, &Value)> = match values {
         Value::Null => return,
@@ -282,8 +282,7 @@ fn foreign_files_are_never_taken_for_ours() {
     }
 }
 
-/// Every file that is meant to be one of ours is claimed by one format alone, and
-/// none of them, whatever it is, brings a reader down.
+/// At most one format claims a file, and no reader panics on any of them.
 #[test]
 fn at_most_one_format_claims_a_file() {
     let Some(root) = vectors() else { return };

@@ -1,19 +1,21 @@
-//! Some columns of a file as one batch.
+//! Decodes several columns of a file into one batch.
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::Result;
 use hypostyle_core::options::{ReadOptions, resolve_threads};
 use hypostyle_core::parallel;
 
-/// Bytes below which another thread costs more than it saves.
-const WORTH_A_THREAD: u64 = 256 << 10;
+/// Reads of fewer bytes take longer on several threads than on one.
+const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 
-/// Decodes columns side by side, in the order in which they are asked for. `cost` is what
-/// they take in bytes, roughly.
+/// Decodes columns in parallel and returns them in the order of `columns`.
+///
+/// `cost` is the approximate memory in bytes that the columns take. The caller has checked
+/// that the schema has all of `columns`.
 pub(super) fn read(
     schema: &SchemaRef,
     columns: &[usize],
@@ -22,19 +24,8 @@ pub(super) fn read(
     options: &ReadOptions,
     decode: impl Fn(usize) -> Result<ArrayRef> + Sync,
 ) -> Result<RecordBatch> {
-    let threads = match cost {
-        0..WORTH_A_THREAD => 1,
-        _ => resolve_threads(options.threads),
-    };
-    let mut arrays = Vec::with_capacity(columns.len());
-    let work = |index: usize| match columns.get(index) {
-        Some(&column) => decode(column),
-        None => Err(Error::invalid_argument("no such column")),
-    };
-    parallel::in_order(columns.len(), threads, work, |_, array| {
-        arrays.push(array);
-        Ok(())
-    })?;
+    let threads = if cost < MIN_PARALLEL_BYTES { 1 } else { resolve_threads(options.threads) };
+    let arrays = parallel::map(columns, threads, |&column| decode(column))?;
     let fields = columns.iter().map(|&column| schema.field(column).clone());
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let options = RecordBatchOptions::new().with_row_count(Some(rows));

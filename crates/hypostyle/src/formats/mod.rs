@@ -1,7 +1,12 @@
-//! Every format, behind one pair of traits and one list.
+//! The formats, behind the traits [`Format`] and [`Reader`].
 //!
-//! [`ALL`] is that list: the command, tests, fuzzers and benchmarks loop over
-//! it. A new format is a folder beside this file and a line there.
+//! [`ALL`] lists the formats of this build; the command, the tests, the fuzzers and the
+//! benchmarks loop over it. To add a format, add a folder here and a line to the list.
+//!
+//! - [`colm`], [`colf`], [`clmn`]: column files. `columnfile` is what they share.
+//! - [`onpair`]: files of strings, around the codec `hypostyle-onpair`.
+//! - [`at1`]: archives, from the crate `hypostyle-at1`.
+//! - `batch` decodes columns in parallel; [`Writer`] collects batches and writes a file.
 
 use std::sync::Arc;
 
@@ -31,7 +36,7 @@ mod writer;
 
 pub use writer::Writer;
 
-/// Every format this build knows, in the order in which detection tries them.
+/// The formats of this build, in the order in which [`detect`] tries them.
 pub static ALL: &[&dyn Format] = &[
     #[cfg(feature = "colm")]
     &colm::Colm,
@@ -45,20 +50,20 @@ pub static ALL: &[&dyn Format] = &[
     &onpair::OnPair,
 ];
 
-/// The formats that tables can be written in.
+/// Returns the formats that tables can be written in.
 pub fn tables() -> impl Iterator<Item = &'static dyn Format> {
     ALL.iter().copied().filter(|format| format.holds_tables())
 }
 
-/// The format with this name.
+/// Returns the format with this name, in any case.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {
     ALL.iter().copied().find(|format| format.id().name().eq_ignore_ascii_case(name))
 }
 
-/// The format that files with this extension are in, by convention.
+/// Returns the format whose files have this extension, without the dot and in any case.
 pub fn by_extension(extension: &str) -> Option<&'static dyn Format> {
-    let is_it = |known: &&str| known.eq_ignore_ascii_case(extension);
-    ALL.iter().copied().find(|format| format.extensions().iter().any(is_it))
+    let matches = |known: &&str| known.eq_ignore_ascii_case(extension);
+    ALL.iter().copied().find(|format| format.extensions().iter().any(matches))
 }
 
 /// The format that a file with these first bytes is in, as far as they show.
@@ -70,14 +75,14 @@ pub fn by_magic(head: &[u8]) -> Option<&'static dyn Format> {
 
 /// Finds the format of a file by its content.
 ///
-/// `None` means that the bytes have nothing to do with any format here, so that
-/// a caller may try others, such as text.
+/// Returns `None` if the bytes resemble no format of this build, so that a caller may try
+/// others, such as text.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::UnknownFormat`] for a file that only looks like one of ours, as
-/// several unrelated formats share the same magic; the message says what it is
-/// not, and why.
+/// Fails with [`ErrorKind::UnknownFormat`] for a file that has the magic of a format and is not
+/// in that format, since unrelated formats share magics; the message says why. Also fails if the
+/// source does.
 pub fn detect(source: &dyn ByteSource) -> Result<Option<&'static dyn Format>> {
     let mut lookalike = None;
     for &format in ALL {
@@ -93,10 +98,14 @@ pub fn detect(source: &dyn ByteSource) -> Result<Option<&'static dyn Format>> {
     }
 }
 
-/// Opens a file in whatever format its content shows.
+/// Detects the format of a file and opens it.
+///
+/// # Errors
+///
+/// As [`detect`] and [`Format::open`]; also [`ErrorKind::UnknownFormat`] if no format matches.
 pub fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
     match detect(source.as_ref())? {
         Some(format) => format.open(source, options),
-        None => Err(ErrorKind::UnknownFormat("is in no format known here".into()).into()),
+        None => Err(ErrorKind::UnknownFormat("is in no known format".into()).into()),
     }
 }

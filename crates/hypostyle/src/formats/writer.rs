@@ -1,4 +1,4 @@
-//! Batches in, a file out: the push side of [`Format::encode`].
+//! Collects batches and writes them as one file with [`Format::encode`].
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -11,23 +11,23 @@ use hypostyle_core::spill::{SpillBuffer, SpilledTable};
 
 /// Collects batches and writes them as one file.
 ///
-/// Column files hold a column in one piece, so the file takes shape only in
-/// [`Writer::finish`]; until then the rows wait in a [`SpillBuffer`], which can move
-/// them out of memory.
+/// A column file stores each column contiguously, so no byte can be written before all rows are
+/// known. Until [`Writer::finish`] the rows are in a [`SpillBuffer`], which can move them to a
+/// temporary file.
 #[derive(Debug)]
 pub struct Writer {
     format: &'static dyn Format,
     schema: SchemaRef,
-    stage: SpillBuffer,
+    buffer: SpillBuffer,
     options: WriteOptions,
 }
 
 impl Writer {
-    /// Starts a file with this schema, keeping rows in memory until the end.
+    /// Starts a file with this schema, and buffers its rows in memory.
     ///
     /// # Errors
     ///
-    /// A schema that the format cannot hold, by column.
+    /// Fails for a schema that the format cannot store, with the column.
     pub fn create(
         format: &'static dyn Format,
         schema: SchemaRef,
@@ -36,34 +36,45 @@ impl Writer {
         Self::create_with_buffer(format, schema, options, SpillBuffer::in_memory())
     }
 
-    /// Starts a file with this schema, keeping rows in `stage` until the end.
+    /// Starts a file with this schema, and buffers its rows in `buffer`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::create`].
     pub fn create_with_buffer(
         format: &'static dyn Format,
         schema: SchemaRef,
         options: WriteOptions,
-        stage: SpillBuffer,
+        buffer: SpillBuffer,
     ) -> Result<Self> {
-        // An empty table of this schema is refused for the same reasons.
+        // An empty table shows whether the format accepts the schema.
         format.encode(&RecordBatch::new_empty(schema.clone()), &mut Vec::new(), &options)?;
-        Ok(Self { format, schema, stage, options })
+        Ok(Self { format, schema, buffer, options })
     }
 
-    /// Takes the next rows.
+    /// Adds rows.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the batch has other types than the file, or if the buffer cannot spill.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let given = batch.schema();
         let types = |schema: &SchemaRef| {
             schema.fields().iter().map(|field| field.data_type().clone()).collect::<Vec<_>>()
         };
-        if types(&given) != types(&self.schema) {
+        if types(&batch.schema()) != types(&self.schema) {
             return Err(Error::invalid_argument("the batch has another schema than the file")
                 .in_format(self.format.id()));
         }
-        self.stage.push(batch.num_rows(), batch.columns().to_vec())
+        self.buffer.push(batch.num_rows(), batch.columns().to_vec())
     }
 
     /// Writes the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Format::encode`].
     pub fn finish(self, sink: &mut dyn Sink) -> Result<()> {
-        let Self { format, schema, stage, options } = self;
-        format.encode(&SpilledTable::new(schema, stage), sink, &options)
+        let Self { format, schema, buffer, options } = self;
+        format.encode(&SpilledTable::new(schema, buffer), sink, &options)
     }
 }

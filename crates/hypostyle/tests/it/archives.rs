@@ -1,4 +1,4 @@
-//! Archives that tests are about.
+//! Packs and opens the archives of the AT-1 tests.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use hypostyle::spill::SpillBuffer;
 use hypostyle::text::ImportOptions;
 use hypostyle::text::jsonl::Writer;
 
-/// Packs a text as a whole, or in frames of so many lines.
+/// Packs a text as a whole archive, or in frames of this many lines.
 pub(crate) fn packed(text: &str, options: &PackOptions, frames: Option<u64>) -> Vec<u8> {
     match frames {
         None => at1::pack(text.as_bytes(), options).unwrap().0,
@@ -25,7 +25,7 @@ pub(crate) fn packed(text: &str, options: &PackOptions, frames: Option<u64>) -> 
     }
 }
 
-/// Options that ask for one codec.
+/// Returns options that select one codec.
 pub(crate) fn only(codec: Codec) -> PackOptions {
     PackOptions::default().with_codec(Choice::Only(codec))
 }
@@ -35,8 +35,9 @@ pub(crate) fn opened(archive: &[u8]) -> Archive {
     Archive::open(source, &ReadOptions::default()).unwrap()
 }
 
-/// Packs content as a whole and in frames of so many lines. Both must give it back, and
-/// depart from what decoders read only where the published layout is asked for.
+/// Checks that content round-trips as a whole archive and in frames of `lines` lines.
+///
+/// Only the published layout may have deviations.
 #[track_caller]
 pub(crate) fn comes_back(original: &[u8], options: &PackOptions, lines: u64) -> (Vec<u8>, Packed) {
     let (whole, packed) = at1::pack(original, options).unwrap();
@@ -57,12 +58,12 @@ pub(crate) fn comes_back(original: &[u8], options: &PackOptions, lines: u64) -> 
     (whole, packed)
 }
 
-/// The lines of content.
+/// Counts the lines of content.
 pub(crate) fn lines(content: &[u8]) -> u64 {
     content.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// The table of an archive, as objects.
+/// Returns the table of an archive as JSON objects.
 pub(crate) fn table(archive: &[u8]) -> Vec<serde_json::Value> {
     let options = ImportOptions::new(Capabilities::EVERYTHING);
     let table =

@@ -1,4 +1,4 @@
-//! Text that is added to an archive: the old bytes stay, and all of it is one table.
+//! Appends text to an archive: the old bytes stay, and old and new rows are one table.
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -29,7 +29,7 @@ fn quick() -> PackOptions {
     PackOptions::default().with_level(1).with_rows_per_group(NonZeroUsize::new(7))
 }
 
-/// Packs as a whole, or in frames of so many lines.
+/// Packs a text as a whole archive, or in frames of this many lines.
 fn packed(text: &str, codec: Choice, frames: Option<u64>) -> Vec<u8> {
     archives::packed(text, &quick().with_codec(codec), frames)
 }
@@ -56,7 +56,7 @@ fn ask(archive: &[u8], test: &str) -> Option<Answer> {
         .unwrap()
 }
 
-/// The rows that pass a test, as text.
+/// Returns the rows that match a predicate, as text.
 fn rows(archive: &[u8], test: &str) -> Vec<Vec<String>> {
     let table = ask(archive, test).unwrap().table;
     let mut names: Vec<String> =
@@ -70,9 +70,12 @@ fn rows(archive: &[u8], test: &str) -> Vec<Vec<String>> {
             .map(|name| cast(batch.column_by_name(name).unwrap(), &DataType::Utf8).unwrap())
             .collect();
         for row in 0..batch.num_rows() {
-            let cell = |(name, column): (&String, &ArrayRef)| match column.is_null(row) {
-                true => format!("{name}: none"),
-                false => format!("{name}: {}", column.as_string::<i32>().value(row)),
+            let cell = |(name, column): (&String, &ArrayRef)| {
+                if column.is_null(row) {
+                    format!("{name}: none")
+                } else {
+                    format!("{name}: {}", column.as_string::<i32>().value(row))
+                }
             };
             all.push(names.iter().zip(&columns).map(cell).collect());
         }
@@ -95,7 +98,7 @@ fn csv_rows(ids: std::ops::Range<u32>) -> String {
     text
 }
 
-/// Objects of two shapes.
+/// Returns lines of objects with two sets of keys.
 fn json_rows(ids: std::ops::Range<u32>) -> String {
     let mut text = String::new();
     for id in ids {
@@ -107,7 +110,7 @@ fn json_rows(ids: std::ops::Range<u32>) -> String {
     text
 }
 
-/// A text of each codec, in four parts.
+/// Returns a text for each codec, in four parts.
 fn cases() -> Vec<(Choice, [String; 4])> {
     let csv = [0..50, 50..60, 60..61, 61..130].map(csv_rows);
     let [first, rest @ ..] = csv;
@@ -133,7 +136,7 @@ fn old_frames_stay_and_all_of_it_is_one_archive() {
                 assert_eq!(appended.original, text.len() as u64);
                 assert_eq!(appended.frames.1, 0);
                 assert_eq!(appended.codec, open(&archive).codec());
-                // All but the head of a whole archive and the trailer is there as it was.
+                // All old bytes stay, except the head of a whole archive and the trailer.
                 let old = &archive[..archive.len() - TRAILER];
                 match open(&archive).chunk_lines() {
                     Some(_) => assert!(new.starts_with(old)),
@@ -157,14 +160,14 @@ fn old_frames_stay_and_all_of_it_is_one_archive() {
 }
 
 #[test]
-fn names_once_more_are_no_row() {
+fn a_repeated_header_is_not_a_row() {
     let old = packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::Only(Codec::QColumnar), None);
     let (new, appended) = append(&old, format!("{HEADER}{}", csv_rows(30..50)).as_bytes()).unwrap();
     assert_eq!(appended.frames, (1, 0));
     assert_eq!(rows(&new, "id >= 0").len(), 50);
     assert_eq!(ask(&new, "id >= 0").unwrap().stats.odd_lines, 0);
     assert_eq!(rows(&new, "city = 'city'").len(), 0);
-    // Nor for those who read it as a whole.
+    // An import of the whole table skips the repeated header too.
     let options = ImportOptions::new(Capabilities::EVERYTHING);
     let table =
         open(&new).import(&TableOptions::default(), &options, SpillBuffer::in_memory()).unwrap();
@@ -172,15 +175,15 @@ fn names_once_more_are_no_row() {
     let named = TableOptions { header: false, ..TableOptions::default() };
     let table = open(&new).import(&named, &options, SpillBuffer::in_memory()).unwrap();
     assert_eq!(table.rows(), 52);
-    // A column of numbers is still one: its groups are known without reading them.
+    // The column is still numeric, so its statistics prune groups.
     assert_eq!(ask(&new, "id > 1000").unwrap().stats.groups_read, 0);
-    // Nor are names with nothing below them.
+    // A header without rows is not a row either.
     for alone in [HEADER, HEADER.trim_end()] {
         let (alone, appended) = append(&new, alone.as_bytes()).unwrap();
         assert_eq!(appended.frames, (1, 1));
         assert_eq!(rows(&alone, "id >= 0").len(), 50);
     }
-    // Several texts may each have them, and lines anywhere else are what they are.
+    // Several texts may start with the header; the same line elsewhere is a row.
     let mut out = Vec::new();
     let archive = open(&old);
     let mut appender = Appender::new(&archive, &mut out, &quick()).unwrap();
@@ -190,7 +193,7 @@ fn names_once_more_are_no_row() {
     }
     assert_eq!(appender.finish().unwrap().frames, (2, 0));
     assert_eq!(rows(&out, "id >= 0").len(), 40);
-    // What has frames of its own gets frames of the same number of lines.
+    // A streaming archive gets more frames with the same number of lines.
     let old =
         packed(&format!("{HEADER}{}", csv_rows(0..30)), Choice::Only(Codec::QColumnar), Some(10));
     let (new, appended) = append(&old, format!("{HEADER}{}", csv_rows(30..50)).as_bytes()).unwrap();
@@ -227,8 +230,8 @@ fn nothing_to_add_changes_nothing() {
 }
 
 #[test]
-fn an_archive_of_nothing_takes_a_table() {
-    // Codec 7 and no frame; then as the format has nothing in a whole archive.
+fn an_empty_archive_accepts_a_table() {
+    // A streaming archive of codec 7 without a frame, and one of an empty text.
     let none = b"AT1\x03\x07\x0A".to_vec();
     let json = packed("", Choice::Only(Codec::QJson), Some(10));
     for (old, text) in [(none, format!("{HEADER}{}", csv_rows(0..25))), (json, json_rows(0..25))] {
@@ -265,7 +268,7 @@ fn what_is_damaged_is_refused() {
         let mut new = Vec::new();
         let sound = archive.unpack(&mut std::io::sink()).is_ok();
         let appended = at1::append(&archive, &b"1,a,2\n"[..], &mut new, &quick(), |_, _| {});
-        // Zones and sums are no part of the text; all else is noticed.
+        // Statistics and checksums are not part of the text; any other change is detected.
         assert_eq!(appended.is_ok(), sound, "byte {at}");
         assert!(sound || new.is_empty());
     }
@@ -328,7 +331,7 @@ fn json_line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Cuts lines into texts at random places.
+/// Splits lines into texts at random positions.
 fn texts(lines: &[String], cuts: &[prop::sample::Index]) -> Vec<String> {
     let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(lines.len() + 1)).collect();
     ends.push(lines.len());
@@ -366,7 +369,7 @@ proptest! {
             prop_assert_eq!(appended.original, text.len() as u64);
             archive = new;
         }
-        // Names again are no row at the start of a frame, and one elsewhere: no test asks for them.
+        // A repeated header is a row except at the start of a frame, so no predicate tests it.
         for test in ["id >= 0", "id > 50 and city <> ''", "price < 0"] {
             let at_once = packed(&text, codec, None);
             prop_assert_eq!(rows(&archive, test), rows(&at_once, test));

@@ -1,4 +1,4 @@
-//! Arrays of numbers and images: what embed and dicom make of them, and of anything else.
+//! Arrays of numbers and images: the codecs embed and dicom, also on other content.
 
 #![expect(clippy::cast_possible_truncation, reason = "numbers are made to fit")]
 
@@ -7,13 +7,13 @@ use proptest::prelude::*;
 
 use crate::archives::{self, only};
 
-/// Packs content as a whole and in frames; both must give it back.
+/// Checks that content round-trips as a whole archive and in frames.
 #[track_caller]
 fn comes_back(original: &[u8], options: &PackOptions) -> Packed {
     archives::comes_back(original, options, archives::lines(original) / 2 + 1).1
 }
 
-/// Numbers from 0 to 1 that know nothing of each other.
+/// Returns independent random numbers from 0 to 1.
 fn dice() -> impl FnMut() -> f64 {
     let mut state = 1_u64;
     move || {
@@ -23,7 +23,7 @@ fn dice() -> impl FnMut() -> f64 {
     }
 }
 
-/// A NumPy file of these elements.
+/// Returns a NumPy file of these elements.
 fn npy(kind: &str, elements: Vec<u8>) -> Vec<u8> {
     let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': (9,), }}");
     header += &" ".repeat((118 - header.len() % 64) % 64);
@@ -31,7 +31,7 @@ fn npy(kind: &str, elements: Vec<u8>) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00", &len[..], header.as_bytes(), &elements].concat()
 }
 
-/// Arrays, each with the share of `xz -9e` that it should stay below.
+/// Returns arrays, each with the maximum ratio of its archive to `xz -9e`.
 fn arrays() -> Vec<(&'static str, f64, Vec<u8>)> {
     let mut dice = dice();
     let floats: Vec<u8> = (0..6000).flat_map(|_| (dice() as f32 - 0.5).to_le_bytes()).collect();
@@ -92,7 +92,7 @@ fn what_is_no_array_is_not_taken_for_one() {
     }
 }
 
-/// An image as a DICOM file has it.
+/// The description of a DICOM image.
 struct Image {
     rows: u16,
     columns: u16,
@@ -121,7 +121,7 @@ impl Image {
         out.extend_from_slice(value);
     }
 
-    /// The file, with pixels that are smooth but for some noise.
+    /// Returns the file, with smooth pixels and some noise.
     fn file(&self) -> Vec<u8> {
         let mut out = vec![0; 128];
         out.extend_from_slice(b"DICM");
@@ -163,7 +163,7 @@ impl Image {
     }
 }
 
-/// Images, each with the share of `xz -9e` that it should stay below.
+/// Returns images, each with the maximum ratio of its archive to `xz -9e`.
 fn images() -> Vec<(f64, Image)> {
     let ct = Image { rows: 100, columns: 110, samples: 1, bits: 16, frames: 1, explicit: true };
     vec![

@@ -1,4 +1,4 @@
-//! Columns of an archive that are read without the others.
+//! Reads some columns of an archive without decoding the others.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use hypostyle::spill::SpillBuffer;
 use hypostyle::text::{ImportOptions, Imported};
 use hypostyle::{ReadOptions, Result, Table};
 
-/// A table of which one column takes most of the archive.
+/// Returns a table in which one column takes most of the archive.
 fn table(rows: u64) -> String {
     let mut text = String::from("city,land,noise,code\n");
     let mut dice = 1_u64;

@@ -1,4 +1,4 @@
-//! Variant calls and maps: what is packed in their own form comes back, and is small.
+//! Variant calls and maps: the codecs vcf and osm round-trip, and archives are small.
 
 use hypostyle::formats::at1::{self, Codec, PackOptions, Packed};
 use hypostyle_testkit::maps::{Attributes, osm};
@@ -7,12 +7,12 @@ use proptest::prelude::*;
 
 use crate::archives::{self, only};
 
-/// Packs as a whole and in frames of a few lines; what comes out is what went in.
+/// Checks that a text round-trips as a whole archive and in frames of a few lines.
 fn packs(original: &[u8], options: &PackOptions) -> Packed {
     archives::comes_back(original, options, 97).1
 }
 
-/// The share of what `xz -9e` takes.
+/// Returns the size relative to `xz -9e`.
 fn share(original: &[u8], packed: &Packed) -> f64 {
     packed.stored as f64 / at1::xz_size(original).unwrap() as f64
 }
@@ -44,7 +44,7 @@ fn genotypes_take_less_than_text() {
     }
 }
 
-/// However it is stored, the table is the same.
+/// The table does not depend on how it is stored.
 #[test]
 fn calls_are_one_table_in_either_form() {
     for (calls, samples) in [(Calls::Phased, 20), (Calls::Clinical, 3)] {
@@ -97,7 +97,7 @@ fn maps_take_less_than_text() {
     assert!(share < 0.7, "{share}");
 }
 
-/// What is done to a text, at places that are shares of its length.
+/// An edit of a text; positions are fractions of its length.
 #[derive(Clone, Debug)]
 enum Harm {
     Put(u16, Vec<u8>),

@@ -1,4 +1,4 @@
-//! JSON in archives that are made to be small: lines as json, documents as jsondoc.
+//! JSON in archives: lines with the codec json, documents with jsondoc.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::archives::{self, only};
 
 const CODECS: [Codec; 2] = [Codec::Json, Codec::JsonDoc];
 
-/// Numbers that look like chance.
+/// Returns pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -20,19 +20,19 @@ impl Dice {
     }
 }
 
-/// Packs as a whole and in frames; what comes back must be the same.
+/// Checks that a text round-trips as a whole archive and in frames.
 fn comes_back(original: &[u8], options: &PackOptions) {
     archives::comes_back(original, options, archives::lines(original) / 4 + 1);
 }
 
-/// Bytes of an archive by this codec alone, which must have been used.
+/// Returns the size of an archive with this codec alone, and checks that it was used.
 fn size(original: &[u8], codec: Codec) -> usize {
     let (archive, packed) = at1::pack(original, &only(codec)).unwrap();
     assert_eq!(packed.codec, codec);
     archive.len()
 }
 
-/// What a service might log: objects of several shapes, with keys that may be missing.
+/// Returns lines as a service logs them: objects with several sets of keys.
 fn events(count: u64) -> String {
     let mut dice = Dice(7);
     let mut text = String::new();
@@ -51,7 +51,7 @@ fn events(count: u64) -> String {
     text
 }
 
-/// Objects in which strings say again what other members say.
+/// Returns objects whose strings repeat the values of other members.
 fn links(count: u64) -> String {
     let mut dice = Dice(3);
     let mut text = String::new();
@@ -68,7 +68,7 @@ fn links(count: u64) -> String {
     text
 }
 
-/// A document with spaces and newlines, in which everything comes often.
+/// Returns a repetitive document with spaces and newlines.
 fn document(count: u64) -> String {
     let mut dice = Dice(5);
     let mut text = String::from("{\n  \"type\": \"FeatureCollection\",\n  \"features\": [\n");
@@ -92,11 +92,11 @@ fn lines_of_several_shapes_take_far_less_than_raw() {
 }
 
 #[test]
-fn strings_that_say_what_others_say_take_next_to_nothing() {
+fn redundant_strings_take_almost_no_bytes() {
     let text = links(1500);
     let (json, raw) = (size(text.as_bytes(), Codec::Json), size(text.as_bytes(), Codec::Raw));
     assert!(json * 100 < raw * 75, "{json} where RAW takes {raw}");
-    // Three numbers of 31 bits in each line, one of them twice since it is no string.
+    // Each line has three numbers of 31 bits; one is stored twice, since it is not a string.
     assert!(json < 1500 * 22, "{json}");
 }
 
@@ -161,7 +161,7 @@ fn odd_texts_come_back() {
     }
 }
 
-/// JSON as a tree of text: values, arrays and objects.
+/// Generates JSON text: values, arrays and objects.
 fn tree() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         (0..40_u32).prop_map(|n| n.to_string()),
@@ -187,7 +187,7 @@ fn tree() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Lines of JSON, with some bytes of them changed.
+    /// Lines of JSON round-trip, also with some bytes changed.
     #[test]
     fn any_json_comes_back(
         lines in prop::collection::vec(tree(), 0..30),
@@ -209,7 +209,7 @@ proptest! {
         comes_back(&text, &options.with_codec(Choice::Only(codec)));
     }
 
-    /// Texts that rules are found for, with some bytes of them changed.
+    /// Texts that derivation rules apply to round-trip, also with some bytes changed.
     #[test]
     fn rules_hold_only_where_they_do(
         count in 10_u64..60,

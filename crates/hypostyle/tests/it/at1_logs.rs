@@ -1,4 +1,4 @@
-//! Logs come back as they were, whatever is in them, are small, and can be asked.
+//! Logs round-trip with any content, are small, and can be queried.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::archives::{self, table};
 
-/// A log as programs write them: a few messages, each with values of its own.
+/// Returns a log with a few messages, each with variables.
 fn log(lines: usize) -> String {
     let users = ["root", "admin", "webmaster", "oracle", "guest", "pi", "test", "nagios", "git"];
     let mut out = String::new();
@@ -85,8 +85,8 @@ fn every_way_makes_a_log_smaller_and_auto_takes_the_best() {
         assert!(auto.stored <= made.stored, "{codec}");
     }
     assert!(auto.stored * 10 < raw * 8, "{} {raw}", auto.stored);
-    // Each way is accounted for, and none that was made is smaller than the winner. A codec
-    // may be tried in several ways, of which some are not for logs.
+    // Every candidate is reported, and none is smaller than the winner. A codec may have
+    // several encoders, some of which do not apply to logs.
     let size = |codec| {
         let mut outcomes = auto.trials.iter().filter(|it| it.codec == codec).map(|it| it.outcome);
         let first = outcomes.next();
@@ -118,7 +118,7 @@ fn a_log_is_a_table_of_templates_times_and_values() {
         for (row, line) in rows.iter().zip(text.lines()) {
             assert_eq!(row["line"], line);
             assert_eq!(row["time"], line[..23].replace(',', "."));
-            // The message after the stamp and the level decides the template.
+            // The message after the timestamp and the level determines the template.
             let other = rows
                 .iter()
                 .zip(text.lines())
@@ -157,7 +157,7 @@ const ODD: &[&[u8]] = &[
     b"\xff\xfe",
 ];
 
-/// Pieces that a line may be made of: what templates are made of, and what breaks them.
+/// Parts of generated lines: parts of templates, and parts that break templates.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => "[a-z]{1,6}".prop_map(String::into_bytes),

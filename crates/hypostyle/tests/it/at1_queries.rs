@@ -1,4 +1,4 @@
-//! Queries of an archive say what a scan of the whole table says, and read less.
+//! Queries of an archive return what a scan of the table returns, and read less.
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -40,7 +40,7 @@ fn batches(table: &Imported) -> Vec<RecordBatch> {
     (0..table.batches()).map(|index| table.batch(index).unwrap()).collect()
 }
 
-/// The cells of some columns as text, row by row; null is nothing.
+/// Returns the cells of some columns as text, row by row; a null is an empty text.
 fn rows(batches: &[RecordBatch], columns: &[&str]) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     for batch in batches {
@@ -49,9 +49,12 @@ fn rows(batches: &[RecordBatch], columns: &[&str]) -> Vec<Vec<String>> {
             .map(|name| cast(batch.column_by_name(name).unwrap(), &DataType::Utf8).unwrap())
             .collect();
         for row in 0..batch.num_rows() {
-            let cell = |column: &arrow_array::ArrayRef| match column.is_null(row) {
-                true => String::new(),
-                false => column.as_string::<i32>().value(row).to_owned(),
+            let cell = |column: &arrow_array::ArrayRef| {
+                if column.is_null(row) {
+                    String::new()
+                } else {
+                    column.as_string::<i32>().value(row).to_owned()
+                }
             };
             all.push(cells.iter().map(cell).collect());
         }
@@ -59,7 +62,7 @@ fn rows(batches: &[RecordBatch], columns: &[&str]) -> Vec<Vec<String>> {
     all
 }
 
-/// What a scan of every row says.
+/// Returns the rows that a full scan keeps.
 fn scanned(archive: &Archive, filter: &Predicate, columns: &[&str]) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     for batch in batches(&whole(archive)) {
@@ -137,7 +140,7 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
             price,
             size,
             name,
-            // So that bounds and filters differ from group to group.
+            // Bounds and Bloom filters then differ between groups.
             note: note / 3 + id / 3,
             odd,
         };
@@ -145,16 +148,17 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
     })
 }
 
-/// The records as CSV; some lines are no rows, some are rows in a way of their own.
+/// Returns the records as CSV, with some malformed lines and some unusual ones.
 fn csv(records: &[Record]) -> String {
     let mut text = String::from("id,price,size,name,\"note\"\n");
     for Record { id, price, size, name, note, odd } in records {
         let price =
             price.map_or("NA".to_owned(), |price| format!("{:.1}", f64::from(price) / 10.0));
         let size = size.map_or(String::new(), |size| size.to_string());
-        let name = match name.contains(',') {
-            true => format!("\"{}\"", name.replace('"', "\"\"")),
-            false => (*name).to_owned(),
+        let name = if name.contains(',') {
+            format!("\"{}\"", name.replace('"', "\"\""))
+        } else {
+            (*name).to_owned()
         };
         let _ = writeln!(text, "{id},{price},{size},{name},t{note}");
         match odd {
@@ -167,7 +171,7 @@ fn csv(records: &[Record]) -> String {
     text
 }
 
-/// The records as objects of a few shapes.
+/// Returns the records as objects with several sets of keys.
 fn jsonl(records: &[Record]) -> String {
     let mut text = String::new();
     for Record { id, price, size, name, note, odd } in records {
@@ -210,12 +214,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn a_query_of_csv_says_what_a_scan_says(
+    fn a_query_of_csv_matches_a_scan(
         records in records(), test in test(), group in 1_usize..9,
         frames in prop::option::of(5_u64..30), index in any::<bool>(),
     ) {
         let archive = packed(&csv(&records), Choice::Only(Codec::QColumnar), group, frames, index);
-        // A few lines may be cut in another way than they were meant to be.
+        // A few lines may be split differently than intended.
         prop_assume!(ask(&archive, &Query::default()).unwrap().is_some());
         let filter = Predicate::parse(&test).unwrap();
         let columns = ["name", "id", "price", "note"];
@@ -223,16 +227,16 @@ proptest! {
     }
 
     #[test]
-    fn a_query_of_json_says_what_a_scan_says(
+    fn a_query_of_json_matches_a_scan(
         records in records(), test in test(), group in 1_usize..9,
         frames in prop::option::of(5_u64..30), one in any::<bool>(),
     ) {
         let codec = if one { Choice::Only(Codec::QJson) } else { Choice::Only(Codec::QJson2) };
         let mut text = jsonl(&records);
-        // Every member is there somewhere, so that asking for it is no mistake.
+        // Every member occurs at least once, so that a predicate may name it.
         text += "{\"id\":0,\"price\":1.5,\"size\":1,\"name\":\"\",\"note\":\"\"}\n";
         let archive = packed(&text, codec, group, frames, true);
-        // A few lines may be cut in another way than they were meant to be.
+        // A few lines may be split differently than intended.
         prop_assume!(ask(&archive, &Query::default()).unwrap().is_some());
         let filter = Predicate::parse(&test).unwrap();
         let columns = ["name", "id", "price", "note"];
@@ -244,10 +248,7 @@ proptest! {
         records in records(), group in 1_usize..9, picks in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
         json in any::<bool>(),
     ) {
-        let (text, codec) = match json {
-            true => (jsonl(&records), Choice::Only(Codec::QJson2)),
-            false => (csv(&records), Choice::Only(Codec::QColumnar)),
-        };
+        let (text, codec) = if json { (jsonl(&records), Choice::Only(Codec::QJson2)) } else { (csv(&records), Choice::Only(Codec::QColumnar)) };
         let archive = packed(&text, codec, group, None, true);
         prop_assume!(ask(&archive, &Query::default()).unwrap().is_some());
         let all = rows(&batches(&whole(&archive)), &["id", "note"]);
@@ -263,7 +264,7 @@ proptest! {
     }
 }
 
-/// Days in order, and a column that takes most of the room.
+/// Returns a table with sorted days and one column that takes most of the archive.
 fn diary(rows: u64) -> String {
     let mut text = String::from("day,user,noise\n");
     let mut dice = 1_u64;
@@ -310,9 +311,9 @@ fn a_query_reads_the_index_and_the_blocks_that_it_needs() {
     assert_eq!(answer.stats.bytes_read, read());
 }
 
-/// On one thread too: it is waited for many answers, and decoded on one thread or more.
+/// Several reads are in flight at once, also if only one thread decodes.
 #[test]
-fn what_is_far_away_is_asked_for_several_ranges_at_once() {
+fn remote_sources_read_several_ranges_at_once() {
     let options = PackOptions::default()
         .with_codec(Choice::Query)
         .with_rows_per_group(NonZeroUsize::new(500));
@@ -332,7 +333,7 @@ fn what_is_far_away_is_asked_for_several_ranges_at_once() {
     }
 }
 
-/// The index and the checksums of this file were made by another hand than ours.
+/// The index and the checksums of this file were written by another implementation.
 #[test]
 fn what_is_added_is_read_as_the_spec_has_it() {
     let file = "../../conformance/at1/valid/qcolumnar/index-of-texts-and-checksums.at1";
@@ -342,7 +343,7 @@ fn what_is_added_is_read_as_the_spec_has_it() {
         ("name = 'Grace, H.'", 1, 1),
         ("name = 'Zoe'", 0, 0),
         ("name = 'Ben'", 0, 0),
-        // A group without texts has bounds that say nothing.
+        // The bounds of a group without texts are meaningless.
         ("name like 'Ad%'", 1, 2),
         ("id = 3", 1, 1),
     ] {
@@ -386,7 +387,7 @@ fn a_damaged_block_is_named_and_can_be_left_out() {
     let errors = archive.check_groups().unwrap();
     assert_eq!(errors.len(), 1);
     assert!(errors[0].to_string().contains("column 3"), "{}", errors[0]);
-    // The lines that are lost are named, and the others come back as they were.
+    // The error names the lost lines, and the other lines are restored.
     let mut left = Vec::new();
     let damaged = archive.salvage(&mut left).unwrap();
     assert_eq!(damaged[0].lines, damage.lines);
@@ -395,7 +396,7 @@ fn a_damaged_block_is_named_and_can_be_left_out() {
     let lines = (1_u64..).zip(text.lines()).filter(|(line, _)| !gone.contains(line));
     let want: String = lines.map(|(_, line)| format!("{line}\n")).collect();
     assert!(left == want.as_bytes());
-    // Who does not ask for the column does not see the damage.
+    // A query of other columns does not detect the damage.
     let filter = Predicate::parse("day >= 0").unwrap();
     assert_eq!(answered(&archive, &filter, &["user"]).0.len(), 5000);
 }
@@ -423,7 +424,7 @@ fn line_ends_null_words_and_marks_at_the_start_mean_what_they_mean_to_a_scan() {
         assert!(want.len() > 14);
         assert_eq!(rows(&batches(&answer.table), &columns), want);
     }
-    // A byte order mark is for those who read the whole text.
+    // With a byte order mark, rows by number are left to a scan.
     let query = Query::default().with_rows(Some(vec![0]));
     let marked = packed(&format!("\u{feff}{text}"), Choice::Only(Codec::QColumnar), 32, None, true);
     assert!(ask(&marked, &query).unwrap().is_none());
@@ -448,7 +449,7 @@ fn what_is_added_may_be_damaged_and_what_is_cut_off_is_said_to_be() {
     let filter = Predicate::parse("user = 'user00200'").unwrap();
     assert_eq!(answered(&archive, &filter, &["user"]).0.len(), 7);
 
-    // Of a file that is cut off, the groups before the cut are there.
+    // The groups before the end of a truncated file can be read.
     let (archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
     let half = Bytes::from(archive[..archive.len() / 2].to_vec());
     let mut left = Vec::new();
@@ -472,7 +473,7 @@ fn what_is_added_may_be_damaged_and_what_is_cut_off_is_said_to_be() {
 }
 
 #[test]
-fn of_frames_the_others_are_saved_and_lines_keep_their_numbers() {
+fn other_frames_are_recovered_and_lines_keep_their_numbers() {
     let options =
         PackOptions::default().with_rows_per_group(NonZeroUsize::new(100)).with_chunk_lines(1000);
     let text = diary(2999);
@@ -483,10 +484,10 @@ fn of_frames_the_others_are_saved_and_lines_keep_their_numbers() {
         let mut archive = Vec::new();
         at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
         let second = open(Arc::new(Bytes::from(archive.clone()))).frames().unwrap()[1].offset;
-        // The number of streams of the second frame: nobody finds anything behind it.
+        // A wrong number of streams in the second frame hides everything after it.
         archive[usize::try_from(second).unwrap()] = 0x7F;
         if codec == Choice::Query {
-            // And a byte of the last block, which ends before the trailer.
+            // Also change a byte of the last block, which ends before the trailer.
             let at = archive.len() - 60;
             archive[at] ^= 0x10;
         }
@@ -503,7 +504,7 @@ fn of_frames_the_others_are_saved_and_lines_keep_their_numbers() {
 }
 
 #[test]
-fn zone_maps_that_lie_are_found() {
+fn wrong_statistics_are_detected() {
     let text: String = (0..40).map(|row| format!("{row},{}.5,x{row}\n", row * 3)).collect();
     let options = PackOptions::default()
         .with_codec(Choice::Only(Codec::QColumnar))

@@ -1,4 +1,4 @@
-//! From one format to another and back, where both can hold the table.
+//! Conversions from one format to another and back, for tables that both can store.
 
 use arrow_array::RecordBatch;
 use hypostyle::formats::{self, Format};
@@ -19,7 +19,7 @@ fn pair_and_batch() -> impl Strategy<Value = (Pair, RecordBatch)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A to B to A gives the values, and the very file, that A started with.
+    /// Converting A to B to A returns the same values and the same file.
     #[test]
     fn there_and_back_again(((a, b), batch) in pair_and_batch()) {
         let options = WriteOptions::default();

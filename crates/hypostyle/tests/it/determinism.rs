@@ -1,4 +1,4 @@
-//! The same bytes and the same values on any number of threads.
+//! Files and values do not depend on the number of threads.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use hypostyle::{ReadOptions, SeekSink, WriteOptions, formats};
 use hypostyle_testkit::content::Content;
 use hypostyle_testkit::{batches, laws};
 
-/// Twelve columns of very unequal cost, so that threads finish out of order.
+/// Returns twelve columns of very unequal cost, so that threads finish out of order.
 fn table() -> RecordBatch {
     let rows = 30_000_i32;
     let column = |index: i32| {

@@ -1,4 +1,4 @@
-//! What the three files of deviation tests share.
+//! Checks and values for the tests of deviations in COLM, COLF and CLMN.
 //!
 //! Every number in section 4 of a spec has a test whose name starts with it.
 
@@ -23,8 +23,8 @@ impl Subject {
         formats::by_name(self.0).unwrap()
     }
 
-    /// The file has these values and just these deviations, and strict reading
-    /// refuses it for the first of them or, if there is none, takes it.
+    /// Checks that the file has these values and exactly these deviations, and that strict
+    /// reading accepts it without deviations and otherwise refuses it for one of them.
     pub(crate) fn reads(self, made: &Made, values: &[(&str, Vec<Cell>)], met: &[(&str, u64)]) {
         self.reads_with(made, TextPolicy::Strict, values, met);
     }
@@ -58,7 +58,7 @@ impl Subject {
         }
     }
 
-    /// The file is refused in every mode, and the message has these words.
+    /// Checks that every mode refuses the file, with a message that contains `words`.
     pub(crate) fn refuses(self, made: &Made, words: &str) -> Error {
         self.refuses_with(made, TextPolicy::Strict, words)
     }
@@ -73,7 +73,7 @@ impl Subject {
         err
     }
 
-    /// The bytes that the writer makes of a table.
+    /// Returns the file that the writer writes.
     pub(crate) fn writes(self, table: &dyn Table) -> Vec<u8> {
         self.writes_with(table, &WriteOptions::default())
     }
@@ -82,7 +82,7 @@ impl Subject {
         laws::encode(self.format(), table, options)
     }
 
-    /// The writer refuses a table, in these words and with a way out.
+    /// Checks that the writer refuses a table, with a message that contains `words`.
     pub(crate) fn will_not_write(self, table: &dyn Table, words: &str) -> Error {
         let mut file = Vec::new();
         let err = self.format().encode(table, &mut file, &WriteOptions::default()).unwrap_err();
@@ -92,7 +92,7 @@ impl Subject {
         err
     }
 
-    /// The tests, the list of numbers and section 4 of the spec agree.
+    /// Checks that the tests, the list of numbers and section 4 of the spec agree.
     pub(crate) fn numbers_are_those_of_the_spec(self, numbers: &[&str], source: &str) {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/specs/");
         let spec = std::fs::read_to_string(format!("{root}{}.md", self.0)).unwrap();
@@ -123,7 +123,7 @@ pub(crate) fn text(values: &[&str]) -> Vec<Cell> {
     values.iter().map(|&value| Cell::Text(value.to_owned())).collect()
 }
 
-/// Texts, and nulls where there is `None`.
+/// Returns texts, and a null for `None`.
 pub(crate) fn maybe(values: &[Option<&str>]) -> Vec<Cell> {
     let cell = |value: &Option<&str>| value.map_or(Cell::Null, |value| Cell::Text(value.into()));
     values.iter().map(cell).collect()
@@ -160,7 +160,7 @@ pub(crate) fn no_columns() -> RecordBatch {
     RecordBatch::new_empty(Arc::new(Schema::empty()))
 }
 
-/// A table of one column that says more of itself than memory could hold.
+/// A table of one column whose statistics claim more data than fits in memory.
 pub(crate) struct Boast {
     schema: SchemaRef,
     stats: ColumnStats,

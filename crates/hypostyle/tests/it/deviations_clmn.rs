@@ -21,7 +21,7 @@ fn every_number_of_the_spec_has_a_test() {
     CLMN.numbers_are_those_of_the_spec(&NUMBERS, include_str!("deviations_clmn.rs"));
 }
 
-/// Three columns, two rows: the table of the spec's example.
+/// Returns the table of the spec's example: three columns, two rows.
 fn example() -> File {
     File::new(
         2,
@@ -45,7 +45,7 @@ fn example_table() -> arrow_array::RecordBatch {
     ])
 }
 
-/// A file of one column called `x` with this block.
+/// Returns a file of one column `x` with this block.
 fn one(rows: u64, code: u8, block: Block) -> Made {
     File::new(rows, vec![Column { name: b"x".to_vec(), code, block }]).build()
 }
@@ -108,7 +108,7 @@ fn n04_doubles_are_big_endian_too() {
 
 #[test]
 fn n05_sizes_are_unsigned_and_ours_stay_below_the_sign() {
-    // Opening takes no size for negative; expanding refuses what cannot be.
+    // Opening treats no size as negative; decompression refuses impossible sizes.
     let made = one(2, 0, Block { raw: 0x8000_0000, ..Block::of(&[0; 8]) });
     let reader = laws::open(CLMN.format(), &made.bytes, &Default::default()).unwrap();
     let block = reader.sections().into_iter().find(|part| part.column == Some(0)).unwrap();
@@ -152,7 +152,7 @@ fn n07_lengths_are_unsigned_16_bits() {
     assert_eq!(err.row(), Some(1));
     let err = CLMN.will_not_write(&table(vec![(&over, int32s(&[1]))]), "a name of 65536 bytes");
     assert_eq!(err.column().unwrap().index, 0);
-    // What a known writer makes of such a name: its length wraps to 0.
+    // A known writer writes such a name with a length that wraps to 0.
     let wrapped = File::new(1, vec![Column::int32("", &[1])]).build();
     let mut bytes = wrapped.bytes;
     bytes.splice(20..20, over.bytes());
@@ -204,7 +204,7 @@ fn n10_an_empty_string_may_come_last() {
         CLMN.reads(&made, &[("x", text(values))], &[]);
         assert_eq!(CLMN.writes(&table(vec![("x", strings(values))])), made.bytes);
     }
-    // The switch for a reader that fails on it costs a byte that ours reports.
+    // The option for a reader that fails on it adds a byte, which our reader reports.
     let pad = Compat::default().with("clmn-pad-last-empty").unwrap();
     let options = WriteOptions::default().with_compat(pad);
     let bytes = CLMN.writes_with(&table(vec![("x", strings(&["a", ""]))]), &options);

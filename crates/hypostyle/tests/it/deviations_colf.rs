@@ -26,7 +26,7 @@ fn every_number_of_the_spec_has_a_test() {
     COLF.numbers_are_those_of_the_spec(&NUMBERS, include_str!("deviations_colf.rs"));
 }
 
-/// Two columns, three rows: the table of the spec's example.
+/// Returns the table of the spec's example: two columns, three rows.
 fn example() -> File {
     let columns = vec![
         Column::int32("id", &[1, 2, 3]),
@@ -44,12 +44,12 @@ fn example_table() -> arrow_array::RecordBatch {
     table(vec![("id", int32s(&[1, 2, 3])), ("name", names)])
 }
 
-/// A file of one column.
+/// Returns a file of one column.
 fn one(rows: u64, column: Column) -> Made {
     File::new(rows, vec![column]).build()
 }
 
-/// A file of three integers with this schema.
+/// Returns a file of three integers with this schema.
 fn with_schema(schema: &str) -> Made {
     let file = File::new(3, vec![Column::int32("id", &[1, 2, 3])]);
     File { schema: Some(schema.into()), ..file }.build()
@@ -72,7 +72,7 @@ fn f01_a_string_ends_where_the_next_that_is_not_null_starts() {
         let last = one(3, Column::utf8_parts("s", Some(&[0b110]), &[0, null_start, 0], b"ab"));
         COLF.reads(&last, &[("s", maybe(&[Some("ab"), None, None]))], &[]);
     }
-    // Our writer gives a null row the running offset, on which all rules agree.
+    // Our writer gives a null row the running offset, which is right by every rule.
     assert_eq!(COLF.writes(&example_table()), example().build().bytes);
     let edges = table(vec![("s", maybe_strings(&[None, Some("ab"), None, None]))]);
     let made = one(4, Column::utf8_parts("s", Some(&[0b1101]), &[0, 0, 2, 2], b"ab"));
@@ -85,7 +85,7 @@ fn f02_equal_offsets_are_empty_strings() {
     let made = one(6, Column::utf8("s", &values));
     COLF.reads(&made, &[("s", text(&values))], &[]);
     assert_eq!(COLF.writes(&table(vec![("s", strings(&values))])), made.bytes);
-    // The switch for a reader that misreads them writes nulls.
+    // The option for a reader that misreads empty texts writes nulls.
     let compat = Compat::default().with("colf-empty-as-null").unwrap();
     let options = WriteOptions::default().with_compat(compat);
     let bytes = COLF.writes_with(&table(vec![("s", strings(&values))]), &options);
@@ -107,7 +107,7 @@ fn f03_the_flag_in_the_payload_counts() {
     let hint = one(3, Column { nullable: false, ..with });
     COLF.reads(&hint, &[("n", four_null_six())], &[("F3", hint.entries[0])]);
 
-    // If only the entry's flag fits the size of the payload, the payload's is wrong.
+    // If only the flag of the entry fits the size of the block, the flag of the block is wrong.
     let bitmap_unannounced = [&[1, 0, 0b010][..], &int32_cells(&[4, 5, 6])].concat();
     let made = one(3, Column { flag: 1, ..Column::new("n", "int32", &bitmap_unannounced) });
     let met = [("F3", made.entries[0]), ("F3", made.entries[0] + 24)];
@@ -121,7 +121,7 @@ fn f03_the_flag_in_the_payload_counts() {
         let odd = [&[1, flag][..], &int32_cells(&[4, 5, 6])].concat();
         COLF.refuses(&one(3, Column { flag: 0, ..Column::new("n", "int32", &odd) }), "neither");
     }
-    // All three of ours are equal: see the bytes in `f01` and `f12`.
+    // Our writer sets all three equal: see the bytes in `f01` and `f12`.
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn f09_any_json_of_the_right_meaning_will_do() {
         r#"{"x":[1,{"y":null}],"num_rows":3,"columns":[{"z":{},"name":"id","type":"int32"}]}"#,
         r#"{"num_rows":3,"columns":[{"name":"\u0069\u0064","type":"int32","nullable":true}]}"#,
         r#"{"num_rows":3,"columns":[{"name":"id","type":"int32","nullable":"perhaps"}]}"#,
-        // Of a repeated key the last counts.
+        // The last of several equal keys counts.
         r#"{"num_rows":9,"num_rows":3,"columns":[],"columns":[{"name":"id","type":"int32"}]}"#,
     ] {
         COLF.reads(&with_schema(schema), &ids(), &[]);
@@ -229,7 +229,7 @@ fn f09_any_json_of_the_right_meaning_will_do() {
     let at = made.bytes.windows(2).position(|pair| pair == b"id").unwrap() as u64;
     let err = COLF.refuses_with(&made.patched(at, b"\xFF"), TextPolicy::Lossy, "schema: ");
     assert_eq!(err.offset(), Some(14));
-    // Ours is compact and plain UTF-8.
+    // Our writer's schema is compact UTF-8 without escapes.
     let schema = r#"{"num_rows":1,"columns":[{"name":"é\n\"","type":"int32","nullable":false}]}"#;
     let file = COLF.writes(&table(vec![("é\n\"", int32s(&[1]))]));
     assert_eq!(&file[14..14 + schema.len()], schema.as_bytes());
@@ -243,7 +243,7 @@ fn f10_a_long_schema_is_a_matter_of_limits() {
     let small = ReadOptions::default().with_limits(Limits::default().with_header_bytes(1 << 20));
     let err = laws::decode(COLF.format(), &made.bytes, &small).unwrap_err();
     assert!(err.to_string().contains("over the limit of 1048576"), "{err}");
-    // A length that is not there is false, and no limit is to blame.
+    // A length beyond the file is malformed, not over a limit.
     COLF.refuses(&File { schema_len: Some(u32::MAX), ..example() }.build(), "schema needs");
 
     let frame = File::new(1, vec![Column::int32("", &[1])]).schema_text().len();
@@ -269,7 +269,7 @@ fn f12_a_bitmap_without_a_null_is_in_order() {
     COLF.reads(&made, &[("n", int(&[4, 5, 6]))], &[]);
     let made = one(3, Column { nullable: true, ..Column::int32("n", &[4, 5, 6]) });
     COLF.reads(&made, &[("n", int(&[4, 5, 6]))], &[]);
-    // Ours has no bitmap without a null, whatever the caller's schema allows.
+    // Our writer stores no bitmap without nulls, even for a nullable field.
     let file = COLF.writes(&table(vec![("n", int32s(&[4, 5, 6]))]));
     assert_eq!(file, one(3, Column::int32("n", &[4, 5, 6])).bytes);
     let nine: Vec<Option<i32>> = (0..9).map(|i| (i != 8).then_some(i)).collect();
@@ -298,7 +298,7 @@ fn f14_a_block_of_no_bytes_is_all_null() {
             COLF.reads(&made, &[("n", vec![Cell::Null; 3])], &[("F14", made.entries[0])]);
         }
     }
-    // Nothing backs these rows but the size of the file.
+    // Only the size of the file bounds these rows.
     let absent = || Column { block: Block::absent(), ..Column::int32("n", &[]) };
     let size = one(0, absent()).bytes.len() as u64;
     let most = size * 1032 / 4;
@@ -337,7 +337,7 @@ fn f16_every_string_is_utf8_by_itself() {
     let java = one(1, Column::utf8_parts("s", None, &[0], b"\xC0\x80"));
     let met = [("F16", java.blocks[0].start)];
     COLF.reads_with(&java, TextPolicy::Java, &[("s", text(&["\0"]))], &met);
-    // Bytes of no row are nobody's, and need not be UTF-8.
+    // Bytes that belong to no row need not be UTF-8.
     let stray = one(1, Column::utf8_parts("s", None, &[2], b"\xFF\xFEab"));
     COLF.reads(&stray, &[("s", text(&["ab"]))], &[("F17", stray.blocks[0].start)]);
 }
@@ -429,7 +429,7 @@ fn f24_bytes_after_the_last_block_are_reported_and_ignored() {
     COLF.reads(&made, &example_values(), &[("F24", made.bytes.len() as u64 - 4)]);
 }
 
-/// The worked example of the spec, section 8, which another library compressed.
+/// The worked example in section 8 of the spec, compressed by another library.
 #[test]
 fn the_worked_example_reads_as_it_says() {
     let made = example().build();

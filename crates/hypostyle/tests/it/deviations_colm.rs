@@ -26,7 +26,7 @@ fn every_number_of_the_spec_has_a_test() {
     COLM.numbers_are_those_of_the_spec(&NUMBERS, include_str!("deviations_colm.rs"));
 }
 
-/// Two columns, three rows: the table of the spec's example.
+/// Returns the table of the spec's example: two columns, three rows.
 fn example() -> File {
     let names = ["Alice", "Bob", "Charlie"];
     File::new(3, vec![Column::int32("id", &[1, 2, 3]), Column::string("name", &names)])
@@ -40,7 +40,7 @@ fn example_table() -> arrow_array::RecordBatch {
     table(vec![("id", int32s(&[1, 2, 3])), ("name", strings(&["Alice", "Bob", "Charlie"]))])
 }
 
-/// A file of one column called `x` with this block.
+/// Returns a file of one column `x` with this block.
 fn one(rows: u32, code: u8, block: Block) -> Made {
     File::new(rows, vec![Column { name: b"x".to_vec(), code, block }]).build()
 }
@@ -142,7 +142,7 @@ fn m08_blocks_may_stand_anywhere_and_sharing_is_reported() {
     gaps.columns[1].block.gap = 100;
     COLM.reads(&gaps.build(), &example_values(), &[]);
 
-    // A block between the header and the table is nowhere forbidden.
+    // The spec allows a block between the header and the column table.
     let mut before = example();
     let block = std::mem::take(&mut before.columns[0].block);
     before.columns[0].block = Block {
@@ -165,7 +165,7 @@ fn m08_blocks_may_stand_anywhere_and_sharing_is_reported() {
     let values = [("a", int(&[1, 2, 3])), ("b", int(&[1, 2, 3]))];
     COLM.reads(&shared, &values, &[("M8", shared.blocks[0].start)]);
 
-    // A block whose last bytes belong to the next one as well.
+    // The last bytes of a block also belong to the next one.
     let mut overlap = example();
     overlap.columns[0].block.size = Some(overlap.columns[0].block.stored.len() as u64 + 5);
     let made = overlap.build();
@@ -266,7 +266,7 @@ fn m15_any_zlib_stream_will_do_without_a_dictionary() {
     let mut no_zlib = zlib_by_hand(&content, 0x78);
     no_zlib[0] = 0x79;
     COLM.refuses(&one(3, 1, Block::stored(&no_zlib, 12)), "has no zlib header");
-    // Our writer announces a window of 32 KiB.
+    // Our writer declares a window of 32 KiB.
     assert_eq!(COLM.writes(&table(vec![("x", int32s(&[1, 2, 3]))]))[62], 0x78);
 }
 
@@ -393,7 +393,7 @@ fn m22_columns_come_as_asked_and_none_means_none() {
     assert_eq!(names(&[1, 0]), ["name", "id"]);
     assert_eq!(names(&[1, 1]), ["name", "name"]);
     let err = reader.read(0, &[0, 2]).unwrap_err();
-    assert_eq!(err.to_string(), "colm: there is no column 2, only 2");
+    assert_eq!(err.to_string(), "colm: column 2 is out of range: the file has 2 columns");
     assert!(reader.read(1, &[]).is_err());
 }
 
@@ -402,7 +402,7 @@ fn m23_bytes_after_the_last_block_are_reported_and_ignored() {
     let made = File { tail: b"tail".to_vec(), ..example() }.build();
     let end = made.bytes.len() as u64 - 4;
     COLM.reads(&made, &example_values(), &[("M23", end)]);
-    // Nothing but a table is no reason to miss them.
+    // A file of header and column table alone reports them too.
     let file = File { tail: b"x".to_vec(), ..File::new(0, Vec::new()) };
     let absent = Column { name: b"x".to_vec(), code: 1, block: Block::absent() };
     let made = File { columns: vec![absent], ..file }.build();

@@ -1,5 +1,5 @@
-//! Files that try to make the reader lie or panic; `tests/memory` has the
-//! ones that are after its memory and its time.
+//! Files that try to make the reader return wrong values or panic; `tests/memory` has those
+//! that try to exhaust memory or time.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ fn error(format: &str, made: &Made, options: &ReadOptions) -> Error {
     laws::decode(format, &made.bytes, options).unwrap_err()
 }
 
-/// Replacement characters take three bytes where one was, so that 32-bit offsets
-/// can run over, and Arrow's builder would panic.
+/// A replacement character takes three bytes in place of one, so 32-bit offsets can overflow,
+/// on which Arrow's builder would panic.
 #[test]
 fn repaired_text_stays_within_the_limits_too() {
     let bad = vec![0xFF; 50_000];
@@ -48,7 +48,7 @@ fn repaired_text_stays_within_the_limits_too() {
     }
 }
 
-/// The checksum that counts is the one after the stream, not the last in the block.
+/// The reader checks the checksum after the stream, not the last bytes of the block.
 #[test]
 fn a_second_checksum_at_the_end_of_a_block_hides_nothing() {
     let column = |stored: &[u8]| colm::Column {
@@ -74,7 +74,7 @@ fn a_second_checksum_at_the_end_of_a_block_hides_nothing() {
     }
 }
 
-/// A file may be mostly holes, and so cost nobody anything but its reader.
+/// A sparse file takes no disk space, but could cost its reader memory.
 #[test]
 fn a_block_of_a_terabyte_for_a_few_values_is_refused_before_it_is_read() {
     const HUGE: u64 = 1 << 40;
@@ -87,7 +87,7 @@ fn a_block_of_a_terabyte_for_a_few_values_is_refused_before_it_is_read() {
     assert!(matches!(err.kind(), ErrorKind::LimitExceeded { asked: HUGE, .. }), "{err}");
 }
 
-/// More text than 32-bit offsets can count is read with 64-bit ones.
+/// Text beyond 32-bit offsets is read with 64-bit offsets.
 #[test]
 #[ignore = "takes some seconds and 7 GB of memory"]
 fn text_beyond_31_bits_gets_64_bit_offsets() {

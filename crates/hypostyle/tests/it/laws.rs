@@ -1,4 +1,5 @@
-//! The three laws, for every format.
+//! The three laws for every format: `decode(encode(t)) == t`, `encode(decode(f)) == f` for
+//! canonical files, and any bytes return or fail.
 
 use hypostyle::formats::{self, Format};
 use hypostyle::{ReadOptions, WriteOptions};
@@ -6,17 +7,17 @@ use hypostyle_testkit::build::{Block, clmn, colf, colm, onpair};
 use hypostyle_testkit::{batches, fuzz, laws};
 use proptest::prelude::*;
 
-/// Any format that holds tables.
+/// Generates a format that stores tables.
 fn any_table_format() -> impl Strategy<Value = &'static dyn Format> {
     proptest::sample::select(formats::tables().collect::<Vec<_>>())
 }
 
-/// Any format, and a table that it can hold.
+/// Generates a format and a table that it can store.
 fn format_and_batch() -> impl Strategy<Value = (&'static dyn Format, arrow_array::RecordBatch)> {
     any_table_format().prop_flat_map(|format| (Just(format), batches::for_format(format)))
 }
 
-/// How files start that are looked at more closely.
+/// The first bytes of files that readers look into further.
 const STARTS: &[&[u8]] = &[
     b"",
     b"COLM\x01\0\0\0",
@@ -28,20 +29,20 @@ const STARTS: &[&[u8]] = &[
     b"ONPAIR01\x0C",
 ];
 
-/// How the content of COLF's blocks starts, and something else.
+/// The first bytes of COLF blocks, and other bytes.
 const HEADS: &[&[u8]] =
     &[b"", &[1, 0], &[1, 1], &[2, 0], &[2, 1], &[3, 0], &[3, 1], &[3, 1, 2], &[0, 0, 0, 0]];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What goes in comes out, bit for bit.
+    /// A table round-trips bit for bit.
     #[test]
     fn decode_undoes_encode((format, batch) in format_and_batch()) {
         laws::decode_undoes_encode(format, &batch);
     }
 
-    /// What we write is in the one form that we write.
+    /// Encoding a decoded file of our writer returns the same file.
     #[test]
     fn a_canonical_file_encodes_to_itself((format, batch) in format_and_batch()) {
         let file = laws::encode(format, &batch, &WriteOptions::default());
@@ -49,7 +50,7 @@ proptest! {
         prop_assert_eq!(laws::at_most_one_format_claims(&file).map(Format::id), Some(format.id()));
     }
 
-    /// Every level gives a file with the same values.
+    /// Files of every level have the same values.
     #[test]
     fn every_level_holds_the_same_values((format, batch) in format_and_batch(), level in 0..=12_u8) {
         let file = laws::encode(format, &batch, &WriteOptions::default().with_level(level));
@@ -61,7 +62,7 @@ proptest! {
         );
     }
 
-    /// A few changed bytes give an error or other values, never a panic.
+    /// A file with a few changed bytes fails or has other values; the reader does not panic.
     #[test]
     fn a_damaged_file_returns_or_fails(
         (format, batch) in format_and_batch(),
@@ -82,7 +83,7 @@ proptest! {
         fuzz::open_any(&file);
     }
 
-    /// Bytes from nowhere, also behind a true magic.
+    /// Random bytes return or fail, also after a valid magic.
     #[test]
     fn any_bytes_return_or_fail(
         format in prop::sample::select(formats::ALL),
@@ -94,7 +95,7 @@ proptest! {
         fuzz::open_any(&file);
     }
 
-    /// Any content behind a true header, a true table and a true checksum.
+    /// Any block content returns or fails, with valid header, column table and checksum.
     #[test]
     fn any_content_of_a_block_returns_or_fails(
         rows in 0..20_u32,
@@ -117,7 +118,7 @@ proptest! {
         fuzz::decode_any(formats::by_name("colf").unwrap(), &file);
     }
 
-    /// Any sections behind a true footer and true checksums, and numbers that may be false.
+    /// Any sections return or fail, with valid checksums and arbitrary numbers in the footer.
     #[test]
     fn any_sections_of_strings_return_or_fail(
         rows in 0..5_u32,
@@ -146,13 +147,13 @@ proptest! {
         fuzz::decode_any(formats::by_name("onpair").unwrap(), &file);
     }
 
-    /// The fuzz target's way from bytes to a table works for any bytes.
+    /// The round-trip fuzz targets accept any bytes.
     #[test]
     fn any_seed_makes_a_round_trip(format in any_table_format(), seed: Vec<u8>) {
         fuzz::roundtrip(format, &seed);
     }
 
-    /// So do the bodies of those targets that make files and buffers of their bytes.
+    /// The fuzz targets that build files and buffers accept any bytes.
     #[test]
     fn any_seed_makes_buffers_and_files_of_strings(
         seed in prop::collection::vec(any::<u8>(), 0..400),

@@ -1,4 +1,4 @@
-//! What holds for every format: laws, sweeps, and what is read and refused.
+//! Integration tests: the laws of every format, sweeps, deviations, refusals and queries.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! `.onpair` is searched on codes, and says what a scan of its cells says.
+//! Searches on the codes of `.onpair` return what a scan of the cells returns.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn open(file: Vec<u8>) -> Box<dyn Reader> {
     OnPair.open(Arc::new(Bytes::from(file)), &ReadOptions::default()).unwrap()
 }
 
-/// The rows that a scan of all columns keeps.
+/// Returns the rows that a scan of all columns keeps.
 fn scanned(reader: &dyn Reader, chunk: usize, columns: &[usize], test: &Predicate) -> RecordBatch {
     let all: Vec<usize> = (0..reader.schema().fields().len()).collect();
     let whole = reader.read(chunk, &all).unwrap();
@@ -46,7 +46,8 @@ fn same_as_a_scan(reader: &dyn Reader, test: &Predicate) {
 enum Form {
     Plain,
     Indexed,
-    /// With codes that are the longest tokens (0) or any (2), and byte lengths or not.
+    /// As codes of the longest tokens (parse 0) or of any tokens (parse 2), with byte lengths or
+    /// without.
     Packed {
         parse: u8,
         shared: bool,
@@ -65,7 +66,7 @@ fn forms() -> impl Strategy<Value = Form> {
     ]
 }
 
-/// Tokens in order: all bytes that cells are made of, and some that are longer.
+/// Returns sorted tokens: all bytes that occur in cells, and some longer ones.
 const TOKENS: [&[u8]; 21] = [
     b" ",
     b"%",
@@ -90,7 +91,8 @@ const TOKENS: [&[u8]; 21] = [
     b"\xFF",
 ];
 
-/// Codes of a text: the longest at every place, or what `choice` says.
+/// Returns codes of a text: the longest token at every position, or the one that `choice`
+/// picks.
 fn cut(text: &[u8], parse: u8, choice: &mut impl FnMut(usize) -> usize) -> Vec<u16> {
     let (mut rest, mut codes) = (text, Vec::new());
     while !rest.is_empty() {
@@ -236,7 +238,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn every_form_says_what_a_scan_says(
+    fn every_encoding_matches_a_scan(
         rows in tables(),
         forms in vec(forms(), 3),
         tests in vec(predicate(), 1..5),
@@ -249,7 +251,7 @@ proptest! {
         });
         let rows = u32::try_from(rows.len()).unwrap();
         let reader = open(File::new(&[rows], parts.collect()).build().bytes);
-        // The forms are what the format allows, and hold what they should.
+        // Every encoding is valid and has the expected cells.
         let whole = reader.read(0, &[0]).unwrap();
         let texts = whole.column(0).as_string::<i32>().iter();
         prop_assert!(texts.map(|cell| cell.map(|it| it.as_bytes().to_vec())).eq(cells[0].clone()));
@@ -258,9 +260,9 @@ proptest! {
         }
     }
 
-    /// As the writer stores it, in whatever form is smallest; also with a closer look.
+    /// Files of our writer, in the smallest encoding, also with a thorough read.
     #[test]
-    fn what_is_written_says_what_a_scan_says(
+    fn files_of_our_writer_match_a_scan(
         rows in tables(),
         copies in select(vec![1_usize, 40]),
         tests in vec(predicate(), 1..5),
@@ -290,7 +292,7 @@ proptest! {
     }
 
     #[test]
-    fn files_of_the_cpp_implementation_say_what_a_scan_says(
+    fn files_of_the_cpp_implementation_match_a_scan(
         cells in vec("[ab1]{0,9}", 0..30),
         test in predicate_of(vec!["value"]),
     ) {
@@ -303,10 +305,9 @@ proptest! {
     }
 }
 
-/// A column that is only printed is not read where no row is kept, and one that is tested is
-/// read once.
+/// Without matching rows, a projected column is not read; a tested column is read once.
 #[test]
-fn what_no_row_is_kept_of_is_not_read() {
+fn a_projected_column_without_matching_rows_is_not_read() {
     let cells = |word: &str| -> Vec<Cell> {
         (0..200).map(|row| Some(format!("{word} {row}").into_bytes())).collect()
     };
@@ -328,7 +329,7 @@ fn what_no_row_is_kept_of_is_not_read() {
     assert_eq!(source.reads().len(), 2);
 }
 
-/// A row that is not UTF-8 fails a scan; a search that does not keep it does not decode it.
+/// A row that is not UTF-8 fails a scan; a search that does not match it does not decode it.
 #[test]
 fn rows_that_are_not_kept_are_not_decoded() {
     let tokens: [&[u8]; 3] = [b"a", b"b", b"\xFF"];
@@ -348,12 +349,12 @@ fn rows_that_are_not_kept_are_not_decoded() {
     assert_eq!((err.row(), err.to_string().contains("UTF-8")), (Some(1), true), "{err}");
 }
 
-/// What a file says of how rows were cut is not relied upon: a scan does not look at it.
+/// The search does not rely on the parse that a file declares, since a scan ignores it.
 #[test]
-fn a_false_word_on_how_rows_were_cut_changes_no_answer() {
+fn a_wrong_parse_in_the_entry_changes_no_result() {
     let tokens: [&[u8]; 4] = [b"a", b"ab", b"b", b"ba"];
     for parse in 0..3 {
-        // `ab` as `a` and `b` is neither the longest token nor the fewest.
+        // `ab` stored as `a` and `b` is neither a greedy parse nor the one with the fewest codes.
         let mut part = Part::packed(9, &tokens, &[&[0, 2], &[1], &[0, 2, 0], &[0, 3], &[2]]);
         part.parse = parse;
         let reader = open(File::new(&[5], vec![Column::new("s", part)]).build().bytes);
@@ -365,7 +366,7 @@ fn a_false_word_on_how_rows_were_cut_changes_no_answer() {
 }
 
 #[test]
-fn columns_that_are_not_there_are_named() {
+fn unknown_columns_are_errors() {
     let part = Part::plain(&[Some("a")]);
     let reader = open(File::new(&[1], vec![Column::new("s", part)]).build().bytes);
     let ask = |test: &str| reader.read_where(0, &[0], &Predicate::parse(test).unwrap());
@@ -375,7 +376,7 @@ fn columns_that_are_not_there_are_named() {
     assert!(reader.read_where(0, &[1], &Predicate::parse("s = 'a'").unwrap()).is_err());
 }
 
-/// Codes that stand for more text than the entry says are refused before they are decoded.
+/// Codes of more text than the entry declares are refused before they are decoded.
 #[test]
 fn codes_for_more_text_than_there_is_are_refused() {
     let token = [b'x'; 16];

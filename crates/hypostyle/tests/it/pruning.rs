@@ -1,5 +1,4 @@
-//! Reading K of N columns reads what says where they are and K blocks, and not one
-//! byte else.
+//! Reading K of N columns reads the header and K blocks, and no other byte.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use hypostyle_testkit::build::{clmn, colf, colm, onpair};
 use hypostyle_testkit::source::{CountingSource, merged};
 use hypostyle_testkit::{batches, laws};
 
-/// What says where the blocks are, and where each is, by a parser that knows no other use.
+/// Returns the ranges of the header and of each block, from an independent parser.
 fn places(format: &dyn Format, file: &[u8]) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
     let (front, blocks) = match format.id() {
         FormatId::OnPair => return onpair::places(file),
@@ -32,7 +31,7 @@ fn wide(columns: usize, rows: i32, name: impl Fn(usize) -> String) -> RecordBatc
     RecordBatch::try_from_iter((0..columns).map(column)).unwrap()
 }
 
-/// Opens the file, reads some columns, and gives the number of reads for opening.
+/// Opens the file, reads some columns, and returns the number of reads for opening.
 fn check(format: &'static dyn Format, batch: &RecordBatch, picks: &[&[usize]]) -> usize {
     let batch = &batches::fitted(format, batch);
     let file = laws::encode(format, batch, &WriteOptions::default());
@@ -42,11 +41,11 @@ fn check(format: &'static dyn Format, batch: &RecordBatch, picks: &[&[usize]]) -
     let source = Arc::new(CountingSource::new(Arc::new(Bytes::from(file))));
 
     let reader = format.open(source.clone(), &ReadOptions::default()).unwrap();
-    assert_eq!(source.covered(), front, "opening reads what is no block");
+    assert_eq!(source.covered(), front, "opening reads everything but the blocks");
     let opening = source.reads().len();
     let whole: u64 = source.reads().iter().map(|(_, len)| *len as u64).sum();
     let front_bytes: u64 = front.iter().map(|range| range.end - range.start).sum();
-    assert_eq!(whole, front_bytes, "and no byte of it twice");
+    assert_eq!(whole, front_bytes, "no byte is read twice");
     source.forget();
 
     for &pick in picks {
@@ -58,7 +57,7 @@ fn check(format: &'static dyn Format, batch: &RecordBatch, picks: &[&[usize]]) -
         source.forget();
     }
 
-    // Finding the format by content costs no byte beyond that either.
+    // Detection reads no other byte either.
     formats::open(source.clone(), &ReadOptions::default()).unwrap();
     assert_eq!(source.covered(), front);
     opening

@@ -1,4 +1,5 @@
-//! What cannot be written is refused by name, with a way out, before a byte.
+//! Tables that a format cannot store are refused before a byte is written, with the column and
+//! a way out.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use hypostyle::{DuplicateNames, Error, ErrorKind, ReadOptions, Refusal, Sink, Wr
 use hypostyle_testkit::content::Content;
 use hypostyle_testkit::{batches, laws};
 
-/// A sink that must not be touched.
+/// A sink that fails the test if anything is written.
 #[derive(Debug, Default)]
 struct Untouched {
     calls: usize,
@@ -58,14 +59,14 @@ fn texts(values: &[&str]) -> ArrayRef {
     Arc::new(StringArray::from(values.to_vec()))
 }
 
-/// The error of a table that is refused, after which the sink is as it was.
+/// Returns the error for a refused table, and checks that nothing was written.
 fn error(format: &'static dyn Format, batch: &RecordBatch, options: &WriteOptions) -> Error {
     let mut sink = Untouched::default();
     let err = format.encode(batch, &mut sink, options).unwrap_err();
     assert_eq!(sink.calls, 0, "not a byte is written before: {err}");
     assert_eq!(err.format(), Some(format.id()));
 
-    // By way of batches it is refused too, at the latest at the end.
+    // A `Writer` refuses it too, at the latest in `finish`.
     let mut sink = Untouched::default();
     let writer = formats::Writer::create(format, batch.schema(), options.clone());
     let later = writer.and_then(|mut writer| {
@@ -73,7 +74,7 @@ fn error(format: &'static dyn Format, batch: &RecordBatch, options: &WriteOption
         writer.write(&batch.slice(1.min(batch.num_rows()), batch.num_rows().saturating_sub(1)))?;
         writer.finish(&mut sink)
     });
-    // The schema alone may be enough for a refusal, and then there is no row to name.
+    // If the schema alone is refused, the error has no row.
     let later = later.unwrap_err();
     assert_eq!(later.column(), err.column());
     assert!(later.row().is_none() || later.to_string() == err.to_string(), "{later}");
@@ -81,7 +82,7 @@ fn error(format: &'static dyn Format, batch: &RecordBatch, options: &WriteOption
     err
 }
 
-/// The same, and the error names the reason, the column, the row and a way out.
+/// The same, and checks that the error has the reason, the column, the row and a way out.
 fn refused(
     name: &str,
     batch: &RecordBatch,
@@ -176,7 +177,7 @@ fn two_columns_of_one_name() {
         let message = refused(format.id().name(), &table, Refusal::DuplicateName, 2, None);
         assert!(message.contains("same name as column 1"), "{message}");
     }
-    // Where it does no harm to say so, both are kept when asked for.
+    // COLM and COLF keep both on request.
     let keep = WriteOptions::default().with_duplicate_names(DuplicateNames::Keep);
     for name in ["colm", "colf"] {
         let file = laws::encode(format(name), &table, &keep);

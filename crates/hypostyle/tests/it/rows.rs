@@ -1,4 +1,4 @@
-//! RowSelection by number: what they are among all others, and in `.onpair` without these.
+//! Row selections: `read_rows` returns the same rows as `read`, and `.onpair` decodes no others.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn every_format_gives_some_rows_as_it_gives_all() {
     }
 }
 
-/// Files of three rows, of which the second is not UTF-8, in each of the forms.
+/// Returns files of three rows, the second of which is not UTF-8, in each encoding.
 fn second_is_no_text() -> Vec<(&'static str, Vec<u8>)> {
     let cells: [Option<&[u8]>; 3] = [Some(b"ab"), Some(b"\xFFb"), Some(b"b")];
     let tokens: [&[u8]; 3] = [b"a", b"b", b"\xFF"];
@@ -57,7 +57,7 @@ fn second_is_no_text() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn rows_that_nobody_asks_for_are_not_decoded() {
+fn rows_that_are_not_selected_are_not_decoded() {
     for (form, file) in second_is_no_text() {
         let reader = open(file.clone(), &ReadOptions::default());
         assert!(reader.read(0, &[0]).is_err(), "{form}");
@@ -66,23 +66,23 @@ fn rows_that_nobody_asks_for_are_not_decoded() {
         let some: Vec<Option<String>> =
             some.unwrap().as_string::<i32>().iter().map(|cell| cell.map(str::to_owned)).collect();
         assert_eq!(some, [Some("ab".to_owned()), Some("b".to_owned())], "{form}");
-        // The row is named as it is numbered in the file.
+        // The error counts the row from the start of the file.
         let err = reader.read_rows(0, &[0], &RowSelection::from(1..3)).unwrap_err();
         assert_eq!(
             (err.row(), err.to_string().contains("UTF-8")),
             (Some(1), true),
             "{form}: {err}"
         );
-        // A closer look is one at everything.
+        // A thorough read decodes all rows.
         let thorough = open(file, &ReadOptions::default().with_thorough(true));
         let some = thorough.read_rows(0, &[0], &RowSelection::from(0..1));
         assert_eq!(some.is_ok(), form == "cpp", "{form}");
     }
 }
 
-/// Bytes that rows take are bounded by what the entry says, however often a value is named.
+/// The entry bounds the text of the rows, however many rows share a value.
 #[test]
-fn values_that_are_named_too_often_are_refused_before_they_are_copied() {
+fn values_that_are_repeated_too_often_are_refused_before_they_are_copied() {
     let mut part = Part::indexed(&[Some("x".repeat(1000))]);
     part.sections[4] = numbers(&[0; 1000]);
     part.text = 10_000;
@@ -92,11 +92,11 @@ fn values_that_are_named_too_often_are_refused_before_they_are_copied() {
     );
     assert_eq!(reader.read_rows(0, &[0], &RowSelection::from(0..10)).unwrap().num_rows(), 10);
     let err = reader.read_rows(0, &[0], &RowSelection::from(0..11)).unwrap_err().to_string();
-    assert!(err.contains("some stand for 11000 bytes of text, and all have 10000"), "{err}");
+    assert!(err.contains("some decode to 11000 bytes of text, but all have 10000"), "{err}");
 }
 
 #[test]
-fn sections_are_checked_whichever_rows_are_asked_for() {
+fn sections_are_checked_for_any_selection() {
     for at in 0..6 {
         let cells = [Some("a"), None, Some("b"), Some("a")];
         let mut part = Part::indexed(&cells);
@@ -113,7 +113,7 @@ fn sections_are_checked_whichever_rows_are_asked_for() {
     }
 }
 
-/// Counts whose sum is right only if it is cut to 32 bits are refused, in every form.
+/// Counts whose sum is right only modulo 2^32 are refused, in every encoding.
 #[test]
 fn counts_that_add_up_past_32_bits_are_refused() {
     let tokens: [&[u8]; 1] = [b"a"];
@@ -136,9 +136,9 @@ fn counts_that_add_up_past_32_bits_are_refused() {
     }
 }
 
-/// A slice of a table is written as the rows that it has, wherever its offsets start.
+/// A slice of a table is written with its own rows only, wherever its offsets start.
 #[test]
-fn a_slice_is_written_as_what_it_holds() {
+fn a_slice_is_written_with_its_own_rows() {
     let texts =
         StringArray::from_iter((0..400).map(|row| (row % 9 > 0).then(|| format!("{row:05}"))));
     let batch = RecordBatch::try_from_iter([("s", Arc::new(texts) as ArrayRef)]).unwrap();

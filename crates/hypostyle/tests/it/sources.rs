@@ -1,4 +1,4 @@
-//! The contract of a source, over memory, files and maps, and sources that fail.
+//! The contract of `ByteSource` for memory, files and memory maps, and sources that fail.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use hypostyle_testkit::{batches, laws};
 
 fn map(file: &std::fs::File) -> Bytes {
     #[expect(unsafe_code, reason = "a map is unsafe because others may change the file")]
-    // SAFETY: the file is a fresh temporary one that has no name, so nobody else
-    // can write to it while it is mapped, and this test does not either.
+    // SAFETY: the temporary file has no name, so no other process can write to it while it is
+    // mapped, and this test does not.
     let map = unsafe { memmap2::Mmap::map(file) }.unwrap();
     Bytes::from_owner(map)
 }
@@ -22,7 +22,7 @@ fn temporary(content: &[u8]) -> std::fs::File {
     file
 }
 
-/// The same bytes from memory, from a file by position, and from a map.
+/// Returns sources of the same bytes: memory, a file, and a memory map.
 fn sources(content: &[u8]) -> [Arc<dyn ByteSource>; 3] {
     let file = temporary(content);
     let mapped = map(&file);
@@ -96,7 +96,7 @@ fn every_source_gives_the_same_table() {
     }
 }
 
-/// A source that breaks its promise in one of two ways from some offset on.
+/// A source that breaks its contract from some offset on: it fails, or returns too few bytes.
 #[derive(Debug)]
 struct Broken {
     inner: Bytes,

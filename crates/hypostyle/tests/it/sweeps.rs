@@ -1,4 +1,4 @@
-//! Every prefix of a small file, and ten mutations of every byte.
+//! Reads every prefix of a small file, and ten mutations of every byte.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use hypostyle::formats::{self, Format};
 use hypostyle_testkit::build::onpair;
 use hypostyle_testkit::{batches, conformance, laws, sweeps};
 
-/// Small files with every type, with nulls where they exist, and without rows.
+/// Returns small files of every type, with nulls where possible, with rows and without.
 fn files(format: &dyn Format) -> Vec<Vec<u8>> {
     let able = format.capabilities();
     let null = |some: i32| if able.nulls { None } else { Some(some) };
@@ -50,7 +50,7 @@ fn ten_mutations_of_every_byte_return_or_fail() {
     }
 }
 
-/// Every byte of every section, behind checksums that agree all the same.
+/// Changes every byte of every section, with valid checksums.
 #[test]
 fn sections_of_strings_changed_behind_true_checksums_return_or_fail() {
     let tokens: [&[u8]; 3] = [b"a", b"ab", b"abcdefghijklmnop"];
@@ -80,7 +80,7 @@ fn sections_of_strings_changed_behind_true_checksums_return_or_fail() {
     }
 }
 
-/// The file of another implementation, which has no checksums.
+/// A file of the C++ implementation has no checksums.
 #[test]
 fn a_file_of_the_cpp_implementation_cut_and_changed_returns_or_fails() {
     let file = onpair::cpp(9, &[b"a", b"bc"], &[&[0, 1], &[], &[1]]).bytes;
@@ -89,7 +89,7 @@ fn a_file_of_the_cpp_implementation_cut_and_changed_returns_or_fails() {
     sweeps::ten_mutations_of_every_byte(format, &file);
 }
 
-/// The archives under `conformance/`, which have every codec and container.
+/// The archives under `conformance/` cover every codec and container.
 #[test]
 fn archives_cut_and_changed_return_or_fail() {
     let cases = conformance::cases();

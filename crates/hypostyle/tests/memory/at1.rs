@@ -1,7 +1,7 @@
-//! Archives that are after memory or time.
+//! Archives that try to exhaust memory or time.
 //!
-//! Tests are named after the weak spots in section 9 of the spec, H1 to H10; a test
-//! at the end sees to it that none is forgotten.
+//! Tests are named after the hazards in section 9 of the spec, H1 to H10; the last test checks
+//! that none is missing.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -24,10 +24,10 @@ const DERIVED: u8 = 4;
 const DICT: u8 = 5;
 const SHUF: u8 = 6;
 
-/// Far more than there is.
+/// A count that no bytes back.
 const HUGE: u128 = 1 << 60;
 
-/// Unpacks everything into nothing; gives the number of bytes.
+/// Unpacks everything, discards it, and returns the number of bytes.
 fn unpack(file: &Bytes, options: &ReadOptions) -> Result<u64> {
     let archive = Archive::open(Arc::new(file.clone()), options)?;
     if archive.codec() != Codec::Bundle {
@@ -36,7 +36,7 @@ fn unpack(file: &Bytes, options: &ReadOptions) -> Result<u64> {
     archive.bundle()?.iter().map(|entry| Ok(entry.archive.unpack(&mut io::sink())?.bytes)).sum()
 }
 
-/// Unpacks, shows and imports a file, which must cost little; gives what came of it.
+/// Unpacks, describes and imports a file within the bounds, and returns the result.
 #[track_caller]
 fn spend(file: Vec<u8>, limits: &Limits) -> Result<u64> {
     let file = Bytes::from(file);
@@ -58,7 +58,7 @@ fn spend(file: Vec<u8>, limits: &Limits) -> Result<u64> {
     outcome
 }
 
-/// The file is refused at no cost, in these words.
+/// Checks that the file is refused within the bounds, with a message that contains `words`.
 #[track_caller]
 fn refused(file: &File, words: &str) -> Error {
     let err = spend(file.build(), &Limits::default()).unwrap_err();
@@ -66,19 +66,19 @@ fn refused(file: &File, words: &str) -> Error {
     err
 }
 
-/// The file is stopped at a limit, at no cost.
+/// Checks that the file exceeds a limit, within the bounds.
 #[track_caller]
 fn stopped(file: &File, limits: &Limits) {
     let err = spend(file.build(), limits).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::LimitExceeded { .. }), "{err}");
 }
 
-/// The file would become much more than 16 MiB, and is stopped there.
+/// Checks that a file of much more than 16 MiB of content is stopped at that limit.
 #[track_caller]
 fn stopped_at_16_mib(file: &File) {
     let limits = Limits::default().with_output_bytes(16 << 20);
     stopped(file, &limits);
-    // As a table it is held in memory, so that what one read may take counts too.
+    // A table is in memory, so the limit of a read applies too.
     let limits = Limits::default().with_read_bytes(4 << 20);
     let options = ReadOptions::default().with_limits(limits);
     let file = file.build();
@@ -90,12 +90,12 @@ fn stopped_at_16_mib(file: &File) {
     assert!(bytes <= MOST_BYTES, "as a table it costs {bytes} bytes");
 }
 
-/// One column of a columnar archive.
+/// Returns one column of a columnar archive.
 fn column(kind: u8, rows: usize, chunk: &[u8]) -> File {
     Columnar::new(rows, vec![(kind, 0, chunk.to_vec())]).file()
 }
 
-/// One text column of a qcolumnar archive, with this `meta` after the delimiter.
+/// Returns one text column of a qcolumnar archive, with this `meta` after the delimiter.
 fn groups(meta: &[u8], modes: &[u8], index: &[u8], blocks: &[u8]) -> File {
     let meta = [&uv(modes.len() as u128), &[1, 1, b','][..], meta].concat();
     let streams = [("meta", &meta[..]), ("row_modes", modes), ("index", index), ("blocks", blocks)];
@@ -118,7 +118,7 @@ fn h01_numbers_that_do_not_end() {
     refused(&File { version: 3, body: endless.clone(), ..File::whole(4, &[]) }, "does not end");
     refused(&File::streaming(4, 1, std::slice::from_ref(&endless)), "does not end");
     refused(&groups(&[1, 1, 1, 1, 0], &[1], &endless, b"x"), "does not end");
-    // A bound of a zone is stepped over, but must end somewhere.
+    // A bound of the statistics is skipped, but must end.
     refused(&groups(&[1, 1, 1, 1, 1], &[1], &[vec![1], endless].concat(), b"x"), "least");
 }
 
@@ -136,7 +136,7 @@ fn h02_planes_whose_size_wraps() {
 #[test]
 fn h03_counts_that_no_bytes_back() {
     let _alone = alone();
-    // In a tiny chunk, and in one of a megabyte.
+    // The same in a tiny chunk and in one of a megabyte.
     for tail in [vec![0; 3], vec![0; 1 << 20]] {
         for count in [HUGE, u128::from(u64::MAX), 1 << 32, 1 << 28] {
             let chunk = |parts: &[&[u8]]| [&parts.concat(), &tail[..]].concat();
@@ -150,7 +150,7 @@ fn h03_counts_that_no_bytes_back() {
             refused(&Columnar::new(1, columns).file(), more);
         }
     }
-    // What the containers and the other codecs count.
+    // The counts of the containers and the other codecs.
     for count in [HUGE, u128::from(u64::MAX), 1 << 32] {
         let number = uv(count);
         refused(&File { body: number.clone(), ..File::whole(4, &[]) }, "more than the bytes");
@@ -231,14 +231,14 @@ fn h04_samples_that_only_a_number_claims() {
     for samples in [HUGE, u128::from(u64::MAX), 1 << 40] {
         refused(&vcf(samples, 1), "over the limit");
     }
-    // Many lines of as many samples as one line may have.
+    // Many lines with the maximum number of samples.
     stopped_at_16_mib(&vcf(1 << 20, 100_000));
 }
 
 #[test]
 fn h05_a_derived_column_of_half_a_million_distinct_cells() {
     let _alone = alone();
-    // Comparing each with all before it would be 10^11 steps and more.
+    // Comparing each with all before it would take over 10^11 steps.
     let count = 500_000;
     let numbers = deltas(&(0..count).collect::<Vec<_>>());
     let cells: Vec<String> = (0..count).map(|cell| cell.to_string()).collect();
@@ -259,7 +259,7 @@ fn h05_a_derived_column_of_half_a_million_distinct_cells() {
         let file = Bytes::from(table.file().build());
         let mut outcome = Ok(0);
         let (bytes, time) = cost(|| outcome = unpack(&file, &ReadOptions::default()));
-        // A cell, a delimiter and a newline for each.
+        // Each takes a cell, a delimiter and a newline.
         let digits: usize = cells.iter().map(String::len).sum();
         assert_eq!(outcome.unwrap(), (digits + 2 * rows) as u64);
         assert!(time <= MOST_TIME, "{time:?}");
@@ -285,7 +285,7 @@ fn h05_many_derived_columns_of_a_long_one() {
     stopped(&File::whole(4, &streams), &limits);
 }
 
-/// The streams of a table of any number of columns and no rows.
+/// Returns the streams of a table with any number of columns and no rows.
 fn table_streams(table: &Columnar<'_>) -> Vec<Stream> {
     let of =
         |pick: fn(&Column) -> Vec<u8>| -> Vec<u8> { table.columns.iter().flat_map(pick).collect() };
@@ -337,7 +337,7 @@ fn h07_depth() {
     let inner = File::raw(2, b"x").build();
     let deep = format!(r#"[{{"name":"a","x":{}1{}}}]"#, "[".repeat(1 << 20), "]".repeat(1 << 20));
     let parts = [("manifest", deep.as_bytes()), ("e0", &inner[..])];
-    // What nobody asks for may be as deep as it likes: it is stepped over, not into.
+    // Values of unknown keys may have any depth: the parser skips them without recursion.
     assert_eq!(spend(File::whole(12, &stored(&parts)).build(), &Limits::default()).unwrap(), 1);
 }
 
@@ -348,7 +348,7 @@ fn h08_cells_that_multiply() {
     let long = vec![b'x'; 1 << 16];
     let dict = |entry: &[u8]| [uv(rows as u128), vec![1], lp(entry), vec![0; rows]].concat();
     stopped_at_16_mib(&column(DICT, rows, &dict(&long)));
-    // In quotes, each of which is doubled.
+    // The same in quotes, each of which is doubled.
     let quoted = Columnar::new(rows, vec![(DICT, 1, dict(&vec![b'"'; 1 << 16]))]);
     stopped_at_16_mib(&quoted.file());
     let map = [vec![0, 1], lp(&long)].concat();
@@ -377,7 +377,7 @@ fn h08_templates_that_multiply() {
         ..Groups::delimited(1, delimiter, &modes)
     };
     stopped_at_16_mib(&File::whole(7, &table.streams("")));
-    // Templates of qjson2 are put together before lines are dealt out, if any are.
+    // Templates of qjson2 are built before lines are assigned to them.
     let modes = vec![1; rows];
     let set = |number: usize| {
         let prefix = format!("t{number}:");
@@ -437,7 +437,7 @@ fn h08_frames_and_entries_together() {
     let mut streams = stored(&[("manifest", manifest.as_bytes())]);
     streams.extend((0..200).map(|n| Stream::new(&format!("e{n}"), &inner)));
     stopped(&File::whole(12, &streams), &limits);
-    // Within the limit all of them are read.
+    // Within the limit, all of them are read.
     let limits = Limits::default().with_output_bytes(200 << 20);
     let unpacked = spend(File::whole(12, &streams).build(), &limits).unwrap();
     assert_eq!(unpacked, 200 << 20);
@@ -477,12 +477,12 @@ fn further_bombs_in_xz_and_zstd() {
         let table = Groups { types: &[0], ..Groups::delimited(1, b",", &[1]) };
         let table = Groups { blocks: vec![(Vec::new(), block)], ..table };
         stopped(&File::whole(7, &table.streams("")), &limits);
-        // The index is not found, so the size is known only when it is there.
+        // Without an index, the size is known only after unpacking.
         if backend == 0 {
             stopped(&File::raw(0, &[&bomb[..], b"tail"].concat()), &limits);
         }
     }
-    // Each within its limit, but not all of them together.
+    // Each is within its limit, but not their sum.
     let within = zstd_run(0, 1 << 20);
     let names = ["templates", "flags", "tids", "vars", "verbatim"];
     let mut streams: Vec<Stream> =
@@ -490,7 +490,7 @@ fn further_bombs_in_xz_and_zstd() {
     streams.push(Stream::new("meta", &[0, 0]));
     stopped(&File::whole(3, &streams), &limits.clone().with_read_bytes(4 << 20));
     assert!(spend(File::whole(3, &streams).build(), &limits).is_ok());
-    // Claims of a gigabyte and more that nothing backs.
+    // Sizes of a gigabyte and more that no bytes back.
     for size in [1_u64 << 30, (4 << 30) - 1] {
         let claim = [&b"\x28\xB5\x2F\xFD\xC0\x38"[..], &size.to_le_bytes(), b"\x19\0\0abc"];
         refused(&File::raw(1, &claim.concat()), "zstd frame");
@@ -502,7 +502,7 @@ fn further_bombs_in_xz_and_zstd() {
 fn further_streams_and_frames_without_end() {
     let _alone = alone();
     refused(&File { body: vec![0xFF, 0xFF, 0x03], ..File::whole(7, &[]) }, "stream count");
-    // As many as the bytes could hold, but more than a set may have.
+    // As many as fit in the bytes, but more than a stream set may have.
     let body = [uv(100_000), [0, 2, 0].repeat(100_000)].concat();
     refused(&File { body, ..File::whole(7, &[]) }, "over the limit of 256");
     refused(&File::whole(3, &[Stream::new(&"n".repeat(1 << 20), b"")]), "over the limit of 1024");
@@ -511,7 +511,7 @@ fn further_streams_and_frames_without_end() {
     for len in [HUGE, u128::from(u64::MAX)] {
         refused(&File::streaming(4, 1, &[[uv(len), vec![1, 2]].concat()]), "frame needs");
     }
-    // Very many frames of next to nothing.
+    // Very many tiny frames.
     let frames = vec![frame(1, &[2]); 200_000];
     assert_eq!(spend(File::streaming(4, 1, &frames).build(), &Limits::default()).unwrap(), 0);
 }
@@ -520,15 +520,15 @@ fn further_streams_and_frames_without_end() {
 fn further_many_small_things() {
     let _alone = alone();
     let rows = 1 << 20;
-    // A group for each line, and no column to tell them apart.
+    // One group per line, and no column with statistics.
     let table = groups(&[0, 1, 0, 0], &vec![1; rows], b"", b"");
     assert_eq!(spend(table.build(), &Limits::default()).unwrap(), rows as u64);
-    // Rows without cells, and lines that are not there (A20).
+    // Rows without cells, and missing lines (A20).
     let bare = Columnar { counts: Some(vec![0; rows]), ..Columnar::new(rows, vec![]) };
     assert_eq!(spend(bare.file().build(), &Limits::default()).unwrap(), rows as u64);
     let missing = Columnar { modes: Some(vec![0; rows]), ..bare };
     assert_eq!(spend(missing.file().build(), &Limits::default()).unwrap(), rows as u64);
-    // As many columns as bytes allow; no row.
+    // As many columns as the bytes allow, and no row.
     let columns = 100_000;
     let table = Columnar::new(0, vec![(TEXT, 0, vec![]); columns]);
     let mut streams = table_streams(&table);

@@ -1,8 +1,8 @@
-//! What a hostile file costs: little memory, little time, and never a panic.
+//! Hostile files cost little memory and little time, and never panic.
 //!
-//! Every file here is small and lies. Each is detected, opened and read in all
-//! ways, with a counting allocator, and must stay below the same two bounds. This
-//! file has the column files, [`onpair`] those of strings, [`at1`] the archives.
+//! Every file here is small and makes false claims. Each is detected, opened and read in all
+//! ways with a counting allocator, and must stay below the same two bounds. This file has the
+//! column files, [`onpair`] the files of strings, [`at1`] the archives.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, outside `#[test]`")]
 
@@ -24,7 +24,7 @@ mod onpair;
 const MOST_BYTES: usize = 64 << 20;
 const MOST_TIME: Duration = Duration::from_secs(30);
 
-/// The system's allocator, with a count of what is taken.
+/// The system allocator, with a count of the allocated bytes.
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
@@ -40,8 +40,8 @@ fn gave(bytes: usize) {
 }
 
 #[expect(unsafe_code, reason = "a global allocator is unsafe by nature")]
-// SAFETY: every method hands its arguments to the system's allocator unchanged
-// and returns what that returns; the counts beside it touch no memory but their own.
+// SAFETY: every method passes its arguments to the system allocator unchanged and returns its
+// result; the counters touch no other memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
@@ -62,7 +62,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // Both are alive while the bytes move.
+        // Old and new allocation coexist while the bytes move.
         took(new_size);
         gave(layout.size());
         // SAFETY: the caller keeps the contract of `realloc`, which is passed on.
@@ -73,13 +73,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Keeps other tests of this program from counting in this one.
+/// Serializes the tests, so that each counts its own allocations only.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs something, and gives the most memory that it held and the time it took.
+/// Runs a function, and returns its peak memory and its time.
 fn cost(work: impl FnOnce()) -> (usize, Duration) {
     let before = NOW.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -88,12 +88,12 @@ fn cost(work: impl FnOnce()) -> (usize, Duration) {
     (PEAK.load(Ordering::Relaxed) - before, start.elapsed())
 }
 
-/// What is to become of a hostile file.
+/// The expected result of reading a hostile file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
-    /// Some error, when it is opened or when everything is read.
+    /// An error from opening or reading.
     Refused,
-    /// Values, however odd the file.
+    /// Values.
     Read,
 }
 
@@ -123,7 +123,7 @@ impl Case {
         self
     }
 
-    /// Detects, opens and reads the file, as a whole and column by column.
+    /// Detects, opens and reads the file, all columns at once and one by one.
     fn run(&self, format: &dyn Format, text: TextPolicy) -> End {
         let options = ReadOptions::default().with_limits(self.limits.clone()).with_text(text);
         let source = Arc::new(self.file.clone());
@@ -290,7 +290,7 @@ fn colf_cases() -> Vec<Case> {
         read("no block and 2^60 bytes of it", "colf", {
             one(1_000, with("int32", Block { raw: 1 << 60, ..Block::absent() }))
         }),
-        // Each of these columns alone is within what the size of the file allows.
+        // Each of these columns alone is within the bound that the size of the file sets.
         refused("many columns without a block", "colf", nothing(100, 1_500_000)),
         refused("all rows in a bitmap", "colf", {
             one(u64::MAX, Column::int32_nulls("n", &[0xFF], &[1, 2, 3]))

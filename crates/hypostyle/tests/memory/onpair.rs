@@ -1,11 +1,11 @@
-//! Files of strings that claim more than they have.
+//! Files of strings that claim more than their bytes back.
 
 use hypostyle::Limits;
 use hypostyle_testkit::build::onpair::{Column, File, Part, numbers};
 
 use super::{Case, read, refused};
 
-/// A chunk of so many rows with one and the same text.
+/// Returns a chunk in which all rows have the same text.
 fn same(rows: u32, text: &str) -> Part {
     let mut part = Part::indexed(&[Some(text)]);
     part.text = rows * u32::try_from(text.len()).unwrap();

@@ -1,51 +1,34 @@
 //! CLMN's blocks: bytes to arrays (§3).
 
-use std::sync::Arc;
+use arrow_array::ArrayRef;
+use arrow_buffer::MutableBuffer;
 
-use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, new_empty_array};
-
-use crate::formats::columnfile::{Content, Context, Plot, text};
+use crate::formats::columnfile::{ColumnEntry, DecodeContext, plain};
 use hypostyle_core::error::{Error, Result};
-use hypostyle_core::types::ColumnType;
-use hypostyle_core::wire::numbers::{self, Order};
+use hypostyle_core::wire::numbers::Order;
 use hypostyle_core::wire::prefixed::U16Be;
 
-/// The array in a block.
+/// Decodes the content of a block.
 pub(super) fn block(
-    mut content: Content,
-    plot: &Plot,
+    mut content: MutableBuffer,
+    entry: &ColumnEntry,
     rows: usize,
-    cx: &Context<'_>,
+    cx: &DecodeContext<'_>,
 ) -> Result<ArrayRef> {
-    if let Some(width) = plot.kind.width() {
-        let have = content.buffer.len();
-        let need = usize::try_from(width).ok().and_then(|width| width.checked_mul(rows));
-        let Some(need) = need.filter(|&need| need <= have) else {
-            let why = format!("{have} bytes are not {rows} rows of {width} bytes");
+    if let Some(width) = entry.column_type.width() {
+        let len = content.len();
+        let needed = usize::try_from(width).ok().and_then(|width| width.checked_mul(rows));
+        let Some(needed) = needed.filter(|&needed| needed <= len) else {
+            let why = format!("{len} bytes are not {rows} rows of {width} bytes");
             return Err(Error::malformed("uncompressed size", why));
         };
-        text::report_leftover(have, need, plot, "N17", cx)?;
-        content.buffer.truncate(need);
+        plain::report_leftover(len, needed, entry, "N17", cx)?;
+        content.truncate(needed);
     }
-    let buffer = content.buffer;
-    Ok(match plot.kind {
-        ColumnType::Int32 => Arc::new(Int32Array::new(numbers::in_place(buffer, Order::Big), None)),
-        ColumnType::Int64 => Arc::new(Int64Array::new(numbers::in_place(buffer, Order::Big), None)),
-        ColumnType::Float64 => {
-            Arc::new(Float64Array::new(numbers::in_place(buffer, Order::Big), None))
-        }
-        ColumnType::Text => {
-            let content = Content { buffer, headroom: content.headroom };
-            text::from_prefixed::<U16Be>(content, plot, rows, "N17", cx)?
-        }
-    })
+    plain::decode::<U16Be>(content, Order::Big, entry, rows, "N17", cx)
 }
 
-/// The array of a block of no bytes: only zero rows have one (N9).
-pub(super) fn absent(plot: &Plot, rows: usize) -> Result<ArrayRef> {
-    if rows != 0 || plot.raw != 0 {
-        let why = format!("is 0, with {rows} rows and {} uncompressed bytes", plot.raw);
-        return Err(Error::malformed("compressed size", why));
-    }
-    Ok(new_empty_array(&plot.kind.data_type()))
+/// Decodes a block of zero bytes, which only a column of zero rows has (N9).
+pub(super) fn absent(entry: &ColumnEntry, rows: usize) -> Result<ArrayRef> {
+    plain::decode_absent(entry, rows)
 }

@@ -3,8 +3,8 @@
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::types::ColumnType;
 
-/// The kind that a type code stands for.
-pub(super) fn kind(code: u8) -> Result<ColumnType> {
+/// Returns the column type of a type code.
+pub(super) fn column_type(code: u8) -> Result<ColumnType> {
     match code {
         0 => Ok(ColumnType::Int32),
         1 => Ok(ColumnType::Int64),
@@ -14,9 +14,9 @@ pub(super) fn kind(code: u8) -> Result<ColumnType> {
     }
 }
 
-/// The code of a kind.
-pub(super) fn code(kind: ColumnType) -> u8 {
-    match kind {
+/// Returns the type code of a column type.
+pub(super) fn code(column_type: ColumnType) -> u8 {
+    match column_type {
         ColumnType::Int32 => 0,
         ColumnType::Int64 => 1,
         ColumnType::Float64 => 2,
@@ -29,9 +29,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_and_kinds_agree_in_both_directions() {
+    fn codes_and_types_agree_in_both_directions() {
         for code in 0..=u8::MAX {
-            assert_eq!(kind(code).ok().map(self::code), (code <= 3).then_some(code));
+            assert_eq!(column_type(code).ok().map(self::code), (code <= 3).then_some(code));
         }
     }
 }

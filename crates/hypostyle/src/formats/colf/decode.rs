@@ -3,129 +3,136 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int32Array, OffsetSizeTrait, new_null_array};
-use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, MutableBuffer, NullBuffer, ScalarBuffer};
 
-use super::{layout, schema};
-use crate::formats::columnfile::{Content, Context, Plot, text};
+use super::layout::{ColfEntry, parse_null_flag};
+use super::schema;
+use crate::formats::columnfile::{ColumnEntry, DecodeContext, text};
 use hypostyle_core::error::{Error, ErrorKind, Result, clipped};
 use hypostyle_core::types::ColumnType;
 use hypostyle_core::wire::numbers::{Number, Order};
 use hypostyle_core::wire::{Cursor, bitmap};
 
-/// Type and null flag at the front of a block.
-const LEAD: usize = 2;
+/// Length of the data type and the null flag, with which a block starts.
+const PREAMBLE_BYTES: usize = 2;
 
-/// Bytes to leave free so that the values of this column end up aligned.
-pub(super) fn headroom(plot: &Plot, rows: usize) -> usize {
-    let bits = if plot.null_flag { bitmap::len(rows) } else { 0 };
-    let values = LEAD.saturating_add(bits);
-    values.wrapping_neg() % 8
+/// Returns the bytes to leave free so that the values of this column are aligned.
+pub(super) fn headroom(entry: &ColfEntry, rows: usize) -> usize {
+    let bits = if entry.null_flag { bitmap::len(rows) } else { 0 };
+    let values_start = PREAMBLE_BYTES.saturating_add(bits);
+    values_start.wrapping_neg() % 8
 }
 
-/// The array in a block.
+/// Decodes the content of a block, which follows [`headroom`] bytes.
 pub(super) fn block(
-    content: Content,
-    plot: &Plot,
+    content: MutableBuffer,
+    entry: &ColfEntry,
     rows: usize,
-    cx: &Context<'_>,
+    cx: &DecodeContext<'_>,
 ) -> Result<ArrayRef> {
-    let buffer = Buffer::from(content.buffer).slice(content.headroom);
+    let column = &entry.column;
+    let headroom = headroom(entry, rows);
+    let buffer = Buffer::from(content).slice(headroom);
     let mut cursor = Cursor::new(&buffer, 0);
-    let lead = read_lead(&mut cursor, plot).map_err(|err| err.at(plot.offset))?;
-    let has_bitmap = settle_flags(lead, buffer.len() as u64, rows, plot, cx)?;
+    let in_block = read_preamble(&mut cursor, column).map_err(|err| err.at(column.block.offset))?;
+    let has_bitmap = resolve_null_flags(in_block, buffer.len() as u64, rows, entry, cx)?;
     let mut nulls = None;
-    let mut start = LEAD;
+    let mut start = PREAMBLE_BYTES;
     if has_bitmap {
-        let bits = inside(cursor.take(bitmap::len(rows), "null bitmap"), plot)?;
+        let bits = at_block(cursor.take(bitmap::len(rows), "null bitmap"), column)?;
         nulls = bitmap::nulls_from_set_bits(bits, rows);
         start = start.saturating_add(bits.len());
     }
-    if nulls.is_some() && !plot.nullable {
+    if nulls.is_some() && !entry.nullable {
         let message = "a column that the schema calls not nullable has nulls";
-        cx.deviations.report("F3", plot.entry, message)?;
+        cx.deviations.report("F3", column.entry_offset, message)?;
     }
-    match plot.kind {
+    match column.column_type {
         ColumnType::Int32 => {
-            let values = fixed(&buffer, start, rows, content.headroom)?;
+            let values = fixed(&buffer, start, rows, headroom)?;
             Ok(Arc::new(Int32Array::try_new(values, nulls)?))
         }
         ColumnType::Float64 => {
-            let values = fixed(&buffer, start, rows, content.headroom)?;
+            let values = fixed(&buffer, start, rows, headroom)?;
             Ok(Arc::new(Float64Array::try_new(values, nulls)?))
         }
-        ColumnType::Text if i32::try_from(plot.raw).is_ok() => {
-            texts::<i32>(&buffer, start, rows, nulls, plot, cx)
+        ColumnType::Text if i32::try_from(column.block.raw).is_ok() => {
+            texts::<i32>(&buffer, start, rows, nulls, column, cx)
         }
-        ColumnType::Text => texts::<i64>(&buffer, start, rows, nulls, plot, cx),
+        ColumnType::Text => texts::<i64>(&buffer, start, rows, nulls, column, cx),
         ColumnType::Int64 => Err(Error::unsupported("int64")),
     }
 }
 
-/// The array of a block of no bytes: every row is null (F14).
-pub(super) fn absent(plot: &Plot, rows: usize, cx: &Context<'_>) -> Result<ArrayRef> {
-    // `File` has checked that the size of the file backs the row count.
-    let asked = plot.kind.width().unwrap_or(4).saturating_mul(rows as u64);
+/// Decodes a block of zero bytes: every row is null (F14).
+pub(super) fn absent(
+    column: &ColumnEntry,
+    rows: usize,
+    cx: &DecodeContext<'_>,
+) -> Result<ArrayRef> {
+    // The reader has checked that the size of the file backs the row count.
+    let asked = column.column_type.width().unwrap_or(4).saturating_mul(rows as u64);
     let (what, limit) = ("size of a column that is stored as no bytes", cx.limits.block_bytes);
     if asked > limit {
         return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
     }
-    let message = format!("the column `{}` is stored as no bytes at all", clipped(&plot.name));
-    cx.deviations.report("F14", plot.entry, message)?;
-    Ok(new_null_array(&plot.kind.data_type_for(plot.raw), rows))
+    let message = format!("the column `{}` is stored as no bytes at all", clipped(&column.name));
+    cx.deviations.report("F14", column.entry_offset, message)?;
+    Ok(new_null_array(&column.column_type.data_type_for(column.block.raw), rows))
 }
 
-/// The null flag of the block, once its type agrees with the schema (F4).
-fn read_lead(cursor: &mut Cursor<'_>, plot: &Plot) -> Result<bool> {
-    let code = inside(cursor.u8("data type"), plot)?;
-    if Some(code) != schema::code(plot.kind) {
+/// Checks the data type of a block against the schema (F4), and returns its null flag.
+fn read_preamble(cursor: &mut Cursor<'_>, column: &ColumnEntry) -> Result<bool> {
+    let code = at_block(cursor.u8("data type"), column)?;
+    if Some(code) != schema::code(column.column_type) {
         let why = format!("is {code} in the block, which the schema contradicts");
         return Err(Error::malformed("data type", why));
     }
-    layout::flag(inside(cursor.u8("has nulls"), plot)?)
+    parse_null_flag(at_block(cursor.u8("has nulls"), column)?)
 }
 
-/// Decides whether there is a bitmap (F3).
+/// Decides whether the block has a bitmap (F3).
 ///
-/// The flag in the block counts, unless it contradicts the column table and only
-/// the other reading fits the size of the block.
-fn settle_flags(
+/// The flag in the block decides, unless it contradicts the column table and only the flag of
+/// the column table fits the size of the block.
+fn resolve_null_flags(
     in_block: bool,
-    have: u64,
+    len: u64,
     rows: usize,
-    plot: &Plot,
-    cx: &Context<'_>,
+    entry: &ColfEntry,
+    cx: &DecodeContext<'_>,
 ) -> Result<bool> {
-    if in_block == plot.null_flag {
+    let in_table = entry.null_flag;
+    if in_block == in_table {
         return Ok(in_block);
     }
+    let word = |flag: bool| if flag { "with" } else { "without" };
     let message = format!(
         "the column table says {} nulls, the block says {}",
-        if plot.null_flag { "with" } else { "without" },
-        if in_block { "with" } else { "without" },
+        word(in_table),
+        word(in_block),
     );
-    cx.deviations.report("F3", plot.entry.saturating_add(24), message)?;
-    let Some(width) = plot.kind.width() else { return Ok(in_block) };
-    let size_with = |bits: bool| {
-        let bits = if bits { bitmap::len(rows) } else { 0 };
-        width.checked_mul(rows as u64).and_then(|values| values.checked_add((LEAD + bits) as u64))
+    cx.deviations.report("F3", entry.column.entry_offset.saturating_add(24), message)?;
+    let Some(width) = entry.column.column_type.width() else { return Ok(in_block) };
+    let len_with = |has_bitmap: bool| {
+        let bits = if has_bitmap { bitmap::len(rows) } else { 0 };
+        let values = width.checked_mul(rows as u64);
+        values.and_then(|values| values.checked_add((PREAMBLE_BYTES + bits) as u64))
     };
-    Ok(if size_with(in_block) != Some(have) && size_with(plot.null_flag) == Some(have) {
-        plot.null_flag
-    } else {
-        in_block
-    })
+    let only_table_fits = len_with(in_block) != Some(len) && len_with(in_table) == Some(len);
+    Ok(if only_table_fits { in_table } else { in_block })
 }
 
-/// The numbers from `start` to the end of the block, which they must fill.
+/// Decodes the numbers from `start` on, which must fill the block.
 fn fixed<T: Number>(
     buffer: &Buffer,
     start: usize,
     rows: usize,
     headroom: usize,
 ) -> Result<ScalarBuffer<T>> {
-    let have = buffer.len().saturating_sub(start);
-    if rows.checked_mul(T::WIDTH) != Some(have) {
-        let why = format!("{have} bytes are not {rows} rows of {} bytes", T::WIDTH);
+    let len = buffer.len().saturating_sub(start);
+    if rows.checked_mul(T::WIDTH) != Some(len) {
+        let why = format!("{len} bytes are not {rows} rows of {} bytes", T::WIDTH);
         return Err(Error::malformed("uncompressed size", why));
     }
     let aligned = headroom.saturating_add(start).is_multiple_of(T::WIDTH);
@@ -135,34 +142,34 @@ fn fixed<T: Number>(
     Ok(T::copied(buffer.get(start..).unwrap_or_default(), Order::Little))
 }
 
-/// The texts of a block: where each starts, then all bytes (§3.3).
+/// Decodes the texts of a block: the start of each, then all bytes (§3.3).
 fn texts<O: OffsetSizeTrait>(
     buffer: &Buffer,
     start: usize,
     rows: usize,
     nulls: Option<NullBuffer>,
-    plot: &Plot,
-    cx: &Context<'_>,
+    column: &ColumnEntry,
+    cx: &DecodeContext<'_>,
 ) -> Result<ArrayRef> {
     let mut cursor = Cursor::new(buffer.get(start..).unwrap_or_default(), start as u64);
     let starts_len = rows.saturating_mul(4);
-    let (starts, _) = inside(cursor.take(starts_len, "string offsets"), plot)?.as_chunks::<4>();
+    let (starts, _) = at_block(cursor.take(starts_len, "string offsets"), column)?.as_chunks::<4>();
     let blob = buffer.slice(start.saturating_add(starts_len));
     let offsets = offsets::<O>(starts, blob.len(), nulls.as_ref())?;
     if let Some(first) = offsets.first().filter(|first| first.as_usize() > 0) {
         let first = first.as_usize();
-        let name = clipped(&plot.name);
+        let name = clipped(&column.name);
         let message = format!("the first {first} bytes of text belong to no row of `{name}`");
-        cx.deviations.report("F17", plot.offset, message)?;
+        cx.deviations.report("F17", column.block.offset, message)?;
     }
-    text::array::<O>(offsets, blob, nulls, plot, cx)
+    text::array::<O>(offsets, blob, nulls, column, cx)
 }
 
-/// Arrow's offsets from the start of each row (F1, F2, F15).
+/// Computes Arrow's offsets from the start of each row (F1, F2, F15).
 ///
-/// A row ends where the next row that is not null starts, and the last one at
-/// the end of the bytes; what a null row gives as its start means nothing. So
-/// the rows are walked backwards, and a null row gets no bytes.
+/// A row ends where the next row that is not null starts, and the last row ends with the bytes.
+/// The start of a null row is meaningless. So this walks the rows backwards and gives a null
+/// row no bytes.
 fn offsets<O: OffsetSizeTrait>(
     starts: &[[u8; 4]],
     blob: usize,
@@ -177,7 +184,9 @@ fn offsets<O: OffsetSizeTrait>(
         if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
             let start = u32::from_le_bytes(*start) as usize;
             if start > end {
-                let why = format!("{start} is past {end}, where the next text or the block ends");
+                let why = format!(
+                    "{start} is past {end}, the start of the next text or the end of the block"
+                );
                 return Err(Error::malformed("string offset", why).in_row(row as u64));
             }
             end = start;
@@ -187,12 +196,12 @@ fn offsets<O: OffsetSizeTrait>(
     Ok(offsets)
 }
 
-/// Places an error inside the expanded block at the block itself.
-fn inside<T>(result: Result<T>, plot: &Plot) -> Result<T> {
+/// Replaces an offset in the decompressed content by the offset of the block.
+fn at_block<T>(result: Result<T>, column: &ColumnEntry) -> Result<T> {
     result.map_err(|err| match err.kind() {
         ErrorKind::Truncated { what, needed, left } => {
             let why = format!("needs {needed} bytes of the block, {left} left");
-            Error::malformed(what, why).at(plot.offset)
+            Error::malformed(what, why).at(column.block.offset)
         }
         _ => err,
     })

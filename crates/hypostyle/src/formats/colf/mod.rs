@@ -1,7 +1,7 @@
 //! COLF: a JSON schema, nulls, and one zlib block per column, little-endian.
 //!
-//! The byte-level truth is `docs/specs/colf.md`; section numbers in comments
-//! (§2.1) refer to it, and F-numbers to its section 4. A file looks like this:
+//! `docs/specs/colf.md` specifies every byte. Comments cite its sections (§2.1), and its
+//! section 4 by F-numbers. A file is:
 //!
 //! ```text
 //! "COLF" │ version u8 │ endianness u8 │ header size u32 │ schema length u32 │ schema JSON
@@ -10,13 +10,20 @@
 //! text values: rows × start u32 │ all bytes
 //! ```
 //!
-//! Reading takes three steps, one file each: `layout` turns bytes into a checked
-//! description of where things are, `schema` reads the JSON, `decode` fills
-//! arrays. `encode` is the way back, and the only code that writes COLF bytes.
+//! To read a file, `schema` parses the JSON, `layout` the header and the column table, and
+//! `decode` turns blocks into arrays. To write one, `encode` turns arrays into blocks, and
+//! `layout` writes the header.
 
 use std::sync::Arc;
 
-use super::columnfile::{self, File};
+use arrow_array::ArrayRef;
+use arrow_buffer::MutableBuffer;
+
+use self::layout::ColfEntry;
+use super::columnfile::{
+    self, BlockFormat, BlockLocation, ColumnFileLayout, ColumnToWrite, DecodeContext,
+    DeviationCodes,
+};
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::Result;
 use hypostyle_core::format::{Format, Reader, Sniff};
@@ -38,7 +45,7 @@ pub struct Colf;
 
 impl Format for Colf {
     fn id(&self) -> FormatId {
-        FormatId::Colf
+        Self::ID
     }
 
     fn extensions(&self) -> &'static [&'static str] {
@@ -46,11 +53,11 @@ impl Format for Colf {
     }
 
     fn magics(&self) -> &'static [&'static [u8]] {
-        &[&layout::MAGIC, &layout::SWAPPED]
+        &[&layout::MAGIC, &layout::SWAPPED_MAGIC]
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { nulls: true, int64: false, numbers: true, binary: false }
+        Self::CAPABILITIES
     }
 
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {
@@ -58,13 +65,60 @@ impl Format for Colf {
     }
 
     fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        let deviations = Deviations::new(options.strict);
-        let layout = layout::parse(source.as_ref(), options, &deviations)
-            .map_err(|err| err.in_format(FormatId::Colf))?;
-        Ok(Box::new(File::<Colf>::new(source, options, layout, deviations)))
+        columnfile::open::<Self>(source, options)
     }
 
     fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
-        columnfile::write::<Self>(table, sink, options)
+        columnfile::encode::<Self>(table, sink, options)
+    }
+}
+
+impl BlockFormat for Colf {
+    const ID: FormatId = FormatId::Colf;
+    const CODES: DeviationCodes = layout::CODES;
+    const CAPABILITIES: Capabilities =
+        Capabilities { nulls: true, int64: false, numbers: true, binary: false };
+    const ABSENT_WHEN_EMPTY: bool = false; // F13
+    type Entry = ColfEntry;
+
+    fn parse_layout(
+        source: &dyn ByteSource,
+        options: &ReadOptions,
+        deviations: &Deviations,
+    ) -> Result<ColumnFileLayout<ColfEntry>> {
+        layout::parse(source, options, deviations)
+    }
+
+    fn headroom(entry: &ColfEntry, rows: usize) -> usize {
+        decode::headroom(entry, rows)
+    }
+
+    fn decode(
+        content: MutableBuffer,
+        entry: &ColfEntry,
+        rows: usize,
+        cx: &DecodeContext<'_>,
+    ) -> Result<ArrayRef> {
+        decode::block(content, entry, rows, cx)
+    }
+
+    fn decode_absent(entry: &ColfEntry, rows: usize, cx: &DecodeContext<'_>) -> Result<ArrayRef> {
+        decode::absent(&entry.column, rows, cx)
+    }
+
+    fn check(columns: &[ColumnToWrite], _rows: u64, options: &WriteOptions) -> Result<()> {
+        encode::check(columns, options)
+    }
+
+    fn header_len(columns: &[ColumnToWrite], rows: u64) -> Result<u64> {
+        layout::header_len(columns, rows)
+    }
+
+    fn header(columns: &[ColumnToWrite], blocks: &[BlockLocation], rows: u64) -> Result<Vec<u8>> {
+        layout::write(columns, blocks, rows)
+    }
+
+    fn encode(column: &ColumnToWrite, arrays: &[ArrayRef], out: &mut Vec<u8>) -> Result<()> {
+        encode::block(column, arrays, out)
     }
 }

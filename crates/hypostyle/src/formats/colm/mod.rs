@@ -1,7 +1,7 @@
 //! COLM: a header, a column table, and one zlib block per column, little-endian.
 //!
-//! The byte-level truth is `docs/specs/colm.md`; section numbers in comments
-//! (§2.1) refer to it, and M-numbers to its section 4. A file looks like this:
+//! `docs/specs/colm.md` specifies every byte. Comments cite its sections (§2.1), and its
+//! section 4 by M-numbers. A file is:
 //!
 //! ```text
 //! "COLM" │ version u32 │ columns u32 │ rows u32 │ table offset u64 │ data offset u64
@@ -9,13 +9,19 @@
 //! per column: zlib( rows × i32 │ rows × f64 │ rows × (length u32, UTF-8) )
 //! ```
 //!
-//! Reading takes three steps, one file each: `layout` turns bytes into a checked
-//! description of where things are, `schema` maps types, `decode` fills arrays.
-//! `encode` is the way back, and the only code that writes COLM bytes.
+//! To read a file, `layout` parses the header and the column table, `schema` maps the type
+//! codes, and `decode` turns blocks into arrays. To write one, `encode` turns arrays into
+//! blocks, and `layout` writes the header.
 
 use std::sync::Arc;
 
-use super::columnfile::{self, File};
+use arrow_array::ArrayRef;
+use arrow_buffer::MutableBuffer;
+
+use super::columnfile::{
+    self, BlockFormat, BlockLocation, ColumnEntry, ColumnFileLayout, ColumnToWrite, DecodeContext,
+    DeviationCodes,
+};
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::Result;
 use hypostyle_core::format::{Format, Reader, Sniff};
@@ -37,7 +43,7 @@ pub struct Colm;
 
 impl Format for Colm {
     fn id(&self) -> FormatId {
-        FormatId::Colm
+        Self::ID
     }
 
     fn extensions(&self) -> &'static [&'static str] {
@@ -45,11 +51,11 @@ impl Format for Colm {
     }
 
     fn magics(&self) -> &'static [&'static [u8]] {
-        &[&layout::MAGIC, &layout::SWAPPED]
+        &[&layout::MAGIC, &layout::SWAPPED_MAGIC]
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { nulls: false, int64: false, numbers: true, binary: false }
+        Self::CAPABILITIES
     }
 
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {
@@ -57,13 +63,56 @@ impl Format for Colm {
     }
 
     fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        let deviations = Deviations::new(options.strict);
-        let layout = layout::parse(source.as_ref(), options, &deviations)
-            .map_err(|err| err.in_format(FormatId::Colm))?;
-        Ok(Box::new(File::<Colm>::new(source, options, layout, deviations)))
+        columnfile::open::<Self>(source, options)
     }
 
     fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
-        columnfile::write::<Self>(table, sink, options)
+        columnfile::encode::<Self>(table, sink, options)
+    }
+}
+
+impl BlockFormat for Colm {
+    const ID: FormatId = FormatId::Colm;
+    const CODES: DeviationCodes = layout::CODES;
+    const CAPABILITIES: Capabilities =
+        Capabilities { nulls: false, int64: false, numbers: true, binary: false };
+    const ABSENT_WHEN_EMPTY: bool = false; // M11
+    type Entry = ColumnEntry;
+
+    fn parse_layout(
+        source: &dyn ByteSource,
+        options: &ReadOptions,
+        deviations: &Deviations,
+    ) -> Result<ColumnFileLayout> {
+        layout::parse(source, options, deviations)
+    }
+
+    fn decode(
+        content: MutableBuffer,
+        entry: &ColumnEntry,
+        rows: usize,
+        cx: &DecodeContext<'_>,
+    ) -> Result<ArrayRef> {
+        decode::block(content, entry, rows, cx)
+    }
+
+    fn decode_absent(entry: &ColumnEntry, rows: usize, cx: &DecodeContext<'_>) -> Result<ArrayRef> {
+        decode::absent(entry, rows, cx)
+    }
+
+    fn check(columns: &[ColumnToWrite], rows: u64, options: &WriteOptions) -> Result<()> {
+        encode::check(columns, rows, options)
+    }
+
+    fn header_len(columns: &[ColumnToWrite], _rows: u64) -> Result<u64> {
+        Ok(layout::header_len(columns))
+    }
+
+    fn header(columns: &[ColumnToWrite], blocks: &[BlockLocation], rows: u64) -> Result<Vec<u8>> {
+        layout::write(columns, blocks, rows)
+    }
+
+    fn encode(column: &ColumnToWrite, arrays: &[ArrayRef], out: &mut Vec<u8>) -> Result<()> {
+        encode::block(column, arrays, out)
     }
 }

@@ -7,8 +7,8 @@ const INT32: u8 = 1;
 const FLOAT64: u8 = 2;
 const STRING: u8 = 3;
 
-/// The kind that a type code stands for.
-pub(super) fn kind(code: u8) -> Result<ColumnType> {
+/// Returns the column type of a type code.
+pub(super) fn column_type(code: u8) -> Result<ColumnType> {
     match code {
         INT32 => Ok(ColumnType::Int32),
         FLOAT64 => Ok(ColumnType::Float64),
@@ -17,9 +17,9 @@ pub(super) fn kind(code: u8) -> Result<ColumnType> {
     }
 }
 
-/// The code of a kind, if COLM has it (M13).
-pub(super) fn code(kind: ColumnType) -> Option<u8> {
-    match kind {
+/// Returns the type code of a column type, if COLM has the type (M13).
+pub(super) fn code(column_type: ColumnType) -> Option<u8> {
+    match column_type {
         ColumnType::Int32 => Some(INT32),
         ColumnType::Float64 => Some(FLOAT64),
         ColumnType::Text => Some(STRING),
@@ -32,12 +32,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_and_kinds_agree_in_both_directions() {
+    fn codes_and_types_agree_in_both_directions() {
         for code in 0..=u8::MAX {
-            assert!(
-                kind(code).is_ok_and(|kind| self::code(kind) == Some(code))
-                    == (1..=3).contains(&code)
-            );
+            let back = column_type(code).ok().and_then(self::code);
+            assert_eq!(back, (1..=3).contains(&code).then_some(code));
         }
     }
 }

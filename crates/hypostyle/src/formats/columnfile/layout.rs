@@ -1,163 +1,202 @@
-//! Where the blocks lie, and how a column table is read exactly.
+//! The positions of the blocks, as the column table gives them, checked against the file.
 
 #![deny(clippy::arithmetic_side_effects)]
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use arrow_schema::{Field, Schema, SchemaRef};
 
-use super::Codes;
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::{Error, ErrorKind, Result};
-use hypostyle_core::limits::Limits;
-use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::types::ColumnType;
 
-/// Where the parts of a file are.
-///
-/// # Invariants
-///
-/// Set up by [`Layout::try_new`], the only constructor:
-///
-/// 1. There is at least one column.
-/// 2. Every block lies inside the file and touches neither the header nor the
-///    column table, so `offset + stored` does not overflow.
+/// The codes under which a format's spec numbers the deviations that all three formats share.
 #[derive(Debug)]
-pub(in crate::formats) struct Layout {
-    pub(in crate::formats) rows: u64,
-    pub(in crate::formats) plots: Vec<Plot>,
-    /// The end of the fixed header.
-    pub(in crate::formats) header_end: u64,
-    /// The first byte of the column table; later than `header_end` in some files.
-    pub(in crate::formats) table_start: u64,
-    /// The first byte after the column table.
-    pub(in crate::formats) table_end: u64,
+pub(crate) struct DeviationCodes {
+    /// Two blocks overlap.
+    pub(crate) overlap: &'static str,
+    /// The blocks are not in schema order; `None` if the spec allows any order.
+    pub(crate) order: Option<&'static str>,
+    /// Unused bytes before or between blocks; `None` if the spec allows them.
+    pub(crate) gap: Option<&'static str>,
+    /// Bytes after the last block.
+    pub(crate) trailing: &'static str,
+    /// Bytes after the zlib stream of a block.
+    pub(crate) after_stream: &'static str,
+    /// Two columns have the same name, or a column has no name.
+    pub(crate) names: &'static str,
+    /// Text is not UTF-8 and was repaired.
+    pub(crate) text: &'static str,
 }
 
-/// One column's entry in the column table: its plot of the file.
-#[derive(Clone, Debug)]
-pub(in crate::formats) struct Plot {
-    pub(in crate::formats) name: String,
-    pub(in crate::formats) kind: ColumnType,
-    /// Where the block starts.
-    pub(in crate::formats) offset: u64,
+/// The position and the sizes of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockLocation {
+    pub(crate) offset: u64,
     /// Bytes of the block in the file.
-    pub(in crate::formats) stored: u64,
-    /// Bytes of the block once expanded.
-    pub(in crate::formats) raw: u64,
-    /// Where the entry itself stands.
-    pub(in crate::formats) entry: u64,
-    /// The null flag of the column table (COLF only).
-    pub(in crate::formats) null_flag: bool,
-    /// Whether the schema allows nulls (COLF only).
-    pub(in crate::formats) nullable: bool,
+    pub(crate) stored: u64,
+    /// Bytes of the block after decompression.
+    pub(crate) raw: u64,
 }
 
-impl Plot {
-    /// The first byte after the block; cannot overflow by invariant 2.
-    pub(in crate::formats) fn end(&self) -> u64 {
+impl BlockLocation {
+    /// Returns the first byte after the block.
+    ///
+    /// Does not saturate for a block of a checked layout, by invariant 2 of
+    /// [`ColumnFileLayout`].
+    pub(crate) fn end(&self) -> u64 {
         self.offset.saturating_add(self.stored)
     }
 }
 
-impl Layout {
-    /// Checks the plots against the file and against each other.
-    pub(in crate::formats) fn try_new(
-        layout: Self,
-        size: u64,
-        codes: &Codes,
-        deviations: &Deviations,
-    ) -> Result<Self> {
-        let Self { plots, header_end, table_start, table_end, .. } = &layout;
-        if plots.is_empty() {
-            return Err(Error::malformed("column count", "is 0").at(*header_end));
-        }
-        for (index, plot) in plots.iter().enumerate() {
-            check_plot(plot, *header_end, *table_start..*table_end, size)
-                .map_err(|err| err.at(plot.entry).in_column(index, &plot.name))?;
-        }
-        report_names(plots, codes, deviations)?;
-        report_places(plots, *table_end, size, codes, deviations)?;
-        Ok(layout)
-    }
+/// One column's entry in the column table.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnEntry {
+    pub(crate) name: String,
+    pub(crate) column_type: ColumnType,
+    pub(crate) block: BlockLocation,
+    /// The offset of the entry itself.
+    pub(crate) entry_offset: u64,
+}
 
-    /// The lowest offset at which a block starts.
-    pub(in crate::formats) fn first_block(&self) -> u64 {
-        self.plots.iter().map(|plot| plot.offset).min().unwrap_or(self.table_end)
+impl AsRef<Self> for ColumnEntry {
+    fn as_ref(&self) -> &Self {
+        self
     }
 }
 
-fn check_plot(plot: &Plot, header_end: u64, table: Range<u64>, size: u64) -> Result<()> {
-    let end = plot.offset.checked_add(plot.stored);
-    if end.is_none_or(|end| end > size) {
-        let left = size.saturating_sub(plot.offset);
-        return Err(ErrorKind::Truncated { what: "block", needed: plot.stored, left }.into());
+/// The positions of header, column table and blocks.
+///
+/// `E` is the format's own type of entries, if it has more than a [`ColumnEntry`].
+///
+/// # Invariants
+///
+/// [`ColumnFileLayout::check`] establishes both, and every layout passes it:
+///
+/// 1. There is at least one column.
+/// 2. Every block lies inside the file and overlaps neither the header nor the column table,
+///    so `offset + stored` does not overflow.
+#[derive(Debug)]
+pub(crate) struct ColumnFileLayout<E = ColumnEntry> {
+    pub(crate) rows: u64,
+    pub(crate) columns: Vec<E>,
+    /// The end of the fixed header.
+    pub(crate) header_end: u64,
+    /// The first byte of the column table; later than `header_end` in some files.
+    pub(crate) table_start: u64,
+    /// The first byte after the column table.
+    pub(crate) table_end: u64,
+}
+
+impl<E: AsRef<ColumnEntry>> ColumnFileLayout<E> {
+    /// Checks the entries against a file of `size` bytes and against each other.
+    ///
+    /// Reports deviations from the spec under the given codes.
+    pub(crate) fn check(
+        self,
+        size: u64,
+        codes: &DeviationCodes,
+        deviations: &Deviations,
+    ) -> Result<Self> {
+        let Self { header_end, table_start, table_end, .. } = &self;
+        let columns: Vec<&ColumnEntry> = self.columns.iter().map(AsRef::as_ref).collect();
+        if columns.is_empty() {
+            return Err(Error::malformed("column count", "is 0").at(*header_end));
+        }
+        for (index, entry) in columns.iter().enumerate() {
+            check_block(&entry.block, *header_end, *table_start..*table_end, size)
+                .map_err(|err| err.at(entry.entry_offset).in_column(index, &entry.name))?;
+        }
+        report_names(&columns, codes, deviations)?;
+        report_block_positions(&columns, *table_end, size, codes, deviations)?;
+        Ok(self)
     }
-    let in_table = plot.offset < table.end && plot.end() > table.start;
-    // A block of no bytes is nowhere, so it cannot be in the way.
-    if plot.stored > 0 && (plot.offset < header_end || in_table) {
-        let why = format!("{} lies inside the header or the column table", plot.offset);
+
+    /// Returns the Arrow schema; all fields are nullable, or none is.
+    pub(crate) fn schema(&self, nullable: bool) -> SchemaRef {
+        let field = |entry: &E| {
+            let entry = entry.as_ref();
+            Field::new(&entry.name, entry.column_type.data_type_for(entry.block.raw), nullable)
+        };
+        Arc::new(Schema::new(self.columns.iter().map(field).collect::<Vec<_>>()))
+    }
+}
+
+fn check_block(block: &BlockLocation, header_end: u64, table: Range<u64>, size: u64) -> Result<()> {
+    let end = block.offset.checked_add(block.stored);
+    if end.is_none_or(|end| end > size) {
+        let left = size.saturating_sub(block.offset);
+        return Err(ErrorKind::Truncated { what: "block", needed: block.stored, left }.into());
+    }
+    let in_table = block.offset < table.end && block.end() > table.start;
+    // A block of zero bytes cannot overlap anything, whatever its offset.
+    if block.stored > 0 && (block.offset < header_end || in_table) {
+        let why = format!("{} lies inside the header or the column table", block.offset);
         return Err(Error::malformed("block offset", why));
     }
     Ok(())
 }
 
-fn report_names(plots: &[Plot], codes: &Codes, deviations: &Deviations) -> Result<()> {
+fn report_names(
+    columns: &[&ColumnEntry],
+    codes: &DeviationCodes,
+    deviations: &Deviations,
+) -> Result<()> {
     let mut seen = std::collections::HashMap::new();
-    for (index, plot) in plots.iter().enumerate() {
-        // Blank as CLMN's writer and a known reader see it, which take off what
-        // Java's `trim` does and nothing more.
-        if plot.name.trim_matches(|c| c <= ' ').is_empty() {
+    for (index, entry) in columns.iter().enumerate() {
+        // Trims what Java's `trim` does and nothing more, as CLMN's writer and a known reader do.
+        if entry.name.trim_matches(|c| c <= ' ').is_empty() {
             let message = format!("column {} has no name", index.saturating_add(1));
-            deviations.report(codes.names, plot.entry, message)?;
+            deviations.report(codes.names, entry.entry_offset, message)?;
         }
-        if let Some(first) = seen.insert(plot.name.as_str(), index) {
+        if let Some(first) = seen.insert(entry.name.as_str(), index) {
             let (first, index): (usize, _) = (first.saturating_add(1), index.saturating_add(1));
             let message = format!("columns {first} and {index} have the same name");
-            deviations.report(codes.names, plot.entry, message)?;
+            deviations.report(codes.names, entry.entry_offset, message)?;
         }
     }
     Ok(())
 }
 
-fn report_places(
-    plots: &[Plot],
+fn report_block_positions(
+    columns: &[&ColumnEntry],
     table_end: u64,
     size: u64,
-    codes: &Codes,
+    codes: &DeviationCodes,
     deviations: &Deviations,
 ) -> Result<()> {
-    let present = || plots.iter().enumerate().filter(|(_, plot)| plot.stored > 0);
+    let non_empty = || columns.iter().enumerate().filter(|(_, entry)| entry.block.stored > 0);
     if let Some(code) = codes.order {
-        let mut last = 0;
-        for (index, plot) in present() {
-            if plot.offset < last {
+        let mut last_offset = 0;
+        for (index, entry) in non_empty() {
+            if entry.block.offset < last_offset {
                 let index = index.saturating_add(1);
                 let message = format!("the block of column {index} is not in schema order");
-                deviations.report(code, plot.entry, message)?;
+                deviations.report(code, entry.entry_offset, message)?;
             }
-            last = plot.offset;
+            last_offset = entry.block.offset;
         }
     }
-    let mut by_offset: Vec<_> = present().collect();
-    by_offset.sort_by_key(|(_, plot)| (plot.offset, plot.end()));
-    // In COLM the column table may come after blocks, and gaps are not reported.
+    let mut by_offset: Vec<_> = non_empty().map(|(index, entry)| (index, entry.block)).collect();
+    by_offset.sort_by_key(|(_, block)| (block.offset, block.end()));
+    // In COLM the column table may follow the blocks, and gaps are not deviations.
     let (mut end, mut owner) = (if codes.gap.is_some() { table_end } else { 0 }, None);
-    for (index, plot) in by_offset {
-        if let (true, Some(owner)) = (plot.offset < end, owner) {
+    for (index, block) in by_offset {
+        if let (true, Some(owner)) = (block.offset < end, owner) {
             let (a, b): (usize, _) = (owner, index.saturating_add(1));
             let message = format!("the blocks of columns {a} and {b} overlap");
-            deviations.report(codes.overlap, plot.offset, message)?;
+            deviations.report(codes.overlap, block.offset, message)?;
         }
-        if let (Some(code), Some(gap)) = (codes.gap, plot.offset.checked_sub(end))
+        if let (Some(code), Some(gap)) = (codes.gap, block.offset.checked_sub(end))
             && gap > 0
         {
             let index = index.saturating_add(1);
             let message = format!("{gap} unused bytes before the block of column {index}");
             deviations.report(code, end, message)?;
         }
-        if plot.end() >= end {
-            (end, owner) = (plot.end(), Some(index.saturating_add(1)));
+        if block.end() >= end {
+            (end, owner) = (block.end(), Some(index.saturating_add(1)));
         }
     }
     let end = end.max(table_end);
@@ -165,113 +204,4 @@ fn report_places(
         deviations.report(codes.trailing, end, format!("{extra} bytes after the last block"))?;
     }
     Ok(())
-}
-
-/// Reads a column table without ever reading a byte past it.
-///
-/// Entries have names of any length, so the table's length is known only once
-/// it has been read. But every column that is still to come takes at least
-/// `entry_min` bytes, and those certainly belong to the table: they are fetched
-/// in one go, parsed as far as they reach, and so on. Each round leaves only the
-/// share that names have in the table, so even ten thousand columns take a
-/// handful of reads.
-#[derive(Debug)]
-pub(in crate::formats) struct TableReader<'a> {
-    source: &'a dyn ByteSource,
-    start: u64,
-    entry_min: u64,
-    limit: u64,
-    have: BytesMut,
-}
-
-impl<'a> TableReader<'a> {
-    /// A table of `columns` entries at `start`, each of at least `entry_min` bytes.
-    ///
-    /// Fails if the source is too short for them: from here on, `columns` is a
-    /// number that the input has earned.
-    pub(in crate::formats) fn try_new(
-        source: &'a dyn ByteSource,
-        start: u64,
-        columns: u64,
-        entry_min: u64,
-        limits: &Limits,
-    ) -> Result<Self> {
-        let (what, limit) = ("column table", limits.header_bytes);
-        let needed = columns.saturating_mul(entry_min);
-        let left = source.size().saturating_sub(start);
-        if needed > left {
-            return Err(Error::new(ErrorKind::Truncated { what, needed, left }).at(start));
-        }
-        if needed > limit {
-            let kind = ErrorKind::LimitExceeded { what, asked: needed, limit };
-            return Err(Error::new(kind).at(start));
-        }
-        Ok(Self { source, start, entry_min, limit, have: BytesMut::new() })
-    }
-
-    /// Parses `columns` entries with `parse`, which is given the bytes from the
-    /// start of an entry on, and that place in the file.
-    ///
-    /// `parse` says how long the entry is, or at least how long it must be.
-    pub(in crate::formats) fn entries<T>(
-        mut self,
-        columns: u64,
-        mut parse: impl FnMut(&[u8], u64) -> Result<Entry<T>>,
-    ) -> Result<(Vec<T>, u64)> {
-        let mut entries = Vec::new();
-        let mut used = 0_usize;
-        for done in 0..columns {
-            let after = columns.saturating_sub(done).saturating_sub(1);
-            let reserve = after.saturating_mul(self.entry_min);
-            loop {
-                let at = self.start.saturating_add(used as u64);
-                let bytes = self.have.get(used..).unwrap_or_default();
-                match parse(bytes, at)? {
-                    Entry::Whole { value, len } => {
-                        entries.push(value);
-                        used = used.saturating_add(len);
-                        break;
-                    }
-                    Entry::Needs(len) => {
-                        let end = (used as u64).saturating_add(len).saturating_add(reserve);
-                        self.fetch(end)?;
-                    }
-                }
-            }
-        }
-        Ok((entries, self.start.saturating_add(used as u64)))
-    }
-
-    /// Makes the first `len` bytes of the table present.
-    fn fetch(&mut self, len: u64) -> Result<()> {
-        const WHAT: &str = "column table";
-        // A length that the source does not have is no matter of limits.
-        source::check(self.source, self.start, len, WHAT)?;
-        if len > self.limit {
-            let kind = ErrorKind::LimitExceeded { what: WHAT, asked: len, limit: self.limit };
-            return Err(Error::new(kind).at(self.start));
-        }
-        let have = self.have.len() as u64;
-        let more: Bytes = source::range(
-            self.source,
-            self.start.saturating_add(have),
-            len.saturating_sub(have),
-            WHAT,
-        )?;
-        self.have.extend_from_slice(&more);
-        Ok(())
-    }
-}
-
-/// What came of parsing an entry of a column table.
-pub(in crate::formats) enum Entry<T> {
-    /// All of it, `len` bytes.
-    Whole {
-        /// The entry.
-        value: T,
-        /// Its bytes.
-        len: usize,
-    },
-    /// More bytes are needed: at least so many from the start of the entry.
-    Needs(u64),
 }

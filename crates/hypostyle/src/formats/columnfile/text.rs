@@ -1,85 +1,35 @@
-//! Text columns on their way to Arrow: UTF-8, or what the caller asked for.
+//! Text of a block as a string array: UTF-8, or repaired as the caller's policy says.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::builder::GenericStringBuilder;
 use arrow_array::{ArrayRef, GenericStringArray, OffsetSizeTrait};
-use arrow_buffer::{Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 
-use super::{Content, Context, Plot};
-use hypostyle_core::deviations::Deviations;
+use super::block_format::DecodeContext;
+use super::layout::ColumnEntry;
 use hypostyle_core::error::{Error, ErrorKind, Result, clipped};
 use hypostyle_core::options::TextPolicy;
-use hypostyle_core::wire::prefixed::{Prefix, unprefix};
 
-/// An array of strings that stand behind their lengths.
+/// Returns an array of strings: string `i` is `values[offsets[i]..offsets[i + 1]]`.
 ///
-/// Left-over bytes are reported as `leftover`.
-pub(in crate::formats) fn from_prefixed<P: Prefix>(
-    content: Content,
-    plot: &Plot,
-    rows: usize,
-    leftover: &'static str,
-    cx: &Context<'_>,
-) -> Result<ArrayRef> {
-    if i32::try_from(plot.raw).is_ok() {
-        prefixed::<P, i32>(content.buffer, plot, rows, leftover, cx)
-    } else {
-        prefixed::<P, i64>(content.buffer, plot, rows, leftover, cx)
-    }
-}
-
-fn prefixed<P: Prefix, O: OffsetSizeTrait>(
-    mut buffer: MutableBuffer,
-    plot: &Plot,
-    rows: usize,
-    leftover: &'static str,
-    cx: &Context<'_>,
-) -> Result<ArrayRef> {
-    let found = unprefix::<P, O>(buffer.as_slice_mut(), rows)?;
-    report_leftover(buffer.len(), found.consumed, plot, leftover, cx)?;
-    let used = found.offsets.last().map_or(0, |end| end.as_usize());
-    buffer.truncate(used);
-    array::<O>(found.offsets, buffer.into(), None, plot, cx)
-}
-
-/// Reports bytes of a block that no row needs.
-pub(in crate::formats) fn report_leftover(
-    have: usize,
-    used: usize,
-    plot: &Plot,
-    code: &'static str,
-    cx: &Context<'_>,
-) -> Result<()> {
-    match have.checked_sub(used) {
-        None | Some(0) => Ok(()),
-        Some(extra) => {
-            let message = format!("{extra} bytes are left over after the last value of a block");
-            cx.deviations.report(code, plot.offset, message)
-        }
-    }
-}
-
-/// An array of strings, given where each ends in `values`.
-///
-/// `offsets` rise from 0 to at most `values.len()`.
-pub(in crate::formats) fn array<O: OffsetSizeTrait>(
+/// `offsets` never decrease, and the last is at most `values.len()`.
+pub(crate) fn array<O: OffsetSizeTrait>(
     offsets: Vec<O>,
     values: Buffer,
     nulls: Option<NullBuffer>,
-    plot: &Plot,
-    cx: &Context<'_>,
+    entry: &ColumnEntry,
+    cx: &DecodeContext<'_>,
 ) -> Result<ArrayRef> {
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-    let good = GenericStringArray::<O>::try_new(offsets.clone(), values.clone(), nulls.clone());
-    if let Ok(array) = good {
+    let array = GenericStringArray::<O>::try_new(offsets.clone(), values.clone(), nulls.clone());
+    if let Ok(array) = array {
         return Ok(Arc::new(array));
     }
-    // Something is not UTF-8: find the row, or repair it if that was asked for.
+    // Some string is not UTF-8: find its row, or repair it if the policy says so.
     let mut builder = GenericStringBuilder::<O>::with_capacity(offsets.len(), values.len());
-    let rows = offsets.windows(2).enumerate();
-    for (row, pair) in rows {
+    for (row, pair) in offsets.windows(2).enumerate() {
         if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             builder.append_null();
             continue;
@@ -88,9 +38,9 @@ pub(in crate::formats) fn array<O: OffsetSizeTrait>(
         let bytes = values.get(start.as_usize()..end.as_usize()).unwrap_or_default();
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => Cow::Borrowed(text),
-            Err(_) => Cow::Owned(repaired(bytes, row, plot, cx)?),
+            Err(_) => Cow::Owned(repair_row(bytes, row, entry, cx)?),
         };
-        // A repair may make three bytes of one, and offsets count only so far.
+        // A repair can turn one byte into three, beyond what the offsets can address.
         let limit = cx.limits.block_bytes.min(O::MAX_OFFSET as u64);
         let asked = (builder.values_slice().len() as u64).saturating_add(text.len() as u64);
         if asked > limit {
@@ -102,43 +52,31 @@ pub(in crate::formats) fn array<O: OffsetSizeTrait>(
     Ok(Arc::new(builder.finish()))
 }
 
-fn repaired(bytes: &[u8], row: usize, plot: &Plot, cx: &Context<'_>) -> Result<String> {
-    let not_utf8 = || Error::malformed("text", "is not UTF-8").in_row(row as u64);
-    let text = match cx.text {
-        TextPolicy::Strict => return Err(not_utf8()),
-        TextPolicy::Lossy => String::from_utf8_lossy(bytes).into_owned(),
-        TextPolicy::Java => from_modified_utf8(bytes).ok_or_else(not_utf8)?,
-    };
+fn repair_row(
+    bytes: &[u8],
+    row: usize,
+    entry: &ColumnEntry,
+    cx: &DecodeContext<'_>,
+) -> Result<String> {
+    let text = repair(bytes, cx.text)
+        .ok_or_else(|| Error::malformed("text", "is not UTF-8").in_row(row as u64))?;
     let row = row.saturating_add(1);
-    let name = clipped(&plot.name);
+    let name = clipped(&entry.name);
     let message = format!("text that is not UTF-8 was repaired in `{name}`, row {row}");
-    cx.deviations.report(cx.codes.text, plot.offset, message)?;
+    cx.deviations.report(cx.codes.text, entry.block.offset, message)?;
     Ok(text)
 }
 
-/// The name of a column, found at `at` in the file.
-pub(in crate::formats) fn name(
-    bytes: &[u8],
-    at: u64,
-    policy: TextPolicy,
-    code: &'static str,
-    deviations: &Deviations,
-) -> Result<String> {
-    let bad = match std::str::from_utf8(bytes) {
-        Ok(name) => return Ok(name.to_owned()),
-        Err(bad) => at.saturating_add(bad.valid_up_to() as u64),
-    };
-    let not_utf8 = || Error::malformed("column name", "is not UTF-8").at(bad);
-    let name = match policy {
-        TextPolicy::Strict => return Err(not_utf8()),
-        TextPolicy::Lossy => String::from_utf8_lossy(bytes).into_owned(),
-        TextPolicy::Java => from_modified_utf8(bytes).ok_or_else(not_utf8)?,
-    };
-    deviations.report(code, at, "a column name that is not UTF-8 was repaired")?;
-    Ok(name)
+/// Turns bytes that are not UTF-8 into text, if the policy allows it.
+pub(crate) fn repair(bytes: &[u8], policy: TextPolicy) -> Option<String> {
+    match policy {
+        TextPolicy::Strict => None,
+        TextPolicy::Lossy => Some(String::from_utf8_lossy(bytes).into_owned()),
+        TextPolicy::Java => from_modified_utf8(bytes),
+    }
 }
 
-/// Java's modified UTF-8: NUL as `C0 80`, and surrogates encoded one by one.
+/// Decodes Java's modified UTF-8: NUL as `C0 80`, and each surrogate by itself.
 fn from_modified_utf8(bytes: &[u8]) -> Option<String> {
     let mut units = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -158,9 +96,9 @@ fn from_modified_utf8(bytes: &[u8]) -> Option<String> {
             }
             _ => return None,
         };
-        // Only NUL may be spelled longer than it needs to be.
-        let least = [0, 0x80, 0x800, 0x1_0000].get(used).copied()?;
-        if point < least && !(point == 0 && used == 1) {
+        // Only NUL may have an overlong form.
+        let min_point = [0, 0x80, 0x800, 0x1_0000].get(used).copied()?;
+        if point < min_point && !(point == 0 && used == 1) {
             return None;
         }
         match u16::try_from(point) {

@@ -1,4 +1,4 @@
-//! OnPair columns as arrays.
+//! Arrays from columns of the codec, for users of the crate `hypostyle-onpair`.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use hypostyle_onpair::Column;
 
 use hypostyle_core::error::{Error, Result};
 
-/// Bytes of a buffer that views point into: most rows fit, and no offset is too large.
-const BLOCK: usize = 4 << 20;
+/// The size of a buffer that views point into: most rows fit, and offsets stay small.
+const VIEW_BUFFER_BYTES: usize = 4 << 20;
 
-/// Decodes all rows of an OnPair column: to `Utf8`, `LargeUtf8`, `Utf8View`, `Binary`,
+/// Decodes all rows of an OnPair column to `Utf8`, `LargeUtf8`, `Utf8View`, `Binary`,
 /// `LargeBinary` or `BinaryView`.
 ///
 /// # Errors
 ///
-/// Another type, text that is not UTF-8, more bytes than the offsets of the type reach,
-/// and nulls that are not as many as rows.
+/// Fails for another type, for text that is not UTF-8, for more bytes than the offsets of the
+/// type can address, and if `nulls` has another length than the column.
 pub fn strings(
     column: &Column<'_>,
     data_type: &DataType,
     nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef> {
     if nulls.as_ref().is_some_and(|nulls| nulls.len() != column.len()) {
-        return Err(Error::invalid_argument("nulls are not as many as rows"));
+        return Err(Error::invalid_argument("the null buffer has another length than the column"));
     }
     match data_type {
         DataType::Utf8 => texts::<i32>(column, nulls),
@@ -56,7 +56,7 @@ fn decoded<O: OffsetSizeTrait>(column: &Column<'_>) -> Result<(OffsetBuffer<O>, 
     let ends = column.decoded_offsets().into_iter();
     let offset = |end: u64| usize::try_from(end).ok().and_then(O::from_usize);
     let offsets: Option<Vec<O>> = ends.map(offset).collect();
-    let too_large = || Error::unsupported("more bytes than the offsets of the type reach");
+    let too_large = || Error::unsupported("more bytes than the offsets of the type can address");
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets.ok_or_else(too_large)?));
     let bytes = column.decode().map_err(|err| Error::malformed("column", err.to_string()))?;
     Ok((offsets, Buffer::from_vec(bytes)))
@@ -64,7 +64,7 @@ fn decoded<O: OffsetSizeTrait>(column: &Column<'_>) -> Result<(OffsetBuffer<O>, 
 
 fn views<T: ByteViewType>(column: &Column<'_>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let mut builder = GenericByteViewBuilder::<T>::with_capacity(column.len());
-    column.for_each_block(BLOCK, |_, bytes, ends| {
+    column.for_each_block(VIEW_BUFFER_BYTES, |_, bytes, ends| {
         let block = builder.append_block(Buffer::from(bytes));
         let mut start = 0;
         for &end in ends {
@@ -118,8 +118,8 @@ mod tests {
     }
 
     #[test]
-    fn every_type_has_the_rows() {
-        let long = "long ".repeat(BLOCK / 4);
+    fn every_type_has_the_same_rows() {
+        let long = "long ".repeat(VIEW_BUFFER_BYTES / 4);
         let mut rows: Vec<String> = (0..3000).map(|i| format!("row {i} of some, é")).collect();
         rows.extend(["".to_owned(), long, "after".to_owned()]);
         let parts = compress(&rows, &Config::default()).unwrap();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused_as_text_only() {
+    fn bytes_that_are_not_utf8_are_refused_as_text_only() {
         let rows = [&b"fine"[..], &b"not \xFF text, and long enough for a view"[..]];
         let column = compress(&rows[..], &Config::default()).unwrap();
         let column = Column::new(column).unwrap();

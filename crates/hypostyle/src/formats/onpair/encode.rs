@@ -1,12 +1,12 @@
-//! Writing: chunks that are the same for all columns, then one column after the other.
+//! Writes a file: chunks with the same rows for all columns, stored column by column.
 
 use arrow_schema::DataType;
 
-use super::cells::{self, Steps};
-use super::layout::{self, Column, HEAD, MOST_ROWS, MOST_TEXT};
-use super::pack::Packer;
-use super::part::Part;
-use super::schema::Strings;
+use super::chunk_encoder::ChunkEncoder;
+use super::chunking::{self, TextSizeIndex};
+use super::column_chunk::{ColumnChunk, MAX_ROWS, MAX_TEXT_BYTES};
+use super::layout::{self, HEAD_BYTES};
+use super::schema::{ColumnSchema, StringType};
 use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::options::{WriteOptions, resolve_threads};
 use hypostyle_core::parallel;
@@ -15,62 +15,61 @@ use hypostyle_core::table::Table;
 
 /// Writes a whole table.
 pub(super) fn write(table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
-    write_chunks(table, sink, options, MOST_ROWS)
+    write_chunks(table, sink, options, MAX_ROWS)
 }
 
-/// Writes a whole table in chunks of at most so many rows.
+/// Writes a whole table in chunks of at most `max_rows` rows.
 pub(super) fn write_chunks(
     table: &dyn Table,
     sink: &mut dyn Sink,
     options: &WriteOptions,
-    most: u32,
+    max_rows: u32,
 ) -> Result<()> {
     if options.level > WriteOptions::MAX_LEVEL {
-        let (level, most) = (options.level, WriteOptions::MAX_LEVEL);
-        return Err(Error::invalid_argument(format!("level {level} is over {most}")));
+        let (level, max) = (options.level, WriteOptions::MAX_LEVEL);
+        return Err(Error::invalid_argument(format!("level {level} is over {max}")));
     }
     let columns = columns(table)?;
-    let steps = columns.iter().enumerate().map(|(index, column)| {
-        let steps = steps(table, index, column.strings);
-        steps.map_err(|err| err.in_column(index, &column.name))
+    let sizes = columns.iter().enumerate().map(|(index, column)| {
+        let size = text_size_index(table, index, column.string_type);
+        size.map_err(|err| err.in_column(index, &column.name))
     });
-    let steps: Vec<Steps> = steps.collect::<Result<_>>()?;
-    let chunks = cells::chunks(&steps, table.rows(), most);
+    let sizes: Vec<TextSizeIndex> = sizes.collect::<Result<_>>()?;
+    let chunk_rows = chunking::chunk_rows(&sizes, table.rows(), max_rows);
 
     sink.write_all(&layout::head())?;
     let threads = resolve_threads(options.threads);
-    let inner = threads.div_ceil(columns.len()).max(1);
-    let make = |index: usize| match columns.get(index) {
-        Some(column) => {
-            let packer = Packer::new(options.level, inner);
-            make(table, index, &chunks, packer).map_err(|err| err.in_column(index, &column.name))
-        }
-        None => Err(Error::invalid_argument("no such column")),
+    let threads_per_column = threads.div_ceil(columns.len()).max(1);
+    let encode = |&(index, column): &(usize, &ColumnSchema)| {
+        let encoder = ChunkEncoder::new(options.level, threads_per_column);
+        encode_column(table, index, &chunk_rows, encoder)
+            .map_err(|err| err.in_column(index, &column.name))
     };
-    let mut parts = Vec::with_capacity(columns.len());
-    let mut offset = HEAD;
-    parallel::in_order(columns.len(), threads, make, |_, (made, bytes): (Vec<Part>, Vec<u8>)| {
+    let mut column_chunks = Vec::with_capacity(columns.len());
+    let mut offset = HEAD_BYTES;
+    let numbered: Vec<(usize, &ColumnSchema)> = columns.iter().enumerate().collect();
+    parallel::for_each(&numbered, threads, encode, |_, (chunks, bytes)| {
         sink.write_all(&bytes)?;
-        for mut part in made {
-            part.offset = offset;
-            offset = part.end();
-            parts.push(part);
+        for mut chunk in chunks {
+            chunk.offset = offset;
+            offset = chunk.end();
+            column_chunks.push(chunk);
         }
         Ok(())
     })?;
-    sink.write_all(&layout::foot(&columns, &chunks, &parts)?)?;
+    sink.write_all(&layout::footer_and_tail(&columns, &chunk_rows, &column_chunks)?)?;
     sink.flush()?;
     Ok(())
 }
 
-/// The columns, unless there is one that cannot be held.
-fn columns(table: &dyn Table) -> Result<Vec<Column>> {
+/// Returns the schema of each column, or refuses the table.
+fn columns(table: &dyn Table) -> Result<Vec<ColumnSchema>> {
     let schema = table.schema();
     let mut columns = Vec::with_capacity(schema.fields().len());
     let mut seen = std::collections::HashMap::new();
     for (index, field) in schema.fields().iter().enumerate() {
-        let strings = Strings::of(field.data_type()).ok_or_else(|| {
-            let why = format!("columns of type {} do not exist here", field.data_type());
+        let string_type = StringType::of(field.data_type()).ok_or_else(|| {
+            let why = format!("columns of type {} are not supported", field.data_type());
             Error::refused(Refusal::TypeNotSupported, why, way_out(field.data_type()))
                 .in_column(index, field.name())
         })?;
@@ -80,14 +79,16 @@ fn columns(table: &dyn Table) -> Result<Vec<Column>> {
             return Err(Error::refused(Refusal::DuplicateName, why, "rename one")
                 .in_column(index, field.name()));
         }
-        columns.push(Column { name: field.name().clone(), strings });
+        columns.push(ColumnSchema { name: field.name().clone(), string_type });
     }
-    match columns.is_empty() {
-        true => {
-            Err(Error::refused(Refusal::Empty, "the table has no columns", "give it at least one"))
-        }
-        false => Ok(columns),
+    if columns.is_empty() {
+        return Err(Error::refused(
+            Refusal::Empty,
+            "the table has no columns",
+            "give it at least one",
+        ));
     }
+    Ok(columns)
 }
 
 fn way_out(data_type: &DataType) -> &'static str {
@@ -99,45 +100,49 @@ fn way_out(data_type: &DataType) -> &'static str {
     }
 }
 
-/// How the text of a column adds up, which short columns need not be read for.
-fn steps(table: &dyn Table, index: usize, strings: Strings) -> Result<Steps> {
+/// Returns the sizes of a column's text, without reading a column that fits in one chunk.
+fn text_size_index(
+    table: &dyn Table,
+    index: usize,
+    string_type: StringType,
+) -> Result<TextSizeIndex> {
     let stats = table.stats(index)?;
     if stats.rows != table.rows() {
         let why = format!("has {} rows where the table has {}", stats.rows, table.rows());
         return Err(Error::invalid_argument(why));
     }
-    match strings == Strings::Text && stats.text_bytes <= u64::from(MOST_TEXT) {
-        true => Ok(Steps::default()),
-        false => Steps::of(&table.column(index)?),
+    if string_type == StringType::Text && stats.text_bytes <= u64::from(MAX_TEXT_BYTES) {
+        return Ok(TextSizeIndex::default());
     }
+    TextSizeIndex::of(&table.column(index)?)
 }
 
-/// The parts of a column, and their bytes.
-fn make(
+/// Returns the chunks of a column, and their bytes.
+fn encode_column(
     table: &dyn Table,
     index: usize,
-    chunks: &[u32],
-    mut packer: Packer,
-) -> Result<(Vec<Part>, Vec<u8>)> {
-    let pieces = table.column(index)?;
-    let mut parts = Vec::with_capacity(chunks.len());
+    chunk_rows: &[u32],
+    mut encoder: ChunkEncoder,
+) -> Result<(Vec<ColumnChunk>, Vec<u8>)> {
+    let arrays = table.column(index)?;
+    let mut chunks = Vec::with_capacity(chunk_rows.len());
     let mut bytes = Vec::new();
-    let mut cells = Vec::new();
-    let mut left = chunks.iter().map(|&rows| rows as usize).peekable();
-    cells::for_each(&pieces, |cell| {
-        cells.push(cell);
-        if left.peek() == Some(&cells.len()) {
-            parts.push(packer.pack(&cells, &mut bytes)?);
-            cells.clear();
-            left.next();
+    let mut rows = Vec::new();
+    let mut remaining = chunk_rows.iter().map(|&rows| rows as usize).peekable();
+    chunking::for_each_row(&arrays, |value| {
+        rows.push(value);
+        if remaining.peek() == Some(&rows.len()) {
+            chunks.push(encoder.encode(&rows, &mut bytes)?);
+            rows.clear();
+            remaining.next();
         }
         Ok(())
     })?;
-    if left.next_if_eq(&0).is_some() {
-        parts.push(packer.pack(&[], &mut bytes)?);
+    if remaining.next_if_eq(&0).is_some() {
+        chunks.push(encoder.encode(&[], &mut bytes)?);
     }
-    match left.next().is_none() && cells.is_empty() {
-        true => Ok((parts, bytes)),
-        false => Err(Error::invalid_argument("the column has another number of rows")),
+    if remaining.next().is_some() || !rows.is_empty() {
+        return Err(Error::invalid_argument("the column has another number of rows"));
     }
+    Ok((chunks, bytes))
 }

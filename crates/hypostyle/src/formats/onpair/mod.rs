@@ -1,7 +1,7 @@
-//! `.onpair`: columns of strings in chunks, each string by itself behind codes for tokens.
+//! `.onpair`: columns of strings in chunks, each string decodable by itself.
 //!
-//! The byte-level truth is `docs/specs/onpair.md`; section numbers in comments (§4.1)
-//! refer to it. The codec is the crate `hypostyle-onpair`; this is the file around it:
+//! `docs/specs/onpair.md` specifies every byte; comments cite its sections (§4.1). The crate
+//! `hypostyle-onpair` is the codec; this module is the file around it:
 //!
 //! ```text
 //! "HYPOPAIR" │ version u32 │ 0 u32
@@ -10,43 +10,49 @@
 //! footer length u64 │ CRC-32 u32 │ version u32 │ "HYPOPAIR"
 //! ```
 //!
-//! A reader starts at the end: `layout` turns the footer into a checked description of
-//! where things are, `part` is a column in a chunk and its sections, `held` is a part that
-//! was read and checked with `dictionary` and `ints`, and `decode` fills arrays with all
-//! rows of it or with some. `search` says which rows pass a test. `encode` is the way back: `cells` decides what
-//! a chunk is, and `pack` in which form a column of it is smallest. `cpp` reads the files
-//! of another implementation, which start with `ONPAIR01`.
+//! To read a file, `layout` parses the footer into a `ColumnChunk` for each column and chunk
+//! (`column_chunk`, with `bounds`), `sections` reads the bytes of a chunk, `encoded_chunk` checks
+//! them with `dictionary` and `ints`, and `decode` fills arrays with all rows or with some.
+//! `search` evaluates predicates on encoded values, `statistics` prunes chunks by their bounds,
+//! and `reader` puts these together. `cpp` reads the files of the C++ implementation.
+//!
+//! To write a file, `chunking` splits the rows into chunks, `chunk_encoder` picks the smallest
+//! encoding of each column chunk, and `encode` writes them and the footer.
 
 use std::sync::Arc;
 
 use hypostyle_core::error::Result;
-use hypostyle_core::format::{Format, Reader, Sniff};
+use hypostyle_core::format::{Format, InFormat, Reader, Sniff};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{ReadOptions, WriteOptions};
 use hypostyle_core::sink::Sink;
-use hypostyle_core::source::{self, ByteSource};
+use hypostyle_core::source::ByteSource;
 use hypostyle_core::table::Table;
 use hypostyle_core::types::Capabilities;
 
 mod arrays;
-mod cells;
+mod bounds;
+mod chunk_encoder;
+mod chunking;
+mod column_chunk;
 mod cpp;
 mod decode;
 mod dictionary;
 mod encode;
-mod held;
+mod encoded_chunk;
 mod ints;
 mod layout;
-mod pack;
-mod part;
 mod reader;
 mod schema;
 mod search;
+mod sections;
+mod statistics;
 #[cfg(test)]
 mod tests;
-mod zones;
 
 pub use arrays::strings;
+
+const ID: FormatId = FormatId::OnPair;
 
 /// The format of `.onpair` files.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +60,7 @@ pub struct OnPair;
 
 impl Format for OnPair {
     fn id(&self) -> FormatId {
-        FormatId::OnPair
+        ID
     }
 
     fn extensions(&self) -> &'static [&'static str] {
@@ -62,7 +68,7 @@ impl Format for OnPair {
     }
 
     fn magics(&self) -> &'static [&'static [u8]] {
-        &[&layout::MAGIC, &cpp::MAGIC]
+        &[&layout::MAGIC, &layout::CPP_MAGIC]
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -70,27 +76,19 @@ impl Format for OnPair {
     }
 
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {
-        let len = layout::MAGIC.len() as u64;
-        if source.size() < len {
-            return Ok(Sniff::No);
-        }
-        let magic = source::range(source, 0, len, "magic")?;
-        let known = [layout::MAGIC, cpp::MAGIC].iter().any(|known| *magic == *known);
-        Ok(if known { Sniff::Yes } else { Sniff::No })
+        layout::sniff(source)
     }
 
     fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        let open = || -> Result<Box<dyn Reader>> {
-            let head = source::range(source.as_ref(), 0, layout::HEAD, "head")?;
-            Ok(match head.starts_with(&cpp::MAGIC) {
-                true => Box::new(cpp::CppFile::open(source.clone(), options)?),
-                false => Box::new(reader::File::open(source.clone(), &head, options)?),
-            })
-        };
-        open().map_err(|err| err.in_format(FormatId::OnPair))
+        let head = layout::read_head(source.as_ref()).map_err(|err| err.in_format(ID))?;
+        if head.starts_with(&layout::CPP_MAGIC) {
+            InFormat::open(ID, || cpp::CppFile::open(source, options))
+        } else {
+            InFormat::open(ID, || reader::OnPairFile::open(source, &head, options))
+        }
     }
 
     fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
-        encode::write(table, sink, options).map_err(|err| err.in_format(FormatId::OnPair))
+        encode::write(table, sink, options).map_err(|err| err.in_format(ID))
     }
 }

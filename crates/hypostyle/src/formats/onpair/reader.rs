@@ -1,4 +1,4 @@
-//! An open file: some columns of a chunk, and no byte of the others.
+//! An open file: decodes some columns of a chunk, and reads no byte of the others.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -6,13 +6,14 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use super::column_chunk::{ChunkSection, ColumnChunk, padded_len};
 use super::decode;
-use super::held::{Held, Origin};
-use super::layout::{self, HEAD, Layout, TAIL};
-use super::part::{Part, Section as Which, Sections};
-use super::schema::Strings;
-use super::search::{Tested, TestedColumn};
-use super::zones::ChunkStatistics;
+use super::encoded_chunk::{DictionarySource, EncodedChunk};
+use super::layout::{self, HEAD_BYTES, OnPairLayout, TAIL_BYTES};
+use super::schema::StringType;
+use super::search::{FilterColumn, FilterColumns};
+use super::sections::SectionBytes;
+use super::statistics::ChunkStatistics;
 use crate::formats::batch;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, ErrorKind, Result};
@@ -25,15 +26,15 @@ use hypostyle_core::source::ByteSource;
 
 /// An open file.
 #[derive(Debug)]
-pub(super) struct File {
+pub(super) struct OnPairFile {
     source: Arc<dyn ByteSource>,
     options: ReadOptions,
-    layout: Layout,
+    layout: OnPairLayout,
     schema: SchemaRef,
 }
 
-impl File {
-    /// Reads the tail and the footer; `head` is what the file starts with.
+impl OnPairFile {
+    /// Reads the tail and the footer; `head` is from [`layout::read_head`].
     pub(super) fn open(
         source: Arc<dyn ByteSource>,
         head: &[u8],
@@ -41,48 +42,53 @@ impl File {
     ) -> Result<Self> {
         let layout = layout::parse(source.as_ref(), head, &options.limits)?;
         let fields = layout.columns.iter().enumerate().map(|(index, column)| {
-            let wide = layout.parts(index).iter().any(|part| i32::try_from(part.text).is_err());
-            Field::new(&column.name, column.strings.data_type(wide), true)
+            let mut chunks = layout.column_chunks(index).iter();
+            let wide = chunks.any(|chunk| i32::try_from(chunk.text_len).is_err());
+            Field::new(&column.name, column.string_type.data_type(wide), true)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         Ok(Self { source, options: options.clone(), layout, schema })
     }
 
-    fn part(&self, column: usize, chunk: usize) -> Result<&Part> {
-        self.layout.part(column, chunk).ok_or_else(|| {
+    fn column_chunk(&self, column: usize, chunk: usize) -> Result<&ColumnChunk> {
+        self.layout.column_chunk(column, chunk).ok_or_else(|| {
             let count = self.layout.columns.len();
-            Error::invalid_argument(format!("there is no column {column}, only {count}"))
+            let why = format!("column {column} is out of range: the file has {count} columns");
+            Error::invalid_argument(why)
         })
     }
 
-    fn strings(&self, column: usize) -> Strings {
-        self.layout.columns.get(column).map_or(Strings::Binary, |column| column.strings)
+    fn string_type(&self, column: usize) -> StringType {
+        let column = self.layout.columns.get(column);
+        column.map_or(StringType::Binary, |column| column.string_type)
     }
 
-    /// The sections of a part, read in one go.
-    fn sections(&self, column: usize, chunk: usize) -> Result<Sections<'_>> {
-        let read = Sections::read(self.source.as_ref(), self.part(column, chunk)?);
-        read.map_err(|err| self.placed(err, column, chunk))
+    /// Reads all sections of a column chunk at once.
+    fn section_bytes(&self, column: usize, chunk: usize) -> Result<SectionBytes<'_>> {
+        let read = SectionBytes::read(self.source.as_ref(), self.column_chunk(column, chunk)?);
+        read.map_err(|err| self.locate(err, column, chunk))
     }
 
-    /// The rows of a part, as they are stored.
-    fn held<'s>(
+    /// Checks the sections of a column chunk.
+    fn encoded_chunk<'s>(
         &self,
         column: usize,
         chunk: usize,
-        sections: &'s Sections<'_>,
-    ) -> Result<Held<'s>> {
-        let part = self.part(column, chunk)?;
-        let owner = part.packed.map(|packed| packed.dictionary).filter(|&owner| owner != chunk);
-        let from = Origin {
+        sections: &'s SectionBytes<'_>,
+    ) -> Result<EncodedChunk<'s>> {
+        let column_chunk = self.column_chunk(column, chunk)?;
+        let owner = column_chunk.coding.map(|coding| coding.dictionary_chunk);
+        let owner = owner.filter(|&owner| owner != chunk);
+        let dictionary = DictionarySource {
             source: self.source.as_ref(),
-            owner: owner.and_then(|owner| self.layout.part(column, owner)),
+            owner: owner.and_then(|owner| self.layout.column_chunk(column, owner)),
         };
-        Held::new(part, sections, &from).map_err(|err| self.placed(err, column, chunk))
+        EncodedChunk::try_new(column_chunk, sections, &dictionary)
+            .map_err(|err| self.locate(err, column, chunk))
     }
 
-    /// An error in a column of a chunk, with its row counted from the start of the file.
-    fn placed(&self, err: Error, column: usize, chunk: usize) -> Error {
+    /// Adds the column to an error, and counts its row from the start of the file.
+    fn locate(&self, err: Error, column: usize, chunk: usize) -> Error {
         let first = self.layout.first_row(chunk);
         let err = match err.row() {
             Some(row) => err.at_row(first.saturating_add(row)),
@@ -94,166 +100,96 @@ impl File {
         }
     }
 
-    /// Whether the arrays of a column have wide offsets.
+    /// Returns whether the arrays of a column have 64-bit offsets.
     fn is_wide(&self, column: usize) -> bool {
         let data_type = self.schema.fields().get(column).map(|field| field.data_type());
         matches!(data_type, Some(DataType::LargeUtf8 | DataType::LargeBinary))
     }
 
-    /// Whether everything that is said of a part is compared with what it holds.
+    /// Returns whether a read verifies all rows and the bounds of a chunk.
     fn is_thorough(&self) -> bool {
         self.options.strict || self.options.thorough
     }
 
-    fn decode(&self, column: usize, chunk: usize) -> Result<ArrayRef> {
-        let sections = self.sections(column, chunk)?;
-        self.decode_all(column, chunk, &self.held(column, chunk, &sections)?)
+    fn decode_all(&self, column: usize, chunk: usize) -> Result<ArrayRef> {
+        let sections = self.section_bytes(column, chunk)?;
+        self.decode_all_of(column, chunk, &self.encoded_chunk(column, chunk, &sections)?)
     }
 
-    fn decode_all(&self, column: usize, chunk: usize, held: &Held<'_>) -> Result<ArrayRef> {
-        let (part, strings) = (self.part(column, chunk)?, self.strings(column));
-        let array = match self.is_wide(column) {
-            true => decode::all::<i64>(part, held, strings, self.is_thorough()),
-            false => decode::all::<i32>(part, held, strings, self.is_thorough()),
-        };
-        array.map_err(|err| self.placed(err, column, chunk))
-    }
-
-    fn decode_rows(&self, column: usize, chunk: usize, rows: &RowSelection) -> Result<ArrayRef> {
-        let sections = self.sections(column, chunk)?;
-        self.decode_some(column, chunk, &self.held(column, chunk, &sections)?, rows)
-    }
-
-    fn decode_some(
+    fn decode_all_of(
         &self,
         column: usize,
         chunk: usize,
-        held: &Held<'_>,
-        rows: &RowSelection,
+        encoded: &EncodedChunk<'_>,
     ) -> Result<ArrayRef> {
-        let array = match self.is_wide(column) {
-            true => decode::some::<i64>(held, rows, self.strings(column)),
-            false => decode::some::<i32>(held, rows, self.strings(column)),
+        let column_chunk = self.column_chunk(column, chunk)?;
+        let (string_type, thorough) = (self.string_type(column), self.is_thorough());
+        let array = if self.is_wide(column) {
+            decode::all_rows::<i64>(column_chunk, encoded, string_type, thorough)
+        } else {
+            decode::all_rows::<i32>(column_chunk, encoded, string_type, thorough)
         };
-        array.map_err(|err| self.placed(err, column, chunk))
+        array.map_err(|err| self.locate(err, column, chunk))
     }
 
-    /// Checks what reading these columns would cost before any of it is spent.
+    fn decode_rows(&self, column: usize, chunk: usize, rows: &RowSelection) -> Result<ArrayRef> {
+        let sections = self.section_bytes(column, chunk)?;
+        self.decode_rows_of(column, chunk, &self.encoded_chunk(column, chunk, &sections)?, rows)
+    }
+
+    fn decode_rows_of(
+        &self,
+        column: usize,
+        chunk: usize,
+        encoded: &EncodedChunk<'_>,
+        rows: &RowSelection,
+    ) -> Result<ArrayRef> {
+        let string_type = self.string_type(column);
+        let array = if self.is_wide(column) {
+            decode::selected_rows::<i64>(encoded, rows, string_type)
+        } else {
+            decode::selected_rows::<i32>(encoded, rows, string_type)
+        };
+        array.map_err(|err| self.locate(err, column, chunk))
+    }
+
+    /// Returns the memory that a read of these columns takes, or fails if it is over a limit.
     fn check_cost(&self, chunk: usize, columns: &[usize]) -> Result<u64> {
         let limits = &self.options.limits;
-        let mut all = 0_u64;
+        let mut total = 0_u64;
         for &column in columns {
-            let part = self.part(column, chunk)?;
-            let (what, asked, limit) = ("size of a column", part.cost(), limits.block_bytes);
+            let column_chunk = self.column_chunk(column, chunk)?;
+            let asked = column_chunk.read_cost();
+            let (what, limit) = ("size of a column", limits.block_bytes);
             if asked > limit {
                 let err = Error::new(ErrorKind::LimitExceeded { what, asked, limit });
                 let name = self.schema.fields().get(column).map(|field| field.name().as_str());
-                return Err(err.at(part.entry).in_column(column, name.unwrap_or_default()));
+                let err = err.at(column_chunk.entry_offset);
+                return Err(err.in_column(column, name.unwrap_or_default()));
             }
-            all = all.saturating_add(asked);
+            total = total.saturating_add(asked);
         }
-        let (what, asked, limit) = ("size of the columns", all, limits.read_bytes);
-        match asked > limit {
-            true => Err(ErrorKind::LimitExceeded { what, asked, limit }.into()),
-            false => Ok(all),
+        let (what, asked, limit) = ("size of the columns", total, limits.read_bytes);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
         }
+        Ok(total)
     }
 
+    /// Returns the number of rows of a chunk, or fails if the file does not have it.
     fn check_chunk(&self, chunk: usize) -> Result<usize> {
-        match self.layout.chunks.get(chunk) {
+        match self.layout.chunk_rows.get(chunk) {
             Some(&rows) => Ok(rows as usize),
             None => {
-                let count = self.layout.chunks.len();
-                let why = format!("there is no chunk {chunk}, only {count}");
+                let count = self.layout.chunk_rows.len();
+                let why = format!("chunk {chunk} is out of range: the file has {count} chunks");
                 Err(Error::invalid_argument(why))
             }
         }
     }
-
-    fn read_columns(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
-        let rows = self.check_chunk(chunk)?;
-        let cost = self.check_cost(chunk, columns)?;
-        batch::read(&self.schema, columns, rows, cost, &self.options, |column| {
-            self.decode(column, chunk)
-        })
-    }
-
-    fn read_some(
-        &self,
-        chunk: usize,
-        columns: &[usize],
-        rows: &RowSelection,
-    ) -> Result<RecordBatch> {
-        let all = self.check_chunk(chunk)?;
-        rows.check(all)?;
-        // A closer look is one at all rows, and all rows are quicker together.
-        if self.is_thorough() || rows.len() == all {
-            return rows.of(&self.read_columns(chunk, columns)?);
-        }
-        let cost = self.check_cost(chunk, columns)?;
-        batch::read(&self.schema, columns, rows.len(), cost, &self.options, |column| {
-            self.decode_rows(column, chunk, rows)
-        })
-    }
-
-    fn read_kept(
-        &self,
-        chunk: usize,
-        columns: &[usize],
-        predicate: &Predicate,
-    ) -> Result<Option<RecordBatch>> {
-        let all = self.check_chunk(chunk)?;
-        let tested = predicate.columns().into_iter().map(|name| find_column(&self.schema, name));
-        let tested: Vec<usize> = tested.collect::<Result<_>>()?;
-        // A closer look is one at all rows, which is what a scan does.
-        if self.is_thorough() {
-            return Ok(None);
-        }
-        let more = tested.iter().filter(|column| !columns.contains(column));
-        let read: Vec<usize> = columns.iter().chain(more).copied().collect();
-        let cost = self.check_cost(chunk, &read)?;
-
-        let sections = tested.iter().map(|&column| self.sections(column, chunk));
-        let sections: Vec<Sections<'_>> = sections.collect::<Result<_>>()?;
-        let held = tested.iter().zip(&sections);
-        let held = held.map(|(&column, sections)| self.held(column, chunk, sections));
-        let held: Vec<Held<'_>> = held.collect::<Result<_>>()?;
-        let asked = tested.iter().zip(&held).map(|(&column, held)| TestedColumn {
-            index: column,
-            name: self.layout.columns.get(column).map_or("", |column| &column.name),
-            strings: self.strings(column),
-            held,
-            printed: OnceCell::new(),
-        });
-        let asked = Tested { rows: all, columns: asked.collect() };
-        let rows = RowSelection::from_mask(&predicate.evaluate(all, &asked)?);
-
-        let held_of = |column| {
-            let at = tested.iter().position(|&it| it == column);
-            at.and_then(|at| held.get(at))
-        };
-        let read = |rows: usize, decode: &(dyn Fn(usize) -> Result<ArrayRef> + Sync)| {
-            batch::read(&self.schema, columns, rows, cost, &self.options, decode)
-        };
-        // All rows are quicker together than most of them one by one.
-        if rows.len() > all / 2 {
-            let whole = read(all, &|column| match held_of(column) {
-                Some(held) => self.decode_all(column, chunk, held),
-                None => self.decode(column, chunk),
-            });
-            return rows.of(&whole?).map(Some);
-        }
-        let some = read(rows.len(), &|column| match held_of(column) {
-            Some(held) => self.decode_some(column, chunk, held, &rows),
-            // A column of which nothing is wanted is not even read.
-            None if rows.is_empty() => Ok(new_empty_array(self.schema.field(column).data_type())),
-            None => self.decode_rows(column, chunk, &rows),
-        });
-        some.map(Some)
-    }
 }
 
-impl Reader for File {
+impl Reader for OnPairFile {
     fn format(&self) -> FormatId {
         FormatId::OnPair
     }
@@ -267,15 +203,19 @@ impl Reader for File {
     }
 
     fn chunks(&self) -> usize {
-        self.layout.chunks.len()
+        self.layout.chunk_rows.len()
     }
 
     fn chunk_rows(&self, chunk: usize) -> u64 {
-        self.layout.chunks.get(chunk).copied().unwrap_or(0).into()
+        self.layout.chunk_rows.get(chunk).copied().unwrap_or(0).into()
     }
 
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
-        self.read_columns(chunk, columns).map_err(|err| err.in_format(FormatId::OnPair))
+        let rows = self.check_chunk(chunk)?;
+        let cost = self.check_cost(chunk, columns)?;
+        batch::read(&self.schema, columns, rows, cost, &self.options, |column| {
+            self.decode_all(column, chunk)
+        })
     }
 
     fn read_rows(
@@ -284,7 +224,16 @@ impl Reader for File {
         columns: &[usize],
         rows: &RowSelection,
     ) -> Result<RecordBatch> {
-        self.read_some(chunk, columns, rows).map_err(|err| err.in_format(FormatId::OnPair))
+        let chunk_rows = self.check_chunk(chunk)?;
+        rows.check(chunk_rows)?;
+        // A thorough read verifies all rows, and all rows decode faster together.
+        if self.is_thorough() || rows.len() == chunk_rows {
+            return rows.of(&self.read(chunk, columns)?);
+        }
+        let cost = self.check_cost(chunk, columns)?;
+        batch::read(&self.schema, columns, rows.len(), cost, &self.options, |column| {
+            self.decode_rows(column, chunk, rows)
+        })
     }
 
     fn read_where(
@@ -293,7 +242,54 @@ impl Reader for File {
         columns: &[usize],
         predicate: &Predicate,
     ) -> Result<Option<RecordBatch>> {
-        self.read_kept(chunk, columns, predicate).map_err(|err| err.in_format(FormatId::OnPair))
+        let chunk_rows = self.check_chunk(chunk)?;
+        let tested = predicate.columns().into_iter().map(|name| find_column(&self.schema, name));
+        let tested: Vec<usize> = tested.collect::<Result<_>>()?;
+        // A thorough read verifies all rows, which is what the caller's scan does.
+        if self.is_thorough() {
+            return Ok(None);
+        }
+        let only_tested = tested.iter().filter(|column| !columns.contains(column));
+        let all_columns: Vec<usize> = columns.iter().chain(only_tested).copied().collect();
+        let cost = self.check_cost(chunk, &all_columns)?;
+
+        let sections = tested.iter().map(|&column| self.section_bytes(column, chunk));
+        let sections: Vec<SectionBytes<'_>> = sections.collect::<Result<_>>()?;
+        let encoded = tested.iter().zip(&sections);
+        let encoded = encoded.map(|(&column, bytes)| self.encoded_chunk(column, chunk, bytes));
+        let encoded: Vec<EncodedChunk<'_>> = encoded.collect::<Result<_>>()?;
+        let filter_columns = tested.iter().zip(&encoded).map(|(&column, encoded)| FilterColumn {
+            index: column,
+            name: self.layout.columns.get(column).map_or("", |column| &column.name),
+            string_type: self.string_type(column),
+            encoded,
+            printed: OnceCell::new(),
+        });
+        let filter_columns = FilterColumns { rows: chunk_rows, columns: filter_columns.collect() };
+        let rows = RowSelection::from_mask(&predicate.evaluate(chunk_rows, &filter_columns)?);
+
+        let encoded_of = |column| {
+            let position = tested.iter().position(|&tested| tested == column);
+            position.and_then(|position| encoded.get(position))
+        };
+        let read = |rows: usize, decode: &(dyn Fn(usize) -> Result<ArrayRef> + Sync)| {
+            batch::read(&self.schema, columns, rows, cost, &self.options, decode)
+        };
+        // Decoding all rows together is faster than decoding most of them one by one.
+        if rows.len() > chunk_rows / 2 {
+            let whole = read(chunk_rows, &|column| match encoded_of(column) {
+                Some(encoded) => self.decode_all_of(column, chunk, encoded),
+                None => self.decode_all(column, chunk),
+            });
+            return rows.of(&whole?).map(Some);
+        }
+        let selected = read(rows.len(), &|column| match encoded_of(column) {
+            Some(encoded) => self.decode_rows_of(column, chunk, encoded, &rows),
+            // Without matching rows, the other columns need not be read.
+            None if rows.is_empty() => Ok(new_empty_array(self.schema.field(column).data_type())),
+            None => self.decode_rows(column, chunk, &rows),
+        });
+        selected.map(Some)
     }
 
     fn pruning_statistics(&self, chunk: usize) -> Option<Box<dyn PruningStatistics + '_>> {
@@ -301,28 +297,28 @@ impl Reader for File {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let plain =
+        let of_file =
             |what, offset, stored| Section { what, column: None, offset, stored, raw: None };
-        let mut all = vec![plain("head", 0, HEAD)];
+        let mut sections = vec![of_file("head", 0, HEAD_BYTES)];
         for column in 0..self.layout.columns.len() {
-            for part in self.layout.parts(column) {
-                all.extend(Which::ALL.into_iter().filter_map(|which| {
-                    let stored = u64::from(part.stored(which).len);
-                    let shown = (which == Which::Values).then_some(part.text.into());
-                    (stored > 0).then(|| Section {
-                        what: part.name(which),
+            for chunk in self.layout.column_chunks(column) {
+                sections.extend(ChunkSection::ALL.into_iter().filter_map(|section| {
+                    let len = chunk.section(section).len;
+                    let raw = (section == ChunkSection::Values).then_some(chunk.text_len.into());
+                    (len > 0).then(|| Section {
+                        what: chunk.section_name(section),
                         column: Some(column),
-                        offset: part.place(which),
-                        stored: stored.next_multiple_of(8),
-                        raw: shown,
+                        offset: chunk.section_offset(section),
+                        stored: padded_len(len),
+                        raw,
                     })
                 }));
             }
         }
         let footer = &self.layout.footer;
-        all.push(plain("footer", footer.start, footer.end.saturating_sub(footer.start)));
-        all.push(plain("tail", footer.end, TAIL));
-        all
+        sections.push(of_file("footer", footer.start, footer.end.saturating_sub(footer.start)));
+        sections.push(of_file("tail", footer.end, TAIL_BYTES));
+        sections
     }
 
     fn deviations(&self) -> Vec<Deviation> {
@@ -331,30 +327,33 @@ impl Reader for File {
 
     fn notes(&self) -> Vec<String> {
         let columns = self.layout.columns.iter().enumerate();
-        columns.map(|(index, column)| note(&column.name, self.layout.parts(index))).collect()
+        columns
+            .map(|(index, column)| note(&column.name, self.layout.column_chunks(index)))
+            .collect()
     }
 }
 
-/// How a column is stored, in a line.
-fn note(name: &str, parts: &[Part]) -> String {
-    let total = |of: &dyn Fn(&Part) -> u64| parts.iter().map(of).sum::<u64>();
-    let (text, stored) = (total(&|part| part.text.into()), total(&|part| part.len()));
-    let dictionaries = || parts.iter().filter(|part| part.stored(Which::Dictionary).len > 0);
-    let dictionary = total(&|part| part.stored(Which::Dictionary).len.into());
+/// Describes in one line how a column is stored.
+fn note(name: &str, chunks: &[ColumnChunk]) -> String {
+    let total = |of: &dyn Fn(&ColumnChunk) -> u64| chunks.iter().map(of).sum::<u64>();
+    let (text, stored) = (total(&|chunk| chunk.text_len.into()), total(&|chunk| chunk.len()));
+    let dictionary_len = |chunk: &ColumnChunk| chunk.section(ChunkSection::Dictionary).len;
+    let dictionaries = || chunks.iter().filter(|chunk| dictionary_len(chunk) > 0);
+    let dictionary = total(&|chunk| dictionary_len(chunk).into());
     let mut widths: Vec<u32> =
-        dictionaries().flat_map(|part| part.packed).map(|it| it.bits).collect();
+        dictionaries().flat_map(|chunk| chunk.coding).map(|coding| coding.bits).collect();
     widths.sort_unstable();
     widths.dedup();
     let widths: Vec<String> = widths.iter().map(u32::to_string).collect();
-    let indexed = parts.iter().filter(|part| part.indexed).count();
+    let indexed = chunks.iter().filter(|chunk| chunk.indexed).count();
     let name = hypostyle_core::error::clipped(name);
-    // Hundredths without floats, so that every machine prints the same.
+    // Integer arithmetic prints the same on every machine.
     let ratio = text.saturating_mul(100).checked_div(stored).unwrap_or(0);
     let mut line = format!(
         "`{name}`: {text} bytes of text in {stored}, ratio {}.{:02}; {} chunks",
         ratio / 100,
         ratio % 100,
-        parts.len()
+        chunks.len()
     );
     if !widths.is_empty() {
         line += &format!(

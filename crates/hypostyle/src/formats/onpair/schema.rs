@@ -1,20 +1,27 @@
-//! The types of columns (§4.2).
+//! The names and types of columns (§4.2).
 
 use arrow_schema::DataType;
 
 use hypostyle_core::error::{Error, Result};
 
-/// What the bytes of a column are.
+/// The name and the type of a column.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnSchema {
+    pub(super) name: String,
+    pub(super) string_type: StringType,
+}
+
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Strings {
+pub(super) enum StringType {
     /// UTF-8 text.
     Text,
     /// Any bytes.
     Binary,
 }
 
-impl Strings {
-    /// What a type code stands for.
+impl StringType {
+    /// Returns the type of a type code.
     pub(super) fn by_code(code: u8) -> Result<Self> {
         match code {
             0 => Ok(Self::Text),
@@ -23,7 +30,7 @@ impl Strings {
         }
     }
 
-    /// The type code.
+    /// Returns the type code.
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Text => 0,
@@ -31,7 +38,7 @@ impl Strings {
         }
     }
 
-    /// What holds an Arrow type without change, if anything does.
+    /// Returns the type that stores an Arrow type without change, if one does.
     pub(super) fn of(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Utf8 | DataType::LargeUtf8 => Some(Self::Text),
@@ -40,7 +47,7 @@ impl Strings {
         }
     }
 
-    /// The Arrow type, with wide offsets if a chunk may need them.
+    /// Returns the Arrow type, with 64-bit offsets if `wide`.
     pub(super) fn data_type(self, wide: bool) -> DataType {
         match (self, wide) {
             (Self::Text, false) => DataType::Utf8,

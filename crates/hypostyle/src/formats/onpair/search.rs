@@ -1,4 +1,4 @@
-//! Which rows of a chunk pass a test, found on codes where that can be.
+//! Evaluates predicates on a chunk, on its codes where the codec can search them.
 
 use std::cell::OnceCell;
 
@@ -8,60 +8,61 @@ use arrow_schema::DataType;
 use hypostyle_onpair::{Column, Pattern};
 
 use super::decode;
-use super::held::{Held, Values};
-use super::schema::Strings;
+use super::encoded_chunk::{EncodedChunk, EncodedValues};
+use super::schema::StringType;
 use hypostyle_core::cast::cast;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::predicate::{ColumnAccess, ColumnFilter, FilterSearch, SearchForm};
 use hypostyle_core::row_selection::RowSelection;
 
-/// Bytes that are decoded at a time where cells have to be looked at: they stay in the cache.
-const BLOCK: usize = 32 << 10;
+/// The size of the text that is decoded at a time, small enough for the cache.
+const DECODE_BLOCK_BYTES: usize = 32 << 10;
 
-/// The columns of a chunk that a predicate asks for, as they are stored.
+/// The columns of a chunk that a predicate tests, still encoded.
 #[derive(Debug)]
-pub(super) struct Tested<'h> {
+pub(super) struct FilterColumns<'h> {
     pub(super) rows: usize,
-    pub(super) columns: Vec<TestedColumn<'h>>,
+    pub(super) columns: Vec<FilterColumn<'h>>,
 }
 
 #[derive(Debug)]
-pub(super) struct TestedColumn<'h> {
+pub(super) struct FilterColumn<'h> {
     pub(super) index: usize,
     pub(super) name: &'h str,
-    pub(super) strings: Strings,
-    pub(super) held: &'h Held<'h>,
-    /// The cells as they are printed, where that is not as they are stored.
+    pub(super) string_type: StringType,
+    pub(super) encoded: &'h EncodedChunk<'h>,
+    /// The printed cells of a binary column, decoded on first use.
     pub(super) printed: OnceCell<ArrayRef>,
 }
 
-impl<'h> Tested<'h> {
-    fn find(&self, name: &str) -> Result<&TestedColumn<'h>> {
+impl<'h> FilterColumns<'h> {
+    fn find(&self, name: &str) -> Result<&FilterColumn<'h>> {
         let found = self.columns.iter().find(|column| column.name == name);
         found.ok_or_else(|| Error::invalid_argument("no such column"))
     }
 }
 
-impl TestedColumn<'_> {
-    /// The cells as text, decoded once.
+impl FilterColumn<'_> {
+    /// Returns the cells as text, decoded once.
     fn printed(&self, rows: usize) -> Result<&ArrayRef> {
         if let Some(printed) = self.printed.get() {
             return Ok(printed);
         }
-        let array = decode::some::<i64>(self.held, &RowSelection::from(0..rows), self.strings)?;
+        let all = RowSelection::from(0..rows);
+        let array = decode::selected_rows::<i64>(self.encoded, &all, self.string_type)?;
         let printed = cast(&array, &DataType::Utf8)?;
         Ok(self.printed.get_or_init(|| printed))
     }
 
-    fn placed(&self, err: Error) -> Error {
+    fn in_column(&self, err: Error) -> Error {
         err.in_column(self.index, self.name)
     }
 }
 
-impl ColumnAccess for Tested<'_> {
+impl ColumnAccess for FilterColumns<'_> {
     fn for_each(&self, name: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
         let column = self.find(name)?;
-        let printed = column.printed(self.rows).map_err(|err| column.placed(err))?;
+        let printed = column.printed(self.rows).map_err(|err| column.in_column(err))?;
         printed.as_string::<i32>().iter().for_each(|cell| each(cell.map(str::as_bytes)));
         Ok(())
     }
@@ -69,71 +70,71 @@ impl ColumnAccess for Tested<'_> {
     fn evaluate_encoded(
         &self,
         name: &str,
-        ask: &mut ColumnFilter<'_>,
+        filter: &mut ColumnFilter<'_>,
     ) -> Result<Option<Vec<Option<bool>>>> {
         let column = self.find(name)?;
-        // Binary cells are tested as they are printed.
-        match column.strings {
-            Strings::Text => {
-                let answer = evaluate_chunk(column.held, self.rows, ask);
-                answer.map(Some).map_err(|err| column.placed(err))
+        // Predicates test binary cells as they are printed, not as they are stored.
+        match column.string_type {
+            StringType::Text => {
+                let results = evaluate_rows(column.encoded, self.rows, filter);
+                results.map(Some).map_err(|err| column.in_column(err))
             }
-            Strings::Binary => Ok(None),
+            StringType::Binary => Ok(None),
         }
     }
 }
 
-/// What a test says of every row.
-fn evaluate_chunk(
-    held: &Held<'_>,
+/// Evaluates a filter for every row.
+fn evaluate_rows(
+    encoded: &EncodedChunk<'_>,
     rows: usize,
-    ask: &mut ColumnFilter<'_>,
+    filter: &mut ColumnFilter<'_>,
 ) -> Result<Vec<Option<bool>>> {
-    let values = match &held.values {
-        Values::Plain(texts) => {
-            (0..texts.len()).map(|number| ask.test(Some(texts.get(number)))).collect()
+    let values = match &encoded.values {
+        EncodedValues::Plain(values) => {
+            (0..values.len()).map(|index| filter.test(Some(values.get(index)))).collect()
         }
-        Values::Codes(column) => on_codes(held, column, ask)?,
+        EncodedValues::Codes(column) => evaluate_codes(encoded, column, filter)?,
     };
-    // One value may be that of many rows, and then it was tested once.
-    let mut present: Box<dyn Iterator<Item = Option<bool>>> = match &held.indexes {
+    // Several rows may share a value, which was tested once.
+    let mut non_null: Box<dyn Iterator<Item = Option<bool>>> = match &encoded.indexes {
         None => Box::new(values.into_iter()),
         Some(indexes) => Box::new(
             indexes.iter().map(move |&index| values.get(index as usize).copied().flatten()),
         ),
     };
-    let Some(nulls) = &held.nulls else { return Ok(present.take(rows).collect()) };
-    let null = ask.test(None);
-    let answer = |valid| if valid { present.next().flatten() } else { null };
-    Ok(nulls.iter().map(answer).collect())
+    let Some(nulls) = &encoded.nulls else { return Ok(non_null.take(rows).collect()) };
+    let for_null = filter.test(None);
+    let result = |valid| if valid { non_null.next().flatten() } else { for_null };
+    Ok(nulls.iter().map(result).collect())
 }
 
-/// What a test says of every value.
-fn on_codes(
-    held: &Held<'_>,
+/// Evaluates a filter for every value, by a search on the codes if the filter has one.
+fn evaluate_codes(
+    encoded: &EncodedChunk<'_>,
     column: &Column<'_>,
-    ask: &mut ColumnFilter<'_>,
+    filter: &mut ColumnFilter<'_>,
 ) -> Result<Vec<Option<bool>>> {
-    let Some(FilterSearch { form, exact }) = ask.search() else {
-        return by_cells(held, column, ask);
+    let Some(FilterSearch { form, exact }) = filter.search() else {
+        return evaluate_decoded(encoded, column, filter);
     };
     let found = find(column, &form);
-    let mut answers = vec![Some(false); column.len()];
+    let mut results = vec![Some(false); column.len()];
     let mut text = Vec::new();
-    for number in found {
-        let answer = match exact {
-            true => Some(true),
-            false => {
-                check_len(held, column.row_len(number) as u64)?;
-                text.clear();
-                let done = column.row_into(number, &mut text);
-                done.map_err(|err| Error::malformed("codes", err.to_string()).at(held.at))?;
-                ask.test(Some(&text))
-            }
+    for index in found {
+        let result = if exact {
+            Some(true)
+        } else {
+            check_len(encoded, column.row_len(index) as u64)?;
+            text.clear();
+            column.row_into(index, &mut text).map_err(|err| {
+                Error::malformed("codes", err.to_string()).at(encoded.values_offset)
+            })?;
+            filter.test(Some(&text))
         };
-        answers.get_mut(number).into_iter().for_each(|to| *to = answer);
+        results.get_mut(index).into_iter().for_each(|slot| *slot = result);
     }
-    Ok(answers)
+    Ok(results)
 }
 
 fn find(column: &Column<'_>, form: &SearchForm<'_>) -> Vec<usize> {
@@ -148,32 +149,31 @@ fn find(column: &Column<'_>, form: &SearchForm<'_>) -> Vec<usize> {
     })
 }
 
-/// Decodes every value, a few at a time.
-fn by_cells(
-    held: &Held<'_>,
+/// Decodes every value, block by block, and tests it.
+fn evaluate_decoded(
+    encoded: &EncodedChunk<'_>,
     column: &Column<'_>,
-    ask: &mut ColumnFilter<'_>,
+    filter: &mut ColumnFilter<'_>,
 ) -> Result<Vec<Option<bool>>> {
-    check_len(held, column.decoded_len() as u64)?;
-    let mut answers = Vec::with_capacity(column.len());
-    column.for_each_block(BLOCK, |_, bytes, ends| -> Result<()> {
+    check_len(encoded, column.decoded_len() as u64)?;
+    let mut results = Vec::with_capacity(column.len());
+    column.for_each_block(DECODE_BLOCK_BYTES, |_, bytes, ends| -> Result<()> {
         let mut start = 0;
         for &end in ends {
-            answers.push(ask.test(Some(bytes.get(start..end).unwrap_or_default())));
+            results.push(filter.test(Some(bytes.get(start..end).unwrap_or_default())));
             start = end;
         }
         Ok(())
     })?;
-    Ok(answers)
+    Ok(results)
 }
 
-/// No values have more text than all rows, so that memory is only taken for what is there.
-fn check_len(held: &Held<'_>, len: u64) -> Result<()> {
-    match len <= held.text {
-        true => Ok(()),
-        false => {
-            let why = format!("they stand for {len} bytes of text, and there are {}", held.text);
-            Err(Error::malformed("codes", why).at(held.at))
-        }
+/// Refuses values with more text than all rows have, before memory is allocated for them.
+fn check_len(encoded: &EncodedChunk<'_>, len: u64) -> Result<()> {
+    if len > encoded.text_len {
+        let declared = encoded.text_len;
+        let why = format!("decode to {len} bytes of text where the entry declares {declared}");
+        return Err(Error::malformed("codes", why).at(encoded.values_offset));
     }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Files of many shapes, there and back.
+//! Round trips of tables, chunks and dictionaries, and forged footers.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use arrow_array::{
 use arrow_schema::DataType;
 use bytes::Bytes;
 
+use super::column_chunk::{ChunkSection, ColumnChunk};
 use super::layout::{self, MAGIC};
-use super::part::{Part, Section};
 use super::{OnPair, encode};
 use crate::{ErrorKind, Limits, ReadOptions, RowSelection, WriteOptions};
 use hypostyle_core::format::{Format, Reader};
@@ -27,9 +27,9 @@ fn texts(cells: impl IntoIterator<Item = Option<String>>) -> ArrayRef {
     Arc::new(StringArray::from_iter(cells))
 }
 
-fn write(batch: &RecordBatch, most: u32) -> Vec<u8> {
+fn write(batch: &RecordBatch, max_rows: u32) -> Vec<u8> {
     let mut file = Vec::new();
-    encode::write_chunks(batch, &mut file, &WriteOptions::default(), most).unwrap();
+    encode::write_chunks(batch, &mut file, &WriteOptions::default(), max_rows).unwrap();
     file
 }
 
@@ -38,7 +38,7 @@ fn open(file: &[u8]) -> Box<dyn Reader> {
     OnPair.open(Arc::new(Bytes::copy_from_slice(file)), &options).unwrap()
 }
 
-/// Everything, as one batch.
+/// Reads all columns and chunks, and returns them as one batch of binary columns.
 fn read(file: &[u8]) -> RecordBatch {
     let reader = open(file);
     let columns: Vec<usize> = (0..reader.schema().fields().len()).collect();
@@ -72,27 +72,27 @@ fn cells(array: &dyn Array) -> Vec<Option<Vec<u8>>> {
     }
 }
 
-/// What comes back is what went in, in chunks of any number of rows, on any threads.
-fn round(batch: &RecordBatch, most: u32) -> Vec<u8> {
-    let file = write(batch, most);
+/// Checks that a table round-trips in chunks of `max_rows` rows, on any number of threads.
+fn round_trip(batch: &RecordBatch, max_rows: u32) -> Vec<u8> {
+    let file = write(batch, max_rows);
     let back = read(&file);
     for (index, column) in batch.columns().iter().enumerate() {
         assert!(cells(column) == cells(back.column(index)), "column {index}");
     }
     let reader = OnPair.open(Arc::new(Bytes::from(file.clone())), &ReadOptions::default()).unwrap();
-    some_rows(reader.as_ref());
-    some_rows(open(&file).as_ref());
+    check_read_rows(reader.as_ref());
+    check_read_rows(open(&file).as_ref());
     for threads in [1, 3] {
         let mut again = Vec::new();
         let options = WriteOptions::default().with_threads(NonZeroUsize::new(threads));
-        encode::write_chunks(batch, &mut again, &options, most).unwrap();
+        encode::write_chunks(batch, &mut again, &options, max_rows).unwrap();
         assert!(again == file, "{threads} threads");
     }
     file
 }
 
-/// Some rows are what they are among all others.
-fn some_rows(reader: &dyn Reader) {
+/// Checks that `read_rows` returns the same rows as `read`.
+fn check_read_rows(reader: &dyn Reader) {
     let columns: Vec<usize> = (0..reader.schema().fields().len()).rev().collect();
     for chunk in 0..reader.chunks() {
         let whole = reader.read(chunk, &columns).unwrap();
@@ -119,24 +119,24 @@ fn urls(count: usize) -> impl Iterator<Item = Option<String>> {
     (0..count).map(move |i| (i % 11 != 5).then(|| url(i)))
 }
 
-fn parts(file: &[u8]) -> Vec<Part> {
+fn column_chunks(file: &[u8]) -> Vec<ColumnChunk> {
     let source = Bytes::copy_from_slice(file);
     let layout = layout::parse(&source, &layout::head(), &Limits::default()).unwrap();
-    (0..layout.columns.len()).flat_map(|column| layout.parts(column).to_vec()).collect()
+    (0..layout.columns.len()).flat_map(|column| layout.column_chunks(column).to_vec()).collect()
 }
 
 #[test]
-fn small_tables_of_every_kind_come_back() {
+fn small_tables_of_every_type_round_trip() {
     let some = |cells: &[&str]| texts(cells.iter().map(|cell| Some((*cell).to_owned())));
-    round(&batch(vec![("s", some(&[]))]), 9);
-    round(&batch(vec![("s", some(&[""]))]), 9);
-    round(&batch(vec![("s", some(&["", "a", "", "\0", "naïve 名😀"]))]), 9);
-    round(&batch(vec![("s", texts([None, None, None]))]), 9);
-    round(&batch(vec![("s", texts([None])), ("t", texts([Some(String::new())]))]), 9);
+    round_trip(&batch(vec![("s", some(&[]))]), 9);
+    round_trip(&batch(vec![("s", some(&[""]))]), 9);
+    round_trip(&batch(vec![("s", some(&["", "a", "", "\0", "naïve 名😀"]))]), 9);
+    round_trip(&batch(vec![("s", texts([None, None, None]))]), 9);
+    round_trip(&batch(vec![("s", texts([None])), ("t", texts([Some(String::new())]))]), 9);
     let bytes: ArrayRef = Arc::new(BinaryArray::from(vec![&b"\xFF\0"[..], b"", b"x"]));
     let large: ArrayRef = Arc::new(LargeBinaryArray::from(vec![&[0xFF; 100][..], b"", b"x"]));
     let wide: ArrayRef = Arc::new(LargeStringArray::from(vec![Some("a"), None, Some("")]));
-    let file = round(&batch(vec![("b", bytes), ("l", large), ("", wide)]), 2);
+    let file = round_trip(&batch(vec![("b", bytes), ("l", large), ("", wide)]), 2);
     let types: Vec<DataType> =
         open(&file).schema().fields().iter().map(|field| field.data_type().clone()).collect();
     assert_eq!(types, [DataType::Binary, DataType::Binary, DataType::Utf8]);
@@ -144,18 +144,22 @@ fn small_tables_of_every_kind_come_back() {
 }
 
 #[test]
-fn strings_are_packed_and_later_chunks_share_a_dictionary() {
+fn strings_are_stored_as_codes_and_later_chunks_share_a_dictionary() {
     let table = batch(vec![("url", texts(urls(6000)))]);
-    let file = round(&table, 2000);
+    let file = round_trip(&table, 2000);
     let text: usize = table.column(0).as_string::<i32>().value_data().len();
     assert!(file.len() * 3 < text, "{} of {text}", file.len());
-    let parts = parts(&file);
-    let owners: Vec<usize> = parts.iter().map(|part| part.packed.unwrap().dictionary).collect();
-    assert_eq!(owners, [0, 0, 0]);
-    assert!(parts.iter().all(|part| part.place(Section::Values).is_multiple_of(8)));
-    assert!(parts.iter().all(|part| !part.indexed && part.stored(Section::Nulls).len > 0));
+    let chunks = column_chunks(&file);
+    let owners = |chunks: &[ColumnChunk]| -> Vec<usize> {
+        chunks.iter().map(|chunk| chunk.coding.unwrap().dictionary_chunk).collect()
+    };
+    assert_eq!(owners(&chunks), [0, 0, 0]);
+    for chunk in &chunks {
+        assert!(chunk.section_offset(ChunkSection::Values).is_multiple_of(8));
+        assert!(!chunk.indexed && chunk.section(ChunkSection::Nulls).len > 0);
+    }
 
-    // Other strings want another dictionary, and the next chunk takes the latest.
+    // Other strings get a new dictionary, and the next chunk uses the latest one.
     let other = (0..4000_u64).map(|i| {
         Some(format!(
             "{:032X}",
@@ -163,32 +167,27 @@ fn strings_are_packed_and_later_chunks_share_a_dictionary() {
         ))
     });
     let table = batch(vec![("x", texts(urls(2000).chain(other)))]);
-    let owners: Vec<_> = self::parts(&round(&table, 2000))
-        .iter()
-        .map(|part| part.packed.unwrap().dictionary)
-        .collect();
-    assert_eq!(owners, [0, 1, 1]);
+    assert_eq!(owners(&column_chunks(&round_trip(&table, 2000))), [0, 1, 1]);
 }
 
 #[test]
 fn few_distinct_strings_are_stored_once() {
     let colours = ["red", "green", "blue", ""];
     let cells = (0..5000_usize).map(|i| (i % 7 > 0).then(|| colours[i * i % 31 % 4].to_owned()));
-    let file = round(&batch(vec![("colour", texts(cells))]), 1 << 20);
-    let [part] = &parts(&file)[..] else { unreachable!() };
-    assert!(part.indexed && part.packed.is_none());
-    assert_eq!((part.values, part.text > 10_000), (4, true));
+    let file = round_trip(&batch(vec![("colour", texts(cells))]), 1 << 20);
+    let [chunk] = &column_chunks(&file)[..] else { unreachable!() };
+    assert!(chunk.indexed && chunk.coding.is_none());
+    assert_eq!((chunk.values, chunk.text_len > 10_000), (4, true));
     assert!(file.len() < 5000 * 2 / 8 + 5000 / 8 + 400, "{}", file.len());
-    // The same in every row takes next to nothing.
+    // A constant column takes almost no bytes.
     let same =
-        round(&batch(vec![("s", texts((0..5000).map(|_| Some("same".to_owned()))))]), 1 << 20);
+        round_trip(&batch(vec![("s", texts((0..5000).map(|_| Some("same".to_owned()))))]), 1 << 20);
     assert!(same.len() < 350, "{}", same.len());
-    // Distinct strings may be many, and packed themselves.
+    // Many distinct strings are themselves stored as codes.
     let twice = urls(3000).chain(urls(3000)).chain(urls(3000)).chain(urls(3000));
-    let [part] = &parts(&round(&batch(vec![("u", texts(twice))]), 1 << 20))[..] else {
-        unreachable!()
-    };
-    assert!(part.indexed && part.packed.is_some());
+    let file = round_trip(&batch(vec![("u", texts(twice))]), 1 << 20);
+    let [chunk] = &column_chunks(&file)[..] else { unreachable!() };
+    assert!(chunk.indexed && chunk.coding.is_some());
 }
 
 #[test]
@@ -198,12 +197,12 @@ fn every_level_gives_the_same_strings() {
         let mut file = Vec::new();
         OnPair.encode(&table, &mut file, &WriteOptions::default().with_level(level)).unwrap();
         assert!(cells(table.column(0)) == cells(read(&file).column(0)));
-        assert_eq!(parts(&file)[0].packed.is_none(), level == 0);
+        assert_eq!(column_chunks(&file)[0].coding.is_none(), level == 0);
     }
 }
 
 #[test]
-fn what_is_no_string_is_refused_with_a_way_out() {
+fn columns_that_are_not_strings_are_refused_with_a_way_out() {
     let table = batch(vec![("n", Arc::new(Int32Array::from(vec![1])))]);
     let err = OnPair.encode(&table, &mut Vec::new(), &WriteOptions::default()).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::Refused { .. }));
@@ -212,10 +211,10 @@ fn what_is_no_string_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn bounds_exclude_chunks_that_a_query_does_not_want() {
+fn bounds_prune_chunks() {
     let cells = (0..400).map(|i| (i % 40 > 0).then(|| format!("{i:03}{}", "x".repeat(40))));
     let empties = (0..400).map(|i| (i >= 100).then(|| if i < 200 { "" } else { "b" }.to_owned()));
-    let file = round(&batch(vec![("k", texts(cells)), ("e", texts(empties))]), 100);
+    let file = round_trip(&batch(vec![("k", texts(cells)), ("e", texts(empties))]), 100);
     let reader = open(&file);
     let kept = |test: &str| {
         let predicate = Predicate::parse(test).unwrap();
@@ -239,7 +238,7 @@ fn bounds_exclude_chunks_that_a_query_does_not_want() {
 }
 
 #[test]
-fn limits_are_obeyed_before_memory_is_taken() {
+fn limits_are_checked_before_memory_is_allocated() {
     let cells = (0..100_000).map(|_| Some("constant".to_owned()));
     let file = write(&batch(vec![("s", texts(cells))]), 1 << 20);
     assert!(file.len() < 4000, "{}", file.len());
@@ -255,7 +254,7 @@ fn limits_are_obeyed_before_memory_is_taken() {
     }
 }
 
-/// The footer changed by `change`, with a checksum that agrees again.
+/// Changes the footer with `change`, and makes its checksum agree again.
 fn forged(file: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let (rest, tail) = file.split_at(file.len() - 24);
     let len = usize::try_from(u64::from_le_bytes(tail[..8].try_into().unwrap())).unwrap();
@@ -268,7 +267,7 @@ fn forged(file: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         .concat()
 }
 
-/// Any footer with a checksum that agrees is read or refused, and what is read is bounded.
+/// A footer with any content and a valid checksum is read within the limits, or refused.
 #[test]
 fn a_forged_footer_returns_or_fails() {
     let cells = (0..300).map(|i| (i % 9 > 0).then(|| format!("value {}", i % 5)));

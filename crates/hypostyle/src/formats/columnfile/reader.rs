@@ -1,0 +1,207 @@
+//! Reading: decompresses and decodes the blocks of some columns, and reads no other byte.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_buffer::MutableBuffer;
+use arrow_schema::SchemaRef;
+
+use super::block_format::{BlockFormat, DecodeContext};
+use super::layout::{BlockLocation, ColumnEntry, ColumnFileLayout};
+use crate::formats::batch;
+use hypostyle_core::compress::zlib::{self, Care};
+use hypostyle_core::deviation::Deviation;
+use hypostyle_core::deviations::Deviations;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::format::{InFormat, Reader, Section};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::limits::Limits;
+use hypostyle_core::options::ReadOptions;
+use hypostyle_core::source::{self, ByteSource};
+
+/// Opens a file of the format `F`: reads and checks everything before the blocks.
+pub(crate) fn open<F: BlockFormat>(
+    source: Arc<dyn ByteSource>,
+    options: &ReadOptions,
+) -> Result<Box<dyn Reader>> {
+    InFormat::open(F::ID, || ColumnFile::<F>::open(source, options))
+}
+
+/// An open file of one of the three formats.
+#[derive(Debug)]
+struct ColumnFile<F: BlockFormat> {
+    source: Arc<dyn ByteSource>,
+    options: ReadOptions,
+    layout: ColumnFileLayout<F::Entry>,
+    schema: SchemaRef,
+    deviations: Deviations,
+    format: PhantomData<F>,
+}
+
+impl<F: BlockFormat> ColumnFile<F> {
+    fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Self> {
+        let deviations = Deviations::new(options.strict);
+        let layout = F::parse_layout(source.as_ref(), options, &deviations)?;
+        let (schema, options) = (layout.schema(F::CAPABILITIES.nulls), options.clone());
+        Ok(Self { source, options, layout, schema, deviations, format: PhantomData })
+    }
+
+    fn entry(&self, column: usize) -> Result<&F::Entry> {
+        self.layout.columns.get(column).ok_or_else(|| {
+            let count = self.layout.columns.len();
+            let why = format!("column {column} is out of range: the file has {count} columns");
+            Error::invalid_argument(why)
+        })
+    }
+
+    fn decode(&self, column: usize, rows: usize) -> Result<ArrayRef> {
+        let entry = self.entry(column)?;
+        self.decode_entry(entry, rows).map_err(|err| err.in_column(column, &entry.as_ref().name))
+    }
+
+    fn decode_entry(&self, entry: &F::Entry, rows: usize) -> Result<ArrayRef> {
+        let ColumnEntry { block, entry_offset, .. } = entry.as_ref();
+        let cx = DecodeContext {
+            deviations: &self.deviations,
+            text: self.options.text,
+            codes: &F::CODES,
+            limits: &self.options.limits,
+        };
+        if block.stored == 0 {
+            return F::decode_absent(entry, rows, &cx).map_err(|err| err.at(*entry_offset));
+        }
+        self.decompress(block, F::headroom(entry, rows))
+            .and_then(|content| F::decode(content, entry, rows, &cx))
+            .map_err(|err| err.at(block.offset))
+    }
+
+    fn care(&self) -> Care {
+        if self.options.strict || self.options.thorough { Care::Thorough } else { Care::Quick }
+    }
+
+    /// Reads a block and decompresses it to after `headroom` bytes of zeros.
+    fn decompress(&self, block: &BlockLocation, headroom: usize) -> Result<MutableBuffer> {
+        let raw = zlib::claim(block.stored, block.raw, &self.options.limits)?;
+        let stored = source::range(self.source.as_ref(), block.offset, block.stored, "block")?;
+        let mut buffer = MutableBuffer::from_len_zeroed(headroom.saturating_add(raw));
+        let content = buffer.as_slice_mut().get_mut(headroom..).unwrap_or_default();
+        let used = zlib::decompress(&stored, content, self.care())? as u64;
+        if used < block.stored {
+            let extra = block.stored - used;
+            let message = format!("{extra} bytes after the zlib stream of a block");
+            let offset = block.offset.saturating_add(used);
+            self.deviations.report(F::CODES.after_stream, offset, message)?;
+        }
+        Ok(buffer)
+    }
+
+    /// Returns the memory that a read of these columns takes, or fails if it is over a limit.
+    ///
+    /// Columns may share a block, so a small file can ask for a lot of memory. So can columns
+    /// that are stored as zero bytes: no bytes back them, so the size of the file bounds
+    /// their total.
+    fn check_cost(&self, columns: &[usize]) -> Result<u64> {
+        let (mut asked, mut unbacked) = (0_u64, 0_u64);
+        for &column in columns {
+            let entry = self.entry(column)?.as_ref();
+            let BlockLocation { offset, stored, raw } = entry.block;
+            if stored > 0 {
+                // An impossible size is a fault of the file, not a matter of limits.
+                zlib::claim(stored, raw, &self.options.limits)
+                    .map_err(|err| err.at(offset).in_column(column, &entry.name))?;
+                // A block may be larger than its content.
+                asked = asked.saturating_add(raw.max(stored));
+            } else if F::CAPABILITIES.nulls {
+                let width = entry.column_type.width().unwrap_or(4);
+                unbacked = unbacked.saturating_add(width.saturating_mul(self.layout.rows));
+            }
+        }
+        let limit = self.source.size().saturating_mul(Limits::DEFLATE_RATIO);
+        if unbacked > limit {
+            let what = "size of the columns that are stored as no bytes";
+            return Err(ErrorKind::LimitExceeded { what, asked: unbacked, limit }.into());
+        }
+        let (what, limit) = ("size of the columns", self.options.limits.read_bytes);
+        let asked = asked.saturating_add(unbacked);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(asked)
+    }
+}
+
+impl<F: BlockFormat> Reader for ColumnFile<F> {
+    fn format(&self) -> FormatId {
+        F::ID
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn rows(&self) -> u64 {
+        self.layout.rows
+    }
+
+    fn chunks(&self) -> usize {
+        1
+    }
+
+    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
+        if chunk != 0 {
+            let why = format!("chunk {chunk} is out of range: the file has 1 chunk");
+            return Err(Error::invalid_argument(why));
+        }
+        let cost = self.check_cost(columns)?;
+        let rows = usize::try_from(self.layout.rows).map_err(|_| {
+            let (what, asked) = ("row count", self.layout.rows);
+            Error::new(ErrorKind::LimitExceeded { what, asked, limit: usize::MAX as u64 })
+        })?;
+        batch::read(&self.schema, columns, rows, cost, &self.options, |column| {
+            self.decode(column, rows)
+        })
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let ColumnFileLayout { header_end, table_start, table_end, columns, .. } = &self.layout;
+        let section = |what, offset: u64, end: u64| Section {
+            what,
+            column: None,
+            offset,
+            stored: end.saturating_sub(offset),
+            raw: None,
+        };
+        let mut sections = vec![
+            section("header", 0, *header_end),
+            section("column table", *table_start, *table_end),
+        ];
+        let entries = columns.iter().map(AsRef::as_ref).enumerate();
+        sections.extend(entries.map(|(column, entry)| Section {
+            what: "block",
+            column: Some(column),
+            offset: entry.block.offset,
+            stored: entry.block.stored,
+            raw: Some(entry.block.raw),
+        }));
+        sections.sort_by_key(|section| section.offset);
+        // Bytes between sections are listed too, so that the sections cover the file.
+        let (mut gaps, mut end) = (Vec::new(), 0);
+        for next in &sections {
+            if next.offset > end {
+                gaps.push(section("unused", end, next.offset));
+            }
+            end = end.max(next.offset.saturating_add(next.stored));
+        }
+        if self.source.size() > end {
+            gaps.push(section("unused", end, self.source.size()));
+        }
+        sections.extend(gaps);
+        sections.sort_by_key(|section| section.offset);
+        sections
+    }
+
+    fn deviations(&self) -> Vec<Deviation> {
+        self.deviations.list()
+    }
+}
