@@ -16,7 +16,7 @@ use hypostyle::text::{ImportOptions, csv};
 use hypostyle::{ReadOptions, SeekSink, WriteOptions, formats};
 use hypostyle_core::wire::{Cursor, put};
 use hypostyle_onpair::{Column, Config, Dictionary, Effort, Joined, Pattern};
-use hypostyle_testkit::dice::Dice;
+use hypostyle_testkit::rng::Rng;
 
 use crate::Result;
 use crate::data::{self, Shape};
@@ -220,8 +220,8 @@ const TRAILER: usize = 36;
 const STRINGS: usize = 1 << 20;
 
 fn numbers(size: Size) -> Vec<u64> {
-    let mut dice = Dice::new(1);
-    (0..size.of(1 << 18)).map(|_| dice.any() >> (29 + dice.below(35))).collect()
+    let mut rng = Rng::new(1);
+    (0..size.of(1 << 18)).map(|_| rng.next_u64() >> (29 + rng.below(35))).collect()
 }
 
 fn varint_read(_: Bytes, size: Size) -> Result<Ready> {
@@ -259,12 +259,12 @@ fn table(shape: Shape) -> Result<Vec<u8>> {
 
 /// Two columns of times, no two steps alike; one alone would not be taken for a table.
 fn times(size: Size) -> Vec<u8> {
-    let mut dice = Dice::new(2);
+    let mut rng = Rng::new(2);
     let (mut start, mut end) = (1_600_000_000, 1_700_000_000);
     let mut text = String::from("start,end\n");
     for _ in 0..size.of(1 << 16) {
-        start += dice.below(1200);
-        end += dice.below(900);
+        start += rng.below(1200);
+        end += rng.below(900);
         text += &format!("{start},{end}\n");
     }
     text.into_bytes()
@@ -419,8 +419,8 @@ fn onpair_decode(size: Size, bits: u32) -> Result<Ready> {
 
 fn onpair_take(_: Bytes, size: Size) -> Result<Ready> {
     let (column, _) = onpair(size, 12)?;
-    let mut dice = Dice::new(3);
-    let rows: Vec<usize> = (0..size.of(1 << 15)).map(|_| dice.below(column.len())).collect();
+    let mut rng = Rng::new(3);
+    let rows: Vec<usize> = (0..size.of(1 << 15)).map(|_| rng.below(column.len())).collect();
     let (mut out, mut ends) = (Vec::new(), Vec::new());
     Ready::new(rows.len(), move || {
         out.clear();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hypostyle_testkit::dice::Dice;
+use hypostyle_testkit::rng::Rng;
 use tpchgen::generators::{LineItemGenerator, PartSuppGenerator};
 
 use crate::Result;
@@ -64,25 +64,25 @@ impl Strings {
 /// All columns, of `most` bytes each.
 pub(crate) fn all(corpus: &Corpus, most: usize) -> Result<Vec<Strings>> {
     let sources = Sources::read()?;
-    let mut dice = Dice::new(42);
+    let mut rng = Rng::new(42);
     let words = &sources.words;
-    let drawn = |from: &[Vec<u8>], dice: &mut Dice| {
-        let place = dice.below(from.len());
-        mutated(&from[place], dice)
+    let drawn = |from: &[Vec<u8>], rng: &mut Rng| {
+        let place = rng.below(from.len());
+        mutated(&from[place], rng)
     };
     let mut columns = vec![
-        Strings::new("urls", "session=77", most).fill(|| url(&sources, &mut dice)),
-        Strings::new("user_agents", "Edg/99.", most).fill(|| agent(&mut dice)),
+        Strings::new("urls", "session=77", most).fill(|| url(&sources, &mut rng)),
+        Strings::new("user_agents", "Edg/99.", most).fill(|| agent(&mut rng)),
     ];
     let lines = log_lines(corpus)?;
     if !lines.is_empty() {
         let logs = Strings::new("logs", "ERROR", most);
-        columns.push(logs.fill(|| drawn(&lines, &mut dice)));
+        columns.push(logs.fill(|| drawn(&lines, &mut rng)));
     }
     columns
-        .push(Strings::new("paths", "/tests/ui/", most).fill(|| drawn(&sources.paths, &mut dice)));
-    columns.push(Strings::new("queries", "serialize", most).fill(|| query(words, &mut dice)));
-    columns.push(Strings::new("uuids", "dead", most).fill(|| uuid(&mut dice)));
+        .push(Strings::new("paths", "/tests/ui/", most).fill(|| drawn(&sources.paths, &mut rng)));
+    columns.push(Strings::new("queries", "serialize", most).fill(|| query(words, &mut rng)));
+    columns.push(Strings::new("uuids", "dead", most).fill(|| uuid(&mut rng)));
     let mut comments = Strings::new("l_comment", "pinto", most);
     for item in LineItemGenerator::new(1.0, 1, 1).iter() {
         if !comments.push(item.l_comment.as_bytes()) {
@@ -112,8 +112,8 @@ pub(crate) fn all(corpus: &Corpus, most: usize) -> Result<Vec<Strings>> {
 
 /// What browsers say of themselves, `most` bytes of it, whatever else is at hand.
 pub(crate) fn agents(most: usize) -> Strings {
-    let mut dice = Dice::new(42);
-    Strings::new("user_agents", "Edg/99.", most).fill(|| agent(&mut dice))
+    let mut rng = Rng::new(42);
+    Strings::new("user_agents", "Edg/99.", most).fill(|| agent(&mut rng))
 }
 
 /// What the sources of crates hold.
@@ -238,51 +238,50 @@ fn log_lines(corpus: &Corpus) -> Result<Vec<Vec<u8>>> {
 }
 
 /// A string with other digits where there are two or more.
-fn mutated(string: &[u8], dice: &mut Dice) -> Vec<u8> {
+fn mutated(string: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut out = string.to_vec();
     for run in out.chunk_by_mut(|one, other| one.is_ascii_digit() && other.is_ascii_digit()) {
         if run.len() > 1 && run[0].is_ascii_digit() {
-            run.fill_with(|| *dice.pick(b"0123456789"));
+            run.fill_with(|| *rng.choose(b"0123456789"));
         }
     }
     out
 }
 
 /// A place that is small more often than not, as a law of powers has it.
-fn ranked(count: usize, exponent: f64, dice: &mut Dice) -> usize {
-    let place = (count as f64).powf(dice.share().powf(exponent)) - 1.0;
+fn ranked(count: usize, exponent: f64, rng: &mut Rng) -> usize {
+    let place = (count as f64).powf(rng.fraction().powf(exponent)) - 1.0;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the count")]
     let place = place as usize;
     place.min(count - 1)
 }
 
-fn url(sources: &Sources, dice: &mut Dice) -> Vec<u8> {
-    let mut url = sources.urls[ranked(sources.urls.len(), 0.8, dice)].clone();
-    if dice.chance(0.4) {
-        for _ in 0..1 + dice.below(4) {
+fn url(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
+    let mut url = sources.urls[ranked(sources.urls.len(), 0.8, rng)].clone();
+    if rng.chance(0.4) {
+        for _ in 0..1 + rng.below(4) {
             url.extend_from_slice(if url.ends_with(b"/") { b"" } else { b"-" });
-            let word = ranked(sources.words.len(), 0.8, dice);
+            let word = ranked(sources.words.len(), 0.8, rng);
             url.extend_from_slice(&sources.words[word]);
         }
     }
-    if dice.chance(0.3) {
-        let key = *dice.pick(&["id", "session", "utm_source", "page", "q"]);
-        let digits = 1 + dice.below(8);
-        let value = dice.below(10_usize.pow(u32::try_from(digits).unwrap_or(1)));
+    if rng.chance(0.3) {
+        let key = *rng.choose(&["id", "session", "utm_source", "page", "q"]);
+        let digits = 1 + rng.below(8);
+        let value = rng.below(10_usize.pow(u32::try_from(digits).unwrap_or(1)));
         url.extend_from_slice(format!("?{key}={value}").as_bytes());
     }
     url
 }
 
-fn query(words: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
-    let count = 1 + dice.below(6);
-    let words: Vec<&[u8]> =
-        (0..count).map(|_| &words[ranked(words.len(), 0.9, dice)][..]).collect();
+fn query(words: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
+    let count = 1 + rng.below(6);
+    let words: Vec<&[u8]> = (0..count).map(|_| &words[ranked(words.len(), 0.9, rng)][..]).collect();
     words.join(&b' ')
 }
 
-fn uuid(dice: &mut Dice) -> Vec<u8> {
-    let (a, b) = (dice.any(), dice.any());
+fn uuid(rng: &mut Rng) -> Vec<u8> {
+    let (a, b) = (rng.next_u64(), rng.next_u64());
     let text = format!(
         "{:08x}-{:04x}-4{:03x}-{:x}{:03x}-{:012x}",
         a >> 32,
@@ -296,7 +295,7 @@ fn uuid(dice: &mut Dice) -> Vec<u8> {
 }
 
 /// What browsers say of themselves; the versions are drawn.
-fn agent(dice: &mut Dice) -> Vec<u8> {
+fn agent(rng: &mut Rng) -> Vec<u8> {
     const SYSTEMS: [&str; 14] = [
         "Windows NT 10.0; Win64; x64",
         "Windows NT 6.1; Win64; x64",
@@ -313,30 +312,30 @@ fn agent(dice: &mut Dice) -> Vec<u8> {
         "iPhone; CPU iPhone OS 16_5 like Mac OS X",
         "iPad; CPU OS 15_6 like Mac OS X",
     ];
-    let system = SYSTEMS[ranked(SYSTEMS.len(), 0.7, dice)];
-    let (major, minor, build) = (60 + dice.below(70), dice.below(9999), dice.below(250));
-    let text = match dice.below(7) {
+    let system = SYSTEMS[ranked(SYSTEMS.len(), 0.7, rng)];
+    let (major, minor, build) = (60 + rng.below(70), rng.below(9999), rng.below(250));
+    let text = match rng.below(7) {
         _ if system.starts_with('i') => format!(
             "Mozilla/5.0 ({system}) AppleWebKit/605.1.{} (KHTML, like Gecko) Version/{}.{} \
              Mobile/15E{} Safari/604.1",
-            dice.below(20),
-            13 + dice.below(4),
-            dice.below(7),
-            dice.below(400)
+            rng.below(20),
+            13 + rng.below(4),
+            rng.below(7),
+            rng.below(400)
         ),
         0 => format!("Mozilla/5.0 ({system}; rv:{major}.0) Gecko/20100101 Firefox/{major}.0"),
         1 => format!(
             "Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) \
              Chrome/{major}.0.{minor}.{build} Safari/537.36 Edg/{major}.0.{}.{}",
-            dice.below(2000),
-            dice.below(99)
+            rng.below(2000),
+            rng.below(99)
         ),
         2 => format!(
             "Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) \
              Chrome/{major}.0.{minor}.{build} Safari/537.36 OPR/{}.0.{}.{}",
             major - 14,
-            dice.below(5000),
-            dice.below(99)
+            rng.below(5000),
+            rng.below(99)
         ),
         3 => "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)".to_owned(),
         _ => format!(

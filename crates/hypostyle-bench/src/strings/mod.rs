@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use hypostyle_onpair::{
     Column, Config, Effort, Joined, Offsets, Parse, Parts, Pattern, compress, unpack,
 };
-use hypostyle_testkit::dice::Dice;
+use hypostyle_testkit::rng::Rng;
 use onpair::Dictionary as _;
 
 use crate::Result;
@@ -295,8 +295,8 @@ fn agree(strings: &Strings) -> Result<()> {
 
 /// Rows in random order, into one buffer.
 fn take(column: &Column<'_>, rival: &onpair::Column<u32>, strings: &Strings) -> [Cost; 2] {
-    let mut dice = Dice::new(7);
-    let rows: Vec<usize> = (0..TAKEN).map(|_| dice.below(strings.len())).collect();
+    let mut rng = Rng::new(7);
+    let rows: Vec<usize> = (0..TAKEN).map(|_| rng.below(strings.len())).collect();
     let bytes = rows.iter().map(|&row| strings.get(row).len()).sum();
     let (mut out, mut ends) = (Vec::with_capacity(bytes + 1024), Vec::with_capacity(TAKEN));
     let mut other = room(bytes);

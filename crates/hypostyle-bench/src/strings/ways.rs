@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use hypostyle_onpair::{Column, Joined, compress};
-use hypostyle_testkit::dice::Dice;
+use hypostyle_testkit::rng::Rng;
 
 use super::columns::Strings;
 use super::{codes_size, config, ratio, rows_size, size};
@@ -94,8 +94,8 @@ fn timed<'a, K: Kept>(
     if out != strings.bytes {
         return Err("what was decoded is not what was compressed".into());
     }
-    let mut dice = Dice::new(11);
-    let rows: Vec<usize> = (0..ROWS).map(|_| dice.below(strings.len())).collect();
+    let mut rng = Rng::new(11);
+    let rows: Vec<usize> = (0..ROWS).map(|_| rng.below(strings.len())).collect();
     let take = best(rounds.min(3), || {
         out.clear();
         kept.rows(&rows, &mut out)

@@ -1,8 +1,8 @@
 //! Variant calls and maps: what is packed in their own form comes back, and is small.
 
 use hypostyle::formats::at1::{self, Codec, PackOptions, Packed};
-use hypostyle_testkit::maps::{Attributes, osm};
-use hypostyle_testkit::variants::{Calls, vcf};
+use hypostyle_testkit::gen_osm::{Attributes, osm};
+use hypostyle_testkit::gen_vcf::{Calls, vcf};
 use proptest::prelude::*;
 
 use crate::archives::{self, only};
