@@ -10,7 +10,7 @@ use hypostyle::formats::{self, Format};
 use hypostyle::{
     ColumnStats, Error, ErrorKind, ReadOptions, Result, Table, TextPolicy, WriteOptions,
 };
-use hypostyle_testkit::build::Made;
+use hypostyle_testkit::build::BuiltFile;
 use hypostyle_testkit::content::{Cell, Content};
 use hypostyle_testkit::laws;
 
@@ -25,13 +25,13 @@ impl Subject {
 
     /// The file has these values and just these deviations, and strict reading
     /// refuses it for the first of them or, if there is none, takes it.
-    pub(crate) fn reads(self, made: &Made, values: &[(&str, Vec<Cell>)], met: &[(&str, u64)]) {
+    pub(crate) fn reads(self, made: &BuiltFile, values: &[(&str, Vec<Cell>)], met: &[(&str, u64)]) {
         self.reads_with(made, TextPolicy::Strict, values, met);
     }
 
     pub(crate) fn reads_with(
         self,
-        made: &Made,
+        made: &BuiltFile,
         text: TextPolicy,
         values: &[(&str, Vec<Cell>)],
         met: &[(&str, u64)],
@@ -59,11 +59,11 @@ impl Subject {
     }
 
     /// The file is refused in every mode, and the message has these words.
-    pub(crate) fn refuses(self, made: &Made, words: &str) -> Error {
+    pub(crate) fn refuses(self, made: &BuiltFile, words: &str) -> Error {
         self.refuses_with(made, TextPolicy::Strict, words)
     }
 
-    pub(crate) fn refuses_with(self, made: &Made, text: TextPolicy, words: &str) -> Error {
+    pub(crate) fn refuses_with(self, made: &BuiltFile, text: TextPolicy, words: &str) -> Error {
         let options = ReadOptions::default().with_text(text);
         let strict = options.clone().with_strict(true);
         assert!(laws::decode(self.format(), &made.bytes, &strict).is_err());
