@@ -7,7 +7,6 @@ use hypostyle::WriteOptions;
 use hypostyle::formats::{self, Format, FormatId};
 
 use crate::Result;
-use crate::bench::Setup;
 use crate::convert;
 use crate::data::{self, Shape};
 use crate::measure;
@@ -16,6 +15,7 @@ use crate::page::Page;
 use crate::plot::Bars;
 use crate::python::{self, Yardsticks};
 use crate::read::Subject;
+use crate::setup::Setup;
 use crate::table::{Table, Target, megabytes};
 
 const ROWS: u64 = 1_000_000;

@@ -28,12 +28,14 @@ mod queries;
 mod read;
 mod rivals;
 mod scaling;
+mod setup;
 mod size;
 mod strings;
 mod table;
 
-use bench::{Bench, Setup};
+use bench::Bench;
 use corpus::Corpus;
+use setup::Setup;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

@@ -4,14 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use crate::Result;
-use crate::bench::Setup;
 use crate::corpus::Sample;
 use crate::measure::Usage;
 use crate::packers::{
     self, BROTLI, DEFAULT, GZIP, LONG, Packer, QUICK, Tools, Unpacker, XZ, XZ_BEST, ZSTD, ZSTD_HIGH,
 };
 use crate::page::Page;
+use crate::setup::Setup;
 
+mod figures;
 mod tables;
 mod targets;
 mod vendor;

@@ -1,13 +1,13 @@
 //! What was found, as tables and as pictures.
 
-use super::targets::{self, Belongs, MEANS, SPEED};
+use super::figures::{Belongs, MEANS, mean, memory, speed, unpack_speed};
+use super::targets::{self, SPEED};
 use super::vendor::Decoded;
 use super::{Contest, Found, PACK_SECONDS};
-use crate::measure::Usage;
-use crate::packers::{DEFAULT, Packer, THREADS, Tools, Unpacker, XZ_BEST, ZSTD_HIGH};
+use crate::packers::{DEFAULT, Packer, THREADS, Tools, Unpacker, ZSTD_HIGH};
 use crate::page::Page;
 use crate::plot::Bars;
-use crate::table::{self, Table, megabytes};
+use crate::table::{Table, megabytes};
 
 /// Who is in the picture of unpacking.
 const DRAWN: [Unpacker; 3] = [
@@ -235,46 +235,12 @@ fn vendor(all: &[Found<'_>]) -> Table {
     table
 }
 
-/// How many times as fast as another.
-pub(super) fn speed(found: &Found<'_>, who: Packer, rival: Packer) -> Option<f64> {
-    Some(found.packed(rival)?.cost.wall / found.packed(who)?.cost.wall)
-}
-
-/// How many times as fast as `xz -d`.
-pub(super) fn unpack_speed(found: &Found<'_>, who: Unpacker) -> Option<f64> {
-    let rival = Unpacker { of: XZ_BEST, threads: 1 };
-    Some(found.unpacked(rival)?.cost.wall / found.unpacked(who)?.cost.wall)
-}
-
-/// The geometric mean of a figure of some files.
-pub(super) fn mean(
-    all: &[Found<'_>],
-    belongs: Belongs,
-    figure: impl Fn(&Found<'_>) -> Option<f64>,
-) -> Option<f64> {
-    table::mean(all.iter().filter(|found| belongs(found)).filter_map(figure))
-}
-
-/// The largest figure, and the file that has it.
-pub(super) fn most<'a>(
-    all: impl IntoIterator<Item = &'a Found<'a>>,
-    figure: impl Fn(&Found<'_>) -> Option<f64>,
-) -> Option<(&'a str, f64)> {
-    let figures = all.into_iter().filter_map(|found| Some((found.sample.stem(), figure(found)?)));
-    figures.max_by(|(_, a), (_, b)| a.total_cmp(b))
-}
-
 fn head(columns: impl IntoIterator<Item = String>) -> Vec<String> {
     ["File", "MB"].map(str::to_owned).into_iter().chain(columns).collect()
 }
 
 fn file(found: &Found<'_>) -> [String; 2] {
     [found.sample.name.clone(), format!("{:.2}", megabytes(found.sample.bytes))]
-}
-
-/// Most memory in MB, where the system has told.
-pub(super) fn memory(usage: Usage) -> Option<f64> {
-    Some(usage.memory).filter(|memory| !memory.is_nan())
 }
 
 fn seconds(seconds: f64) -> String {

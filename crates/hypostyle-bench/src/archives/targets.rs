@@ -1,7 +1,7 @@
 //! What was asked for.
 
 use super::Found;
-use super::tables::{mean, memory, most, speed, unpack_speed};
+use super::figures::{MEANS, mean, memory, most, speed, unpack_speed};
 use crate::packers::{DEFAULT, LONG, Packer, QUICK, Unpacker, XZ, XZ_BEST};
 use crate::page::Page;
 use crate::table::{Target, megabytes};
@@ -12,12 +12,6 @@ pub(super) const SPEED: [(Packer, Packer, f64); 2] = [(DEFAULT, XZ_BEST, 3.0), (
 const MEMORY: f64 = 12.0;
 /// How many times as fast as the vendor's decoder, by threads.
 const VENDOR: [(usize, f64); 2] = [(1, 2.0), (2, 4.0)];
-
-/// Which files a mean is of.
-pub(super) const MEANS: [(&str, Belongs); 2] =
-    [("tables", |found| found.sample.is_table()), ("all", |_| true)];
-
-pub(super) type Belongs = fn(&Found<'_>) -> bool;
 
 pub(super) fn ask(page: &mut Page, all: &[Found<'_>]) {
     for (who, rival, least) in SPEED {

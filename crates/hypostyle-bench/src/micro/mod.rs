@@ -8,9 +8,9 @@ use std::{env, fs};
 use serde_json::Value;
 
 use crate::Result;
-use crate::bench::{PAGES, Setup};
 use crate::page::Page;
 use crate::plot::{Bars, short};
+use crate::setup::{PAGES, Setup};
 use crate::table::Table;
 
 mod loops;

@@ -11,8 +11,8 @@ use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions, Query, 
 use super::question::{Asked, ask, file, numbers};
 use super::{ROUNDS, timed};
 use crate::Result;
-use crate::bench::Setup;
 use crate::page::Page;
+use crate::setup::Setup;
 use crate::table::{Table, Target};
 
 /// Rows of a group that suit single rows.

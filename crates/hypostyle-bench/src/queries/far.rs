@@ -15,8 +15,8 @@ use super::server::{RangeServer, Served};
 use super::wheels;
 use super::{Contender, OURS, chart, grid, timed};
 use crate::Result;
-use crate::bench::Setup;
 use crate::page::Page;
+use crate::setup::Setup;
 
 /// How late answers are: about as much as those of an object store are.
 const DELAY: Duration = Duration::from_millis(20);

@@ -9,11 +9,11 @@ use std::time::Instant;
 use hypostyle::formats::at1::{self, Choice, PackOptions, Query};
 
 use crate::Result;
-use crate::bench::Setup;
 use crate::corpus::Sample;
 use crate::data::{self, Shape};
 use crate::page::Page;
 use crate::plot::Bars;
+use crate::setup::Setup;
 use crate::table::Table;
 
 mod asked;

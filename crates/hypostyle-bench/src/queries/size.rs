@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use hypostyle::formats::at1::{self, Choice, PackOptions};
 
 use crate::Result;
-use crate::bench::Setup;
 use crate::corpus::Sample;
 use crate::page::Page;
+use crate::setup::Setup;
 use crate::table::{Table, Target, mean};
 
 /// Where the archive of a file is.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::question::{Asked, Question};
 use crate::Result;
-use crate::bench::Setup;
+use crate::setup::Setup;
 
 /// A rival, and the file that it is asked about.
 #[derive(Debug)]

@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::Result;
-use crate::bench::Setup;
 use crate::data::{self, Shape};
 use crate::packers::Tool;
 use crate::page::Page;
+use crate::setup::Setup;
 use crate::table;
 
 mod jobs;

@@ -9,14 +9,15 @@ use std::thread;
 use hypostyle::formats::at1::{self, Choice, Codec, PackOptions};
 
 use crate::Result;
-use crate::bench::Setup;
 use crate::corpus::Sample;
 use crate::packers::{
     self, BROTLI, DEFAULT, GZIP, LONG, Packer, QUICK, Tools, XZ, XZ_BEST, ZSTD, ZSTD_HIGH,
     ZSTD_LONG, ZSTD_ULTRA,
 };
 use crate::page::Page;
+use crate::setup::Setup;
 
+mod figures;
 mod keepers;
 mod tables;
 mod targets;

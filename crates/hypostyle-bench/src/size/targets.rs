@@ -1,7 +1,7 @@
 //! What was asked for.
 
 use super::Found;
-use super::tables::{above, mean, most, share};
+use super::figures::{above, mean, most, share};
 use crate::packers::{DEFAULT, LONG, Packer, QUICK, XZ, XZ_BEST};
 use crate::page::Page;
 use crate::table::Target;

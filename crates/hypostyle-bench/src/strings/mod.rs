@@ -11,9 +11,9 @@ use hypostyle_testkit::rng::Rng;
 use onpair::Dictionary as _;
 
 use crate::Result;
-use crate::bench::Setup;
 use crate::measure::{Cost, in_turn, once};
 use crate::page::Page;
+use crate::setup::Setup;
 
 mod columns;
 mod tables;
