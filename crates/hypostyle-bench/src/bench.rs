@@ -3,21 +3,21 @@
 use std::path::Path;
 
 use crate::Result;
-use crate::page::Page;
+use crate::page::ReportPage;
 use crate::setup::{PAGES, Setup};
 use crate::{archives, columnfiles, micro, queries, scaling, size, strings};
 
-/// Something that is measured, and the page that tells of it.
+/// A bench and the title of its report page.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) name: &'static str,
     title: &'static str,
-    run: fn(&Setup, &mut Page) -> Result<()>,
+    run: fn(&Setup, &mut ReportPage) -> Result<()>,
 }
 
-/// Every bench, in the order in which they are run.
+/// Every bench, in the order in which they run.
 pub(crate) const ALL: [Bench; 7] = [
-    Bench { name: "size", title: "Exact size: every file, every packer", run: size::run },
+    Bench { name: "size", title: "Size: every file, every compressor", run: size::run },
     Bench {
         name: "archives",
         title: "AT-1 archives: packing and unpacking, speed and memory",
@@ -28,14 +28,14 @@ pub(crate) const ALL: [Bench; 7] = [
         title: "COLM, COLF and CLMN: speed and memory",
         run: columnfiles::run,
     },
-    Bench { name: "micro", title: "Hot loops, in instructions", run: micro::run },
+    Bench { name: "micro", title: "Instruction counts of hot loops", run: micro::run },
     Bench {
         name: "queries",
-        title: "AT-1 archives that can be queried: size, bytes read and time",
+        title: "Queryable AT-1 archives: size, bytes read and time",
         run: queries::run,
     },
     Bench { name: "scaling", title: "Scaling: threads, sizes, columns", run: scaling::run },
-    Bench { name: "strings", title: "Strings: OnPair beside its rivals", run: strings::run },
+    Bench { name: "strings", title: "Strings: OnPair and its rivals", run: strings::run },
 ];
 
 impl Bench {
@@ -43,9 +43,9 @@ impl Bench {
         ALL.iter().find(|bench| bench.name == name)
     }
 
-    /// Runs it, and writes its page if that is wanted.
+    /// Runs the bench, and writes its page if `write` is set.
     pub(crate) fn run(&self, setup: &Setup, write: bool) -> Result<()> {
-        let mut page = Page::new(self.name, self.title, setup.quick);
+        let mut page = ReportPage::new(self.name, self.title, setup.quick);
         (self.run)(setup, &mut page)?;
         page.close();
         if write { page.write(Path::new(PAGES)) } else { Ok(()) }

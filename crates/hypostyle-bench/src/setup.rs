@@ -13,11 +13,10 @@ use crate::rivals::Python;
 /// The folder of the report pages, relative to the root of the project.
 pub(crate) const PAGES: &str = "docs/benchmarks";
 
-/// What a run of benches has at hand. What takes time to prepare is prepared when it is
-/// first asked for.
+/// The inputs of a run. Expensive ones are prepared on first use.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    /// Little data and few rounds: whether everything runs, not how fast.
+    /// Use little data and few rounds, to check that everything runs.
     pub(crate) quick: bool,
     corpus_folder: Option<PathBuf>,
     corpus: OnceCell<Corpus>,
@@ -36,7 +35,7 @@ impl Setup {
         })
     }
 
-    /// The files that are measured; few if the run is quick.
+    /// Returns the corpus; a quick run uses only a few files.
     pub(crate) fn corpus(&self) -> Result<&Corpus> {
         if let Some(corpus) = self.corpus.get() {
             return Ok(corpus);
@@ -49,20 +48,20 @@ impl Setup {
         Ok(self.corpus.get_or_init(|| corpus))
     }
 
-    /// Python with the rivals that are wheels. A quick run installs nothing.
+    /// Returns the Python environment of the rivals. A quick run installs nothing.
     pub(crate) fn python(&self) -> &Python {
         self.python.get_or_init(|| Python::prepare(!self.quick))
     }
 
-    /// A folder for files that are not kept.
+    /// Creates a temporary folder.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf> {
         let folder = self.temporary.path().join(name);
         fs::create_dir_all(&folder)?;
         Ok(folder)
     }
 
-    /// How often something is timed.
-    pub(crate) fn rounds(&self, usual: usize) -> usize {
-        if self.quick { 1 } else { usual }
+    /// Returns the number of rounds to time: `full` unless the run is quick.
+    pub(crate) fn rounds(&self, full: usize) -> usize {
+        if self.quick { 1 } else { full }
     }
 }

@@ -1,46 +1,46 @@
 //! Figures computed from the measurements: speeds, means and maxima.
 
-use super::Found;
+use super::ArchiveTimes;
 use crate::measure::Usage;
 use crate::packers::{Packer, Unpacker, XZ_BEST};
 use crate::table;
 
-/// Which files a mean is of.
-pub(super) const MEANS: [(&str, Belongs); 2] =
-    [("tables", |found| found.sample.is_table()), ("all", |_| true)];
+/// The sets of files that means are taken over.
+pub(super) const FILE_SETS: [(&str, FileFilter); 2] =
+    [("tables", |times| times.sample.is_table()), ("all", |_| true)];
 
-pub(super) type Belongs = fn(&Found<'_>) -> bool;
+pub(super) type FileFilter = fn(&ArchiveTimes<'_>) -> bool;
 
-/// How many times as fast as another.
-pub(super) fn speed(found: &Found<'_>, who: Packer, rival: Packer) -> Option<f64> {
-    Some(found.packed(rival)?.cost.wall / found.packed(who)?.cost.wall)
+/// Returns the speedup of a packer over a rival.
+pub(super) fn speed(times: &ArchiveTimes<'_>, who: Packer, rival: Packer) -> Option<f64> {
+    Some(times.packed(rival)?.cost.wall / times.packed(who)?.cost.wall)
 }
 
-/// How many times as fast as `xz -d`.
-pub(super) fn unpack_speed(found: &Found<'_>, who: Unpacker) -> Option<f64> {
+/// Returns the speedup of an unpacker over `xz -d`.
+pub(super) fn unpack_speed(times: &ArchiveTimes<'_>, who: Unpacker) -> Option<f64> {
     let rival = Unpacker { of: XZ_BEST, threads: 1 };
-    Some(found.unpacked(rival)?.cost.wall / found.unpacked(who)?.cost.wall)
+    Some(times.unpacked(rival)?.cost.wall / times.unpacked(who)?.cost.wall)
 }
 
-/// The geometric mean of a figure of some files.
+/// Returns the geometric mean of a figure over a set of files.
 pub(super) fn mean(
-    all: &[Found<'_>],
-    belongs: Belongs,
-    figure: impl Fn(&Found<'_>) -> Option<f64>,
+    all: &[ArchiveTimes<'_>],
+    belongs: FileFilter,
+    figure: impl Fn(&ArchiveTimes<'_>) -> Option<f64>,
 ) -> Option<f64> {
-    table::mean(all.iter().filter(|found| belongs(found)).filter_map(figure))
+    table::mean(all.iter().filter(|times| belongs(times)).filter_map(figure))
 }
 
-/// The largest figure, and the file that has it.
-pub(super) fn most<'a>(
-    all: impl IntoIterator<Item = &'a Found<'a>>,
-    figure: impl Fn(&Found<'_>) -> Option<f64>,
+/// Returns the largest figure and its file.
+pub(super) fn largest<'a>(
+    all: impl IntoIterator<Item = &'a ArchiveTimes<'a>>,
+    figure: impl Fn(&ArchiveTimes<'_>) -> Option<f64>,
 ) -> Option<(&'a str, f64)> {
-    let figures = all.into_iter().filter_map(|found| Some((found.sample.stem(), figure(found)?)));
+    let figures = all.into_iter().filter_map(|times| Some((times.sample.stem(), figure(times)?)));
     figures.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
-/// Most memory in MB, where the system has told.
+/// Returns the peak memory in MB, if the system reported it.
 pub(super) fn memory(usage: Usage) -> Option<f64> {
     Some(usage.memory).filter(|memory| !memory.is_nan())
 }
