@@ -125,7 +125,7 @@ warning: build failed, waiting for other jobs to finish...
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 | Level 6 | 10 | 20 | 9.0 | 3.0 | 2.0 | 3.01 | 4.49 | 8.0 | 3.0 | 3.5 | 7.5 | 5.0 | 6.0 |
 
-targets (2 times on one thread, 4 on two, less memory): met
+targets (speedup of 2 on one thread and 4 on two, no more memory): met
 ";
         let decoded = Decoded::parse(table).unwrap();
         assert_eq!(decoded.milliseconds, [9.0, 3.0, 2.0]);
