@@ -173,7 +173,7 @@ fn long_names_in_clmn_and_a_long_schema_in_colf() {
 fn two_columns_of_one_name() {
     let table = batch(vec![("id", ints(&[1])), ("x", ints(&[2])), ("id", ints(&[3]))]);
     for format in formats::tables() {
-        let table = batches::fitted(format, &table);
+        let table = batches::coerced(format, &table);
         let message = refused(format.id().name(), &table, Refusal::DuplicateName, 2, None);
         assert!(message.contains("same name as column 1"), "{message}");
     }
@@ -224,7 +224,7 @@ fn no_columns() {
 #[test]
 fn a_level_that_does_not_exist() {
     for format in formats::tables() {
-        let table = batches::fitted(format, &batch(vec![("id", ints(&[1]))]));
+        let table = batches::coerced(format, &batch(vec![("id", ints(&[1]))]));
         let err = error(format, &table, &WriteOptions::default().with_level(13));
         assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
         assert!(err.to_string().contains("level 13 is over 12"), "{err}");
@@ -251,7 +251,7 @@ fn ten_thousand_columns_and_no_rows_at_all() {
         fields.map(|(index, kind)| Field::new(format!("f{index}"), kind, false)).collect();
     let empty = RecordBatch::new_empty(Arc::new(Schema::new(fields)));
     for format in formats::tables() {
-        round_trip(format.id().name(), &batches::fitted(format, &wide));
-        round_trip(format.id().name(), &batches::fitted(format, &empty));
+        round_trip(format.id().name(), &batches::coerced(format, &wide));
+        round_trip(format.id().name(), &batches::coerced(format, &empty));
     }
 }
