@@ -301,9 +301,9 @@ mod tests {
             let full = text_without_nulls(&array, "-").unwrap();
             assert_eq!(full.as_string::<i32>().value(2), "-", "{name}");
         }
-        let nothing: ArrayRef = Arc::new(NullArray::new(2));
+        let nulls: ArrayRef = Arc::new(NullArray::new(2));
         for to in [DataType::Int32, DataType::Int64, DataType::Float64, DataType::Utf8] {
-            let array = cast(&nothing, &to).unwrap();
+            let array = cast(&nulls, &to).unwrap();
             assert_eq!((array.data_type(), array.null_count()), (&to, 2));
         }
     }

@@ -264,7 +264,7 @@ impl<'a> BlockReader<'a> {
         let why = match self.csv.ragged {
             Ragged::Pad => {
                 format!(
-                    "has {have} cells, the first row only {want}: only short rows can be padded"
+                    "has {have} cells, the first row has {want}, and only short rows can be padded"
                 )
             }
             Ragged::Refuse => format!("has {have} cells where the first row has {want}"),
