@@ -10,6 +10,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::parse::{Leaf, Parsed, token};
 use super::rules::{Latest, Rule, Rules, string};
+use crate::pack::sample::spaced_pieces;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 
@@ -53,7 +54,8 @@ const TAPE: f64 = 1.5;
 
 /// The rules for the strings of a text.
 pub(in crate::pack) fn rules(text: &[u8], parsed: &Parsed<'_>) -> Result<Rules> {
-    let sample = Sample { text, leaves: sample(&parsed.leaves), paths: parsed.paths };
+    let sample =
+        Sample { text, leaves: spaced_pieces(&parsed.leaves, RUN, RUNS), paths: parsed.paths };
     let mut rules = Rules { all: Vec::new(), of_path: vec![Vec::new(); parsed.paths] };
     if parsed.paths > MANY {
         return Ok(rules);
@@ -69,15 +71,6 @@ pub(in crate::pack) fn rules(text: &[u8], parsed: &Parsed<'_>) -> Result<Rules> 
         }
     }
     Ok(rules)
-}
-
-/// Runs of leaves from all over the text.
-fn sample(leaves: &[Leaf]) -> Vec<&[Leaf]> {
-    if leaves.len() <= RUNS * RUN {
-        return vec![leaves];
-    }
-    let step = (leaves.len() - RUN) / (RUNS - 1);
-    (0..RUNS).filter_map(|run| leaves.get(run * step..run * step + RUN)).collect()
 }
 
 /// Some leaves of a text.

@@ -6,6 +6,7 @@
 
 use crate::pack::context::EncodeContext;
 use crate::pack::options::Layout;
+use crate::pack::sample::aligned_pieces;
 use crate::pack::science::dicom;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream};
@@ -280,13 +281,7 @@ fn ranked(bytes: &[u8]) -> Vec<(f64, usize)> {
 /// first whole element, if any, are in none.
 fn pieces(bytes: &[u8], width: usize, len: usize) -> Vec<&[u8]> {
     let body = bytes.get(bytes.len() % width..).unwrap_or_default();
-    if body.len() <= len * PIECES {
-        return vec![body];
-    }
-    let whole = |len: usize| len / width * width;
-    let step = whole((body.len() - len) / (PIECES - 1));
-    let piece = |at: usize| body.get(at * step..at * step + whole(len)).unwrap_or_default();
-    (0..PIECES).map(piece).collect()
+    aligned_pieces(body, len, PIECES, width)
 }
 
 /// The planes of pieces, which are whole elements.

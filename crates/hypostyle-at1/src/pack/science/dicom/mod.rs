@@ -7,6 +7,7 @@ mod elements;
 
 use crate::codecs::dicom::Transform;
 use crate::pack::context::EncodeContext;
+use crate::pack::sample::aligned_pieces;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream};
 use elements::Image;
@@ -177,7 +178,7 @@ impl<'a> Parts<'a> {
         let transformed = self.transformed(plan);
         let mut tried = Tried { plan, cost: 0.0, tunings: Vec::new() };
         for part in parts(&transformed, plan.transform) {
-            let sample = pieces(part).concat();
+            let sample = aligned_pieces(part, PIECE, PIECES, 2).concat();
             let mut best: Option<(f64, Tuning)> = None;
             for tuning in self.tunings(plan, search) {
                 let cost = search.estimate(&sample, tuning)?;
@@ -254,15 +255,6 @@ fn parts(transformed: &[u8], transform: Transform) -> Vec<&[u8]> {
         Some((high, low)) => vec![high, low],
         None => vec![transformed],
     }
-}
-
-/// Some pieces from all over, of whole elements.
-fn pieces(part: &[u8]) -> Vec<&[u8]> {
-    if part.len() <= PIECE * PIECES {
-        return vec![part];
-    }
-    let step = (part.len() - PIECE) / (PIECES - 1) / 2 * 2;
-    (0..PIECES).filter_map(|at| part.get(at * step..at * step + PIECE)).collect()
 }
 
 /// Each element of `N` bytes less the one before it in its row.
