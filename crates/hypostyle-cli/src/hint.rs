@@ -24,22 +24,30 @@ pub(crate) fn writing(err: Error) -> Failure {
             Some("--names rename gives every column a name of its own")
         }
         Some(Refusal::NullsNotSupported) => {
-            Some("--null-as TEXT writes nulls as a text of your choice")
+            Some("--null-as TEXT writes nulls as a text of your choice; COLF has nulls")
         }
-        Some(Refusal::IntegerTooWide) => Some("--types NAME=text keeps every digit"),
+        Some(Refusal::IntegerTooWide) => {
+            Some("--types NAME=text keeps every digit; CLMN has 64-bit integers")
+        }
         _ => None,
     };
-    Failure::from(err).with_hint(hint)
+    advised(err, hint)
 }
 
 /// Turns an error of appending to an archive into a failure with a hint.
 pub(crate) fn appending(err: Error) -> Failure {
     let hint = match err.refusal() {
         Some(Refusal::NotAppendable) => {
-            Some("hyp pack --query packs an archive that can be appended to")
+            Some("unpack it, then hyp pack --query packs an archive that can be appended to")
         }
         _ => None,
     };
+    advised(err, hint)
+}
+
+/// Replaces the advice of the library, which names its API, by the hint if there is one.
+fn advised(err: Error, hint: Option<&'static str>) -> Failure {
+    let err = if hint.is_some() { err.without_way_out() } else { err };
     Failure::from(err).with_hint(hint)
 }
 
@@ -54,7 +62,7 @@ mod tests {
         assert!(refused(Refusal::IntegerTooWide).report_text().contains("\nhint: --types"));
         assert_eq!(refused(Refusal::TooLarge).report_text(), "x; y");
         let named = refused(Refusal::NullsNotSupported).in_file("a.csv");
-        assert_eq!(named.message(), "`a.csv`: x; y");
-        assert!(named.report_text().starts_with("`a.csv`: x; y\nhint: --null-as"));
+        assert_eq!(named.message(), "`a.csv`: x");
+        assert!(named.report_text().starts_with("`a.csv`: x\nhint: --null-as"));
     }
 }

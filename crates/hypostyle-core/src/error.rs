@@ -88,13 +88,13 @@ pub enum ErrorKind {
         short: bool,
     },
     /// The target format cannot store the data.
-    #[error("{why}; {way_out}")]
+    #[error("{why}{}{way_out}", if way_out.is_empty() { "" } else { "; " })]
     Refused {
         /// The reason, for programs.
         reason: Refusal,
         /// The reason, for people: what does not fit.
         why: Cow<'static, str>,
-        /// What the caller of this library can do about it.
+        /// What the caller of this library can do about it, in terms of its API.
         way_out: Cow<'static, str>,
     },
     /// An argument of the caller is not valid.
@@ -232,6 +232,15 @@ impl Error {
         self.0.offset
     }
 
+    /// Removes the way out of a refusal, for callers that give advice of their own.
+    #[must_use]
+    pub fn without_way_out(mut self) -> Self {
+        if let ErrorKind::Refused { way_out, .. } = &mut self.0.kind {
+            *way_out = Cow::Borrowed("");
+        }
+        self
+    }
+
     /// Adds the format, unless an inner layer did.
     #[must_use]
     pub fn in_format(mut self, format: FormatId) -> Self {
@@ -364,6 +373,14 @@ mod tests {
             err.to_string(),
             "colm: column 2 `name`: row 5: byte 96: string length: runs past the block"
         );
+    }
+
+    #[test]
+    fn a_refusal_has_a_reason_and_maybe_a_way_out() {
+        let err = Error::refused(Refusal::TooLarge, "too many rows", "split the table").in_row(0);
+        assert_eq!(err.refusal(), Some(Refusal::TooLarge));
+        assert_eq!(err.to_string(), "row 1: too many rows; split the table");
+        assert_eq!(err.without_way_out().to_string(), "row 1: too many rows");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use hypostyle::formats::at1::{
 use hypostyle::predicate::Predicate;
 use hypostyle::spill::SpillBuffer;
 use hypostyle::text::ImportOptions;
-use hypostyle::{ErrorKind, ReadOptions, Result, Table};
+use hypostyle::{ErrorKind, ReadOptions, Refusal, Result, Table};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
@@ -301,8 +301,10 @@ fn other_codecs_and_layouts_are_refused() {
     for (codec, choice) in
         [(Codec::Columnar, Choice::Only(Codec::Columnar)), (Codec::Raw, Choice::Only(Codec::Raw))]
     {
-        let message = append(&packed(&text, choice, None), b"1,2,3\n").unwrap_err().to_string();
-        assert!(message.contains(codec.name()) && message.contains("--query"), "{message}");
+        let err = append(&packed(&text, choice, None), b"1,2,3\n").unwrap_err();
+        assert_eq!(err.refusal(), Some(Refusal::NotAppendable), "{err}");
+        let message = err.to_string();
+        assert!(message.contains(codec.name()) && message.contains("Choice::Query"), "{message}");
     }
     let old = packed(&text, Choice::Only(Codec::QColumnar), None);
     for options in
