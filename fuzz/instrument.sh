@@ -1,5 +1,5 @@
 #!/bin/sh
-# A compiler that counts edges in our crates, and in no others: `RUSTC_WRAPPER` of the fuzzers.
+# A `RUSTC_WRAPPER` for the fuzzers: adds coverage instrumentation to our crates only.
 rustc="$1"
 shift
 case "$*" in

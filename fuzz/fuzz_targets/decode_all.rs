@@ -1,4 +1,4 @@
-//! Bytes as every format in turn: they are read or refused, within limits.
+//! Reads bytes as every format: each must return values or an error, within limits.
 
 #![no_main]
 

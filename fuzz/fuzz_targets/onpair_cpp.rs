@@ -1,4 +1,4 @@
-//! A file of the C++ implementation of OnPair, mostly right: read or refused.
+//! Reads a mostly valid file of the C++ implementation of OnPair.
 
 #![no_main]
 

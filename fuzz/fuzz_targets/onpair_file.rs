@@ -1,4 +1,4 @@
-//! An .onpair file, mostly right and with checksums that agree: read or refused.
+//! Reads a mostly valid `.onpair` file with correct checksums.
 
 #![no_main]
 

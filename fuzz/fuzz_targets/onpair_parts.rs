@@ -1,4 +1,4 @@
-//! The buffers of an OnPair column, mostly right: checked, decoded and searched.
+//! Validates, decodes and searches mostly valid buffers of an OnPair column.
 
 #![no_main]
 

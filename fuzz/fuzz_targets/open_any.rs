@@ -1,4 +1,4 @@
-//! Bytes that may be any format: detect, open, read.
+//! Detects the format of bytes, opens and reads them.
 
 #![no_main]
 

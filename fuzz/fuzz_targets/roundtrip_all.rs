@@ -1,4 +1,4 @@
-//! A table through every format that holds tables, and back.
+//! Encodes and decodes a table with every table format.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | check | features | ci | bench | oracle`.
+//! Development tasks of the project: `cargo xtask test | check | features | ci | bench | oracle`.
 
 use std::env;
 use std::io::{self, Write};
@@ -6,18 +6,17 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
-usage: cargo xtask CHORE
+usage: cargo xtask TASK
 
-  test            run every test: units, properties, conformance, the command, doc examples
-  check           what a reviewer's machine checks: format, clippy, docs, features
-  features        run clippy on the library with the default features, with none, with each
-                  alone, and with each pair of column files
-  ci              test, then check
-  bench [NAME...] build in release and run the benchmarks beside the rivals; `--quick` only sees
-                  that they run, `--write` puts their pages into docs/benchmarks; `bench --help`
-                  says which there are
-  oracle [ARGS]   build in release and run the vendor's AT-1 decoder beside ours;
-                  crates/hypostyle-oracle/README.md says what it needs
+  test            run all tests: unit, property, conformance, CLI and doc tests
+  check           check formatting, clippy lints, docs and features
+  features        run clippy on the library with the default features, with none, with each alone,
+                  and with each pair of column files
+  ci              run test, then check
+  bench [ARGS]    build in release mode and run the benchmarks; `--quick` only checks that they
+                  run, `--write` updates docs/benchmarks, `--help` lists the benchmarks
+  oracle [ARGS]   build in release mode and compare the vendor's AT-1 decoder with ours; see
+                  crates/hypostyle-oracle/README.md for prerequisites
 ";
 
 fn main() -> ExitCode {
@@ -90,7 +89,7 @@ fn oracle(words: &[&str]) -> bool {
     cargo(&line, &[])
 }
 
-/// Runs cargo in the workspace and says what it runs.
+/// Prints a cargo command and runs it in the workspace. Returns whether it succeeded.
 fn cargo(words: &[&str], variables: &[(&str, &str)]) -> bool {
     let _ = writeln!(io::stderr(), "\n$ cargo {}", words.join(" "));
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -100,7 +99,7 @@ fn cargo(words: &[&str], variables: &[(&str, &str)]) -> bool {
     match status {
         Ok(status) => status.success(),
         Err(err) => {
-            let _ = writeln!(io::stderr(), "cargo cannot be run: {err}");
+            let _ = writeln!(io::stderr(), "cannot run cargo: {err}");
             false
         }
     }

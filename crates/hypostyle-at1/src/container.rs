@@ -56,6 +56,13 @@ pub(super) enum Method {
     Raw,
 }
 
+/// Returns whether a file that starts with these bytes is an archive of any version.
+///
+/// Text may start with the same three letters, but not with a control character after them.
+pub(super) fn has_magic(head: &[u8]) -> bool {
+    matches!(head.strip_prefix(&MAGIC), Some([0..=15, ..]))
+}
+
 /// Whether the content is AT-1.
 pub(super) fn sniff(source: &dyn ByteSource) -> Result<Sniff> {
     if source.size() < HEADER {

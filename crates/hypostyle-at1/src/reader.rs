@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use super::archive::located;
 use super::{Archive, TableOptions, container};
 use hypostyle_core::deviation::Deviation;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::format::{Format, Reader, Section, Sniff};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{ReadOptions, WriteOptions};
@@ -30,6 +30,14 @@ impl Format for At1 {
 
     fn extensions(&self) -> &'static [&'static str] {
         &["at1"]
+    }
+
+    fn magics(&self) -> &'static [&'static [u8]] {
+        &[&container::MAGIC]
+    }
+
+    fn has_magic(&self, head: &[u8]) -> bool {
+        container::has_magic(head)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -62,7 +70,11 @@ impl Format for At1 {
 
     fn encode(&self, _: &dyn Table, _: &mut dyn Sink, _: &WriteOptions) -> Result<()> {
         let why = "AT-1 holds a file as it is, and a table is not a file yet";
-        Err(located(Error::refused(why, "write it as CSV or JSON Lines, and pack that")))
+        Err(located(Error::refused(
+            Refusal::TablesNotSupported,
+            why,
+            "write it as CSV or JSON Lines, and pack that",
+        )))
     }
 }
 

@@ -1,4 +1,4 @@
-//! One conversion in a process of its own, so that its memory can be told.
+//! One conversion in a child process, so that its peak memory can be measured.
 
 use std::env;
 use std::fs::File;
@@ -13,7 +13,7 @@ use hypostyle::{SeekSink, WriteOptions, formats};
 use crate::Result;
 use crate::measure::{self, Usage};
 
-/// Converts a CSV file and prints what that took.
+/// Converts a CSV file and prints its cost.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The CSV file.
@@ -26,43 +26,43 @@ pub(crate) struct Args {
     /// The compression level.
     #[arg(long, default_value_t = WriteOptions::DEFAULT_LEVEL)]
     level: u8,
-    /// Megabytes of rows to keep in memory before a temporary file is used.
+    /// Megabytes of rows to buffer in memory before spilling to a temporary file.
     #[arg(long, default_value_t = BUDGET_MB)]
     budget: u64,
-    /// How many threads [default: one per core].
+    /// The number of threads [default: one per core].
     #[arg(long)]
     threads: Option<NonZeroUsize>,
 }
 
-/// Rows in memory before a temporary file is used, in MB.
+/// The default size of the row buffer before it spills, in MB.
 pub(crate) const BUDGET_MB: u64 = 256;
 
 /// Converts in this process, and prints one line for [`in_child`] to read.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let (cost, done) = measure::once(|| convert(args));
     done?;
-    Usage::of_this_process(cost).tell();
+    Usage::of_this_process(cost).print();
     Ok(())
 }
 
 fn convert(args: &Args) -> Result<()> {
-    let format = formats::by_name(&args.format).ok_or("no such format")?;
+    let format = formats::by_name(&args.format).ok_or("unknown format")?;
     let scratch = FileScratch::try_new(tempfile::tempfile()?)?;
-    let stage = SpillBuffer::with_scratch(args.budget * 1_000_000, Box::new(scratch));
+    let buffer = SpillBuffer::with_scratch(args.budget * 1_000_000, Box::new(scratch));
     let mut options = ImportOptions::new(format.capabilities());
     options.threads = args.threads;
     let mut input = File::open(&args.from)?;
     let csv = csv::CsvOptions::default();
-    let table = csv::import(&mut input, &csv, &options, stage, &mut |_| {})?;
+    let table = csv::import(&mut input, &csv, &options, buffer, &mut |_| {})?;
     let mut sink = SeekSink::try_new(File::create(&args.to)?)?;
     let write = WriteOptions::default().with_level(args.level).with_threads(args.threads);
     format.encode(&table, &mut sink, &write)?;
     Ok(())
 }
 
-/// Converts in a process of its own.
+/// Converts in a child process.
 pub(crate) fn in_child(from: &Path, to: &Path, format: &str, level: u8) -> Result<Usage> {
     let mut command = Command::new(env::current_exe()?);
     command.arg("convert").args([from, to]);
-    Usage::told_by(command.args(["--format", format, "--level", &level.to_string()]))
+    Usage::of_child(command.args(["--format", format, "--level", &level.to_string()]))
 }

@@ -1,35 +1,34 @@
-//! The tables that everything is measured on: the same bytes on every machine.
+//! Generated tables, with the same bytes on every machine.
 //!
-//! A third of the columns are integers, a third short texts, a third floats, of
-//! the kinds that real tables have: identifiers, codes, names, times, prices,
-//! coordinates. Values do not repeat more, or less, than they do there, so a
-//! column shrinks to about two fifths at zlib's level 6.
+//! A third of the columns are integers, a third short texts, a third floats, of the kinds that real
+//! tables have: identifiers, codes, names, times, prices, coordinates. Values repeat about as often
+//! as in real tables: zlib at level 6 compresses a column to about two fifths.
 
 use std::io::{self, Write};
 
-/// Where the stream of random numbers starts, for every column of every table.
+/// The seed of the random numbers of every table.
 const SEED: u64 = 0x0048_7970_6F73_7479;
 
 /// The size of a table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct TableShape {
     pub(crate) rows: u64,
     pub(crate) columns: usize,
 }
 
-impl Shape {
-    /// As many rows as make about so many bytes of CSV.
+impl TableShape {
+    /// Returns the shape of a table of about `bytes` bytes of CSV.
     pub(crate) fn of_size(bytes: u64, columns: usize) -> io::Result<Self> {
-        const SOME: u64 = 100;
-        let mut some = Vec::new();
-        write_csv(Self { rows: SOME, columns }, &mut some)?;
-        Ok(Self { rows: (bytes * SOME / some.len().max(1) as u64).max(1), columns })
+        const SAMPLE_ROWS: u64 = 100;
+        let mut sample = Vec::new();
+        write_csv(Self { rows: SAMPLE_ROWS, columns }, &mut sample)?;
+        Ok(Self { rows: (bytes * SAMPLE_ROWS / sample.len().max(1) as u64).max(1), columns })
     }
 }
 
-/// Writes a table as CSV, with names in the first row.
-pub(crate) fn write_csv(shape: Shape, out: &mut impl Write) -> io::Result<()> {
-    let mut columns: Vec<Column> = (0..shape.columns).map(Column::new).collect();
+/// Writes a table as CSV with a header line.
+pub(crate) fn write_csv(shape: TableShape, out: &mut impl Write) -> io::Result<()> {
+    let mut columns: Vec<ColumnGenerator> = (0..shape.columns).map(ColumnGenerator::new).collect();
     let mut line = Vec::new();
     for (index, column) in columns.iter().enumerate() {
         if index > 0 {
@@ -55,7 +54,7 @@ pub(crate) fn write_csv(shape: Shape, out: &mut impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// What the cells of a column are like.
+/// The kind of values that a column has.
 #[derive(Clone, Copy, Debug)]
 enum Recipe {
     // Integers.
@@ -77,7 +76,7 @@ enum Recipe {
     Rate,
 }
 
-/// Columns take these in turn, one of each kind; the first one is [`Recipe::Id`].
+/// Columns take one recipe of each type in turn; the first column is [`Recipe::Id`].
 const INTS: [Recipe; 5] =
     [Recipe::Reference, Recipe::Quantity, Recipe::Account, Recipe::Balance, Recipe::Time];
 const TEXTS: [Recipe; 4] = [Recipe::City, Recipe::Person, Recipe::Code, Recipe::Product];
@@ -115,16 +114,16 @@ impl Recipe {
     }
 }
 
-struct Column {
+struct ColumnGenerator {
     recipe: Recipe,
-    random: Random,
-    /// For what grows from row to row.
+    random: SplitMix64,
+    /// The last value of an ascending column.
     last: u64,
 }
 
-impl Column {
+impl ColumnGenerator {
     fn new(index: usize) -> Self {
-        Self { recipe: Recipe::of(index), random: Random::new(index as u64), last: 0 }
+        Self { recipe: Recipe::of(index), random: SplitMix64::new(index as u64), last: 0 }
     }
 
     fn put(&mut self, row: u64, out: &mut Vec<u8>) -> io::Result<()> {
@@ -147,7 +146,7 @@ impl Column {
                 write!(out, "{} {}", random.pick(&FIRST_NAMES), random.pick(&LAST_NAMES))
             }
             Recipe::Code => {
-                let letter = |random: &mut Random| random.pick(&LETTERS);
+                let letter = |random: &mut SplitMix64| random.pick(&LETTERS);
                 let (a, b) = (letter(random), letter(random));
                 write!(out, "{a}{b}-{:07}", random.below(10_000_000))
             }
@@ -166,7 +165,8 @@ impl Column {
     }
 }
 
-/// A number with at most that many decimals, in the shortest way that keeps one.
+/// Writes a number with at most `decimals` decimals and at least one, without other trailing
+/// zeros.
 fn put_float(scaled: u64, decimals: u32, out: &mut Vec<u8>) -> io::Result<()> {
     let unit = 10_u64.pow(decimals);
     write!(out, "{}.{:0width$}", scaled / unit, scaled % unit, width = decimals as usize)?;
@@ -177,9 +177,9 @@ fn put_float(scaled: u64, decimals: u32, out: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// SplitMix64: small, fast, and good enough for test data.
-struct Random(u64);
+struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     fn new(stream: u64) -> Self {
         let mut seeder = Self(SEED ^ stream);
         Self(seeder.next())
@@ -193,19 +193,19 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Less than `bound`, which is far below 2^32, so that the bias is too.
+    /// Returns a number below `bound`, which must be far below 2^32 to keep the bias small.
     fn below(&mut self, bound: u64) -> u64 {
         ((self.next() >> 32) * bound) >> 32
     }
 
-    /// Less than `bound`, small numbers more often than large ones.
+    /// Returns a number below `bound`; small numbers are more common.
     fn skewed(&mut self, bound: u64) -> u64 {
-        let most = self.below(bound) + 1;
-        self.below(most)
+        let max = self.below(bound) + 1;
+        self.below(max)
     }
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        // The common ones come first, as words do.
+        // Earlier entries are more common.
         let at = self.skewed(from.len() as u64);
         from[usize::try_from(at).unwrap_or_default()]
     }
@@ -256,7 +256,7 @@ mod tests {
     fn the_same_bytes_every_time() {
         let make = || {
             let mut out = Vec::new();
-            write_csv(Shape { rows: 1000, columns: 50 }, &mut out).unwrap();
+            write_csv(TableShape { rows: 1000, columns: 50 }, &mut out).unwrap();
             out
         };
         let first = make();
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_table_of_a_size() {
         let mut out = Vec::new();
-        write_csv(Shape::of_size(500_000, 30).unwrap(), &mut out).unwrap();
+        write_csv(TableShape::of_size(500_000, 30).unwrap(), &mut out).unwrap();
         assert!((480_000..520_000).contains(&out.len()), "{}", out.len());
     }
 

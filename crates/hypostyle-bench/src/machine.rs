@@ -1,8 +1,8 @@
-//! What the figures were taken on.
+//! A description of the machine.
 
 use std::{fs, thread};
 
-/// The processor, how many there are, and the memory, in a few words.
+/// Describes the processor, the number of cores, the memory and the system.
 pub(crate) fn describe() -> String {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let line = |file: &str, start: &str| {

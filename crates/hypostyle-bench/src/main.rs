@@ -1,8 +1,8 @@
-//! Hypostyle beside its rivals: sizes, speed and memory, each from one run.
+//! Benchmarks of Hypostyle and its rivals: size, speed and memory, measured in the same run.
 #![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a tool for developers: it prints, and stops where it stands if it is wrong"
+    reason = "a tool for developers: it prints, and may panic"
 )]
 
 use std::fs::{self, File};
@@ -28,47 +28,50 @@ mod queries;
 mod read;
 mod rivals;
 mod scaling;
+mod setup;
 mod size;
 mod strings;
 mod table;
 
-use bench::{Bench, Setup};
+use bench::Bench;
 use corpus::Corpus;
+use setup::Setup;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Measures Hypostyle beside its rivals.
+/// Measures Hypostyle and its rivals.
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true, after_help = benches())]
 struct Cli {
     /// The benches to run [default: all].
     names: Vec<String>,
-    /// Little data and few rounds, in a few minutes: checks the benches, not the clock.
+    /// Use little data and few rounds: checks in a few minutes that the benches run.
     #[arg(long)]
     quick: bool,
-    /// Write each page into docs/benchmarks: NAME.md, its pictures, and NAME.json.
+    /// Write each page into docs/benchmarks: NAME.md, its plots, and NAME.json.
     #[arg(long)]
     write: bool,
-    /// The folder of real files, as `.xz` and `.tar.xz` [default: ../shared/corpus; if it is
-    /// not there, some come from public packages, and the rest is left out].
+    /// The folder of real files, as `.xz` and `.tar.xz` [default: ../shared/corpus; if that does
+    /// not exist, the bench downloads some of the files from public packages and omits the rest].
     #[arg(long, value_name = "FOLDER")]
     corpus: Option<PathBuf>,
     #[command(subcommand)]
-    job: Option<Job>,
+    command: Option<ChildCommand>,
 }
 
-/// The names of all benches, for the help.
+/// Lists the names of all benches, for the help.
 fn benches() -> String {
     let names: Vec<&str> = bench::ALL.iter().map(|bench| bench.name).collect();
     format!("Benches: {}", names.join(", "))
 }
 
-/// One piece of work, in a process of its own so that its memory can be told; or for profilers.
+/// A command that a bench runs in a child process to measure its memory, or that a developer runs
+/// under a profiler.
 #[derive(Debug, Subcommand)]
-enum Job {
-    /// Asks an archive over and over and prints seconds, CPU seconds and MB of memory.
-    Ask(scaling::AskArgs),
-    /// Writes a made table as CSV.
+enum ChildCommand {
+    /// Queries an archive repeatedly and prints seconds, CPU seconds and MB of memory.
+    Query(scaling::QueryArgs),
+    /// Writes a generated table as CSV.
     Gen {
         /// The number of rows.
         #[arg(long, default_value_t = 1_000_000)]
@@ -80,36 +83,36 @@ enum Job {
         #[arg(long)]
         out: PathBuf,
     },
-    /// Puts the files that are measured into a folder, and prints their SHA-256.
+    /// Copies the corpus files into a folder and prints their SHA-256.
     Corpus {
-        /// The folder of real files, as `.xz` and `.tar.xz` [default: ../shared/corpus; if it is
-        /// not there, some come from public packages].
+        /// The folder of real files, as `.xz` and `.tar.xz` [default: ../shared/corpus; if that
+        /// does not exist, the command downloads some of them from public packages].
         #[arg(long, value_name = "FOLDER")]
         corpus: Option<PathBuf>,
-        /// The folder to put them into.
+        /// The folder to write.
         out: PathBuf,
     },
     /// Converts one CSV file and prints seconds, CPU seconds and MB of memory.
     Convert(convert::Args),
-    /// Turns one hot loop so many times: for what counts instructions.
+    /// Runs one hot loop a number of times, for tools that count instructions.
     Loop(micro::LoopArgs),
     /// Packs one file and prints seconds, CPU seconds and MB of memory.
     Pack(packers::PackArgs),
-    /// Reads one file, and inflates it, over and over: for profilers.
+    /// Reads one file, and inflates it, repeatedly, for profilers.
     Read(read::Args),
-    /// Compresses or decodes made strings and prints seconds, CPU seconds and MB of memory.
+    /// Compresses or decodes generated strings and prints seconds, CPU seconds and MB of memory.
     #[command(name = "onpair")]
     OnPair(scaling::StringsArgs),
     /// Unpacks one archive and prints seconds, CPU seconds and MB of memory.
     Unpack(packers::UnpackArgs),
 }
 
-impl Job {
+impl ChildCommand {
     fn run(&self) -> Result<()> {
         match self {
-            Self::Ask(args) => scaling::ask(args),
+            Self::Query(args) => scaling::query(args),
             Self::Gen { rows, columns, out } => {
-                generate(data::Shape { rows: *rows, columns: *columns }, out)
+                generate(data::TableShape { rows: *rows, columns: *columns }, out)
             }
             Self::Corpus { corpus, out } => {
                 fs::create_dir_all(out)?;
@@ -117,7 +120,7 @@ impl Job {
                 Ok(())
             }
             Self::Convert(args) => convert::run(args),
-            Self::Loop(args) => micro::turn(args),
+            Self::Loop(args) => micro::run_loop(args),
             Self::OnPair(args) => scaling::strings(args),
             Self::Pack(args) => packers::pack(args),
             Self::Read(args) => read::run(args),
@@ -128,11 +131,11 @@ impl Job {
 
 impl Cli {
     fn run(self) -> Result<()> {
-        if let Some(job) = self.job {
-            return job.run();
+        if let Some(command) = self.command {
+            return command.run();
         }
         let named = |name: &String| {
-            Bench::named(name).ok_or_else(|| format!("there is no bench {name}; {}", benches()))
+            Bench::named(name).ok_or_else(|| format!("unknown bench `{name}`; {}", benches()))
         };
         let mut benches =
             self.names.iter().map(named).collect::<std::result::Result<Vec<_>, _>>()?;
@@ -158,7 +161,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn generate(shape: data::Shape, out: &Path) -> Result<()> {
+fn generate(shape: data::TableShape, out: &Path) -> Result<()> {
     Ok(data::write_csv(shape, &mut File::create(out)?)?)
 }
 

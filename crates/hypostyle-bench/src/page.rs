@@ -1,4 +1,4 @@
-//! What a bench has found: a page of Markdown, pictures, and JSON for machines.
+//! The report of a bench: a Markdown page, plots, and JSON.
 
 use std::fmt::{Display, Write};
 use std::fs;
@@ -7,36 +7,36 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::plot::{Bars, short};
-use crate::table::{Table, Target};
+use crate::table::{ReportTable, Target};
 use crate::{Result, machine};
 
-/// A page that grows paragraph by paragraph, and is shown as it does.
+/// A report page. Each paragraph is printed when it is added.
 #[derive(Debug)]
-pub(crate) struct Page {
-    /// Its name, which its files have too.
+pub(crate) struct ReportPage {
+    /// The name of the page and of its files.
     name: &'static str,
     quick: bool,
-    /// What stands before the targets, and what behind them.
+    /// The text before the targets, and the text after them.
     intro: String,
     sections: String,
     in_sections: bool,
     tables: Map<String, Value>,
     plots: Vec<(String, String)>,
-    targets: Vec<Asked>,
-    /// Whether there is nothing that could stand for what was written before.
+    targets: Vec<TargetResult>,
+    /// Nothing was measured, so the page on disk must stay.
     is_void: bool,
 }
 
-/// A figure of which something was asked.
+/// A figure and its target.
 #[derive(Debug)]
-struct Asked {
+struct TargetResult {
     what: String,
     figure: f64,
     target: Target,
 }
 
-impl Page {
-    /// A page that says how it was made.
+impl ReportPage {
+    /// Creates a page with its title, the machine and the command that makes it.
     pub(crate) fn new(name: &'static str, title: &str, quick: bool) -> Self {
         let mut page = Self {
             name,
@@ -50,7 +50,7 @@ impl Page {
             is_void: false,
         };
         page.add(format!("# {title}"));
-        page.add(format!("Taken on {}, by", machine::describe()));
+        page.add(format!("Measured on {} with", machine::describe()));
         page.add(format!("```sh\n{}\n```", page.command()));
         page
     }
@@ -60,7 +60,7 @@ impl Page {
         format!("cargo xtask bench {} --write{quick}", self.name)
     }
 
-    /// Begins a section.
+    /// Starts a section.
     pub(crate) fn heading(&mut self, title: &str) {
         self.in_sections = true;
         self.add(format!("## {title}"));
@@ -71,13 +71,13 @@ impl Page {
         put(text, paragraph);
     }
 
-    /// A table for machines only.
-    pub(crate) fn data(&mut self, name: &str, table: &Table) {
+    /// Adds a table to the JSON only.
+    pub(crate) fn data(&mut self, name: &str, table: &ReportTable) {
         self.tables.insert(name.to_owned(), table.to_json());
     }
 
-    /// A table; `name` is what it is called in the JSON.
-    pub(crate) fn table(&mut self, name: &str, table: &Table) {
+    /// Adds a table; `name` is its key in the JSON.
+    pub(crate) fn table(&mut self, name: &str, table: &ReportTable) {
         self.data(name, table);
         self.add(table);
     }
@@ -90,20 +90,20 @@ impl Page {
         self.plots.push((file, bars.to_svg()));
     }
 
-    /// Says that nothing could be measured, and why: what was written before stays.
-    pub(crate) fn leave(&mut self, why: impl Display) {
+    /// Records that nothing could be measured and why; the page on disk stays.
+    pub(crate) fn skip(&mut self, why: impl Display) {
         self.is_void = true;
         self.add(why);
     }
 
-    /// Notes a figure, and whether it is what was asked for.
+    /// Adds a figure and its target.
     pub(crate) fn target(&mut self, what: impl Into<String>, figure: Option<f64>, target: Target) {
         if let Some(figure) = figure {
-            self.targets.push(Asked { what: what.into(), figure, target });
+            self.targets.push(TargetResult { what: what.into(), figure, target });
         }
     }
 
-    /// The page.
+    /// Returns the page as Markdown.
     fn text(&self) -> String {
         let mut text = self.intro.clone();
         if !self.targets.is_empty() {
@@ -115,22 +115,22 @@ impl Page {
         text
     }
 
-    fn verdicts(&self) -> Table {
-        let mut table = Table::new(["What", "Figure", "Target", "Verdict"]);
-        for asked in &self.targets {
-            let [target, verdict] = asked.target.cells(asked.figure);
-            table.row([asked.what.clone(), short(asked.figure), target, verdict]);
+    fn verdicts(&self) -> ReportTable {
+        let mut table = ReportTable::new(["What", "Figure", "Target", "Verdict"]);
+        for result in &self.targets {
+            let [target, verdict] = result.target.cells(result.figure);
+            table.row([result.what.clone(), short(result.figure), target, verdict]);
         }
         table
     }
 
     fn json(&self) -> Value {
-        let target = |asked: &Asked| {
+        let target = |result: &TargetResult| {
             json!({
-                "what": asked.what,
-                "figure": asked.figure,
-                "target": asked.target.to_string(),
-                "met": asked.target.is_met_by(asked.figure),
+                "what": result.what,
+                "figure": result.figure,
+                "target": result.target.to_string(),
+                "met": result.target.is_met_by(result.figure),
             })
         };
         json!({
@@ -142,14 +142,14 @@ impl Page {
         })
     }
 
-    /// Shows the verdicts, which are not known before the end.
+    /// Prints the verdicts, which are complete only at the end.
     pub(crate) fn close(&self) {
         if !self.targets.is_empty() {
             print!("\n## Targets\n\n{}", self.verdicts());
         }
     }
 
-    /// Writes the page, its pictures and its JSON.
+    /// Writes the page, its plots and its JSON.
     pub(crate) fn write(&self, folder: &Path) -> Result<()> {
         if self.is_void {
             return Ok(());
@@ -165,7 +165,7 @@ impl Page {
     }
 }
 
-/// Appends a paragraph and shows it.
+/// Appends a paragraph and prints it.
 fn put(text: &mut String, paragraph: impl Display) {
     let start = text.len();
     put_quietly(text, paragraph);
@@ -186,9 +186,9 @@ mod tests {
 
     #[test]
     fn a_page_its_picture_and_its_figures() {
-        let mut page = Page::new("sample", "A sample", true);
+        let mut page = ReportPage::new("sample", "A sample", true);
         page.heading("Sizes");
-        let mut table = Table::new(["file", "bytes"]);
+        let mut table = ReportTable::new(["file", "bytes"]);
         table.row(["a".to_owned(), "7".to_owned()]);
         page.table("sizes", &table);
         page.plot(&Bars {

@@ -1,49 +1,49 @@
-//! Figures as pictures: bars in SVG.
+//! Bar charts as SVG.
 
 use std::fmt::Write;
 
-/// Bars that lie below each other, in groups.
+/// A chart of horizontal bars in groups.
 #[derive(Debug)]
 pub(crate) struct Bars {
-    /// What the file is called behind the name of the page, if a page has several.
+    /// The suffix of the file name; empty if the page has only one chart.
     pub(crate) name: &'static str,
     pub(crate) title: String,
-    /// What a bar of each colour is.
+    /// The label of each colour.
     pub(crate) series: Vec<String>,
-    /// A name, and a figure for each of the series; `None` where there is none.
+    /// A label and a figure for each series; `None` is a missing figure.
     pub(crate) groups: Vec<(String, Vec<Option<f64>>)>,
-    /// Where a line stands: the target, or what everything is compared with.
+    /// The position of a dashed line: the target or the baseline.
     pub(crate) mark: Option<f64>,
-    /// Whether each step to the right is ten times as much.
+    /// Whether the scale is logarithmic.
     pub(crate) is_log: bool,
 }
 
 const WIDTH: f64 = 860.0;
-/// Where bars begin, and how long they may be; behind them stands the figure.
+/// The left end of the bars and their maximum length.
 const LEFT: f64 = 190.0;
-const LONGEST: f64 = 590.0;
+const MAX_BAR_LENGTH: f64 = 590.0;
 const BAR: f64 = 13.0;
 const GAP: f64 = 9.0;
 const TOP: f64 = 34.0;
 const LEGEND: f64 = 20.0;
 
-/// Colours that can be told apart by most people.
+/// A palette for colour-blind readers.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999999", "#b8a800"];
 
 impl Bars {
     pub(crate) fn to_svg(&self) -> String {
         let figures = || self.groups.iter().flat_map(|(_, bars)| bars.iter().flatten().copied());
-        let most = figures().chain(self.mark).fold(f64::MIN_POSITIVE, f64::max);
-        let least = figures().chain(self.mark).filter(|x| *x > 0.0).fold(most, f64::min);
+        let max = figures().chain(self.mark).fold(f64::MIN_POSITIVE, f64::max);
+        let min = figures().chain(self.mark).filter(|x| *x > 0.0).fold(max, f64::min);
         let scale = |figure: f64| {
             let share = if self.is_log {
-                let (low, high) = (least.log10().floor(), most.log10().max(least.log10() + 0.1));
-                (figure.max(least).log10() - low) / (high - low)
+                let (low, high) = (min.log10().floor(), max.log10().max(min.log10() + 0.1));
+                (figure.max(min).log10() - low) / (high - low)
             } else {
-                figure / most
+                figure / max
             };
-            share.clamp(0.0, 1.0) * LONGEST
+            share.clamp(0.0, 1.0) * MAX_BAR_LENGTH
         };
         let group = |bars: &Vec<Option<f64>>| float(bars.len()) * BAR + GAP;
         let legend_lines = float(self.series.len().div_ceil(LEGEND_COLUMNS));
@@ -117,12 +117,12 @@ fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
 
-/// A figure in three digits or so.
+/// Formats a figure with about three digits.
 pub(crate) fn short(figure: f64) -> String {
     let digits = match figure.abs() {
         whole if whole.fract() == 0.0 || whole >= 100.0 => 0,
-        some if some >= 10.0 => 1,
-        some if some >= 0.1 => 3,
+        large if large >= 10.0 => 1,
+        small if small >= 0.1 => 3,
         _ => 5,
     };
     format!("{figure:.digits$}")

@@ -1,15 +1,14 @@
 //! Python as a yardstick for the speed of the machine.
 //!
-//! The figures of the reference implementations were taken on another machine.
-//! Two jobs of Python's standard library were timed there as well; timing them
-//! here tells how the two machines compare.
+//! The figures of the reference implementations come from another machine. Two functions of Python's
+//! standard library were timed there as well; timing them here compares the two machines.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::Result;
 
-/// CPU seconds of the yardsticks, on some machine, for the table of ten columns.
+/// CPU seconds of the yardsticks on one machine, for the table of ten columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Yardsticks {
     /// `csv.reader` over the CSV file.
@@ -18,12 +17,12 @@ pub(crate) struct Yardsticks {
     pub(crate) inflate: f64,
 }
 
-/// Where the references ran: 2 cores of an AMD EPYC, Python 3.11.7.
-pub(crate) const THERE: Yardsticks = Yardsticks { scan: 0.83, inflate: 0.28 };
+/// The machine of the references: 2 cores of an AMD EPYC, Python 3.11.7.
+pub(crate) const REFERENCE: Yardsticks = Yardsticks { scan: 0.83, inflate: 0.28 };
 
 impl Yardsticks {
-    /// Times both here, best of `rounds`; `None` without Python.
-    pub(crate) fn here(csv: &Path, colm: &Path, rounds: usize) -> Result<Option<Self>> {
+    /// Times both on this machine, best of `rounds`; `None` without Python.
+    pub(crate) fn measure(csv: &Path, colm: &Path, rounds: usize) -> Result<Option<Self>> {
         if Command::new("python3").arg("--version").output().is_err() {
             return Ok(None);
         }
@@ -38,10 +37,10 @@ impl Yardsticks {
         Ok(Some(Self { scan: best(SCAN, csv)?, inflate: best(INFLATE, colm)? }))
     }
 
-    /// How many times as long this machine takes as the one of the references:
-    /// the lesser of two answers, so that doubt counts against us.
+    /// Returns how many times slower this machine is than that of the references: the smaller of two
+    /// ratios, which is the less favourable one for us.
     pub(crate) fn slowness(self) -> f64 {
-        (self.scan / THERE.scan).min(self.inflate / THERE.inflate)
+        (self.scan / REFERENCE.scan).min(self.inflate / REFERENCE.inflate)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reading a file into Arrow, and only inflating it.
+//! Reads a column file into Arrow, and inflates its blocks for comparison.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -18,52 +18,52 @@ use crate::measure::{self, Cost, Usage};
 /// Arguments of `read`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The file.
+    /// The file to read.
     file: PathBuf,
-    /// How many threads.
+    /// The number of threads.
     #[arg(long, default_value_t = 1)]
     threads: usize,
-    /// How often.
+    /// The number of rounds.
     #[arg(long, default_value_t = 1)]
     rounds: usize,
-    /// Which columns; all, if none are given.
+    /// The columns to read [default: all].
     #[arg(long, value_delimiter = ',')]
     columns: Vec<usize>,
-    /// Read only, and print seconds, CPU seconds and MB of memory.
+    /// Do not inflate; print seconds, CPU seconds and MB of memory.
     #[arg(long)]
     alone: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let mut subject = Subject::load(&args.file)?;
+    let mut file = ColumnFile::load(&args.file)?;
     if !args.columns.is_empty() {
-        subject = subject.with_columns(&args.columns)?;
+        file = file.with_columns(&args.columns)?;
     }
     if args.alone {
-        let cost = measure::repeated(args.rounds, || subject.read(args.threads))?;
-        Usage::of_this_process(cost).tell();
+        let cost = measure::repeated(args.rounds, || file.read(args.threads))?;
+        Usage::of_this_process(cost).print();
         return Ok(());
     }
-    let [inflate, read] = subject.compare(args.threads, args.rounds)?;
+    let [inflate, read] = file.compare(args.threads, args.rounds)?;
     println!("inflate {inflate:?}\nread    {read:?}\nratio   {:?}", read.over(inflate));
     Ok(())
 }
 
-/// A file in memory, and the columns to be read.
-pub(crate) struct Subject {
+/// A column file in memory, and the columns to read.
+pub(crate) struct ColumnFile {
     file: Bytes,
     columns: Vec<usize>,
-    blocks: Vec<Block>,
+    blocks: Vec<ZlibBlock>,
 }
 
-/// A zlib stream, and what it expands to.
-struct Block {
+/// A zlib stream and its decompressed size.
+struct ZlibBlock {
     stored: Bytes,
     raw: usize,
 }
 
-impl Subject {
-    /// All columns of a file.
+impl ColumnFile {
+    /// Loads a file, with all its columns.
     pub(crate) fn load(path: &Path) -> Result<Self> {
         let file = Bytes::from(fs::read(path)?);
         let reader = formats::open(Arc::new(file.clone()), &ReadOptions::default())?;
@@ -71,29 +71,29 @@ impl Subject {
         Self { file, columns: Vec::new(), blocks: Vec::new() }.with_columns(&all)
     }
 
-    /// The same file, and only these columns.
+    /// Returns the same file with only these columns.
     pub(crate) fn with_columns(&self, columns: &[usize]) -> Result<Self> {
         let reader = formats::open(Arc::new(self.file.clone()), &ReadOptions::default())?;
         let sections = reader.sections();
         let mut blocks = Vec::new();
         for &column in columns {
             let section = sections.iter().find(|section| section.column == Some(column));
-            let section = section.ok_or("no such column")?;
+            let section = section.ok_or("a column is out of range")?;
             let start = usize::try_from(section.offset)?;
             let stored = self.file.slice(start..start + usize::try_from(section.stored)?);
-            blocks.push(Block { stored, raw: usize::try_from(section.raw.unwrap_or(0))? });
+            blocks.push(ZlibBlock { stored, raw: usize::try_from(section.raw.unwrap_or(0))? });
         }
         Ok(Self { file: self.file.clone(), columns: columns.to_vec(), blocks })
     }
 
-    /// Bytes of the blocks, as stored and expanded.
+    /// Returns the total size of the blocks, stored and decompressed.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         self.blocks
             .iter()
             .fold((0, 0), |(stored, raw), block| (stored + block.stored.len(), raw + block.raw))
     }
 
-    /// Inflating and reading, in turn; best of `rounds`.
+    /// Times inflating and reading alternately and returns the best of `rounds` for each.
     pub(crate) fn compare(&self, threads: usize, rounds: usize) -> Result<[Cost; 2]> {
         self.inflate(threads)?;
         self.read(threads)?;
@@ -107,16 +107,15 @@ impl Subject {
         Ok(reader.read(0, &self.columns)?)
     }
 
-    /// Inflates the blocks of the columns, each into memory of its own, as
-    /// whoever wants to keep them must, and does nothing else.
+    /// Inflates each block of the columns into a buffer of its own, and does nothing else.
     fn inflate(&self, threads: usize) -> Result<impl Sized + use<>> {
         let next = AtomicUsize::new(0);
-        let made = Mutex::new(Vec::new());
+        let inflated = Mutex::new(Vec::new());
         let work = || {
             while let Some(block) = self.blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let mut out = vec![0; block.raw];
                 let done = Decompressor::new().zlib_decompress(&block.stored, &mut out);
-                made.lock().map_err(|_| "a thread has failed")?.push(done.map(|_| out));
+                inflated.lock().map_err(|_| "a thread panicked")?.push(done.map(|_| out));
             }
             Ok::<(), &str>(())
         };
@@ -125,10 +124,12 @@ impl Subject {
         } else {
             thread::scope(|scope| {
                 let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-                threads.into_iter().try_for_each(|thread| thread.join().unwrap_or(Err("failed")))
+                threads
+                    .into_iter()
+                    .try_for_each(|thread| thread.join().unwrap_or(Err("a thread panicked")))
             })?;
         }
-        let made = made.into_inner().map_err(|_| "a thread has failed")?;
-        Ok(made.into_iter().collect::<std::result::Result<Vec<_>, _>>()?)
+        let inflated = inflated.into_inner().map_err(|_| "a thread panicked")?;
+        Ok(inflated.into_iter().collect::<std::result::Result<Vec<_>, _>>()?)
     }
 }

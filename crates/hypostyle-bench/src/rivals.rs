@@ -1,4 +1,4 @@
-//! Rivals that come as wheels, in a Python environment of their own.
+//! Rivals that are Python wheels, installed in an environment of their own.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::Result;
 
-/// A wheel, the module that it brings, and who the rival is.
+/// A wheel, its module, and the name of the rival.
 #[derive(Debug)]
 struct Wheel {
     package: &'static str,
@@ -31,45 +31,46 @@ const WHEELS: [Wheel; 8] = [
     },
 ];
 
-/// What is published as source only, so that pip has to build it.
-const BUILT: [&str; 1] = ["datacortex"];
+/// Packages that are published as source only, so pip has to build them.
+const SOURCE_ONLY: [&str; 1] = ["datacortex"];
 
-/// A Python, and which of the wheels it has.
+/// A Python interpreter and the wheels that it has.
 #[derive(Debug)]
 pub(crate) struct Python {
     program: PathBuf,
-    has: Vec<&'static Wheel>,
-    /// The wheels that it does not have, and why.
+    installed: Vec<&'static Wheel>,
+    /// The missing wheels, with the reason.
     missing: Vec<(&'static Wheel, String)>,
 }
 
 impl Python {
-    /// The environment beside what cargo builds; made, and filled as far as that goes, if that
-    /// is wanted.
+    /// Opens the environment next to cargo's build output. If `install` is set, creates it and
+    /// installs the wheels that can be installed.
     pub(crate) fn prepare(install: bool) -> Self {
         let folder = environment();
         let program = folder.join("bin").join("python");
         if install && !program.exists() {
-            eprintln!("making a Python environment for the rivals in {}", folder.display());
-            let made = run(Command::new("python3").args(["-m", "venv"]).arg(&folder));
-            if let Err(why) = made {
+            eprintln!("creating a Python environment for the rivals in {}", folder.display());
+            let created = run(Command::new("python3").args(["-m", "venv"]).arg(&folder));
+            if let Err(why) = created {
                 eprintln!("{why}");
             }
         }
-        let (mut has, mut missing) = (Vec::new(), Vec::new());
+        let (mut installed, mut missing) = (Vec::new(), Vec::new());
         for wheel in &WHEELS {
-            match wheel.ready(&program, install) {
-                Ok(()) => has.push(wheel),
+            match wheel.ensure(&program, install) {
+                Ok(()) => installed.push(wheel),
                 Err(why) => missing.push((wheel, why.to_string())),
             }
         }
-        Self { program, has, missing }
+        Self { program, installed, missing }
     }
 
-    /// A command that runs a script, if all of these modules are there.
+    /// Returns a command that runs a script, if all of these modules are installed.
     pub(crate) fn script(&self, modules: &[&str], script: &str) -> Option<Command> {
-        let is_there = |module: &&str| self.has.iter().any(|wheel| wheel.module == *module);
-        if !modules.iter().all(is_there) {
+        let is_installed =
+            |module: &&str| self.installed.iter().any(|wheel| wheel.module == *module);
+        if !modules.iter().all(is_installed) {
             return None;
         }
         let mut command = Command::new(&self.program);
@@ -77,18 +78,18 @@ impl Python {
         Some(command)
     }
 
-    /// A sentence about the rivals that are there and those that are not, of these modules.
+    /// Describes the installed and the missing rivals among these modules.
     pub(crate) fn describe(&self, modules: &[&str]) -> String {
         let named = |wheel: &&Wheel| modules.contains(&wheel.module);
-        let there = self.has.iter().copied().filter(named);
-        let there: Vec<String> =
-            there.map(|it| format!("{} ({} {})", it.rival, it.package, it.version)).collect();
+        let installed = self.installed.iter().copied().filter(named);
+        let installed: Vec<String> =
+            installed.map(|it| format!("{} ({} {})", it.rival, it.package, it.version)).collect();
         let missing = self.missing.iter().filter(|(wheel, _)| named(wheel));
         let missing: Vec<String> =
             missing.map(|(wheel, why)| format!("{} ({why})", wheel.rival)).collect();
         let mut text = String::new();
-        if !there.is_empty() {
-            text = format!("Rivals from wheels: {}.", there.join(", "));
+        if !installed.is_empty() {
+            text = format!("Rivals from Python wheels: {}.", installed.join(", "));
         }
         if !missing.is_empty() {
             let between = if text.is_empty() { "" } else { " " };
@@ -99,47 +100,48 @@ impl Python {
 }
 
 impl Wheel {
-    /// Sees that it is there in this version; installs it if that is wanted.
-    fn ready(&self, python: &Path, install: bool) -> Result<()> {
+    /// Checks that the wheel is installed in this version; installs it if `install` is set.
+    fn ensure(&self, python: &Path, install: bool) -> Result<()> {
         let Self { package, version, module, .. } = self;
         if !python.exists() {
-            return Err("no Python environment has been made yet".into());
+            return Err("there is no Python environment yet".into());
         }
         let script = format!(
             "import importlib.metadata as meta, {module}\n\
              assert meta.version('{package}') == '{version}'"
         );
-        let has = || run(Command::new(python).args(["-c", &script]));
-        if has().is_ok() {
+        let check = || run(Command::new(python).args(["-c", &script]));
+        if check().is_ok() {
             return Ok(());
         }
         if !install {
             return Err("not installed".into());
         }
         eprintln!("installing {package} {version}");
-        let wanted = format!("{package}=={version}");
-        let form = if BUILT.contains(package) { "--prefer-binary" } else { "--only-binary=:all:" };
+        let requirement = format!("{package}=={version}");
+        let form =
+            if SOURCE_ONLY.contains(package) { "--prefer-binary" } else { "--only-binary=:all:" };
         let mut pip = Command::new(python);
-        run(pip.args(["-m", "pip", "install", "--quiet", form, &wanted]))?;
-        has()
+        run(pip.args(["-m", "pip", "install", "--quiet", form, &requirement]))?;
+        check()
     }
 }
 
-/// Where the environment is: beside the folder that this program was built into.
+/// Returns the folder of the environment, next to the folder of this program.
 fn environment() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
     let target = program.ancestors().nth(2).unwrap_or(Path::new("target"));
     target.join("bench-python")
 }
 
-/// Runs a command to its end; if it fails, the last line that it has written tells why.
+/// Runs a command to its end. On failure, the error is the last line of its standard error.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|err| format!("{program}: {err}"))?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
     Err(last.map_or_else(|| format!("{program}: {}", output.status), str::to_owned).into())
 }

@@ -1,21 +1,21 @@
-//! Figures in rows and columns, as Markdown and as JSON.
+//! Tables of figures as Markdown and JSON.
 
 use std::fmt::{self, Display};
 
 use serde_json::{Map, Value};
 
-/// A table, every column as wide as it must be.
+/// A table whose columns are aligned.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct ReportTable {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl ReportTable {
     pub(crate) fn new<const N: usize>(head: [&str; N]) -> Self {
         Self::of(head.map(str::to_owned).to_vec())
     }
 
-    /// A table of as many columns as the head has.
+    /// Creates a table with this head.
     pub(crate) fn of(head: Vec<String>) -> Self {
         Self { rows: vec![head] }
     }
@@ -28,14 +28,14 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// One object for each row; what is a number becomes one.
+    /// Returns an array with one object per row; numeric cells become numbers.
     pub(crate) fn to_json(&self) -> Value {
         let Some((head, rows)) = self.rows.split_first() else { return Value::Null };
         let row = |cells: &Vec<String>| -> Value {
             let names = head.iter().enumerate().map(|(index, name)| {
-                // Two columns may have the same name, but an object does not.
-                let again = head.iter().take(index).filter(|other| *other == name).count();
-                if again > 0 { format!("{name} {}", again + 1) } else { name.clone() }
+                // Columns may share a name; keys of an object must not.
+                let earlier = head.iter().take(index).filter(|other| *other == name).count();
+                if earlier > 0 { format!("{name} {}", earlier + 1) } else { name.clone() }
             });
             names.zip(cells.iter().map(|cell| value(cell))).collect::<Map<_, _>>().into()
         };
@@ -52,7 +52,7 @@ fn value(cell: &str) -> Value {
     }
 }
 
-impl Display for Table {
+impl Display for ReportTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
@@ -76,35 +76,35 @@ impl Display for Table {
     }
 }
 
-/// Bytes in MB.
+/// Converts bytes to MB.
 pub(crate) fn megabytes(bytes: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "files are far below 2^53 bytes")]
     let bytes = bytes as f64;
     bytes / 1e6
 }
 
-/// What was asked for, and whether it is so.
+/// The target of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     /// A figure of at most this.
     AtMost(f64),
     /// A figure of at least this.
     AtLeast(f64),
-    /// Nothing was asked for.
+    /// No target.
     None,
 }
 
 impl Target {
-    /// Whether a figure is what was asked for.
+    /// Returns whether a figure meets the target; `None` without a target.
     pub(crate) fn is_met_by(self, figure: f64) -> Option<bool> {
         match self {
-            Self::AtMost(most) => Some(figure <= most),
-            Self::AtLeast(least) => Some(figure >= least),
+            Self::AtMost(max) => Some(figure <= max),
+            Self::AtLeast(min) => Some(figure >= min),
             Self::None => None,
         }
     }
 
-    /// The target itself, and the verdict on `figure`.
+    /// Returns the target and the verdict on `figure` as cells.
     pub(crate) fn cells(self, figure: f64) -> [String; 2] {
         let verdict = match self.is_met_by(figure) {
             Some(true) => "met",
@@ -118,14 +118,14 @@ impl Target {
 impl Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::AtMost(most) => write!(f, "≤ {most}"),
-            Self::AtLeast(least) => write!(f, "≥ {least}"),
+            Self::AtMost(max) => write!(f, "≤ {max}"),
+            Self::AtLeast(min) => write!(f, "≥ {min}"),
             Self::None => f.write_str("–"),
         }
     }
 }
 
-/// The geometric mean; `None` of nothing.
+/// Returns the geometric mean; `None` without figures.
 pub(crate) fn mean(figures: impl IntoIterator<Item = f64>) -> Option<f64> {
     let sum = |(sum, count), x: f64| (sum + x.ln(), count + 1.0);
     let (sum, count) = figures.into_iter().fold((0.0, 0.0), sum);
@@ -138,14 +138,14 @@ mod tests {
 
     #[test]
     fn a_table_lines_up() {
-        let mut table = Table::new(["a", "long"]);
+        let mut table = ReportTable::new(["a", "long"]);
         table.row(["ü≥".to_owned(), "1".to_owned()]);
         assert_eq!(table.to_string(), "| a  | long |\n|----|------|\n| ü≥ | 1    |\n");
     }
 
     #[test]
     fn numbers_are_numbers_in_json() {
-        let mut table = Table::new(["file", "size", "size"]);
+        let mut table = ReportTable::new(["file", "size", "size"]);
         table.row(["a".to_owned(), "12".to_owned(), "0.5".to_owned()]);
         let expected = serde_json::json!([{"file": "a", "size": 12, "size 2": 0.5}]);
         assert_eq!(table.to_json(), expected);

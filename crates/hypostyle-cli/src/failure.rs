@@ -1,4 +1,4 @@
-//! What goes wrong, said to a person and as an exit code.
+//! Failures of commands: a message for people and an exit code.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -12,24 +12,28 @@ pub(crate) const CHECK: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Reading or writing failed.
 pub(crate) const IO: u8 = 3;
-/// The input is corrupt or in no form that is supported.
+/// The input is corrupt or not supported.
 pub(crate) const INPUT: u8 = 4;
+/// The command found its own output wrong: a bug.
+pub(crate) const INTERNAL: u8 = 5;
 
-/// A result whose error is a [`Failure`].
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+/// A result whose error is a [`Failure`] unless stated otherwise.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// The end of a command that did not work.
+/// Why a command did not complete.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,
     message: String,
-    /// Whoever read our output has had enough: nothing to complain about.
+    /// A flag that helps, or what to do.
+    hint: Option<&'static str>,
+    /// The reader of the output closed the pipe, which is not an error.
     broken_pipe: bool,
 }
 
 impl Failure {
     pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), broken_pipe: false }
+        Self { code, message: message.into(), hint: None, broken_pipe: false }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -42,12 +46,18 @@ impl Failure {
 
     pub(crate) fn io(what: impl Display, cause: &io::Error) -> Self {
         let broken_pipe = cause.kind() == io::ErrorKind::BrokenPipe;
-        Self { code: IO, message: format!("{what}: {cause}"), broken_pipe }
+        Self { code: IO, message: format!("{what}: {cause}"), hint: None, broken_pipe }
     }
 
-    /// Says which file it is about.
+    /// Prefixes the message with the name of the file.
     pub(crate) fn in_file(mut self, name: impl Display) -> Self {
         self.message = format!("`{name}`: {}", self.message);
+        self
+    }
+
+    /// Adds a hint, if there is one.
+    pub(crate) fn with_hint(mut self, hint: Option<&'static str>) -> Self {
+        self.hint = hint.or(self.hint);
         self
     }
 
@@ -55,16 +65,25 @@ impl Failure {
         self.code
     }
 
+    /// Returns the message without the hint.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// Prints the message and gives the exit code.
+    /// Returns the message and, on a line of its own, the hint.
+    pub(crate) fn report_text(&self) -> String {
+        match self.hint {
+            Some(hint) => format!("{}\nhint: {hint}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
+    /// Prints the message and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         if self.broken_pipe {
             return ExitCode::SUCCESS;
         }
-        let _ = writeln!(io::stderr(), "error: {}", self.message);
+        let _ = writeln!(io::stderr(), "error: {}", self.report_text());
         self.code.into()
     }
 }
@@ -75,16 +94,19 @@ impl From<hypostyle::Error> for Failure {
             ErrorKind::Io(cause) => (IO, cause.kind() == io::ErrorKind::BrokenPipe),
             ErrorKind::Strict(_) | ErrorKind::Refused { .. } => (CHECK, false),
             ErrorKind::InvalidArgument(_) => (USAGE, false),
+            ErrorKind::Internal(_) => (INTERNAL, false),
             _ => (INPUT, false),
         };
-        Self { code, message: err.to_string(), broken_pipe }
+        let hint = (code == INTERNAL)
+            .then_some("this is a bug in hyp, please report it; no output file was written");
+        Self { code, message: err.to_string(), hint, broken_pipe }
     }
 }
 
 impl From<io::Error> for Failure {
     fn from(cause: io::Error) -> Self {
         let broken_pipe = cause.kind() == io::ErrorKind::BrokenPipe;
-        Self { code: IO, message: cause.to_string(), broken_pipe }
+        Self { code: IO, message: cause.to_string(), hint: None, broken_pipe }
     }
 }
 
@@ -94,7 +116,7 @@ impl From<arrow_schema::ArrowError> for Failure {
     }
 }
 
-/// Adds the name of the file that an error is about.
+/// Prefixes an error with the name of the file.
 pub(crate) trait InFile<T> {
     fn in_file(self, name: impl Display) -> Result<T>;
 }
@@ -102,5 +124,28 @@ pub(crate) trait InFile<T> {
 impl<T, E: Into<Failure>> InFile<T> for std::result::Result<T, E> {
     fn in_file(self, name: impl Display) -> Result<T> {
         self.map_err(|err| err.into().in_file(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hypostyle::{Error, Refusal};
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_error_has_its_exit_code() {
+        for (err, code) in [
+            (Error::refused(Refusal::TooLarge, "x", "y"), CHECK),
+            (Error::invalid_argument("x"), USAGE),
+            (io::Error::other("x").into(), IO),
+            (Error::malformed("x", "y"), INPUT),
+            (ErrorKind::NotUtf8.into(), INPUT),
+            (Error::internal("x"), INTERNAL),
+        ] {
+            assert_eq!(Failure::from(err).code(), code);
+        }
+        let bug = Failure::from(Error::internal("x")).in_file("a").report_text();
+        assert!(bug.starts_with("`a`: internal error: x\nhint: this is a bug"), "{bug}");
     }
 }

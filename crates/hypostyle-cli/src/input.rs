@@ -1,4 +1,4 @@
-//! Inputs: a path or standard input, and what is in them.
+//! Inputs: a path or standard input, and what they hold.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,45 +11,48 @@ use hypostyle::formats::{self, Format, Reader};
 use hypostyle::text::{ImportOptions, Imported, Infer, csv, jsonl, lines};
 use hypostyle::{ByteSource, FileSource, ReadOptions};
 
-use crate::cli::{self, Kind, ReadArgs};
+use crate::args::{self, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
-use crate::output::{Progress, scratch};
+use crate::file_kind::FileKind;
+use crate::hint;
+use crate::output::{Progress, spill_buffer};
+use crate::path_arg::{input_name, is_dash};
 
-/// Bytes that are looked at to tell what a stream holds.
-const HEAD: usize = 64 << 10;
+/// Bytes at the start of an input from which its kind is detected.
+const HEAD_BYTES: usize = 64 << 10;
 
-/// Something to read.
+/// An open input.
 #[derive(Debug)]
 pub(crate) struct Input {
     path: PathBuf,
     head: Vec<u8>,
-    body: Body,
+    body: InputBody,
 }
 
 #[derive(Debug)]
-enum Body {
-    /// A file that can be read anywhere.
+enum InputBody {
+    /// A regular file.
     File(File),
-    /// A pipe: what was looked at is in `head` and has been read.
-    Stream(Stream),
-    /// All of it, read before.
+    /// A pipe, of which the bytes in `head` have been read.
+    Stream(InputStream),
+    /// The whole content.
     Memory(Bytes),
 }
 
-/// An input that can be read anywhere.
+/// An input that can be read at any offset.
 #[derive(Debug)]
-pub(crate) enum Whole {
+pub(crate) enum SeekableInput {
     File(File),
     Memory(Bytes),
 }
 
 #[derive(Debug)]
-enum Stream {
+enum InputStream {
     Stdin(io::Stdin),
     Pipe(File),
 }
 
-impl Read for Stream {
+impl Read for InputStream {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Stdin(stdin) => stdin.read(buf),
@@ -62,7 +65,7 @@ impl Input {
     /// Opens a path, or standard input for `-`.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let stream = if is_dash(path) {
-            Stream::Stdin(io::stdin())
+            InputStream::Stdin(io::stdin())
         } else {
             let cannot =
                 |cause: &io::Error| Failure::io("cannot open", cause).in_file(path.display());
@@ -74,120 +77,116 @@ impl Input {
             if meta.is_file() {
                 let head = head_of(&mut file).map_err(|cause| cannot(&cause))?;
                 file.rewind().map_err(|cause| cannot(&cause))?;
-                return Ok(Self { path: path.to_owned(), head, body: Body::File(file) });
+                return Ok(Self { path: path.to_owned(), head, body: InputBody::File(file) });
             }
-            Stream::Pipe(file)
+            InputStream::Pipe(file)
         };
         let mut stream = stream;
         let head = head_of(&mut stream)
-            .map_err(|cause| Failure::io("cannot read", &cause).in_file(name_of(path)))?;
-        Ok(Self { path: path.to_owned(), head, body: Body::Stream(stream) })
+            .map_err(|cause| Failure::io("cannot read", &cause).in_file(input_name(path)))?;
+        Ok(Self { path: path.to_owned(), head, body: InputBody::Stream(stream) })
     }
 
-    /// What was read before, under the name that it had.
+    /// Wraps content that was read before from `path`.
     pub(crate) fn in_memory(path: &Path, content: Bytes) -> Self {
-        let head = content.get(..HEAD.min(content.len())).unwrap_or_default().to_vec();
-        Self { path: path.to_owned(), head, body: Body::Memory(content) }
+        let head = content.get(..HEAD_BYTES.min(content.len())).unwrap_or_default().to_vec();
+        Self { path: path.to_owned(), head, body: InputBody::Memory(content) }
     }
 
-    /// The input as messages call it.
+    /// Returns the name of the input, as messages print it.
     pub(crate) fn name(&self) -> String {
-        name_of(&self.path)
+        input_name(&self.path)
     }
 
-    /// What the input holds: what the user says, else what its content shows.
-    pub(crate) fn kind(&self, from: Option<Kind>) -> Result<Kind> {
+    /// Returns what the input holds: `from` if the user named a format, else what is detected.
+    pub(crate) fn kind(&self, from: Option<FileKind>) -> Result<FileKind> {
         if let Some(kind) = from {
             return Ok(kind);
         }
         self.kind_by_content().map_err(|failure| failure.in_file(self.name()))
     }
 
-    fn kind_by_content(&self) -> Result<Kind> {
+    fn kind_by_content(&self) -> Result<FileKind> {
         let found = match &self.body {
-            Body::File(file) => formats::detect(&FileSource::try_new(file.try_clone()?)?)?,
-            // A stream shows only its head; sizes that reach beyond it are judged
-            // once it has been read to its end.
-            Body::Stream(_) => magic(&self.head),
-            Body::Memory(content) => formats::detect(content)?,
+            InputBody::File(file) => formats::detect(&FileSource::try_new(file.try_clone()?)?)?,
+            // Only the head of a stream is known; the format checks sizes once all is read.
+            InputBody::Stream(_) => formats::by_magic(&self.head),
+            InputBody::Memory(content) => formats::detect(content)?,
         };
         if let Some(format) = found {
-            return Ok(Kind::of(format));
+            return Ok(FileKind::Format(format));
         }
-        match self.head.get(..4) {
-            Some(b"PAR1") => return Ok(Kind::Parquet),
-            Some(b"ARRO" | b"\xFF\xFF\xFF\xFF") => return Ok(Kind::Arrow),
-            _ => {}
+        if let Some(kind) = FileKind::by_magic(&self.head) {
+            return Ok(kind);
         }
-        let by_name = Kind::by_extension(&self.path);
-        match by_name {
+        match FileKind::by_extension(&self.path) {
             Some(text) if !text.is_binary() => return Ok(text),
             Some(binary) => {
                 let why = format!(
-                    "is not {}, whatever its name says: {}",
+                    "has the extension of {}, but other content: {}",
                     binary.name(),
-                    looks(&self.head)
+                    first_bytes(&self.head)
                 );
                 return Err(Failure::input(why));
             }
             None => {}
         }
-        let odd = self.head.contains(&0)
+        let is_binary = self.head.contains(&0)
             || std::str::from_utf8(&self.head).is_err_and(|err| err.error_len().is_some());
-        if odd {
-            let why = format!("is in no format known here: {}", looks(&self.head));
+        if is_binary {
+            let why = format!("is in no known format: {}", first_bytes(&self.head));
             return Err(Failure::input(why));
         }
         match self.head.trim_ascii_start().first() {
-            Some(b'{') => Ok(Kind::Jsonl),
-            _ => Ok(Kind::Csv),
+            Some(b'{') => Ok(FileKind::Jsonl),
+            _ => Ok(FileKind::Csv),
         }
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether the input is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.head.is_empty()
     }
 
-    /// Bytes of the input, if that is known.
+    /// Returns the size of the input, if it is known.
     pub(crate) fn size(&self) -> Result<Option<u64>> {
         match &self.body {
-            Body::File(file) => Ok(Some(file.metadata()?.len())),
-            Body::Stream(_) => Ok(None),
-            Body::Memory(content) => Ok(Some(content.len() as u64)),
+            InputBody::File(file) => Ok(Some(file.metadata()?.len())),
+            InputBody::Stream(_) => Ok(None),
+            InputBody::Memory(content) => Ok(Some(content.len() as u64)),
         }
     }
 
-    /// The input from front to back.
+    /// Reads the input sequentially.
     pub(crate) fn into_read(self) -> Box<dyn Read> {
         match self.body {
-            Body::File(file) => Box::new(file),
-            Body::Stream(stream) => Box::new(io::Cursor::new(self.head).chain(stream)),
-            Body::Memory(content) => Box::new(io::Cursor::new(content)),
+            InputBody::File(file) => Box::new(file),
+            InputBody::Stream(stream) => Box::new(io::Cursor::new(self.head).chain(stream)),
+            InputBody::Memory(content) => Box::new(io::Cursor::new(content)),
         }
     }
 
-    /// The input where it can be read anywhere; a stream is spooled to a temporary file.
-    pub(crate) fn into_whole(self) -> Result<Whole> {
+    /// Makes the input readable at any offset; a stream is copied to a temporary file.
+    pub(crate) fn into_seekable(self) -> Result<SeekableInput> {
         let name = self.name();
         match self.body {
-            Body::File(file) => Ok(Whole::File(file)),
-            Body::Memory(content) => Ok(Whole::Memory(content)),
-            Body::Stream(mut stream) => {
+            InputBody::File(file) => Ok(SeekableInput::File(file)),
+            InputBody::Memory(content) => Ok(SeekableInput::Memory(content)),
+            InputBody::Stream(mut stream) => {
                 let mut file = tempfile::tempfile().in_file(&name)?;
                 file.write_all(&self.head).in_file(&name)?;
                 io::copy(&mut stream, &mut file).in_file(&name)?;
                 file.seek(SeekFrom::Start(0)).in_file(&name)?;
-                Ok(Whole::File(file))
+                Ok(SeekableInput::File(file))
             }
         }
     }
 
     fn into_source(self) -> Result<Arc<dyn ByteSource>> {
         let name = self.name();
-        Ok(match self.into_whole()? {
-            Whole::File(file) => Arc::new(FileSource::try_new(file).in_file(&name)?),
-            Whole::Memory(content) => Arc::new(content),
+        Ok(match self.into_seekable()? {
+            SeekableInput::File(file) => Arc::new(FileSource::try_new(file).in_file(&name)?),
+            SeekableInput::Memory(content) => Arc::new(content),
         })
     }
 
@@ -207,10 +206,10 @@ impl Input {
         Archive::open(self.into_source()?, options).in_file(&name)
     }
 
-    /// Reads the input as text, typed for a target of the given capabilities.
+    /// Reads the input as text and infers types that a target of these capabilities has.
     pub(crate) fn import(
         self,
-        kind: Kind,
+        kind: FileKind,
         args: &ReadArgs,
         capabilities: formats::Capabilities,
         memory: u64,
@@ -218,27 +217,28 @@ impl Input {
         let name = self.name();
         let size = self.size().map_err(|failure| failure.in_file(&name))?.unwrap_or_default();
         let progress = Progress::bytes(&format!("reading {name}"), size);
-        let mut told = |read| progress.set(read);
+        let mut on_progress = |read| progress.set(read);
         let mut text = self.into_read();
-        let stage = scratch(memory)?;
+        let spill = spill_buffer(memory)?;
         let options = import_options(args, capabilities);
         let imported = match kind {
-            Kind::Jsonl => jsonl::import(&mut text, &options, stage, &mut told),
-            Kind::Txt => {
-                // Whether the last line has a newline is kept where text is all there is.
+            FileKind::Jsonl => jsonl::import(&mut text, &options, spill, &mut on_progress),
+            FileKind::Txt => {
+                // A target with nothing but text also stores whether the last line ends with a
+                // newline.
                 let exact = capabilities.nulls && !capabilities.numbers;
-                lines::import(&mut text, exact, stage, &mut told)
+                lines::import(&mut text, exact, spill, &mut on_progress)
             }
             _ => {
                 let syntax = csv_syntax(kind, &args.csv);
-                csv::import(&mut text, &syntax, &options, stage, &mut told)
+                csv::import(&mut text, &syntax, &options, spill, &mut on_progress)
             }
         };
-        imported.map_err(|err| hint(err.into())).in_file(&name)
+        imported.map_err(hint::reading).in_file(&name)
     }
 }
 
-/// How text becomes columns.
+/// Returns the options for importing text.
 pub(crate) fn import_options(
     args: &ReadArgs,
     capabilities: formats::Capabilities,
@@ -246,137 +246,47 @@ pub(crate) fn import_options(
     let mut options = ImportOptions::new(capabilities);
     options.infer = match (args.csv.all_text, args.csv.infer) {
         (true, _) => Infer::Text,
-        (false, cli::Infer::Exact) => Infer::Exact,
-        (false, cli::Infer::Numeric) => Infer::Numeric,
+        (false, args::Infer::Exact) => Infer::Exact,
+        (false, args::Infer::Numeric) => Infer::Numeric,
     };
     options.types.clone_from(&args.csv.types);
     options.null_words.clone_from(&args.csv.null);
-    options.threads = args.threads;
+    options.threads = args.threads();
     options
 }
 
-fn csv_syntax(kind: Kind, args: &cli::CsvArgs) -> csv::CsvOptions {
-    let default = if kind == Kind::Tsv { b'\t' } else { b',' };
+fn csv_syntax(kind: FileKind, args: &args::CsvArgs) -> csv::CsvOptions {
+    let default = if matches!(kind, FileKind::Tsv) { b'\t' } else { b',' };
     let mut syntax = csv::CsvOptions::new(args.delimiter.unwrap_or(default));
     syntax.header = !args.no_header;
     syntax.ragged = match args.ragged {
-        cli::Ragged::Refuse => csv::Ragged::Refuse,
-        cli::Ragged::Pad => csv::Ragged::Pad,
+        args::Ragged::Refuse => csv::Ragged::Refuse,
+        args::Ragged::Pad => csv::Ragged::Pad,
     };
     syntax.encoding = args.encoding.into();
     syntax
 }
 
-impl From<cli::Encoding> for csv::Encoding {
-    fn from(encoding: cli::Encoding) -> Self {
+impl From<args::Encoding> for csv::Encoding {
+    fn from(encoding: args::Encoding) -> Self {
         match encoding {
-            cli::Encoding::Utf8 => Self::Utf8,
-            cli::Encoding::Latin1 => Self::Latin1,
+            args::Encoding::Utf8 => Self::Utf8,
+            args::Encoding::Latin1 => Self::Latin1,
         }
     }
 }
 
-/// Adds the flag that helps, which the library cannot know.
-pub(crate) fn hint(failure: Failure) -> Failure {
-    let flag = if failure.message().contains("is not UTF-8") {
-        "--encoding latin1 reads every byte as a character"
-    } else if failure.message().contains("cells where the first row has") {
-        "--ragged pad fills up short rows"
-    } else {
-        return failure;
-    };
-    Failure::new(failure.code(), format!("{}\nhint: {flag}", failure.message()))
-}
-
 fn head_of(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    stream.take(HEAD as u64).read_to_end(&mut head)?;
+    stream.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// The column format whose magic a stream starts with.
-fn magic(head: &[u8]) -> Option<&'static dyn Format> {
-    match head.get(..4)? {
-        b"COLM" | b"MLOC" => formats::by_name("colm"),
-        b"COLF" | b"FLOC" => formats::by_name("colf"),
-        b"CLMN" | b"NMLC" => formats::by_name("clmn"),
-        [b'A', b'T', b'1', 0..=15] => formats::by_name("at1"),
-        b"HYPO" if head.starts_with(b"HYPOPAIR") => formats::by_name("onpair"),
-        b"ONPA" if head.starts_with(b"ONPAIR01") => formats::by_name("onpair"),
-        _ => None,
-    }
-}
-
-/// What a file starts with, for people.
-fn looks(head: &[u8]) -> String {
+/// Describes the first bytes of a file for a message.
+fn first_bytes(head: &[u8]) -> String {
     if head.is_empty() {
         return "it is empty".to_owned();
     }
     let start = head.get(..8.min(head.len())).unwrap_or_default();
     format!("it starts with `{}`", start.escape_ascii())
-}
-
-pub(crate) fn is_dash(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
-pub(crate) fn name_of(path: &Path) -> String {
-    if is_dash(path) { "standard input".to_owned() } else { path.display().to_string() }
-}
-
-impl Kind {
-    /// The column format, if it is one.
-    pub(crate) fn format(self) -> Option<&'static dyn Format> {
-        formats::by_name(self.name())
-    }
-
-    /// The kind of a column format.
-    pub(crate) fn of(format: &'static dyn Format) -> Self {
-        match format.id() {
-            formats::FormatId::Colf => Self::Colf,
-            formats::FormatId::Clmn => Self::Clmn,
-            formats::FormatId::At1 => Self::At1,
-            formats::FormatId::OnPair => Self::Onpair,
-            _ => Self::Colm,
-        }
-    }
-
-    /// The kind that a file name promises.
-    pub(crate) fn by_extension(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        if let Some(format) = formats::by_extension(&extension) {
-            return Some(Self::of(format));
-        }
-        match extension.as_str() {
-            "csv" => Some(Self::Csv),
-            "tsv" | "tab" => Some(Self::Tsv),
-            "jsonl" | "ndjson" => Some(Self::Jsonl),
-            "txt" => Some(Self::Txt),
-            "parquet" | "pq" => Some(Self::Parquet),
-            "arrow" | "arrows" | "feather" | "ipc" => Some(Self::Arrow),
-            _ => None,
-        }
-    }
-
-    /// The name that users type.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Colm => "colm",
-            Self::Colf => "colf",
-            Self::Clmn => "clmn",
-            Self::At1 => "at1",
-            Self::Onpair => "onpair",
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-            Self::Jsonl => "jsonl",
-            Self::Txt => "txt",
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
-        }
-    }
-
-    /// Whether it is bytes that a terminal would choke on.
-    pub(crate) fn is_binary(self) -> bool {
-        !matches!(self, Self::Csv | Self::Tsv | Self::Jsonl | Self::Txt)
-    }
 }

@@ -1,33 +1,40 @@
-//! `hyp`: column files from the command line.
+//! `hyp`: column files and archives from the command line.
+//!
+//! From bottom to top: `failure` (messages and exit codes), `hint`, `file_kind`, `path_arg`;
+//! `args` (arguments that commands share); `output`; `input`; `tables` (any input as batches);
+//! `commands`.
 
 use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-mod cli;
+mod args;
 mod commands;
 mod failure;
+mod file_kind;
+mod hint;
 mod input;
 mod output;
+mod path_arg;
 mod tables;
 
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+    let cli = match commands::Cli::try_parse() {
         Ok(cli) => cli,
         Err(err) => {
-            // clap prints help to stdout and complaints to stderr; a reader that
-            // has gone away is no reason to complain.
+            // clap prints help to stdout and errors to stderr. A reader that closed the pipe
+            // is not an error.
             let _ = err.print();
             return if err.use_stderr() { failure::USAGE.into() } else { ExitCode::SUCCESS };
         }
     };
     let mut out = output::Stdout::new();
-    let done = commands::run(&cli, &mut out).and_then(|status| {
+    let result = commands::run(&cli, &mut out).and_then(|status| {
         io::Write::flush(&mut out)?;
         Ok(status)
     });
-    match done {
+    match result {
         Ok(status) => status.into(),
         Err(failure) => failure.report(),
     }

@@ -15,7 +15,7 @@ use arrow_array::{
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 
-use crate::error::{Error, Result, clipped};
+use crate::error::{Error, Refusal, Result, clipped};
 use crate::number::{self, Liberal};
 
 /// Casts an array to int32, int64, float64 or text.
@@ -226,7 +226,11 @@ fn does_not_fit(what: &str, row: usize, value: i64) -> Error {
 }
 
 fn wrong_type(why: String) -> Error {
-    Error::refused(why, "give the column another type, for example text")
+    Error::refused(
+        Refusal::ValueNotConvertible,
+        why,
+        "give the column another type, for example text",
+    )
 }
 
 #[cfg(test)]
@@ -297,9 +301,9 @@ mod tests {
             let full = text_without_nulls(&array, "-").unwrap();
             assert_eq!(full.as_string::<i32>().value(2), "-", "{name}");
         }
-        let nothing: ArrayRef = Arc::new(NullArray::new(2));
+        let nulls: ArrayRef = Arc::new(NullArray::new(2));
         for to in [DataType::Int32, DataType::Int64, DataType::Float64, DataType::Utf8] {
-            let array = cast(&nothing, &to).unwrap();
+            let array = cast(&nulls, &to).unwrap();
             assert_eq!((array.data_type(), array.null_count()), (&to, 2));
         }
     }

@@ -1,4 +1,4 @@
-//! The one error of this crate: what happened, and where.
+//! The error type: what happened, and where.
 
 use std::borrow::Cow;
 use std::{fmt, io};
@@ -11,9 +11,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why reading or writing failed, and where.
 ///
-/// One word wide, so results on the hot path stay small. The kind is what a
-/// caller can act on; format, column, row and byte offset travel beside it and
-/// are filled in by the layer that knows them.
+/// One word wide, so results on the hot path stay small. Callers act on the kind;
+/// the layers that know the format, column, row or byte offset add them.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -27,12 +26,12 @@ struct Inner {
     offset: Option<u64>,
 }
 
-/// A column as an error names it: by position, and by name for the reader.
+/// The column that an error is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnRef {
     /// Position in the file, from 0.
     pub index: usize,
-    /// The name that the file gives it.
+    /// The name in the file.
     pub name: String,
 }
 
@@ -47,7 +46,7 @@ pub enum ErrorKind {
         what: &'static str,
         /// Bytes that the field takes.
         needed: u64,
-        /// Bytes that were there.
+        /// Bytes that remain.
         left: u64,
     },
     /// A field holds a value that the spec forbids.
@@ -55,7 +54,7 @@ pub enum ErrorKind {
     Malformed {
         /// The field, in the words of the spec.
         what: &'static str,
-        /// What is wrong with it.
+        /// What is wrong.
         why: Cow<'static, str>,
     },
     /// The file asks for more than the caller's [`Limits`](crate::limits::Limits) allow.
@@ -63,41 +62,95 @@ pub enum ErrorKind {
     LimitExceeded {
         /// The quantity that is limited.
         what: &'static str,
-        /// What the file asks for.
+        /// The value in the file.
         asked: u64,
-        /// What the caller allows.
+        /// The limit of the caller.
         limit: u64,
     },
     /// The bytes are well formed, but use a feature that is not implemented.
     #[error("{0} is not supported")]
     Unsupported(Cow<'static, str>),
-    /// The file is in no format known here, or only looks like one.
+    /// The file is in no known format, or only looks like one.
     #[error("{0}")]
     UnknownFormat(Cow<'static, str>),
-    /// The file departs from its spec, and the caller asked for strict reading.
+    /// The file deviates from its specification, and the caller asked for strict reading.
     #[error("{0}")]
     Strict(Deviation),
-    /// The target format cannot hold this data.
+    /// The text input is not UTF-8, and the caller named no other encoding.
+    #[error("text: is not UTF-8: name the encoding that it is in")]
+    NotUtf8,
+    /// A row of delimited text has another number of cells than the first row.
+    #[error("row: {why}")]
+    RaggedRow {
+        /// How many cells the row has, and how many are expected.
+        why: Cow<'static, str>,
+        /// Whether the row has too few cells, so that it could be padded.
+        short: bool,
+    },
+    /// The target format cannot store the data.
     #[error("{why}; {way_out}")]
     Refused {
-        /// What does not fit.
+        /// The reason, for programs.
+        reason: Refusal,
+        /// The reason, for people: what does not fit.
         why: Cow<'static, str>,
-        /// What the user can do about it.
+        /// What the caller of this library can do about it.
         way_out: Cow<'static, str>,
     },
-    /// The caller asked for something that does not exist.
+    /// An argument of the caller is not valid.
     #[error("{0}")]
     InvalidArgument(Cow<'static, str>),
+    /// The library checked its own output and found it wrong: a bug of the library.
+    #[error("internal error: {0}")]
+    Internal(Cow<'static, str>),
     /// The byte source or the sink failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Arrow refused the columns we built, or the caller's batch.
+    /// Arrow rejected decoded columns or the batch of the caller.
     #[error(transparent)]
     Arrow(#[from] arrow_schema::ArrowError),
 }
 
+/// Why a target refuses data, for programs that turn the reason into advice of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Two columns, or two files of a bundle, have the same name.
+    DuplicateName,
+    /// A column has no name.
+    EmptyName,
+    /// The names are longer than the target can store.
+    NamesTooLong,
+    /// A bundle cannot store a file of this name.
+    UnsafeName,
+    /// A column has nulls, and the target has none.
+    NullsNotSupported,
+    /// A column has 64-bit integers, and the target has none.
+    IntegerTooWide,
+    /// A value cannot be converted to the type of its column.
+    ValueNotConvertible,
+    /// A text is longer than the target can store.
+    TextTooLong,
+    /// The target has no columns of this type.
+    TypeNotSupported,
+    /// The table has no columns, or the bundle no files.
+    Empty,
+    /// The table has several columns, and the target stores one.
+    SeveralColumns,
+    /// The target stores files, not tables.
+    TablesNotSupported,
+    /// The target cannot store so many rows, columns, files or bytes.
+    TooLarge,
+    /// The archive has a codec to which nothing can be appended.
+    NotAppendable,
+    /// Appending would join two lines: the text before does not end with a newline.
+    OpenLine,
+    /// Two options contradict each other.
+    ConflictingOptions,
+}
+
 impl Error {
-    /// An error of this kind, with no place yet.
+    /// Creates an error of this kind, without a place.
     pub fn new(kind: ErrorKind) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -109,57 +162,72 @@ impl Error {
         }))
     }
 
-    /// A field of the input holds what the spec forbids.
+    /// Creates an error for a field with a value that the specification forbids.
     pub fn malformed(what: &'static str, why: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Malformed { what, why: why.into() })
     }
 
-    /// The data cannot be held by the target, and what to do instead.
+    /// Creates an error for data that the target cannot store: the reason, the same in words, and
+    /// what to do instead.
     pub fn refused(
+        reason: Refusal,
         why: impl Into<Cow<'static, str>>,
         way_out: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self::new(ErrorKind::Refused { why: why.into(), way_out: way_out.into() })
+        Self::new(ErrorKind::Refused { reason, why: why.into(), way_out: way_out.into() })
     }
 
-    /// A feature of the format that is not implemented.
+    /// Creates an error for a feature of the format that is not implemented.
     pub fn unsupported(what: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Unsupported(what.into()))
     }
 
-    /// The caller asked for what does not exist.
+    /// Creates an error for an argument that is not valid.
     pub fn invalid_argument(why: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::InvalidArgument(why.into()))
     }
 
-    /// The cause.
+    /// Creates an error for a failed check of the output of this library.
+    pub fn internal(why: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Internal(why.into()))
+    }
+
+    /// Returns the cause.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// The format being read or written, where known.
+    /// Returns why the target refuses the data, if the error is a refusal.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self.0.kind {
+            ErrorKind::Refused { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Returns the format that was read or written, if known.
     pub fn format(&self) -> Option<FormatId> {
         self.0.format
     }
 
-    /// The stream inside the file, where the format has such a thing.
+    /// Returns the stream inside the file, for formats that have streams.
     ///
-    /// [`Error::offset`] then counts from the start of the expanded stream.
+    /// [`Error::offset`] then counts from the start of the decompressed stream.
     pub fn stream(&self) -> Option<&str> {
         self.0.stream.as_deref()
     }
 
-    /// The column concerned, where known.
+    /// Returns the column, if known.
     pub fn column(&self) -> Option<&ColumnRef> {
         self.0.column.as_ref()
     }
 
-    /// The row concerned, from 0, where known.
+    /// Returns the row, counted from 0, if known.
     pub fn row(&self) -> Option<u64> {
         self.0.row
     }
 
-    /// The byte offset in the file, where known.
+    /// Returns the byte offset in the file, if known.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
@@ -192,9 +260,9 @@ impl Error {
         self
     }
 
-    /// Puts the error in this row, counted from 0, whatever an inner layer said.
+    /// Sets the row, counted from 0, and replaces the row of an inner layer.
     ///
-    /// For layers that know where the piece they handed on begins.
+    /// For layers that know where the chunk of an inner layer starts.
     #[must_use]
     pub fn at_row(mut self, row: u64) -> Self {
         self.0.row = Some(row);
@@ -264,11 +332,12 @@ impl From<arrow_schema::ArrowError> for Error {
     }
 }
 
-/// The name as a message prints it: names may be megabytes long and hold controls.
+/// Shortens and escapes a name for a message: names may be long and contain control characters.
 pub fn clipped(name: &str) -> String {
-    const MOST: usize = 60;
-    let mut short: String = name.chars().take(MOST).flat_map(char::escape_debug).collect();
-    if name.chars().nth(MOST).is_some() {
+    const MAX_NAME_CHARS: usize = 60;
+    let mut short: String =
+        name.chars().take(MAX_NAME_CHARS).flat_map(char::escape_debug).collect();
+    if name.chars().nth(MAX_NAME_CHARS).is_some() {
         short.push('…');
     }
     short

@@ -26,12 +26,26 @@ pub trait Format: fmt::Debug + Sync {
     /// Returns the file extensions without the dot; new files get the first one.
     fn extensions(&self) -> &'static [&'static str];
 
-    /// Returns which values a table in this format can store.
+    /// Returns the byte strings that files start with.
+    ///
+    /// They include magics of files that only look like this format; [`Format::sniff`]
+    /// tells these apart.
+    fn magics(&self) -> &'static [&'static [u8]];
+
+    /// Returns whether a file that starts with these bytes can be in this format.
+    ///
+    /// For input of which only the first bytes are known, such as a pipe;
+    /// [`Format::sniff`] needs all of it.
+    fn has_magic(&self, head: &[u8]) -> bool {
+        self.magics().iter().any(|magic| head.starts_with(magic))
+    }
+
+    /// Returns the types that a table in this format can have.
     fn capabilities(&self) -> Capabilities;
 
-    /// Returns whether [`Format::encode`] can write tables in this format.
+    /// Returns whether [`Format::encode`] can write tables.
     ///
-    /// Archives store files; they show the table of a text file, but do not store tables.
+    /// An archive stores files, and can show the table in a file.
     fn holds_tables(&self) -> bool {
         true
     }

@@ -12,8 +12,9 @@ use crate::matcher::Matcher;
 use crate::parts::{Offsets, Parse, Parts};
 use crate::sample::Sample;
 use crate::strings::Strings;
+use crate::token::{self, Token};
 use crate::tokenize::TokenizedBatch;
-use crate::train::{self, Effort, Token};
+use crate::train::{self, Effort};
 use crate::{MAX_TOKEN_SIZE, threads};
 
 /// Minimum size of a batch in bytes, unless it has as many strings.
@@ -125,7 +126,7 @@ impl Dictionary {
         // Training may learn a token twice if it found no bucket the first time.
         tokens.dedup();
         let matcher = Matcher::new(tokens, 0);
-        Self { bits: train::width(matcher.tokens().len()), matcher }
+        Self { bits: token::width(matcher.tokens().len()), matcher }
     }
 
     /// Returns the tokens in ascending order.

@@ -36,6 +36,7 @@ mod strings;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod token;
 mod tokenize;
 mod train;
 

@@ -13,7 +13,7 @@
 //! prefixes found before are prefixes of the last one, so they need no comparison.
 
 use crate::MAX_TOKEN_SIZE;
-use crate::train::Token;
+use crate::token::{Token, to_words};
 
 /// Finds the longest token of a dictionary at the start of a text.
 ///
@@ -522,13 +522,6 @@ pub(crate) struct FewestState {
     /// The first token and its length.
     token: u16,
     len: u8,
-}
-
-/// Returns sixteen bytes as two words.
-#[inline(always)]
-pub(crate) fn to_words(bytes: &[u8; MAX_TOKEN_SIZE]) -> [u64; 2] {
-    let (low, high) = bytes.split_at(8);
-    [low, high].map(|half| half.first_chunk().map_or(0, |half| u64::from_le_bytes(*half)))
 }
 
 #[cfg(test)]

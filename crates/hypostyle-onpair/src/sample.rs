@@ -1,7 +1,7 @@
 //! Choosing the strings that the dictionary is learned from.
 
 use crate::strings::Strings;
-use crate::train::{Token, width};
+use crate::token::{Token, width};
 
 /// A sample of the strings, copied into contiguous memory.
 #[derive(Debug)]

@@ -11,44 +11,11 @@ use std::thread;
 
 use crate::MAX_TOKEN_SIZE;
 use crate::kernel::prefetch;
-use crate::matcher::{self, Matcher};
+use crate::matcher::Matcher;
 use crate::sample::Sample;
 use crate::threads;
+use crate::token::{Token, width};
 use crate::tokenize::TokenizedBatch;
-
-/// A token of up to 16 bytes, padded with zeros.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    bytes: [u8; MAX_TOKEN_SIZE],
-    len: u8,
-}
-
-impl Token {
-    pub(crate) fn new(bytes: &[u8]) -> Self {
-        let mut token = Self { bytes: [0; MAX_TOKEN_SIZE], len: 0 };
-        for (to, from) in token.bytes.iter_mut().zip(bytes) {
-            *to = *from;
-            token.len += 1;
-        }
-        token
-    }
-
-    #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
-    }
-
-    #[inline]
-    pub(crate) fn len(&self) -> u8 {
-        self.len
-    }
-
-    /// Returns the bytes as two words, padded with zeros.
-    #[inline]
-    pub(crate) fn words(&self) -> [u64; 2] {
-        matcher::to_words(&self.bytes)
-    }
-}
 
 /// Number of single-byte tokens; every dictionary has all of them.
 pub(crate) const SINGLE_BYTES: usize = 256;
@@ -105,11 +72,6 @@ impl Effort {
             Self::Thorough => &[0.3, 0.2, 0.15, 0.1],
         }
     }
-}
-
-/// Returns the width of the codes of `tokens` tokens.
-pub(crate) fn width(tokens: usize) -> u32 {
-    tokens.max(2).next_power_of_two().trailing_zeros().clamp(9, 16)
 }
 
 /// Learns the tokens for codes of `bits`, or of the width with the smallest estimated size if

@@ -1,4 +1,4 @@
-//! Do both decoders say the same of the same bytes?
+//! Checks that both decoders agree on the same bytes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,17 +6,18 @@ use std::panic;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::child::{self, Answer, Vendor};
-use crate::mutate::{Dice, mutant};
-use crate::wire::{Archive, Body, Packed, sha256};
+use crate::child::{self, Vendor, VendorOutcome};
+use crate::mutate::mutant;
+use crate::rng::Rng;
+use crate::wire::{FrameBody, PackedStream, ParsedArchive, sha256};
 use crate::{Args, Result, samples};
 
-/// A mutant on which we spend more than this is worth a look.
-const SLOW: Duration = Duration::from_secs(2);
+/// A mutant that takes us longer than this is a finding.
+const MAX_TIME: Duration = Duration::from_secs(2);
 
-/// What our reader did with a file.
+/// The outcome of our reader on a file.
 #[derive(Debug, PartialEq, Eq)]
-enum Ours {
+enum OurOutcome {
     Decoded { len: u64, hash: [u8; 32], codes: Vec<&'static str> },
     Refused(String),
     Panicked,
@@ -32,38 +33,39 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
     for place in args.rest()? {
         collect(Path::new(place), &mut seeds)?;
     }
-    let parts: Vec<Archive> = seeds.iter().filter_map(|(_, file)| Archive::parse(file)).collect();
-    println!("{} seeds, {count} mutants, dice start at {seed}", seeds.len());
+    let parts: Vec<ParsedArchive> =
+        seeds.iter().filter_map(|(_, file)| ParsedArchive::parse(file)).collect();
+    println!("{} seeds, {count} mutants, random seed {seed}", seeds.len());
     panic::set_hook(Box::new(|_| {}));
 
     let mut vendor = Vendor::new();
     let mut tally: BTreeMap<String, u64> = BTreeMap::new();
     let mut unexplained = 0;
     for number in 0..seeds.len() as u64 + count {
-        // The seeds themselves first, then mutants; each has dice of its own.
+        // First the seeds, then mutants. Each mutant has its own random numbers.
         let (name, file) = match seeds.get(usize::try_from(number)?) {
             Some((name, file)) => (name.clone(), file.clone()),
             None => {
                 let mutation = number - seeds.len() as u64;
-                let mut dice =
-                    Dice::new(seed.wrapping_mul(0x1_0000_0001).wrapping_add(mutation << 20));
-                let (name, file) = &seeds[dice.below(seeds.len())];
-                (format!("{name}-{mutation}"), mutant(file, &parts, &mut dice))
+                let mut rng =
+                    Rng::new(seed.wrapping_mul(0x1_0000_0001).wrapping_add(mutation << 20));
+                let (name, file) = &seeds[rng.below(seeds.len())];
+                (format!("{name}-{mutation}"), mutant(file, &parts, &mut rng))
             }
         };
         let start = Instant::now();
         let ours = decode(&file, 1);
         let spent = start.elapsed();
         let mut theirs = vendor.decode(&file)?;
-        if matches!(judge(&file, &ours, &theirs), Verdict::Unexplained(_)) {
-            theirs = vendor.decode_afresh(&file)?;
+        if matches!(compare(&file, &ours, &theirs), Verdict::Unexplained(_)) {
+            theirs = vendor.decode_in_new_process(&file)?;
         }
-        let verdict = if spent > SLOW {
+        let verdict = if spent > MAX_TIME {
             Verdict::Unexplained("ours is slow")
-        } else if ours != decode(&file, 2) && !matches!(ours, Ours::Refused(_)) {
+        } else if ours != decode(&file, 2) && !matches!(ours, OurOutcome::Refused(_)) {
             Verdict::Unexplained("ours differs between one thread and two")
         } else {
-            judge(&file, &ours, &theirs)
+            compare(&file, &ours, &theirs)
         };
         let line = match verdict {
             Verdict::Same(what) => format!("same: {what}"),
@@ -88,23 +90,23 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
     Ok(unexplained == 0)
 }
 
-/// Prints the parts of archives, and what each decoder makes of them.
+/// Prints the parts of archives and the result of each decoder.
 pub(crate) fn look(words: &[&str]) -> Result<bool> {
     let mut vendor = Vendor::new();
     for path in words {
         let file = fs::read(path).map_err(|err| format!("{path}: {err}"))?;
         println!("{path}");
-        match Archive::parse(&file) {
-            None => println!("  odd: {}", file[..file.len().min(200)].escape_ascii()),
+        match ParsedArchive::parse(&file) {
+            None => println!("  not parsed: {}", file[..file.len().min(200)].escape_ascii()),
             Some(archive) => {
-                let Archive { codec, chunk_lines, frames, hash } = archive;
+                let ParsedArchive { codec, chunk_lines, frames, hash } = archive;
                 println!("  codec {codec}, chunk lines {chunk_lines:?}, hash {}", hash.is_some());
                 for (method, body) in frames {
                     println!("  frame by method {method}");
                     let (streams, after) = match body {
-                        Body::Set { streams, after } => (streams, after),
-                        Body::Raw { backend, payload } => {
-                            (vec![Packed { name: Vec::new(), backend, payload }], Vec::new())
+                        FrameBody::Set { streams, after } => (streams, after),
+                        FrameBody::Raw { backend, payload } => {
+                            (vec![PackedStream { name: Vec::new(), backend, payload }], Vec::new())
                         }
                     };
                     for stream in streams {
@@ -127,7 +129,7 @@ pub(crate) fn look(words: &[&str]) -> Result<bool> {
             Err(err) => println!("  ours: {err}"),
         }
         match vendor.decode(&file)? {
-            Answer::Decoded { .. } => {
+            VendorOutcome::Decoded { .. } => {
                 let text = at1::decode(&file).unwrap_or_default();
                 println!("  vendor: {}", text[..text.len().min(400)].escape_ascii());
             }
@@ -138,14 +140,14 @@ pub(crate) fn look(words: &[&str]) -> Result<bool> {
 }
 
 fn collect(place: &Path, seeds: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
-    let wrong = |err| format!("{}: {err}", place.display());
+    let in_place = |err| format!("{}: {err}", place.display());
     if place.is_dir() {
-        let mut inside: Vec<PathBuf> = fs::read_dir(place)
-            .map_err(wrong)?
+        let mut entries: Vec<PathBuf> = fs::read_dir(place)
+            .map_err(in_place)?
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<std::io::Result<_>>()?;
-        inside.sort();
-        for path in inside {
+        entries.sort();
+        for path in entries {
             if path.is_dir() || path.extension().is_some_and(|extension| extension == "at1") {
                 collect(&path, seeds)?;
             }
@@ -153,26 +155,26 @@ fn collect(place: &Path, seeds: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
         return Ok(());
     }
     let name = place.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    seeds.push((name, fs::read(place).map_err(wrong)?));
+    seeds.push((name, fs::read(place).map_err(in_place)?));
     Ok(())
 }
 
-fn decode(file: &[u8], threads: usize) -> Ours {
+fn decode(file: &[u8], threads: usize) -> OurOutcome {
     match panic::catch_unwind(|| child::ours(file, threads)) {
-        Err(_) => Ours::Panicked,
-        Ok(Err(err)) => Ours::Refused(err.to_string()),
+        Err(_) => OurOutcome::Panicked,
+        Ok(Err(err)) => OurOutcome::Refused(err.to_string()),
         Ok(Ok((text, deviations))) => {
             let mut codes: Vec<&str> = deviations.iter().map(|deviation| deviation.code).collect();
             codes.sort_unstable();
             codes.dedup();
-            Ours::Decoded { len: text.len() as u64, hash: sha256(&text), codes }
+            OurOutcome::Decoded { len: text.len() as u64, hash: sha256(&text), codes }
         }
     }
 }
 
-fn shown(ours: &Ours) -> String {
+fn shown(ours: &OurOutcome) -> String {
     match ours {
-        Ours::Decoded { len, codes, .. } => format!("{len} bytes, deviations {codes:?}"),
+        OurOutcome::Decoded { len, codes, .. } => format!("{len} bytes, deviations {codes:?}"),
         other => format!("{other:?}"),
     }
 }
@@ -183,42 +185,53 @@ enum Verdict {
     Unexplained(&'static str),
 }
 
-fn judge(file: &[u8], ours: &Ours, theirs: &Answer) -> Verdict {
+fn compare(file: &[u8], ours: &OurOutcome, theirs: &VendorOutcome) -> Verdict {
     use Verdict::{Explained, Same, Unexplained};
     match (ours, theirs) {
-        (Ours::Panicked, _) => Unexplained("ours panicked"),
-        (Ours::Refused(_), Answer::Refused(_)) => Same("both refuse"),
-        (Ours::Decoded { len, hash, codes }, Answer::Decoded { len: len2, hash: hash2 }) => {
+        (OurOutcome::Panicked, _) => Unexplained("ours panicked"),
+        (OurOutcome::Refused(_), VendorOutcome::Refused(_)) => Same("both refuse"),
+        (
+            OurOutcome::Decoded { len, hash, codes },
+            VendorOutcome::Decoded { len: len2, hash: hash2 },
+        ) => {
             if (len, hash) == (len2, hash2) {
                 Same("both decode to the same bytes")
             } else if codes.contains(&"A11") {
                 Explained("values beyond 64 bits are exact (A11)")
             } else {
-                Unexplained("other bytes")
+                Unexplained("different bytes")
             }
         }
-        (Ours::Refused(_), Answer::Died) => Explained("the vendor's decoder crashes, we refuse"),
-        (Ours::Decoded { .. }, Answer::Died) => Unexplained("the vendor crashes, we decode"),
-        (_, Answer::Silent) => Explained("the vendor's decoder does not end in time"),
-        (Ours::Decoded { codes, .. }, Answer::Refused(_)) => match accepted(codes) {
-            Some(why) => Explained(why),
-            None if has_broken_stream(file) => {
-                Explained("streams that the codec does not need are not expanded")
+        (OurOutcome::Refused(_), VendorOutcome::Died) => {
+            Explained("the vendor's decoder crashes, we refuse")
+        }
+        (OurOutcome::Decoded { .. }, VendorOutcome::Died) => {
+            Unexplained("the vendor crashes, we decode")
+        }
+        (_, VendorOutcome::TimedOut) => Explained("the vendor's decoder times out"),
+        (OurOutcome::Decoded { codes, .. }, VendorOutcome::Refused(_)) => {
+            match reason_to_accept(codes) {
+                Some(why) => Explained(why),
+                None if has_broken_stream(file) => {
+                    Explained("we do not decompress streams that the codec does not need")
+                }
+                None if has_broken_surplus(file) => {
+                    Explained("we ignore numbers after the last line of a vcf")
+                }
+                None => Unexplained("only ours decodes"),
             }
-            None if has_broken_surplus(file) => {
-                Explained("numbers after the last line of a vcf are not looked at")
+        }
+        (OurOutcome::Refused(text), VendorOutcome::Decoded { .. }) => {
+            match reason_to_refuse(text) {
+                Some(why) => Explained(why),
+                None => Unexplained("only the vendor decodes"),
             }
-            None => Unexplained("only ours decodes"),
-        },
-        (Ours::Refused(text), Answer::Decoded { .. }) => match refused(text) {
-            Some(why) => Explained(why),
-            None => Unexplained("only the vendor decodes"),
-        },
+        }
     }
 }
 
-/// Why we accept what the vendor refuses.
-fn accepted(codes: &[&'static str]) -> Option<&'static str> {
+/// Returns why we accept an archive that the vendor refuses.
+fn reason_to_accept(codes: &[&'static str]) -> Option<&'static str> {
     let why = |code: &&str| match *code {
         "A1" | "A2" | "A3" => Some("legacy forms are read (A1, A2, A3)"),
         "A7" => Some("bytes after a zstd frame are ignored (A7)"),
@@ -227,35 +240,34 @@ fn accepted(codes: &[&'static str]) -> Option<&'static str> {
     codes.iter().find_map(why)
 }
 
-/// Whether an archive that we have decoded has a stream that cannot be expanded,
-/// and so was not needed.
+/// Returns whether an archive that we decoded has a stream that cannot be decompressed, so that the
+/// codec did not need it.
 fn has_broken_stream(file: &[u8]) -> bool {
-    let broken = |body: &Body| match body {
-        Body::Set { streams, .. } => !streams.iter().all(Packed::is_exact),
-        Body::Raw { .. } => false,
+    let broken = |body: &FrameBody| match body {
+        FrameBody::Set { streams, .. } => !streams.iter().all(PackedStream::is_exact),
+        FrameBody::Raw { .. } => false,
     };
-    let archive = Archive::parse(file);
+    let archive = ParsedArchive::parse(file);
     archive.is_some_and(|archive| archive.frames.iter().any(|(_, body)| broken(body)))
 }
 
-/// Whether a vcf that we have decoded has positions that end within a number, which
-/// no line asked for.
+/// Returns whether the positions of a decoded vcf end within a number that no line needs.
 fn has_broken_surplus(file: &[u8]) -> bool {
-    let broken = |body: &Body| match body {
-        Body::Set { streams, .. } => streams.iter().any(|stream| {
+    let broken = |body: &FrameBody| match body {
+        FrameBody::Set { streams, .. } => streams.iter().any(|stream| {
             let content = stream.content().unwrap_or_default();
             stream.name == b"pos" && content.last().is_some_and(|&byte| byte >= 0x80)
         }),
-        Body::Raw { .. } => false,
+        FrameBody::Raw { .. } => false,
     };
-    let archive = Archive::parse(file).filter(|archive| archive.codec == 5);
+    let archive = ParsedArchive::parse(file).filter(|archive| archive.codec == 5);
     archive.is_some_and(|archive| archive.frames.iter().any(|(_, body)| broken(body)))
 }
 
-/// Why we refuse what the vendor accepts, by what our error says.
+/// Returns why we refuse an archive that the vendor accepts, by the text of our error.
 ///
-/// Each is a row of section 10 of the spec.
-fn refused(text: &str) -> Option<&'static str> {
+/// Each reason is a row of section 10 of the spec.
+fn reason_to_refuse(text: &str) -> Option<&'static str> {
     const REASONS: [(&str, &str); 22] = [
         ("byte 4: codec ", "unknown codec, though all frames are raw"),
         ("a bundle cannot be a streaming archive", "streaming bundle of raw frames"),
@@ -280,5 +292,5 @@ fn refused(text: &str) -> Option<&'static str> {
         ("elements have one byte", "dicom planes of one byte"),
         ("is outside the years", "osm year of more than four digits, or before 0"),
     ];
-    REASONS.into_iter().find(|(sign, _)| text.contains(sign)).map(|(_, reason)| reason)
+    REASONS.into_iter().find(|(pattern, _)| text.contains(pattern)).map(|(_, reason)| reason)
 }

@@ -1,7 +1,7 @@
-//! The two decoders, the vendor's in a process of its own.
+//! Runs the two decoders, the vendor's in a child process.
 //!
-//! Hostile input may make the vendor's decoder crash, run for ever or take all
-//! memory; then its process is gone, and a new one takes its place.
+//! Hostile input may make the vendor's decoder crash, hang or exhaust memory. A new process then
+//! replaces the old one.
 
 use std::env;
 use std::io::{self, Read, Write};
@@ -19,23 +19,23 @@ use hypostyle::{Deviation, Limits, ReadOptions};
 use crate::Result;
 use crate::wire::sha256;
 
-/// The word that makes this program a vendor's decoder.
+/// The argument that makes this program run the vendor's decoder.
 pub(crate) const VENDOR: &str = "__vendor";
 
-/// Most bytes that either decoder may make out of a mutant.
-pub(crate) const OUTPUT: u64 = 256 << 20;
-/// Address space of the vendor's process, in KiB.
-const MEMORY: u64 = 2 << 20;
-/// Files for one process of the vendor's.
-const BATCH: u32 = 500;
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The maximum output of a decoder, in bytes.
+pub(crate) const MAX_OUTPUT: u64 = 256 << 20;
+/// The address space of the vendor's process, in KiB.
+const MAX_MEMORY: u64 = 2 << 20;
+/// The number of files that one vendor process decodes.
+const FILES_PER_PROCESS: u32 = 500;
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Unpacks with our reader.
+/// Unpacks a file with our reader.
 pub(crate) fn ours(
     file: &[u8],
     threads: usize,
 ) -> std::result::Result<(Vec<u8>, Vec<Deviation>), hypostyle::Error> {
-    let limits = Limits::default().with_output_bytes(OUTPUT).with_block_bytes(OUTPUT);
+    let limits = Limits::default().with_output_bytes(MAX_OUTPUT).with_block_bytes(MAX_OUTPUT);
     let options =
         ReadOptions::default().with_threads(NonZeroUsize::new(threads)).with_limits(limits);
     let archive = Archive::open(Arc::new(Bytes::copy_from_slice(file)), &options)?;
@@ -44,9 +44,9 @@ pub(crate) fn ours(
     Ok((out, archive.deviations()))
 }
 
-/// What the vendor's decoder did with a file.
+/// The outcome of the vendor's decoder on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum VendorOutcome {
     Decoded {
         len: u64,
         hash: [u8; 32],
@@ -54,21 +54,21 @@ pub(crate) enum Answer {
     Refused(String),
     /// The process died.
     Died,
-    /// There was no answer in time.
-    Silent,
+    /// The process did not respond in time.
+    TimedOut,
 }
 
 /// The vendor's decoder behind a pipe.
 pub(crate) struct Vendor {
-    process: Option<Process>,
-    /// Files that the present process has had.
+    process: Option<VendorProcess>,
+    /// The number of files that the current process has decoded.
     used: u32,
 }
 
-struct Process {
+struct VendorProcess {
     child: Child,
     input: ChildStdin,
-    answers: Receiver<Answer>,
+    outcomes: Receiver<VendorOutcome>,
 }
 
 impl Vendor {
@@ -76,42 +76,41 @@ impl Vendor {
         Self { process: None, used: 0 }
     }
 
-    /// As [`Vendor::decode`], in a process that has seen nothing yet.
+    /// Decodes a file in a new process.
     ///
-    /// Damaged files leave memory behind in the vendor's process, and in the end
-    /// it refuses good ones.
-    pub(crate) fn decode_afresh(&mut self, file: &[u8]) -> Result<Answer> {
+    /// The vendor's decoder leaks memory on damaged files, and finally refuses valid ones.
+    pub(crate) fn decode_in_new_process(&mut self, file: &[u8]) -> Result<VendorOutcome> {
         self.end();
         self.decode(file)
     }
 
-    pub(crate) fn decode(&mut self, file: &[u8]) -> Result<Answer> {
-        if self.used >= BATCH {
+    pub(crate) fn decode(&mut self, file: &[u8]) -> Result<VendorOutcome> {
+        if self.used >= FILES_PER_PROCESS {
             self.end();
         }
         if self.process.is_none() {
-            self.process = Some(Process::start()?);
+            self.process = Some(VendorProcess::start()?);
             self.used = 0;
         }
         self.used += 1;
-        let Some(process) = &mut self.process else { return Ok(Answer::Died) };
+        let Some(process) = &mut self.process else { return Ok(VendorOutcome::Died) };
         let sent = process
             .input
             .write_all(&(file.len() as u64).to_le_bytes())
             .and_then(|()| process.input.write_all(file))
             .and_then(|()| process.input.flush());
-        let answer = match sent {
-            Err(_) => Answer::Died,
-            Ok(()) => match process.answers.recv_timeout(PATIENCE) {
-                Ok(answer) => answer,
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => Answer::Silent,
-                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => Answer::Died,
+        let outcome = match sent {
+            Err(_) => VendorOutcome::Died,
+            Ok(()) => match process.outcomes.recv_timeout(TIMEOUT) {
+                Ok(outcome) => outcome,
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => VendorOutcome::TimedOut,
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => VendorOutcome::Died,
             },
         };
-        if matches!(answer, Answer::Died | Answer::Silent) {
+        if matches!(outcome, VendorOutcome::Died | VendorOutcome::TimedOut) {
             self.end();
         }
-        Ok(answer)
+        Ok(outcome)
     }
 
     fn end(&mut self) {
@@ -128,48 +127,48 @@ impl Drop for Vendor {
     }
 }
 
-impl Process {
+impl VendorProcess {
     fn start() -> Result<Self> {
         let program = env::current_exe()?;
         let mut child = Command::new("sh")
             .arg("-c")
-            .arg(format!("ulimit -v {MEMORY}; ulimit -c 0; exec \"$0\" {VENDOR}"))
+            .arg(format!("ulimit -v {MAX_MEMORY}; ulimit -c 0; exec \"$0\" {VENDOR}"))
             .arg(program)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
         let (Some(input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("a process without pipes".into());
+            return Err("the child process has no pipes".into());
         };
-        let (sender, answers) = channel();
+        let (sender, outcomes) = channel();
         thread::spawn(move || {
-            while let Ok(answer) = read_answer(&mut output) {
-                if sender.send(answer).is_err() {
+            while let Ok(outcome) = read_outcome(&mut output) {
+                if sender.send(outcome).is_err() {
                     break;
                 }
             }
         });
-        Ok(Self { child, input, answers })
+        Ok(Self { child, input, outcomes })
     }
 }
 
-fn read_answer(output: &mut impl Read) -> io::Result<Answer> {
+fn read_outcome(output: &mut impl Read) -> io::Result<VendorOutcome> {
     let mut head = [0; 9];
     output.read_exact(&mut head)?;
-    let [good, len @ ..] = head;
+    let [is_decoded, len @ ..] = head;
     let len = u64::from_le_bytes(len);
-    if good == 1 {
+    if is_decoded == 1 {
         let mut hash = [0; 32];
         output.read_exact(&mut hash)?;
-        return Ok(Answer::Decoded { len, hash });
+        return Ok(VendorOutcome::Decoded { len, hash });
     }
     let mut text = vec![0; usize::try_from(len.min(4096)).unwrap_or(0)];
     output.read_exact(&mut text)?;
-    Ok(Answer::Refused(String::from_utf8_lossy(&text).into_owned()))
+    Ok(VendorOutcome::Refused(String::from_utf8_lossy(&text).into_owned()))
 }
 
-/// Decodes what comes on standard input until it ends.
+/// Decodes files from standard input until it ends.
 pub(crate) fn vendor_loop() -> Result<bool> {
     let mut input = io::stdin().lock();
     let mut output = io::stdout().lock();

@@ -1,10 +1,10 @@
-//! What is packed: content for each codec, made by dice, ordinary and odd.
+//! Random content for each codec, with ordinary and odd values.
 
 use hypostyle::formats::at1::Codec;
 
-use crate::mutate::Dice;
+use crate::rng::Rng;
 
-/// The codecs that there is content for.
+/// The codecs that have a generator.
 pub(crate) const CODECS: [Codec; 13] = [
     Codec::Columnar,
     Codec::QColumnar,
@@ -21,26 +21,26 @@ pub(crate) const CODECS: [Codec; 13] = [
     Codec::Osm,
 ];
 
-/// Content that suits a codec, more or less.
-pub(crate) fn content(codec: Codec, dice: &mut Dice) -> Vec<u8> {
+/// Generates content that a codec supports, at least in part.
+pub(crate) fn content(codec: Codec, rng: &mut Rng) -> Vec<u8> {
     match codec {
-        Codec::QJson | Codec::QJson2 => objects(dice),
-        Codec::Json if dice.below(4) == 0 => objects(dice),
-        Codec::Json => links(dice),
-        Codec::JsonDoc if dice.below(2) == 0 => log(dice),
-        Codec::JsonDoc => document(dice),
-        Codec::Log | Codec::Ssh => log(dice),
-        Codec::Embed => array(dice),
-        Codec::Dicom => image(dice),
-        Codec::Vcf => calls(dice),
-        Codec::Columnar if dice.below(4) == 0 => calls(dice),
-        Codec::Osm => map(dice),
-        _ => table(dice),
+        Codec::QJson | Codec::QJson2 => objects(rng),
+        Codec::Json if rng.below(4) == 0 => objects(rng),
+        Codec::Json => links(rng),
+        Codec::JsonDoc if rng.below(2) == 0 => log(rng),
+        Codec::JsonDoc => document(rng),
+        Codec::Log | Codec::Ssh => log(rng),
+        Codec::Embed => array(rng),
+        Codec::Dicom => image(rng),
+        Codec::Vcf => calls(rng),
+        Codec::Columnar if rng.below(4) == 0 => calls(rng),
+        Codec::Osm => map(rng),
+        _ => table(rng),
     }
 }
 
-/// A small table of odd and of ordinary cells.
-fn table(dice: &mut Dice) -> Vec<u8> {
+/// Generates a small table of ordinary and odd cells.
+fn table(rng: &mut Rng) -> Vec<u8> {
     const ODD: [&str; 16] = [
         "",
         "NA",
@@ -59,12 +59,12 @@ fn table(dice: &mut Dice) -> Vec<u8> {
         "-9223372036854775808",
         "0.000000000000000001",
     ];
-    let delimiter = [",", ";", "\t", "|", " ", "\t|\t"][dice.below(6)];
-    let (rows, width) = (dice.below(200), 2 + dice.below(6));
-    let kinds: Vec<usize> = (0..width).map(|_| dice.below(7)).collect();
+    let delimiter = [",", ";", "\t", "|", " ", "\t|\t"][rng.below(6)];
+    let (rows, width) = (rng.below(200), 2 + rng.below(6));
+    let kinds: Vec<usize> = (0..width).map(|_| rng.below(7)).collect();
     let mut text = String::new();
     for row in 0..rows {
-        let width = if dice.below(30) == 0 { 1 + dice.below(width + 2) } else { width };
+        let width = if rng.below(30) == 0 { 1 + rng.below(width + 2) } else { width };
         for column in 0..width {
             if column > 0 {
                 text += delimiter;
@@ -72,21 +72,21 @@ fn table(dice: &mut Dice) -> Vec<u8> {
             let kind = kinds.get(column).copied().unwrap_or(0);
             text += &match kind {
                 0 => row.to_string(),
-                1 => (dice.below(1 << 40)).to_string(),
-                2 => format!("{}.{:02}", dice.below(1000), dice.below(100)),
-                3 => ["red", "green", "blue"][dice.below(3)].to_owned(),
-                4 => format!("\"{}\"", dice.below(20)),
+                1 => (rng.below(1 << 40)).to_string(),
+                2 => format!("{}.{:02}", rng.below(1000), rng.below(100)),
+                3 => ["red", "green", "blue"][rng.below(3)].to_owned(),
+                4 => format!("\"{}\"", rng.below(20)),
                 5 => (row / 9).to_string(),
-                _ => ODD[dice.below(16)].to_owned(),
+                _ => ODD[rng.below(16)].to_owned(),
             };
         }
-        text += if row + 1 < rows || dice.below(2) == 0 { "\n" } else { "" };
+        text += if row + 1 < rows || rng.below(2) == 0 { "\n" } else { "" };
     }
     text.into_bytes()
 }
 
-/// Some lines of JSON of a few shapes, and some that are none.
-fn objects(dice: &mut Dice) -> Vec<u8> {
+/// Generates JSON objects with a few templates, and lines that are not objects.
+fn objects(rng: &mut Rng) -> Vec<u8> {
     const VALUES: [&str; 10] = [
         "1",
         "-2.50",
@@ -99,7 +99,7 @@ fn objects(dice: &mut Dice) -> Vec<u8> {
         "[]",
         "{\"x\":[1,{\"y\":2}]}",
     ];
-    const SHAPES: [&str; 6] = [
+    const TEMPLATES: [&str; 6] = [
         "{\"a\":_,\"b\":_}",
         "{ \"b\" : _, \"a\":_ }\r",
         "{\"a\":{\"b\":_,\"c\":[_,_]}}",
@@ -108,10 +108,10 @@ fn objects(dice: &mut Dice) -> Vec<u8> {
         "",
     ];
     let mut text = String::new();
-    for _ in 0..dice.below(120) {
-        let mut line = SHAPES[dice.below(SHAPES.len()).min(dice.below(12))].to_owned();
+    for _ in 0..rng.below(120) {
+        let mut line = TEMPLATES[rng.below(TEMPLATES.len()).min(rng.below(12))].to_owned();
         while line.contains('_') {
-            line = line.replacen('_', VALUES[dice.below(VALUES.len())], 1);
+            line = line.replacen('_', VALUES[rng.below(VALUES.len())], 1);
         }
         text += &line;
         text += "\n";
@@ -119,57 +119,56 @@ fn objects(dice: &mut Dice) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Lines of compact JSON in which strings are made of other values, most of the time.
-fn links(dice: &mut Dice) -> Vec<u8> {
+/// Generates compact JSON lines in which most strings contain other values.
+fn links(rng: &mut Rng) -> Vec<u8> {
     let mut text = String::new();
-    for _ in 0..dice.below(200) {
-        let (id, mut part) = (dice.below(1 << 30), dice.below(1 << 30));
+    for _ in 0..rng.below(200) {
+        let (id, mut part) = (rng.below(1 << 30), rng.below(1 << 30));
         text += &format!("{{\"id\":{id},\"name\":\"n{part}\",\"more\":[");
-        for item in 0..dice.below(4) {
+        for item in 0..rng.below(4) {
             text += if item > 0 { "," } else { "" };
-            part += dice.below(2);
+            part += rng.below(2);
             text += &format!("{{\"url\":\"http://x/{id}/n{part}#\"}}");
         }
-        text += ["],\"\":{}}\n", "],\"o\":[[],-1.50e+3]}\n", "]}\n", "] }\r\n"][dice.below(4)];
+        text += ["],\"\":{}}\n", "],\"o\":[[],-1.50e+3]}\n", "]}\n", "] }\r\n"][rng.below(4)];
     }
     text.into_bytes()
 }
 
-/// A document with spaces, of like and unlike parts, that may be cut off.
-fn document(dice: &mut Dice) -> Vec<u8> {
+/// Generates an indented JSON document of similar elements, sometimes truncated.
+fn document(rng: &mut Rng) -> Vec<u8> {
     let mut text = String::from("{\n  \"all\": [\n");
-    for _ in 0..dice.below(150) {
-        let (id, at) = (dice.below(1 << 20), dice.below(360));
+    for _ in 0..rng.below(150) {
+        let (id, at) = (rng.below(1 << 20), rng.below(360));
         text += &format!("    {{\n      \"id\": {id},\n      \"at\": [ {at}.5, -{id}e-2 ],\n");
-        text += ["      \"t\": \"x\",\n", "", "\t\"k\" :\"two\nlines\", \n"][dice.below(3)];
+        text += ["      \"t\": \"x\",\n", "", "\t\"k\" :\"two\nlines\", \n"][rng.below(3)];
         text += &format!("      \"m\": {{\"k{at}\": null, \"é\": true}}\n    }},\n");
     }
-    text += ["    {}\n  ]\n}\n", "    []]}", "\"cut"][dice.below(3)];
+    text += ["    {}\n  ]\n}\n", "    []]}", "\"cut"][rng.below(3)];
     text.into_bytes()
 }
 
-/// Elements of some width, behind a header, with bytes that are alike, rise or are noise.
-fn array(dice: &mut Dice) -> Vec<u8> {
-    let (width, count) = (1 + dice.below(36), dice.below(400));
-    let kinds: Vec<usize> = (0..width).map(|_| dice.below(3)).collect();
-    let mut bytes: Vec<u8> = (0..dice.below(40)).map(|_| dice.below(256) as u8).collect();
+/// Generates a header and elements of a fixed width, with constant, ascending and random bytes.
+fn array(rng: &mut Rng) -> Vec<u8> {
+    let (width, count) = (1 + rng.below(36), rng.below(400));
+    let kinds: Vec<usize> = (0..width).map(|_| rng.below(3)).collect();
+    let mut bytes: Vec<u8> = (0..rng.below(40)).map(|_| rng.below(256) as u8).collect();
     for at in 0..count {
         for (place, kind) in kinds.iter().enumerate() {
             bytes.push(match kind {
                 0 => place as u8,
                 1 => (at * (place + 1)) as u8,
-                _ => dice.below(256) as u8,
+                _ => rng.below(256) as u8,
             });
         }
     }
     bytes
 }
 
-/// A DICOM file with pixels, most of the time whole.
-fn image(dice: &mut Dice) -> Vec<u8> {
-    let (rows, columns) = (1 + dice.below(20), 1 + dice.below(20));
-    let (samples, bits, frames) =
-        ([1, 3][dice.below(2)], [8, 16][dice.below(2)], 1 + dice.below(3));
+/// Generates a DICOM file with pixels, sometimes truncated.
+fn image(rng: &mut Rng) -> Vec<u8> {
+    let (rows, columns) = (1 + rng.below(20), 1 + rng.below(20));
+    let (samples, bits, frames) = ([1, 3][rng.below(2)], [8, 16][rng.below(2)], 1 + rng.below(3));
     let mut bytes = vec![0; 128];
     bytes.extend_from_slice(b"DICM");
     let mut element = |group: u16, number: u16, kind: &[u8], value: &[u8]| {
@@ -184,51 +183,51 @@ fn image(dice: &mut Dice) -> Vec<u8> {
     };
     element(2, 0x10, b"UI", b"1.2.840.10008.1.2.1\0");
     for (number, value) in
-        [(0x02, samples), (0x06, dice.below(2)), (0x10, rows), (0x11, columns), (0x100, bits)]
+        [(0x02, samples), (0x06, rng.below(2)), (0x10, rows), (0x11, columns), (0x100, bits)]
     {
         element(0x28, number, b"US", &(value as u16).to_le_bytes());
     }
     element(0x28, 0x08, b"IS", format!("{frames} ").as_bytes());
-    let len = (rows * columns * samples * frames * bits / 8 + dice.below(3)).next_multiple_of(2);
-    let pixels: Vec<u8> = (0..len).map(|at| (at / 7 + dice.below(3)) as u8).collect();
+    let len = (rows * columns * samples * frames * bits / 8 + rng.below(3)).next_multiple_of(2);
+    let pixels: Vec<u8> = (0..len).map(|at| (at / 7 + rng.below(3)) as u8).collect();
     element(0x7FE0, 0x10, b"OW\0\0", &pixels);
-    bytes.extend((0..dice.below(4)).map(|at| at as u8));
-    let cut = if dice.below(4) == 0 { dice.below(bytes.len()) } else { 0 };
+    bytes.extend((0..rng.below(4)).map(|at| at as u8));
+    let cut = if rng.below(4) == 0 { rng.below(bytes.len()) } else { 0 };
     bytes.truncate(bytes.len() - cut);
     bytes
 }
 
-/// Variant calls, of which some have odd positions or too few samples.
-fn calls(dice: &mut Dice) -> Vec<u8> {
+/// Generates variant calls, some with odd positions or too few samples.
+fn calls(rng: &mut Rng) -> Vec<u8> {
     const ODD: [&str; 6] = ["007", "", "x", "-3", "99999999999999999999", "4611686018427387904"];
     const INFO: [&str; 7] =
         ["AC=#;AF=0.#;DP=#", "AC=#;DP=#", "DP=#;AC=1", "DB;AC=#;AC=2", ".", "", "=;;DB=;AC=-#"];
-    let samples = [1, 3, 12, 150, 400][dice.below(5)];
-    let (distinct, rare) = ([2, 4, 400][dice.below(3)], 1 + dice.below(12));
+    let samples = [1, 3, 12, 150, 400][rng.below(5)];
+    let (distinct, rare) = ([2, 4, 400][rng.below(3)], 1 + rng.below(12));
     let mut text = String::from("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\n");
     let mut position = 10_000;
-    for _ in 0..dice.below(60) {
-        position += dice.below(300);
-        let position = match dice.below(25) {
-            0 => ODD[dice.below(ODD.len())].to_owned(),
+    for _ in 0..rng.below(60) {
+        position += rng.below(300);
+        let position = match rng.below(25) {
+            0 => ODD[rng.below(ODD.len())].to_owned(),
             _ => position.to_string(),
         };
-        let info = INFO[dice.below(INFO.len())].replace('#', &dice.below(300).to_string());
-        let id = [format!("rs{}", dice.below(9000)), ".".to_owned(), "x007".to_owned()];
-        let id = &id[dice.below(3).min(dice.below(9))];
+        let info = INFO[rng.below(INFO.len())].replace('#', &rng.below(300).to_string());
+        let id = [format!("rs{}", rng.below(9000)), ".".to_owned(), "x007".to_owned()];
+        let id = &id[rng.below(3).min(rng.below(9))];
         text += &format!("22\t{position}\t{id}\tA\tG\t.\tPASS\t{info}\tGT");
-        let rare = if dice.below(5) == 0 { 1 } else { rare };
-        for _ in 0..samples - usize::from(dice.below(30) == 0) {
-            let cell = if dice.below(rare) == 0 { dice.below(distinct) } else { 0 };
+        let rare = if rng.below(5) == 0 { 1 } else { rare };
+        for _ in 0..samples - usize::from(rng.below(30) == 0) {
+            let cell = if rng.below(rare) == 0 { rng.below(distinct) } else { 0 };
             text += &format!("\t{}|{}", cell / 2, cell % 2);
         }
-        text += ["\n", "\n", "\n", "\n", "\r\n", "\n\n"][dice.below(6)];
+        text += ["\n", "\n", "\n", "\n", "\r\n", "\n\n"][rng.below(6)];
     }
     text.into_bytes()
 }
 
-/// A map, of which some elements are laid out otherwise.
-fn map(dice: &mut Dice) -> Vec<u8> {
+/// Generates OpenStreetMap XML, in which some elements have an unusual layout.
+fn map(rng: &mut Rng) -> Vec<u8> {
     const PLACES: [&str; 8] =
         ["0", "52.5", "-0.0000001", "179.9999999", "-180", "1.50", "-0", "13.12345678"];
     const TIMES: [&str; 4] = [
@@ -238,68 +237,68 @@ fn map(dice: &mut Dice) -> Vec<u8> {
         "2023-02-29T00:00:00Z",
     ];
     let mut text = String::from("<?xml version='1.0' encoding='UTF-8'?>\n<osm version=\"0.6\">\n");
-    for _ in 0..dice.below(80) {
-        let kind = dice.below(3);
+    for _ in 0..rng.below(80) {
+        let kind = rng.below(3);
         let name = ["node", "way", "relation"][kind];
-        let id = [dice.below(1 << 40).to_string(), format!("-{}", dice.below(9)), "01".to_owned()]
-            [dice.below(3).min(dice.below(12))]
+        let id = [rng.below(1 << 40).to_string(), format!("-{}", rng.below(9)), "01".to_owned()]
+            [rng.below(3).min(rng.below(12))]
         .clone();
-        let time = match dice.below(4) {
-            0 => TIMES[dice.below(TIMES.len())].to_owned(),
+        let time = match rng.below(4) {
+            0 => TIMES[rng.below(TIMES.len())].to_owned(),
             _ => format!(
                 "20{:02}-{:02}-11T12:{:02}:00Z",
-                dice.below(25),
-                1 + dice.below(12),
-                dice.below(60)
+                rng.below(25),
+                1 + rng.below(12),
+                rng.below(60)
             ),
         };
         text +=
-            &format!("  <{name} id=\"{id}\" version=\"{}\" timestamp=\"{time}\"", dice.below(300));
+            &format!("  <{name} id=\"{id}\" version=\"{}\" timestamp=\"{time}\"", rng.below(300));
         if kind == 0 {
-            let lat = PLACES[dice.below(PLACES.len()).min(dice.below(12))];
-            text += &format!(" lat=\"{lat}\" lon=\"13.{:07}\"", 1 + 2 * dice.below(4_999_999));
+            let lat = PLACES[rng.below(PLACES.len()).min(rng.below(12))];
+            text += &format!(" lat=\"{lat}\" lon=\"13.{:07}\"", 1 + 2 * rng.below(4_999_999));
         }
-        let (children, tags) = (dice.below(4) * kind.min(1), dice.below(3));
+        let (children, tags) = (rng.below(4) * kind.min(1), rng.below(3));
         if children + tags == 0 {
             text += "/>\n";
             continue;
         }
         text += ">\n";
         for _ in 0..children {
-            let reference = dice.below(1 << 34);
+            let reference = rng.below(1 << 34);
             text += &match kind {
                 1 => format!("    <nd ref=\"{reference}\"/>\n"),
                 _ => format!(
                     "    <member type=\"{}\" ref=\"{reference}\" role=\"{}\"/>\n",
-                    ["node", "way", "relation", "area"][dice.below(4).min(dice.below(9))],
-                    ["", "outer", "inner"][dice.below(3)],
+                    ["node", "way", "relation", "area"][rng.below(4).min(rng.below(9))],
+                    ["", "outer", "inner"][rng.below(3)],
                 ),
             };
         }
         for _ in 0..tags {
-            let key = ["name", "highway", "addr:street", "note"][dice.below(4)];
-            let value = ["A &amp; B", "", "residential", "Straße"][dice.below(4)];
+            let key = ["name", "highway", "addr:street", "note"][rng.below(4)];
+            let value = ["A &amp; B", "", "residential", "Straße"][rng.below(4)];
             text += &format!("    <tag k=\"{key}\" v=\"{value}\"/>\n");
         }
-        text += &format!("  </{name}>{}", ["\n", "\n", "\n", " \n"][dice.below(4)]);
+        text += &format!("  </{name}>{}", ["\n", "\n", "\n", " \n"][rng.below(4)]);
     }
-    text += ["</osm>\n", "</osm>", ""][dice.below(3)];
+    text += ["</osm>\n", "</osm>", ""][rng.below(3)];
     text.into_bytes()
 }
 
-/// Lines of a log, some of sshd, with odd ones among them.
-fn log(dice: &mut Dice) -> Vec<u8> {
+/// Generates log lines, some of sshd, some odd.
+fn log(rng: &mut Rng) -> Vec<u8> {
     const USERS: [&str; 5] = ["root", "admin", "<*>", "a b", "\u{e9}"];
     let mut text = Vec::new();
-    let hosts = dice.below(4);
-    for line in 0..dice.below(300) {
-        let (time, pid) = (line * 7 % 60, 100 + dice.below(50));
+    let hosts = rng.below(4);
+    for line in 0..rng.below(300) {
+        let (time, pid) = (line * 7 % 60, 100 + rng.below(50));
         let head =
-            ["", "Dec  9 06:05:", "Dec 10 06:05:", "[2024-05-06 10:00:"][dice.below(4).min(hosts)];
+            ["", "Dec  9 06:05:", "Dec 10 06:05:", "[2024-05-06 10:00:"][rng.below(4).min(hosts)];
         text.extend_from_slice(format!("{head}{time:02} host sshd[{pid}]: ").as_bytes());
-        let (user, number) = (USERS[dice.below(USERS.len())], dice.below(1 << 40));
+        let (user, number) = (USERS[rng.below(USERS.len())], rng.below(1 << 40));
         text.extend_from_slice(
-            match dice.below(7) {
+            match rng.below(7) {
                 0 => format!("Invalid user {user} from 10.0.0.{}", number % 256),
                 1 => format!("Failed password for {user} from -{number} port 0x{number:x}"),
                 2 => format!("block blk_{number} of {} parts", number % 7),
@@ -310,11 +309,11 @@ fn log(dice: &mut Dice) -> Vec<u8> {
             }
             .as_bytes(),
         );
-        if dice.below(40) == 0 {
-            text.extend_from_slice([&b"\0"[..], b"\xff\xfe", b"\t"][dice.below(3)]);
+        if rng.below(40) == 0 {
+            text.extend_from_slice([&b"\0"[..], b"\xff\xfe", b"\t"][rng.below(3)]);
         }
         text.push(b'\n');
     }
-    text.truncate(text.len() - dice.below(2).min(text.len()));
+    text.truncate(text.len() - rng.below(2).min(text.len()));
     text
 }

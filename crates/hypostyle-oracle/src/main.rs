@@ -1,14 +1,15 @@
-//! Hypostyle's AT-1 reader beside the vendor's decoder: do they agree, and who is quicker?
+//! Compares Hypostyle's AT-1 reader with the vendor's decoder: agreement and speed.
 
 use std::env;
 use std::process::ExitCode;
 
 mod agree;
 mod child;
+mod encoder_check;
 mod inputs;
 mod mutate;
 mod pack;
-mod packed;
+mod rng;
 mod samples;
 mod speed;
 mod wire;
@@ -17,18 +18,18 @@ const HELP: &str = "\
 usage: hypostyle-oracle COMMAND
 
   pack KIND IN OUT [--backend xz|zstd|stored] [--xz-blocks] [--rows-per-group N]
-        packs a text file in the plainest way; KIND is columnar, qcolumnar or qjson
+        packs a text file with a simple writer; KIND is columnar, qcolumnar or qjson
   agree [--count N] [--seed N] [--keep DIR] FILES_OR_FOLDERS...
-        decodes N mutants of archives with both decoders and compares
+        decodes N mutants of archives with both decoders and compares the results
   packed [--count N] [--seed N] [--levels 1,6] [FILES...]
-        packs files and N random tables with our encoder; the vendor must give them back
+        packs files and N random inputs with our encoder; checks that the vendor restores them
   look FILES...
-        prints the parts of archives, and what each decoder makes of them
+        prints the parts of archives and the result of each decoder
   speed [--runs N] [--rounds N] FILES...
-        times both decoders on archives; prints a table
+        times both decoders on archives and prints a table
 ";
 
-/// What goes wrong, as a sentence.
+/// The result of a command; errors are messages for the user.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> ExitCode {
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["pack", rest @ ..] => pack::run(rest),
-        ["packed", rest @ ..] => packed::run(rest),
+        ["packed", rest @ ..] => encoder_check::run(rest),
         ["agree", rest @ ..] => agree::run(rest),
         ["look", rest @ ..] => agree::look(rest),
         ["speed", rest @ ..] => speed::run(rest),
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Takes options of the form `--name value` off a command line; the rest are its words.
+/// A command line. Methods remove options of the form `--name value`; the rest are arguments.
 pub(crate) struct Args<'a> {
     words: Vec<&'a str>,
 }
@@ -83,18 +84,18 @@ impl<'a> Args<'a> {
         Ok(Some(value))
     }
 
-    pub(crate) fn number(&mut self, name: &str, otherwise: u64) -> Result<u64> {
+    pub(crate) fn number(&mut self, name: &str, default: u64) -> Result<u64> {
         match self.value(name)? {
             Some(value) => {
-                Ok(value.parse().map_err(|_| format!("{name}: {value} is no number"))?)
+                Ok(value.parse().map_err(|_| format!("{name}: `{value}` is not a number"))?)
             }
-            None => Ok(otherwise),
+            None => Ok(default),
         }
     }
 
     pub(crate) fn rest(self) -> Result<Vec<&'a str>> {
         match self.words.iter().find(|word| word.starts_with("--")) {
-            Some(word) => Err(format!("there is no option {word}").into()),
+            Some(word) => Err(format!("unknown option `{word}`").into()),
             None => Ok(self.words),
         }
     }

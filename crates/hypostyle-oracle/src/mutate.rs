@@ -1,43 +1,12 @@
-//! Mutants: archives with a little damage, in the bytes or in what they mean.
+//! Mutants: archives with a little damage, in the bytes or in the content of streams.
 
 use liblzma::stream::Check;
 
-use crate::wire::{self, Archive, Body, Packed, STORED, XZ, Xz, ZSTD};
+use crate::rng::Rng;
+use crate::wire::{self, FrameBody, PackedStream, ParsedArchive, STORED, XZ, XzOptions, ZSTD};
 
-/// SplitMix64: small, seeded, and good enough to choose with.
-#[derive(Clone)]
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(crate) fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`, which is not 0.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.roll() % end.max(1) as u64) as usize
-    }
-
-    fn chance(&mut self, one_in: usize) -> bool {
-        self.below(one_in) == 0
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        let at = self.below(from.len());
-        &from[at]
-    }
-}
-
-/// Numbers at which things change.
-const NUMBERS: [u64; 24] = [
+/// Boundary values.
+const BOUNDARIES: [u64; 24] = [
     0,
     1,
     2,
@@ -64,8 +33,8 @@ const NUMBERS: [u64; 24] = [
     u64::MAX,
 ];
 
-/// Varints that no writer makes: too long, too large, or longer than they need be.
-const ODD: [&[u8]; 10] = [
+/// Varints that no writer writes: too long, too large, or with redundant bytes.
+const ODD_VARINTS: [&[u8]; 10] = [
     &[0x80, 0x00],
     &[0x81, 0x80, 0x00],
     &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
@@ -78,126 +47,134 @@ const ODD: [&[u8]; 10] = [
     &[0x80, 0x80],
 ];
 
-const NAMES: [&str; 8] =
+const STREAM_NAMES: [&str; 8] =
     ["meta", "row_modes", "values", "verbatim", "blocks", "index", "header", "coltypes"];
 
-/// A mutant of a file; `others` lends it streams.
-pub(crate) fn mutant(file: &[u8], others: &[Archive], dice: &mut Dice) -> Vec<u8> {
-    let rounds = 1 + [0, 0, 0, 1, 2, 4][dice.below(6)];
-    let Some(mut archive) = Archive::parse(file) else {
+/// Returns a mutant of a file, which may get streams of `others`.
+pub(crate) fn mutant(file: &[u8], others: &[ParsedArchive], rng: &mut Rng) -> Vec<u8> {
+    let rounds = 1 + [0, 0, 0, 1, 2, 4][rng.below(6)];
+    let Some(mut archive) = ParsedArchive::parse(file) else {
         let mut file = file.to_vec();
-        (0..rounds).for_each(|_| damage(&mut file, dice));
+        (0..rounds).for_each(|_| damage(&mut file, rng));
         return file;
     };
-    if !dice.chance(10) {
-        archive.hash = None; // else nearly every mutant is refused for its hash alone
+    if !rng.one_in(10) {
+        archive.hash = None; // otherwise the hash alone refuses nearly every mutant
     }
-    if dice.chance(4) {
+    if rng.one_in(4) {
         let mut file = archive.bytes();
-        (0..rounds).for_each(|_| damage(&mut file, dice));
+        (0..rounds).for_each(|_| damage(&mut file, rng));
         return file;
     }
     for _ in 0..rounds {
-        rebuild(&mut archive, others, dice);
+        change_archive(&mut archive, others, rng);
     }
     let mut file = archive.bytes();
-    if dice.chance(20) {
-        damage(&mut file, dice);
+    if rng.one_in(20) {
+        damage(&mut file, rng);
     }
     file
 }
 
-/// Damages bytes.
-fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
+/// Changes bytes at random.
+fn damage(bytes: &mut Vec<u8>, rng: &mut Rng) {
     if bytes.is_empty() {
-        bytes.push(dice.roll() as u8);
+        bytes.push(rng.next_u64() as u8);
         return;
     }
-    let at = dice.below(bytes.len());
-    match dice.below(12) {
-        0 | 1 => bytes[at] ^= 1 << dice.below(8),
-        2 => bytes[at] = *dice.pick(&[0, 1, 2, 3, 7, 9, 10, 0x20, 0x22, 0x2C, 0x7F, 0x80, 0xFF]),
-        3 => bytes[at] = bytes[at].wrapping_add(if dice.chance(2) { 1 } else { 255 }),
-        4 => bytes[at] = dice.roll() as u8,
-        5 => bytes.insert(at, dice.roll() as u8),
+    let at = rng.below(bytes.len());
+    match rng.below(12) {
+        0 | 1 => bytes[at] ^= 1 << rng.below(8),
+        2 => bytes[at] = *rng.choose(&[0, 1, 2, 3, 7, 9, 10, 0x20, 0x22, 0x2C, 0x7F, 0x80, 0xFF]),
+        3 => bytes[at] = bytes[at].wrapping_add(if rng.one_in(2) { 1 } else { 255 }),
+        4 => bytes[at] = rng.next_u64() as u8,
+        5 => bytes.insert(at, rng.next_u64() as u8),
         6 => {
             bytes.remove(at);
         }
         7 => bytes.truncate(at),
         8 => {
             let mut number = Vec::new();
-            wire::put_uv(&mut number, *dice.pick(&NUMBERS));
-            splice(bytes, at, &number, dice);
+            wire::put_uv(&mut number, *rng.choose(&BOUNDARIES));
+            splice_varint(bytes, at, &number, rng);
         }
-        9 => splice(bytes, at, *dice.pick(&ODD), dice),
+        9 => splice_varint(bytes, at, *rng.choose(&ODD_VARINTS), rng),
         10 => {
-            let end = at + dice.below(bytes.len() - at).min(40);
-            let part = bytes[at..end].to_vec();
-            let to = dice.below(bytes.len());
-            bytes.splice(to..to, part);
+            let end = at + rng.below(bytes.len() - at).min(40);
+            let copied = bytes[at..end].to_vec();
+            let to = rng.below(bytes.len());
+            bytes.splice(to..to, copied);
         }
         _ => bytes.extend_from_within(at..),
     }
 }
 
-/// Puts a number where one is, or before it.
-fn splice(bytes: &mut Vec<u8>, at: usize, number: &[u8], dice: &mut Dice) {
-    let there = wire::get_uv(&bytes[at..]).map_or(1, |(_, used)| used);
-    let end = if dice.chance(4) { at } else { at + there };
+/// Replaces the varint at `at`, or inserts one before it.
+fn splice_varint(bytes: &mut Vec<u8>, at: usize, number: &[u8], rng: &mut Rng) {
+    let old_len = wire::get_uv(&bytes[at..]).map_or(1, |(_, used)| used);
+    let end = if rng.one_in(4) { at } else { at + old_len };
     bytes.splice(at..end, number.iter().copied());
 }
 
-/// Changes a part of an archive; lengths around it stay right.
-fn rebuild(archive: &mut Archive, others: &[Archive], dice: &mut Dice) {
+/// Changes a part of an archive; the lengths around it stay correct.
+fn change_archive(archive: &mut ParsedArchive, others: &[ParsedArchive], rng: &mut Rng) {
     if archive.frames.is_empty() {
-        archive.codec = dice.below(14) as u8;
+        archive.codec = rng.below(14) as u8;
         return;
     }
-    match dice.below(24) {
-        0 => archive.codec = *dice.pick(&[3, 4, 7, 8, 11, 255]),
+    match rng.below(24) {
+        0 => archive.codec = *rng.choose(&[3, 4, 7, 8, 11, 255]),
         1 => {
-            let frame = dice.pick(&archive.frames).clone();
+            let frame = rng.choose(&archive.frames).clone();
             archive.chunk_lines.get_or_insert(1000);
             archive.frames.push(frame);
         }
-        2 => archive.chunk_lines = Some(*dice.pick(&NUMBERS)),
+        2 => archive.chunk_lines = Some(*rng.choose(&BOUNDARIES)),
         3 => {
-            let at = dice.below(archive.frames.len());
-            archive.frames[at].0 = *dice.pick(&[0, 1, 2, 255]);
+            let at = rng.below(archive.frames.len());
+            archive.frames[at].0 = *rng.choose(&[0, 1, 2, 255]);
         }
         _ => {
-            let at = dice.below(archive.frames.len());
+            let at = rng.below(archive.frames.len());
             match &mut archive.frames[at].1 {
-                Body::Raw { backend, payload } => {
-                    let mut packed =
-                        Packed { name: Vec::new(), backend: *backend, payload: payload.clone() };
-                    change(&mut packed, dice);
+                FrameBody::Raw { backend, payload } => {
+                    let mut packed = PackedStream {
+                        name: Vec::new(),
+                        backend: *backend,
+                        payload: payload.clone(),
+                    };
+                    change_stream(&mut packed, rng);
                     (*backend, *payload) = (packed.backend, packed.payload);
                 }
-                Body::Set { streams, after } => reset(streams, after, others, dice),
+                FrameBody::Set { streams, after } => change_streams(streams, after, others, rng),
             }
         }
     }
 }
 
 /// Changes the streams of a set.
-fn reset(streams: &mut Vec<Packed>, after: &mut Vec<u8>, others: &[Archive], dice: &mut Dice) {
+fn change_streams(
+    streams: &mut Vec<PackedStream>,
+    after: &mut Vec<u8>,
+    others: &[ParsedArchive],
+    rng: &mut Rng,
+) {
     if streams.is_empty() {
-        let name = *dice.pick(&NAMES);
-        streams.push(Packed::stored(name, b""));
+        let name = *rng.choose(&STREAM_NAMES);
+        streams.push(PackedStream::stored(name, b""));
         return;
     }
-    let at = dice.below(streams.len());
-    match dice.below(30) {
+    let at = rng.below(streams.len());
+    match rng.below(30) {
         0 => {
-            let other = dice.below(streams.len());
+            let other = rng.below(streams.len());
             let payload = streams[other].payload.clone();
             let backend = streams[other].backend;
             streams[other].payload = std::mem::replace(&mut streams[at].payload, payload);
             streams[other].backend = std::mem::replace(&mut streams[at].backend, backend);
         }
         1 => {
-            let other = dice.below(streams.len());
+            let other = rng.below(streams.len());
             streams.swap(at, other);
         }
         2 => {
@@ -205,97 +182,98 @@ fn reset(streams: &mut Vec<Packed>, after: &mut Vec<u8>, others: &[Archive], dic
         }
         3 => {
             let mut copy = streams[at].clone();
-            if dice.chance(2) {
-                change(&mut copy, dice);
+            if rng.one_in(2) {
+                change_stream(&mut copy, rng);
             }
-            let to = dice.below(streams.len() + 1);
+            let to = rng.below(streams.len() + 1);
             streams.insert(to, copy);
         }
-        4 => damage(&mut streams[at].name, dice),
+        4 => damage(&mut streams[at].name, rng),
         5 => {
-            let tail = if dice.chance(2) { "x".repeat(40) } else { "\u{e9}".into() };
+            let tail = if rng.one_in(2) { "x".repeat(40) } else { "\u{e9}".into() };
             streams[at].name.extend_from_slice(tail.as_bytes());
         }
-        6 => damage(after, dice),
+        6 => damage(after, rng),
         7 => {
-            // A stream of another archive, under its own name or this one's.
-            if let Some(Body::Set { streams: lent, .. }) =
-                others.get(dice.below(others.len())).and_then(|a| a.frames.first()).map(|f| &f.1)
+            // A stream of another archive replaces the one with its name, or else this one.
+            if let Some(FrameBody::Set { streams: lent, .. }) =
+                others.get(rng.below(others.len())).and_then(|a| a.frames.first()).map(|f| &f.1)
                 && !lent.is_empty()
             {
-                let stream = dice.pick(lent).clone();
+                let stream = rng.choose(lent).clone();
                 match streams.iter().position(|known| known.name == stream.name) {
                     Some(same) => streams[same] = stream,
                     None => {
-                        streams[at] = Packed { name: streams[at].name.clone(), ..stream };
+                        streams[at] = PackedStream { name: streams[at].name.clone(), ..stream };
                     }
                 }
             }
         }
         8 => {
-            let unknown = Packed { name: b"bloom".to_vec(), backend: 77, payload: vec![1, 2, 3] };
+            let unknown =
+                PackedStream { name: b"bloom".to_vec(), backend: 77, payload: vec![1, 2, 3] };
             streams.insert(at, unknown);
         }
-        _ => change(&mut streams[at], dice),
+        _ => change_stream(&mut streams[at], rng),
     }
 }
 
-/// Changes the content of a stream, or how it is packed.
-fn change(stream: &mut Packed, dice: &mut Dice) {
-    match dice.below(20) {
-        0 => damage(&mut stream.payload, dice),
-        1 => stream.backend = *dice.pick(&[0, 1, 2, 3, 7, 0x1F, 0x20, 0x7F, 0xFD, 0xFF]),
+/// Changes the content of a stream, its payload or its backend.
+fn change_stream(stream: &mut PackedStream, rng: &mut Rng) {
+    match rng.below(20) {
+        0 => damage(&mut stream.payload, rng),
+        1 => stream.backend = *rng.choose(&[0, 1, 2, 3, 7, 0x1F, 0x20, 0x7F, 0xFD, 0xFF]),
         2 => {
             let tails: [&[u8]; 4] = [b"tail", &[0; 4], &[0; 3], &[0xFF; 40]];
-            let tail = *dice.pick(&tails);
+            let tail = *rng.choose(&tails);
             stream.payload.extend_from_slice(tail);
         }
         3 => {
             let again = stream.payload.clone();
             stream.payload.extend_from_slice(&again);
         }
-        4 => repack(stream, dice),
+        4 => repack(stream, rng),
         _ => {
             let Some(mut content) = stream.content() else {
-                damage(&mut stream.payload, dice);
+                damage(&mut stream.payload, rng);
                 return;
             };
-            damage(&mut content, dice);
-            *stream = Packed { name: stream.name.clone(), backend: STORED, payload: content };
-            if dice.chance(4) {
-                repack(stream, dice);
+            damage(&mut content, rng);
+            *stream = PackedStream { name: stream.name.clone(), backend: STORED, payload: content };
+            if rng.one_in(4) {
+                repack(stream, rng);
             }
         }
     }
 }
 
-/// Packs the content in another way, some of them unusual.
-fn repack(stream: &mut Packed, dice: &mut Dice) {
+/// Compresses the content with another backend or with unusual options.
+fn repack(stream: &mut PackedStream, rng: &mut Rng) {
     let Some(content) = stream.content() else { return };
-    let cuts = [dice.below(content.len() + 1)];
-    let checked = |check| wire::xz(&content, Xz { check, cuts: &[] });
-    let (backend, payload) = match dice.below(9) {
-        0 => (XZ, wire::xz(&content, Xz { cuts: &cuts, ..Xz::default() })),
+    let cuts = [rng.below(content.len() + 1)];
+    let checked = |check| wire::xz(&content, XzOptions { check, cuts: &[] });
+    let (backend, payload) = match rng.below(9) {
+        0 => (XZ, wire::xz(&content, XzOptions { cuts: &cuts, ..XzOptions::default() })),
         1 => (XZ, checked(Check::None)),
         2 => (XZ, checked(Check::Crc32)),
         3 => (XZ, checked(Check::Sha256)),
         4 => (ZSTD, wire::zstd(&content, 3)),
         5 => (ZSTD, without_size(&content)),
         6 => {
-            // A skippable frame first.
+            // Start with a skippable frame.
             let frame = wire::zstd(&content, 3);
             let skip = [0x50, 0x2A, 0x4D, 0x18, 1, 0, 0, 0, 9];
             (ZSTD, frame.map(|frame| [&skip[..], &frame].concat()))
         }
         7 => (STORED, Ok(content)),
-        _ => (XZ, wire::xz(&content, Xz::default())),
+        _ => (XZ, wire::xz(&content, XzOptions::default())),
     };
     if let Ok(payload) = payload {
-        *stream = Packed { name: stream.name.clone(), backend, payload };
+        *stream = PackedStream { name: stream.name.clone(), backend, payload };
     }
 }
 
-/// A frame of zstd that does not say how long its content is, with a checksum.
+/// Compresses to a zstd frame with a checksum and without a content size.
 fn without_size(content: &[u8]) -> crate::Result<Vec<u8>> {
     let mut encoder = zstd::Encoder::new(Vec::new(), 3)?;
     encoder.include_checksum(true)?;

@@ -1,22 +1,23 @@
-//! A writer that is as plain as can be, to have archives to measure and to mutate.
+//! A simple writer of archives to measure and to mutate.
 //!
-//! It is not the product's encoder and makes no effort at small files: every
-//! column gets the first type that gives its cells back.
+//! It is not the product's encoder and does not optimize size: every column gets the first type that
+//! restores its cells.
 
 use std::collections::HashMap;
 use std::fs;
 
 use crate::wire::{
-    self, Archive, COLUMNAR, Packed, QCOLUMNAR, QJSON, STORED, XZ, Xz, ZSTD, put_lp, put_sv, put_uv,
+    self, COLUMNAR, PackedStream, ParsedArchive, QCOLUMNAR, QJSON, STORED, XZ, XzOptions, ZSTD,
+    put_lp, put_sv, put_uv,
 };
 use crate::{Args, Result};
 
-/// Most distinct cells of a DICT column.
-const DICT: usize = 4096;
+/// The maximum number of distinct cells of a DICT column.
+const MAX_DICT_ENTRIES: usize = 4096;
 
-/// How streams are packed.
+/// The options of the writer.
 #[derive(Clone, Copy)]
-pub(crate) struct Options {
+pub(crate) struct WriterOptions {
     pub(crate) backend: u8,
     /// An xz block for each column of `values`.
     pub(crate) xz_blocks: bool,
@@ -29,9 +30,9 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
         None | Some("xz") => XZ,
         Some("zstd") => ZSTD,
         Some("stored") => STORED,
-        Some(other) => return Err(format!("there is no backend {other}").into()),
+        Some(other) => return Err(format!("unknown backend `{other}`").into()),
     };
-    let options = Options {
+    let options = WriterOptions {
         backend,
         xz_blocks: args.flag("--xz-blocks"),
         rows_per_group: args.number("--rows-per-group", 2000)?.max(1) as usize,
@@ -50,18 +51,18 @@ fn percent(packed: &[u8], text: &[u8]) -> f64 {
     packed.len() as f64 * 100.0 / text.len().max(1) as f64
 }
 
-pub(crate) fn pack(kind: &str, text: &[u8], options: Options) -> Result<Vec<u8>> {
+pub(crate) fn pack(kind: &str, text: &[u8], options: WriterOptions) -> Result<Vec<u8>> {
     let archive = match kind {
         "columnar" => columnar(text, options)?,
         "qcolumnar" => qcolumnar(text, options)?,
         "qjson" => qjson(text, options)?,
-        other => return Err(format!("there is no kind {other}").into()),
+        other => return Err(format!("unknown kind `{other}`").into()),
     };
     Ok(archive.with_hash_of(text).bytes())
 }
 
-fn stream(name: &str, content: Vec<u8>, options: Options) -> Result<Packed> {
-    let plain = Packed::stored(name, &content);
+fn stream(name: &str, content: Vec<u8>, options: WriterOptions) -> Result<PackedStream> {
+    let plain = PackedStream::stored(name, &content);
     if options.backend == STORED || content.len() < 64 {
         return Ok(plain);
     }
@@ -69,7 +70,7 @@ fn stream(name: &str, content: Vec<u8>, options: Options) -> Result<Packed> {
     Ok(if packed.payload.len() < plain.payload.len() { packed } else { plain })
 }
 
-/// The lines of a text, and whether it ends with a newline.
+/// Splits a text into lines, and returns whether it ends with a newline.
 fn lines(text: &[u8]) -> (Vec<&[u8]>, bool) {
     let body = text.strip_suffix(b"\n");
     let trailing = body.is_some();
@@ -82,7 +83,7 @@ fn delimiter(text: &[u8]) -> u8 {
     *b",\t;|".iter().rev().max_by_key(|&&delimiter| count(delimiter)).unwrap_or(&b',')
 }
 
-/// The cells of a line whose quotes, if any, are around whole cells.
+/// Splits a line into cells; `None` if a quote is inside a cell.
 fn split(line: &[u8], delimiter: u8) -> Option<Vec<&[u8]>> {
     let cells: Vec<&[u8]> = line.split(|&byte| byte == delimiter).collect();
     let plain = |cell: &&[u8]| match cell {
@@ -92,22 +93,25 @@ fn split(line: &[u8], delimiter: u8) -> Option<Vec<&[u8]>> {
     cells.iter().all(plain).then_some(cells)
 }
 
-/// Lines taken apart: cells by column, and the lines that are none.
-struct Table<'a> {
+/// The cells of a text by column, and the lines that are not rows.
+struct ParsedTable<'a> {
     modes: Vec<u8>,
     columns: Vec<Vec<&'a [u8]>>,
     verbatim: Vec<&'a [u8]>,
 }
 
-/// Splits lines into cells; those of another width than most are kept as they are.
-fn table<'a>(lines: &[&'a [u8]], cells: impl Fn(&'a [u8]) -> Option<Vec<&'a [u8]>>) -> Table<'a> {
+/// Splits lines into cells; lines that do not have the most common width stay verbatim.
+fn table<'a>(
+    lines: &[&'a [u8]],
+    cells: impl Fn(&'a [u8]) -> Option<Vec<&'a [u8]>>,
+) -> ParsedTable<'a> {
     let mut widths: HashMap<usize, usize> = HashMap::new();
     for line in lines {
         *widths.entry(cells(line).map_or(0, |cells| cells.len())).or_default() += 1;
     }
     let width = widths.into_iter().max_by_key(|&(_, count)| count).map_or(0, |(width, _)| width);
     let mut table =
-        Table { modes: Vec::new(), columns: vec![Vec::new(); width], verbatim: Vec::new() };
+        ParsedTable { modes: Vec::new(), columns: vec![Vec::new(); width], verbatim: Vec::new() };
     for line in lines {
         match cells(line).filter(|cells| width > 0 && cells.len() == width) {
             Some(cells) => {
@@ -129,7 +133,7 @@ fn join(parts: &[&[u8]]) -> Vec<u8> {
     parts.join(&b'\n')
 }
 
-/// The integer behind a cell that is printed just so.
+/// Parses an integer cell; `None` if printing the integer would not restore the cell.
 fn integer(cell: &[u8]) -> Option<i64> {
     let digits = cell.strip_prefix(b"-").unwrap_or(cell);
     let plain = match digits {
@@ -145,7 +149,7 @@ fn integer(cell: &[u8]) -> Option<i64> {
     (value.unsigned_abs() < 1 << 62).then_some(value)
 }
 
-/// The scaled value and the digits behind the point of a cell that is printed just so.
+/// Parses a decimal cell to its scaled value and scale; `None` if printing would not restore it.
 fn decimal(cell: &[u8]) -> Option<(i64, u8)> {
     let point = cell.iter().position(|&byte| byte == b'.')?;
     let (whole, fraction) = (&cell[..point], &cell[point + 1..]);
@@ -164,19 +168,19 @@ fn decimal(cell: &[u8]) -> Option<(i64, u8)> {
     Some((if negative { -value } else { value }, scale))
 }
 
-/// The type of a column and its chunk.
+/// Encodes a column. Returns its type and its chunk.
 fn chunk(cells: &[&[u8]]) -> (u8, Vec<u8>) {
     let numbers = |value: &dyn Fn(&[u8]) -> Option<i64>| -> (Vec<Option<i64>>, usize) {
         let values: Vec<Option<i64>> = cells.iter().map(|cell| value(cell)).collect();
         let exceptions = values.iter().filter(|value| value.is_none()).count();
         (values, exceptions)
     };
-    let few = cells.len() / 5;
+    let max_exceptions = cells.len() / 5;
     let (integers, exceptions) = numbers(&integer);
     if exceptions == 0 {
         return (1, deltas(Vec::new(), &integers));
     }
-    if exceptions <= few {
+    if exceptions <= max_exceptions {
         return (3, with_exceptions(&[0], cells, &integers, exceptions));
     }
     let mut scales = [0_usize; 19];
@@ -184,12 +188,13 @@ fn chunk(cells: &[&[u8]]) -> (u8, Vec<u8>) {
         scales[usize::from(scale)] += 1;
     }
     let scale = (1..19).rev().max_by_key(|&scale| scales[usize::from(scale)]).unwrap_or(1);
-    let scaled = |cell: &[u8]| decimal(cell).filter(|found| found.1 == scale).map(|found| found.0);
+    let scaled =
+        |cell: &[u8]| decimal(cell).filter(|parsed| parsed.1 == scale).map(|parsed| parsed.0);
     let (decimals, exceptions) = numbers(&scaled);
     if exceptions == 0 {
         return (2, deltas(vec![scale], &decimals));
     }
-    if exceptions <= few {
+    if exceptions <= max_exceptions {
         return (3, with_exceptions(&[1, scale], cells, &decimals, exceptions));
     }
     let mut ids: HashMap<&[u8], usize> = HashMap::new();
@@ -199,7 +204,7 @@ fn chunk(cells: &[&[u8]]) -> (u8, Vec<u8>) {
             entries.push(cell);
             entries.len() - 1
         });
-        if entries.len() > DICT || entries.len() > cells.len() / 2 + 1 {
+        if entries.len() > MAX_DICT_ENTRIES || entries.len() > cells.len() / 2 + 1 {
             return (0, join(cells));
         }
     }
@@ -249,7 +254,7 @@ pub(crate) fn bitmap(bits: impl Iterator<Item = bool>) -> Vec<u8> {
     out
 }
 
-/// A cell without its quotes, and whether it had any.
+/// Removes the quotes of a cell, and returns whether it had any.
 fn unquoted(cell: &[u8]) -> (&[u8], bool) {
     match cell {
         [b'"', inner @ .., b'"'] => (inner, true),
@@ -257,7 +262,7 @@ fn unquoted(cell: &[u8]) -> (&[u8], bool) {
     }
 }
 
-pub(crate) fn columnar(text: &[u8], options: Options) -> Result<Archive> {
+pub(crate) fn columnar(text: &[u8], options: WriterOptions) -> Result<ParsedArchive> {
     let delimiter = delimiter(text);
     let (mut lines, trailing) = lines(text);
     let names = |line: &&[u8]| {
@@ -301,8 +306,8 @@ pub(crate) fn columnar(text: &[u8], options: Options) -> Result<Archive> {
         put_uv(&mut fields, table.columns.len() as u64);
     }
     let values = if options.xz_blocks {
-        let payload = wire::xz(&values, Xz { cuts: &cuts, ..Xz::default() })?;
-        Packed { name: b"values".to_vec(), backend: XZ, payload }
+        let payload = wire::xz(&values, XzOptions { cuts: &cuts, ..XzOptions::default() })?;
+        PackedStream { name: b"values".to_vec(), backend: XZ, payload }
     } else {
         stream("values", values, options)?
     };
@@ -319,18 +324,18 @@ pub(crate) fn columnar(text: &[u8], options: Options) -> Result<Archive> {
         pack("verbatim", join(&table.verbatim))?,
         pack("header", header.unwrap_or_default().to_vec())?,
     ];
-    Ok(Archive::whole(COLUMNAR, streams))
+    Ok(ParsedArchive::whole(COLUMNAR, streams))
 }
 
-/// What the codecs with groups share: `meta` from the types on, `index` and `blocks`.
-struct Groups {
+/// The parts that codecs with row groups share: the end of `meta`, `index` and `blocks`.
+struct RowGroups {
     types: Vec<u8>,
     count: usize,
     index: Vec<u8>,
     blocks: Vec<u8>,
 }
 
-fn groups(columns: &[Vec<&[u8]>], options: Options) -> Result<Groups> {
+fn groups(columns: &[Vec<&[u8]>], options: WriterOptions) -> Result<RowGroups> {
     let kind = |cells: &Vec<&[u8]>| {
         if cells.iter().all(|cell| integer(cell).is_some()) {
             1
@@ -360,35 +365,35 @@ fn groups(columns: &[Vec<&[u8]>], options: Options) -> Result<Groups> {
                 2 => {
                     let text = |cell: &&[u8]| std::str::from_utf8(cell).ok()?.parse().ok();
                     let values = || cells.iter().filter_map(text);
-                    let least = values().fold(f64::INFINITY, f64::min).next_down();
-                    let most = values().fold(f64::NEG_INFINITY, f64::max).next_up();
-                    index.extend(least.to_le_bytes());
-                    index.extend(most.to_le_bytes());
+                    let min = values().fold(f64::INFINITY, f64::min).next_down();
+                    let max = values().fold(f64::NEG_INFINITY, f64::max).next_up();
+                    index.extend(min.to_le_bytes());
+                    index.extend(max.to_le_bytes());
                 }
                 _ => {}
             }
             blocks.extend(block);
         }
     }
-    Ok(Groups { types, count, index, blocks })
+    Ok(RowGroups { types, count, index, blocks })
 }
 
-/// A block: xz or zstd, whichever is smaller; only zstd where the backend is not xz.
+/// Compresses a block with xz or zstd, whichever is smaller; only zstd if the backend is not xz.
 fn block(cells: &[u8], backend: u8) -> Result<Vec<u8>> {
     let mut zstd = wire::zstd(cells, if backend == STORED { 1 } else { 19 })?;
     zstd.insert(0, 1);
     if backend != XZ {
         return Ok(zstd);
     }
-    let mut xz = wire::xz(cells, Xz::default())?;
+    let mut xz = wire::xz(cells, XzOptions::default())?;
     xz.insert(0, 0);
     Ok(if xz.len() < zstd.len() { xz } else { zstd })
 }
 
-pub(crate) fn qcolumnar(text: &[u8], options: Options) -> Result<Archive> {
+pub(crate) fn qcolumnar(text: &[u8], options: WriterOptions) -> Result<ParsedArchive> {
     let delimiter = delimiter(text);
     let (lines, trailing) = lines(text);
-    // The first line is a header as a rule, and would make every column one of text.
+    // The first line is usually a header, which would make every column a text column.
     let mut table = table(&lines[1..], |line| split(line, delimiter));
     table.modes.insert(0, 0);
     table.verbatim.insert(0, lines[0]);
@@ -404,12 +409,17 @@ pub(crate) fn qcolumnar(text: &[u8], options: Options) -> Result<Archive> {
         pack("row_modes", table.modes)?,
         pack("verbatim", join(&table.verbatim))?,
         pack("index", groups.index)?,
-        Packed::stored("blocks", &groups.blocks),
+        PackedStream::stored("blocks", &groups.blocks),
     ];
-    Ok(Archive::whole(QCOLUMNAR, streams))
+    Ok(ParsedArchive::whole(QCOLUMNAR, streams))
 }
 
-fn rest_of_meta(meta: &mut Vec<u8>, table: &Table<'_>, groups: &Groups, options: Options) {
+fn rest_of_meta(
+    meta: &mut Vec<u8>,
+    table: &ParsedTable<'_>,
+    groups: &RowGroups,
+    options: WriterOptions,
+) {
     put_uv(meta, table.columns.len() as u64);
     put_uv(meta, options.rows_per_group as u64);
     put_uv(meta, table.columns.first().map_or(0, Vec::len) as u64);
@@ -417,8 +427,8 @@ fn rest_of_meta(meta: &mut Vec<u8>, table: &Table<'_>, groups: &Groups, options:
     meta.extend_from_slice(&groups.types);
 }
 
-/// The literal text around the scalars of a flat object, and the scalars.
-fn shape(line: &[u8]) -> Option<(Vec<&[u8]>, Vec<&[u8]>)> {
+/// Splits a flat JSON object into literal segments and scalars.
+fn template(line: &[u8]) -> Option<(Vec<&[u8]>, Vec<&[u8]>)> {
     let (mut segments, mut cells) = (Vec::new(), Vec::new());
     let mut segment = 0;
     let mut at = 0;
@@ -468,17 +478,21 @@ fn shape(line: &[u8]) -> Option<(Vec<&[u8]>, Vec<&[u8]>)> {
     Some((segments, cells))
 }
 
-pub(crate) fn qjson(text: &[u8], options: Options) -> Result<Archive> {
-    Ok(Archive::whole(QJSON, qjson_streams("", text, options)?))
+pub(crate) fn qjson(text: &[u8], options: WriterOptions) -> Result<ParsedArchive> {
+    Ok(ParsedArchive::whole(QJSON, qjson_streams("", text, options)?))
 }
 
-/// The streams of a qjson set, each name behind a prefix.
-pub(crate) fn qjson_streams(prefix: &str, text: &[u8], options: Options) -> Result<Vec<Packed>> {
+/// Returns the streams of a qjson set, with a prefix to each name.
+pub(crate) fn qjson_streams(
+    prefix: &str,
+    text: &[u8],
+    options: WriterOptions,
+) -> Result<Vec<PackedStream>> {
     let (lines, trailing) = lines(text);
-    let segments = lines.iter().find_map(|line| shape(line)).map(|(segments, _)| segments);
+    let segments = lines.iter().find_map(|line| template(line)).map(|(segments, _)| segments);
     let segments = segments.ok_or("no line is a flat object")?;
     let table = table(&lines, |line| {
-        shape(line).filter(|(around, _)| *around == segments).map(|(_, cells)| cells)
+        template(line).filter(|(around, _)| *around == segments).map(|(_, cells)| cells)
     });
     let groups = groups(&table.columns, options)?;
     let mut meta = Vec::new();
@@ -502,7 +516,7 @@ pub(crate) fn qjson_streams(prefix: &str, text: &[u8], options: Options) -> Resu
         pack("row_modes", table.modes)?,
         pack("verbatim", join(&table.verbatim))?,
         pack("index", groups.index)?,
-        Packed::stored(&format!("{prefix}blocks"), &groups.blocks),
+        PackedStream::stored(&format!("{prefix}blocks"), &groups.blocks),
     ])
 }
 
@@ -511,7 +525,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_cells_that_print_alike_are_numbers() {
+    fn only_cells_that_printing_restores_are_numbers() {
         for cell in ["0", "-1", "120", "4611686018427387903"] {
             assert_eq!(integer(cell.as_bytes()).map(|n| n.to_string()).as_deref(), Some(cell));
         }
@@ -527,22 +541,23 @@ mod tests {
 
     #[test]
     fn a_flat_object_is_segments_and_scalars() {
-        let (segments, cells) = shape(br#"{"a":1, "b": "x\",}","c":null}"#).unwrap();
+        let (segments, cells) = template(br#"{"a":1, "b": "x\",}","c":null}"#).unwrap();
         assert_eq!(cells, [&b"1"[..], br#""x\",}""#, b"null"]);
         assert_eq!(segments, [&br#"{"a":"#[..], br#", "b": "#, br#","c":"#, b"}"]);
         for line in ["", "{}", "[1]", r#"{"a":[1]}"#, r#"{"a":1} "#, r#"{"a":1"#] {
-            assert!(shape(line.as_bytes()).is_none(), "{line}");
+            assert!(template(line.as_bytes()).is_none(), "{line}");
         }
     }
 
     #[test]
-    fn every_kind_is_read_back_by_both() {
+    fn both_decoders_read_every_kind() {
         let csv = b"id,name,price,note\n1,\"ann\",1.50,x\n2,\"bo\",2.25,\n3,\"cy\",NA,z\n\n\
             4,dan,10.00,y\"y\n5,eve,7.00,w";
         let json = b"{\"a\":1,\"b\":\"x\"}\n{\"a\":-2,\"b\":\"y\"}\n[]\n{\"a\":3,\"b\":null}\n";
         for (kind, text) in [("columnar", &csv[..]), ("qcolumnar", csv), ("qjson", json)] {
             for backend in [XZ, ZSTD, STORED] {
-                let options = Options { backend, xz_blocks: backend == XZ, rows_per_group: 2 };
+                let options =
+                    WriterOptions { backend, xz_blocks: backend == XZ, rows_per_group: 2 };
                 let file = pack(kind, text, options).unwrap();
                 assert_eq!(at1::decode(&file).unwrap(), text, "{kind} {backend}");
                 let (ours, _) = crate::child::ours(&file, 2).unwrap();

@@ -1,9 +1,10 @@
-//! Small archives of every kind that our reader has, to make mutants of.
+//! Small archives of every kind, as seeds for mutants.
 
 use crate::Result;
-use crate::pack::{self, Options, bitmap};
+use crate::pack::{self, WriterOptions, bitmap};
 use crate::wire::{
-    Archive, Body, COLUMNAR, Packed, RAW, STORED, XZ, Xz, ZSTD, put_lp, put_sv, put_uv, xz, zstd,
+    COLUMNAR, FrameBody, PackedStream, ParsedArchive, RAW, STORED, XZ, XzOptions, ZSTD, put_lp,
+    put_sv, put_uv, xz, zstd,
 };
 
 const CSV: &str = "\
@@ -27,41 +28,44 @@ const JSON: &str = r#"{"id":1,"n":"ann","p":1.5}
 {"id":5,"n":null,"p":7}
 "#;
 
-/// Archives and what to call them.
+/// Returns all samples with their names.
 pub(crate) fn all() -> Result<Vec<(String, Vec<u8>)>> {
     let mut all = Vec::new();
     for (backend, name) in [(STORED, "stored"), (ZSTD, "zstd"), (XZ, "xz")] {
-        let options = Options { backend, xz_blocks: false, rows_per_group: 3 };
-        let mut add = |kind: &str, archive: Archive| -> Result<()> {
+        let options = WriterOptions { backend, xz_blocks: false, rows_per_group: 3 };
+        let mut add = |kind: &str, archive: ParsedArchive| -> Result<()> {
             all.push((format!("{kind}-{name}"), repacked(archive, backend)?.bytes()));
             Ok(())
         };
         add("columnar", pack::columnar(CSV.as_bytes(), options)?)?;
-        add("columnar-types", Archive::whole(COLUMNAR, every_type()))?;
+        add("columnar-types", ParsedArchive::whole(COLUMNAR, every_type()))?;
         add("qcolumnar", pack::qcolumnar(CSV.as_bytes(), options)?)?;
         add("qjson", pack::qjson(JSON.as_bytes(), options)?)?;
-        add("qjson2", Archive::whole(11, several_templates(options)?))?;
-        add("log", Archive::whole(3, log()))?;
+        add("qjson2", ParsedArchive::whole(11, several_templates(options)?))?;
+        add("log", ParsedArchive::whole(3, log()))?;
         add("streaming-columnar", streaming(pack::columnar(CSV.as_bytes(), options)?))?;
         add("streaming-qcolumnar", streaming(pack::qcolumnar(CSV.as_bytes(), options)?))?;
-        add("streaming-log", streaming(Archive::whole(3, log())))?;
+        add("streaming-log", streaming(ParsedArchive::whole(3, log())))?;
         let payload = match backend {
             STORED => CSV.as_bytes().to_vec(),
             ZSTD => zstd(CSV.as_bytes(), 3)?,
-            _ => xz(CSV.as_bytes(), Xz { cuts: &[50, 100], ..Xz::default() })?,
+            _ => xz(CSV.as_bytes(), XzOptions { cuts: &[50, 100], ..XzOptions::default() })?,
         };
-        let raw = Body::Raw { backend, payload };
-        add("raw", Archive { codec: RAW, chunk_lines: None, frames: vec![(1, raw)], hash: None })?;
+        let raw = FrameBody::Raw { backend, payload };
+        add(
+            "raw",
+            ParsedArchive { codec: RAW, chunk_lines: None, frames: vec![(1, raw)], hash: None },
+        )?;
     }
-    let blocks = Options { backend: XZ, xz_blocks: true, rows_per_group: 3 };
+    let blocks = WriterOptions { backend: XZ, xz_blocks: true, rows_per_group: 3 };
     all.push(("columnar-xz-blocks".into(), pack::pack("columnar", CSV.as_bytes(), blocks)?));
     Ok(all)
 }
 
-/// Every stream in one backend, also the small ones that the writer leaves stored.
-fn repacked(mut archive: Archive, backend: u8) -> Result<Archive> {
+/// Compresses every stream with one backend, even small ones that the writer stores uncompressed.
+fn repacked(mut archive: ParsedArchive, backend: u8) -> Result<ParsedArchive> {
     for (_, body) in &mut archive.frames {
-        if let Body::Set { streams, .. } = body {
+        if let FrameBody::Set { streams, .. } = body {
             for stream in streams.iter_mut().filter(|stream| !stream.name.ends_with(b"blocks")) {
                 *stream = stream.repacked(backend)?;
             }
@@ -70,16 +74,16 @@ fn repacked(mut archive: Archive, backend: u8) -> Result<Archive> {
     Ok(archive)
 }
 
-/// The same frame twice, and a raw one between.
-fn streaming(archive: Archive) -> Archive {
+/// Returns a streaming archive: a frame, a raw frame, and the first frame again.
+fn streaming(archive: ParsedArchive) -> ParsedArchive {
     let (_, body) = archive.frames[0].clone();
-    let raw = Body::Raw { backend: STORED, payload: b"raw,line\nno end".to_vec() };
+    let raw = FrameBody::Raw { backend: STORED, payload: b"raw,line\nno end".to_vec() };
     let frames = vec![(0, body.clone()), (1, raw), (0, body)];
-    Archive { codec: archive.codec, chunk_lines: Some(8), frames, hash: None }
+    ParsedArchive { codec: archive.codec, chunk_lines: Some(8), frames, hash: None }
 }
 
-/// A columnar set with all types of columns, ragged rows and quotes of all kinds.
-fn every_type() -> Vec<Packed> {
+/// Returns the streams of a columnar table with all column types, ragged rows and all quote modes.
+fn every_type() -> Vec<PackedStream> {
     let rows = 12_usize;
     let mut index = Vec::new();
     let mut values = Vec::new();
@@ -103,7 +107,7 @@ fn every_type() -> Vec<Packed> {
     add(2, chunk);
     // TEXT
     add(0, b"a\nbb\n\nccc\nd\"d\ne,e\nf\ng\nh\ni\nj\nk".to_vec());
-    // NUMEXC, of integers and of decimals
+    // NUMEXC with integers and with decimals
     for head in [&[0][..], &[1, 3]] {
         let mut chunk = head.to_vec();
         put_uv(&mut chunk, rows as u64);
@@ -120,7 +124,7 @@ fn every_type() -> Vec<Packed> {
     [&b"red"[..], b"blue", b""].iter().for_each(|cell| put_lp(&mut chunk, cell));
     (0..rows).for_each(|row| put_uv(&mut chunk, row as u64 * 5 % 3));
     add(5, chunk);
-    // DERIVED, from the DICT and from itself
+    // DERIVED from the DICT column and from itself
     for (source, entries) in [(5, [&b"R"[..], b"B", b"-"]), (6, [b"1", b"22", b""])] {
         let mut chunk = Vec::new();
         put_uv(&mut chunk, source);
@@ -128,7 +132,7 @@ fn every_type() -> Vec<Packed> {
         entries.iter().for_each(|cell| put_lp(&mut chunk, cell));
         add(4, chunk);
     }
-    // SHUF; the last column, which only some rows have
+    // SHUF, as the last column, which only some rows have
     let cells = rows as u64 - 4;
     let mut chunk = Vec::new();
     put_uv(&mut chunk, cells);
@@ -146,43 +150,43 @@ fn every_type() -> Vec<Packed> {
     let modes: Vec<u8> = (0..rows + 2).map(|row| u8::from(row != 3 && row != 7)).collect();
     let mut fields = Vec::new();
     (0..rows).for_each(|row| put_uv(&mut fields, (columns - usize::from(row % 3 == 2)) as u64));
-    let modes_of_quotes = [0, 0, 2, 0, 2, 1, 0, 0, 0];
+    let quote_modes = [0, 0, 2, 0, 2, 1, 0, 0, 0];
     let bits = bitmap((0..rows).map(|row| row % 3 == 1));
     vec![
-        Packed::stored("meta", &meta),
-        Packed::stored("row_modes", &modes),
-        Packed::stored("fieldcounts", &fields),
-        Packed::stored("coltypes", &types),
-        Packed::stored("col_index", &index),
-        Packed::stored("values", &values),
-        Packed::stored("quotemodes", &modes_of_quotes),
-        Packed::stored("quotebits", &[&bits[..], &bits].concat()),
-        Packed::stored("verbatim", b"a line\nanother"),
-        Packed::stored("header", b"i,d,t,n,x,c,e,f,s"),
+        PackedStream::stored("meta", &meta),
+        PackedStream::stored("row_modes", &modes),
+        PackedStream::stored("fieldcounts", &fields),
+        PackedStream::stored("coltypes", &types),
+        PackedStream::stored("col_index", &index),
+        PackedStream::stored("values", &values),
+        PackedStream::stored("quotemodes", &quote_modes),
+        PackedStream::stored("quotebits", &[&bits[..], &bits].concat()),
+        PackedStream::stored("verbatim", b"a line\nanother"),
+        PackedStream::stored("header", b"i,d,t,n,x,c,e,f,s"),
     ]
 }
 
-fn log() -> Vec<Packed> {
+fn log() -> Vec<PackedStream> {
     vec![
-        Packed::stored("meta", &[6, 1]),
-        Packed::stored("flags", &[1, 1, 0, 1, 0, 1]),
-        Packed::stored("templates", b"start \0 of \0\nend\n\0"),
-        Packed::stored("tids", &[0, 1, 0, 2]),
-        Packed::stored("vars", b"1\n2\nthree\n\nfive"),
-        Packed::stored("verbatim", b"as it is\n"),
+        PackedStream::stored("meta", &[6, 1]),
+        PackedStream::stored("flags", &[1, 1, 0, 1, 0, 1]),
+        PackedStream::stored("templates", b"start \0 of \0\nend\n\0"),
+        PackedStream::stored("tids", &[0, 1, 0, 2]),
+        PackedStream::stored("vars", b"1\n2\nthree\n\nfive"),
+        PackedStream::stored("verbatim", b"as it is\n"),
     ]
 }
 
-fn several_templates(options: Options) -> Result<Vec<Packed>> {
+fn several_templates(options: WriterOptions) -> Result<Vec<PackedStream>> {
     let mut meta = Vec::new();
     put_uv(&mut meta, 8);
     meta.push(1);
     put_uv(&mut meta, 2);
     let second = "{\"x\":1}\n{\"x\":22}\n{\"x\":-3}";
     let mut streams = vec![
-        Packed::stored("meta", &meta),
-        Packed::stored("line_map", &[1, 2, 0, 1, 2, 1, 0, 2]),
-        Packed::stored("verbatim", b"[1]\n[2]"),
+        PackedStream::stored("meta", &meta),
+        PackedStream::stored("line_map", &[1, 2, 0, 1, 2, 1, 0, 2]),
+        PackedStream::stored("verbatim", b"[1]\n[2]"),
     ];
     streams.extend(pack::qjson_streams("t0:", JSON.as_bytes(), options)?);
     streams.extend(pack::qjson_streams("t1:", second.as_bytes(), options)?);

@@ -1,8 +1,7 @@
-//! Who is quicker, and who needs less memory?
+//! Compares the speed and memory of both decoders.
 //!
-//! Each figure comes from a process of its own, which decodes a file that it
-//! holds in memory to memory. Processes of the decoders take turns, so that a
-//! busy minute of the machine hits all of them.
+//! Each figure comes from its own process, which decodes a file from memory to memory. The processes
+//! of the decoders alternate, so that load on the machine affects all of them.
 
 use std::env;
 use std::fs;
@@ -19,12 +18,12 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{Args, Result};
 
-/// The word that makes this program decode one file and say how long it took.
+/// The argument that makes this program decode one file and print the time.
 pub(crate) const CHILD: &str = "__time";
 
-const WHO: [&str; 3] = ["vendor", "ours-1", "ours-2"];
+const DECODERS: [&str; 3] = ["vendor", "ours-1", "ours-2"];
 
-/// What a process measured.
+/// The measurements of a process.
 #[derive(Clone, Copy, Debug)]
 struct Figures {
     wall: f64,
@@ -51,9 +50,9 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
     let mut args = Args::new(words);
     let runs = args.number("--runs", 3)?;
     let rounds = args.number("--rounds", 5)?;
-    // The bench of archives finds these columns by their names.
+    // `cargo xtask bench archives` finds these columns by their names.
     println!(
-        "| archive | bytes | text | vendor ms | ours 1 | ours 2 | times 1 | times 2 | \
+        "| archive | bytes | text | vendor ms | ours 1 | ours 2 | speedup 1 | speedup 2 | \
          CPU vendor | CPU 1 | CPU 2 | MiB vendor | MiB 1 | MiB 2 |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
@@ -61,20 +60,20 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
     for file in args.rest()? {
         let mut best = [Figures::WORST; 3];
         for _ in 0..rounds {
-            for (who, best) in WHO.iter().zip(&mut best) {
-                *best = best.best(measure(who, file, runs)?);
+            for (decoder, best) in DECODERS.iter().zip(&mut best) {
+                *best = best.best(measure(decoder, file, runs)?);
             }
         }
         let [vendor, one, two] = best;
         if vendor.len != one.len || one.len != two.len {
-            return Err(format!("{file}: the decoders do not agree").into());
+            return Err(format!("{file}: the decoders disagree").into());
         }
-        let (times_1, times_2) = (vendor.wall / one.wall, vendor.wall / two.wall);
-        let lean = one.memory.max(two.memory) <= vendor.memory;
-        met &= times_1 >= 2.0 && times_2 >= 4.0 && lean;
+        let (speedup_1, speedup_2) = (vendor.wall / one.wall, vendor.wall / two.wall);
+        let uses_less_memory = one.memory.max(two.memory) <= vendor.memory;
+        met &= speedup_1 >= 2.0 && speedup_2 >= 4.0 && uses_less_memory;
         let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
         println!(
-            "| {name} | {} | {} | {:.1} | {:.1} | {:.1} | {times_1:.2} | {times_2:.2} | \
+            "| {name} | {} | {} | {:.1} | {:.1} | {:.1} | {speedup_1:.2} | {speedup_2:.2} | \
              {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} |",
             fs::metadata(file)?.len(),
             vendor.len,
@@ -89,11 +88,14 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
             mebibytes(two.memory),
         );
     }
-    println!("\ntargets (2 times on one thread, 4 on two, less memory): {}", yes(met));
+    println!(
+        "\ntargets (speedup of 2 on one thread and 4 on two, no more memory): {}",
+        verdict(met)
+    );
     Ok(true)
 }
 
-fn yes(met: bool) -> &'static str {
+fn verdict(met: bool) -> &'static str {
     if met { "met" } else { "not met" }
 }
 
@@ -101,14 +103,15 @@ fn mebibytes(kib: u64) -> f64 {
     kib as f64 / 1024.0
 }
 
-fn measure(who: &str, file: &str, runs: u64) -> Result<Figures> {
-    let output =
-        Command::new(env::current_exe()?).args([CHILD, who, file, &runs.to_string()]).output()?;
+fn measure(decoder: &str, file: &str, runs: u64) -> Result<Figures> {
+    let output = Command::new(env::current_exe()?)
+        .args([CHILD, decoder, file, &runs.to_string()])
+        .output()?;
     let text = String::from_utf8(output.stdout)?;
     let fields: Vec<&str> = text.split_whitespace().collect();
     let [wall, cpu, memory, len] = fields[..] else {
         let why = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(format!("{file}: {who}: {why}").into());
+        return Err(format!("{file}: {decoder}: {why}").into());
     };
     Ok(Figures {
         wall: wall.parse()?,
@@ -118,21 +121,23 @@ fn measure(who: &str, file: &str, runs: u64) -> Result<Figures> {
     })
 }
 
-/// Decodes one file some times; prints milliseconds, CPU milliseconds, KiB and bytes.
+/// Decodes one file several times; prints milliseconds, CPU milliseconds, KiB and bytes.
 pub(crate) fn child(words: &[&str]) -> Result<bool> {
-    let [who, file, runs] = words else { return Err("a decoder, a file and a number".into()) };
+    let [decoder, file, runs] = words else {
+        return Err("expected a decoder, a file and a number of runs".into());
+    };
     let file = Bytes::from(fs::read(file)?);
     let mut best = Figures::WORST;
     for run in 0..runs.parse::<u64>()?.max(1) {
         let (start, cpu) = (Instant::now(), cpu_time());
-        let text = match *who {
+        let text = match *decoder {
             "vendor" => at1::decode(&file).map_err(|err| format!("{err:?}"))?,
             "ours-1" => ours(&file, 1)?,
             _ => ours(&file, 2)?,
         };
         let wall = start.elapsed().as_secs_f64() * 1e3;
         let cpu = (cpu_time() - cpu).as_secs_f64() * 1e3;
-        // What later runs leave lying about does not count.
+        // Later runs would include memory that earlier ones did not free.
         let memory = if run == 0 { peak()? } else { u64::MAX };
         best = best.best(Figures { wall, cpu, memory, len: text.len() as u64 });
     }
@@ -152,7 +157,7 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// The most memory that this process ever had, in KiB.
+/// Returns the peak memory of this process, in KiB.
 fn peak() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

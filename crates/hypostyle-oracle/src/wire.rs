@@ -1,7 +1,7 @@
-//! The container, written from parts and taken apart again.
+//! Writes containers from parts, and parses valid ones.
 //!
-//! Taking apart is only for making mutants of good archives: it gives up on
-//! anything odd, so it is no decoder.
+//! Parsing serves only to make mutants of valid archives: it fails on anything unusual, so it is not
+//! a decoder.
 
 use liblzma::stream::{Action, Check, Status, Stream};
 use sha2::{Digest, Sha256};
@@ -37,7 +37,7 @@ pub(crate) fn put_lp(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// A varint at the front of `bytes`, and how long it is.
+/// Parses the varint at the start of `bytes`. Returns its value and length.
 pub(crate) fn get_uv(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0;
     for (at, &byte) in bytes.iter().enumerate().take(10) {
@@ -52,22 +52,22 @@ pub(crate) fn get_uv(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-/// How an xz stream is made.
+/// The options of an xz stream.
 #[derive(Clone, Copy)]
-pub(crate) struct Xz<'a> {
+pub(crate) struct XzOptions<'a> {
     pub(crate) check: Check,
-    /// Where a new xz block begins.
+    /// The offsets at which new xz blocks start.
     pub(crate) cuts: &'a [usize],
 }
 
-impl Default for Xz<'_> {
+impl Default for XzOptions<'_> {
     fn default() -> Self {
         Self { check: Check::Crc64, cuts: &[] }
     }
 }
 
-pub(crate) fn xz(content: &[u8], how: Xz<'_>) -> Result<Vec<u8>> {
-    let mut stream = Stream::new_easy_encoder(6, how.check)?;
+pub(crate) fn xz(content: &[u8], options: XzOptions<'_>) -> Result<Vec<u8>> {
+    let mut stream = Stream::new_easy_encoder(6, options.check)?;
     let mut out = Vec::with_capacity(content.len() / 2 + 4096);
     let mut put = |mut part: &[u8], action| -> Result<()> {
         loop {
@@ -81,7 +81,7 @@ pub(crate) fn xz(content: &[u8], how: Xz<'_>) -> Result<Vec<u8>> {
         }
     };
     let mut start = 0;
-    for &cut in how.cuts {
+    for &cut in options.cuts {
         if cut > start && cut < content.len() {
             put(&content[start..cut], Action::FullFlush)?;
             start = cut;
@@ -113,15 +113,15 @@ pub(crate) fn zstd(content: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(zstd::bulk::compress(content, level)?)
 }
 
-/// A stream of a set, still packed.
+/// A compressed stream of a set.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Packed {
+pub(crate) struct PackedStream {
     pub(crate) name: Vec<u8>,
     pub(crate) backend: u8,
     pub(crate) payload: Vec<u8>,
 }
 
-impl Packed {
+impl PackedStream {
     pub(crate) fn stored(name: &str, content: &[u8]) -> Self {
         Self { name: name.into(), backend: STORED, payload: content.to_vec() }
     }
@@ -134,7 +134,7 @@ impl Packed {
         }
     }
 
-    /// Whether the payload is exactly what its backend takes, and nothing more.
+    /// Returns whether the payload is one valid stream of its backend, without trailing bytes.
     pub(crate) fn is_exact(&self) -> bool {
         if self.backend != ZSTD {
             return self.content().is_some();
@@ -145,27 +145,27 @@ impl Packed {
             && self.content().is_some()
     }
 
-    /// Packs the content again, with another backend.
+    /// Compresses the content with another backend.
     pub(crate) fn repacked(&self, backend: u8) -> Result<Self> {
-        let content = self.content().ok_or("a stream that cannot be expanded")?;
+        let content = self.content().ok_or("a stream cannot be decompressed")?;
         let payload = match backend {
             STORED => content,
             ZSTD => zstd(&content, 19)?,
-            _ => xz(&content, Xz::default())?,
+            _ => xz(&content, XzOptions::default())?,
         };
         Ok(Self { name: self.name.clone(), backend, payload })
     }
 }
 
-/// A frame, or the one body of a whole-file archive.
+/// The body of a frame, or of a whole-file archive.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Body {
-    Set { streams: Vec<Packed>, after: Vec<u8> },
+pub(crate) enum FrameBody {
+    Set { streams: Vec<PackedStream>, after: Vec<u8> },
     Raw { backend: u8, payload: Vec<u8> },
 }
 
-impl Body {
-    fn put(&self, out: &mut Vec<u8>) {
+impl FrameBody {
+    fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Raw { backend, payload } => {
                 out.push(*backend);
@@ -204,26 +204,26 @@ impl Body {
             let len = uv(&mut rest)?;
             let (payload, tail) = rest.split_at_checked(len)?;
             rest = tail;
-            streams.push(Packed { name: name.to_vec(), backend, payload: payload.to_vec() });
+            streams.push(PackedStream { name: name.to_vec(), backend, payload: payload.to_vec() });
         }
         Some(Self::Set { streams, after: rest.to_vec() })
     }
 }
 
-/// An archive in parts.
+/// A parsed archive.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Archive {
+pub(crate) struct ParsedArchive {
     pub(crate) codec: u8,
-    /// Lines in a frame, if the archive is a streaming one.
+    /// The number of lines per frame of a streaming archive.
     pub(crate) chunk_lines: Option<u64>,
-    /// Methods and bodies; a whole-file archive has one, whose method is not written.
-    pub(crate) frames: Vec<(u8, Body)>,
+    /// Methods and bodies. A whole-file archive has one body, and its method is not stored.
+    pub(crate) frames: Vec<(u8, FrameBody)>,
     pub(crate) hash: Option<[u8; 32]>,
 }
 
-impl Archive {
-    pub(crate) fn whole(codec: u8, streams: Vec<Packed>) -> Self {
-        let body = Body::Set { streams, after: Vec::new() };
+impl ParsedArchive {
+    pub(crate) fn whole(codec: u8, streams: Vec<PackedStream>) -> Self {
+        let body = FrameBody::Set { streams, after: Vec::new() };
         Self { codec, chunk_lines: None, frames: vec![(0, body)], hash: None }
     }
 
@@ -239,14 +239,14 @@ impl Archive {
         match self.chunk_lines {
             None => {
                 for (_, body) in &self.frames {
-                    body.put(&mut out);
+                    body.write(&mut out);
                 }
             }
             Some(lines) => {
                 put_uv(&mut out, lines);
                 for (method, body) in &self.frames {
                     let mut frame = vec![*method];
-                    body.put(&mut frame);
+                    body.write(&mut frame);
                     put_lp(&mut out, &frame);
                 }
             }
@@ -268,7 +268,7 @@ impl Archive {
         }
         match *head.first_chunk::<4>()? {
             [b'A', b'T', b'1', 2] => {
-                let body = Body::parse(rest, codec == RAW)?;
+                let body = FrameBody::parse(rest, codec == RAW)?;
                 Some(Self { codec, chunk_lines: None, frames: vec![(0, body)], hash })
             }
             [b'A', b'T', b'1', 3] => {
@@ -280,7 +280,7 @@ impl Archive {
                     let (frame, tail) =
                         rest[used..].split_at_checked(usize::try_from(len).ok()?)?;
                     let (&method, body) = frame.split_first()?;
-                    frames.push((method, Body::parse(body, method == 1)?));
+                    frames.push((method, FrameBody::parse(body, method == 1)?));
                     rest = tail;
                 }
                 Some(Self { codec, chunk_lines: Some(lines), frames, hash })
@@ -299,26 +299,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_apart_comes_together_again() {
-        let set = vec![Packed::stored("meta", b"\0\0"), Packed::stored("x", b"")];
-        let whole = Archive::whole(3, set).with_hash_of(b"");
+    fn parsing_and_writing_restore_an_archive() {
+        let set = vec![PackedStream::stored("meta", b"\0\0"), PackedStream::stored("x", b"")];
+        let whole = ParsedArchive::whole(3, set).with_hash_of(b"");
         let body = whole.frames[0].1.clone();
-        let raw = Body::Raw { backend: STORED, payload: b"abc".to_vec() };
+        let raw = FrameBody::Raw { backend: STORED, payload: b"abc".to_vec() };
         let frames = vec![(0, body), (1, raw)];
-        let streaming = Archive { codec: 3, chunk_lines: Some(300), frames, hash: None };
+        let streaming = ParsedArchive { codec: 3, chunk_lines: Some(300), frames, hash: None };
         for archive in [whole, streaming] {
-            assert_eq!(Archive::parse(&archive.bytes()), Some(archive));
+            assert_eq!(ParsedArchive::parse(&archive.bytes()), Some(archive));
         }
     }
 
     #[test]
-    fn both_compressors_come_back() {
+    fn both_compressors_round_trip() {
         let content: Vec<u8> = (0..100_000_u32).map(|i| (i * i / 7 % 13) as u8).collect();
         for cuts in [&[][..], &[10, 10, 50_000, 100_000]] {
-            let payload = xz(&content, Xz { cuts, ..Xz::default() }).unwrap();
+            let payload = xz(&content, XzOptions { cuts, ..XzOptions::default() }).unwrap();
             assert!(unxz(&payload).unwrap() == content);
         }
-        let zstd = Packed { name: Vec::new(), backend: ZSTD, payload: zstd(&content, 3).unwrap() };
+        let zstd =
+            PackedStream { name: Vec::new(), backend: ZSTD, payload: zstd(&content, 3).unwrap() };
         assert!(zstd.content().unwrap() == content);
     }
 }

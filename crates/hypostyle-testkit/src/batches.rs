@@ -1,4 +1,4 @@
-//! Random tables that a format can hold.
+//! Proptest strategies for tables that a format supports.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// What the columns of a table may hold.
+/// The features of a format that a generated table may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Holds {
-    /// Rows without a value.
+pub struct Features {
+    /// Null values.
     pub nulls: bool,
-    /// Integers of 64 bits.
+    /// 64-bit integers.
     pub int64: bool,
-    /// Numbers at all.
+    /// Numbers of any type.
     pub numbers: bool,
 }
 
-impl Holds {
-    /// What one format can hold.
+impl Features {
+    /// Returns the features of one format.
     pub fn of(format: &dyn Format) -> Self {
         let capabilities = format.capabilities();
         Self { nulls: capabilities.nulls, int64: capabilities.int64, numbers: capabilities.numbers }
     }
 
-    /// What both can hold.
+    /// Returns the features that both have.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -45,28 +45,27 @@ impl Holds {
     }
 }
 
-/// A table as this format can hold it: numbers become text where there are none.
-pub fn fitted(format: &dyn Format, batch: &RecordBatch) -> RecordBatch {
-    let fitted =
+/// Coerces a table to the types of a format: where it has no numbers, numbers become text.
+pub fn coerced(format: &dyn Format, batch: &RecordBatch) -> RecordBatch {
+    let coerced =
         CoercedTable::try_new(batch, format.capabilities(), &CoerceOptions::default()).unwrap();
-    let arrays = (0..batch.num_columns()).map(|column| fitted.column(column).unwrap().remove(0));
-    RecordBatch::try_new(fitted.schema(), arrays.collect()).unwrap()
+    let arrays = (0..batch.num_columns()).map(|column| coerced.column(column).unwrap().remove(0));
+    RecordBatch::try_new(coerced.schema(), arrays.collect()).unwrap()
 }
 
-/// Tables of 1 to 8 columns and 0 to 60 rows that this format can hold.
+/// Generates tables of 1 to 8 columns and 0 to 60 rows that this format supports.
 pub fn for_format(format: &dyn Format) -> BoxedStrategy<RecordBatch> {
-    batch(Holds::of(format))
+    batch(Features::of(format))
 }
 
-/// Tables of 1 to 8 columns and 0 to 60 rows.
+/// Generates tables of 1 to 8 columns and 0 to 60 rows.
 ///
-/// Names are unique and not blank, also after trimming as CLMN's readers do.
-/// Arrays are slices of longer ones, and null slots hold values, because an
-/// encoder must not look at either.
-pub fn batch(holds: Holds) -> BoxedStrategy<RecordBatch> {
+/// Names are unique and not blank, even after the trimming that CLMN readers do. Arrays are slices
+/// of longer arrays, and null slots contain values: an encoder must ignore both.
+pub fn batch(features: Features) -> BoxedStrategy<RecordBatch> {
     (1..=8_usize, 0..=60_usize)
         .prop_flat_map(move |(width, rows)| {
-            (vec(name(), width), vec(array(holds, rows), width), Just(rows))
+            (vec(name(), width), vec(array(features, rows), width), Just(rows))
         })
         .prop_map(|(names, arrays, rows)| assemble(names, arrays, rows))
         .boxed()
@@ -91,7 +90,7 @@ fn assemble(names: Vec<String>, arrays: Vec<ArrayRef>, rows: usize) -> RecordBat
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).unwrap()
 }
 
-/// A name without what Java's `trim` takes off.
+/// Trims a name as Java's `String.trim` does.
 fn trimmed(name: &str) -> &str {
     name.trim_matches(|c| c <= ' ')
 }
@@ -130,16 +129,16 @@ fn name() -> BoxedStrategy<String> {
     .boxed()
 }
 
-fn array(holds: Holds, rows: usize) -> BoxedStrategy<ArrayRef> {
+fn array(features: Features, rows: usize) -> BoxedStrategy<ArrayRef> {
     let whole = (0..3_usize, 0..3_usize).prop_flat_map(move |(before, after)| {
         let len = before + rows + after;
         let numbers = (vec(int32(), len), vec(int64(), len), vec(float64(), len));
-        let kinds = match holds {
-            Holds { numbers: false, .. } => 2..4,
-            Holds { int64: true, .. } => 0..5,
+        let kinds = match features {
+            Features { numbers: false, .. } => 2..4,
+            Features { int64: true, .. } => 0..5,
             _ => 0..4,
         };
-        (kinds, numbers, vec(text(), len), nulls(holds.nulls, len), Just(before)).prop_map(
+        (kinds, numbers, vec(text(), len), nulls(features.nulls, len), Just(before)).prop_map(
             move |(kind, (ints, longs, floats), texts, nulls, before)| {
                 let array: ArrayRef = match kind {
                     0 => Arc::new(Int32Array::new(ints.into(), nulls)),
@@ -155,7 +154,7 @@ fn array(holds: Holds, rows: usize) -> BoxedStrategy<ArrayRef> {
     whole.boxed()
 }
 
-/// The same texts, some of them hidden behind nulls.
+/// Returns the same strings with this null buffer; null slots keep their strings.
 fn with_nulls<O: arrow_array::OffsetSizeTrait>(
     array: &arrow_array::GenericStringArray<O>,
     nulls: Option<NullBuffer>,

@@ -1,4 +1,4 @@
-//! What a table holds, compared bit for bit.
+//! The values of a table in a form that compares bit for bit.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
@@ -6,60 +6,61 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use hypostyle::formats::ColumnType;
 
-/// One value; floats by their bits, so that NaN equals itself and -0.0 is not 0.0.
+/// One value. Floats compare by their bits, so NaN equals itself and -0.0 differs from 0.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// No value.
+    /// A null.
     Null,
     /// An integer of either width.
     Int(i64),
     /// The bits of a float.
     Float(u64),
-    /// Text.
+    /// A string.
     Text(String),
-    /// Bytes that need not be text.
+    /// Bytes that need not be UTF-8.
     Bytes(Vec<u8>),
 }
 
-/// One column with all its values.
+/// A column with all its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
+pub struct ColumnContent {
     /// The name.
     pub name: String,
-    /// The type; 32-bit and 64-bit offsets of text are one type here, and bytes are text but
-    /// for their cells.
+    /// The type. String types with 32-bit and 64-bit offsets count as one type, and binary
+    /// columns count as text: their cells are [`Cell::Bytes`].
     pub kind: ColumnType,
     /// The values in row order.
     pub cells: Vec<Cell>,
 }
 
-/// Everything that a table holds; whether fields are nullable is left out.
+/// The content of a table, without the nullability of its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// The number of rows.
     pub rows: usize,
     /// The columns in order.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ColumnContent>,
 }
 
 impl Content {
-    /// The content of batches that share a schema, one after the other.
+    /// Collects the content of consecutive batches with the same schema.
     pub fn of(batches: &[RecordBatch]) -> Self {
         let schema = batches.first().expect("at least one batch").schema();
         let rows = batches.iter().map(RecordBatch::num_rows).sum();
-        let column = |(index, field): (usize, &std::sync::Arc<arrow_schema::Field>)| Column {
-            name: field.name().clone(),
-            kind: match field.data_type() {
-                DataType::Binary | DataType::LargeBinary => ColumnType::Text,
-                other => ColumnType::of(other).expect("a type that the formats know"),
-            },
-            cells: batches.iter().flat_map(|batch| cells(batch.column(index))).collect(),
-        };
+        let column =
+            |(index, field): (usize, &std::sync::Arc<arrow_schema::Field>)| ColumnContent {
+                name: field.name().clone(),
+                kind: match field.data_type() {
+                    DataType::Binary | DataType::LargeBinary => ColumnType::Text,
+                    other => ColumnType::of(other).expect("a type that the formats know"),
+                },
+                cells: batches.iter().flat_map(|batch| cells(batch.column(index))).collect(),
+            };
         Self { rows, columns: schema.fields().iter().enumerate().map(column).collect() }
     }
 }
 
-/// The values of an array.
+/// Returns the values of an array.
 pub fn cells(array: &ArrayRef) -> Vec<Cell> {
     let cell = |row| if array.is_null(row) { Cell::Null } else { value(array, row) };
     (0..array.len()).map(cell).collect()

@@ -1,10 +1,10 @@
-//! What is true of every format.
+//! Properties of every format.
 //!
-//! 1. [`decode_undoes_encode`]: what goes in comes out.
-//! 2. [`a_canonical_file_encodes_to_itself`], and strict reading accepts it.
-//! 3. [`any_bytes_return_or_fail`], within limits, and strict reading refuses
-//!    exactly those files in which liberal reading finds deviations. Of archives
-//!    [`any_archive_returns_or_fails`] says the same.
+//! 1. [`decode_undoes_encode`]: decoding returns the values that were encoded.
+//! 2. [`a_canonical_file_encodes_to_itself`], and a strict reader accepts it.
+//! 3. [`any_bytes_return_or_fail`], within limits, and a strict reader refuses exactly those
+//!    files in which a liberal reader finds deviations. [`any_archive_returns_or_fails`] is the
+//!    same law for archives.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use hypostyle::{
 
 use crate::content::Content;
 
-/// Limits for hostile bytes: enough for every honest test file, and no more.
+/// Returns limits for hostile input, large enough for every valid test file.
 pub fn small_limits() -> Limits {
     Limits::default().with_block_bytes(1 << 20).with_read_bytes(4 << 20).with_header_bytes(1 << 20)
 }
 
-/// The bytes of a table in this format.
+/// Encodes a table in this format.
 pub fn encode(format: &dyn Format, table: &dyn Table, options: &WriteOptions) -> Vec<u8> {
     let mut file = Vec::new();
     format.encode(table, &mut file, options).unwrap();
@@ -37,20 +37,20 @@ pub fn open(format: &dyn Format, file: &[u8], options: &ReadOptions) -> Result<B
     format.open(Arc::new(Bytes::copy_from_slice(file)), options)
 }
 
-/// Every column of every chunk.
+/// Reads every column of every chunk, and checks that schema and row counts agree.
 pub fn read_everything(reader: &dyn Reader) -> Result<Vec<RecordBatch>> {
     let columns: Vec<usize> = (0..reader.schema().fields().len()).collect();
     let batches: Vec<_> =
         (0..reader.chunks()).map(|chunk| reader.read(chunk, &columns)).collect::<Result<_>>()?;
     for batch in &batches {
-        assert_eq!(batch.schema(), reader.schema(), "a batch has the schema of its file");
+        assert_eq!(batch.schema(), reader.schema(), "a batch has another schema than its file");
     }
     let rows: u64 = batches.iter().map(|batch| batch.num_rows() as u64).sum();
-    assert_eq!(rows, reader.rows(), "the batches have the rows of their file");
+    assert_eq!(rows, reader.rows(), "the batches have another row count than their file");
     Ok(batches)
 }
 
-/// Opens bytes and reads everything, with the deviations that were met.
+/// Opens bytes and reads everything. Returns the batches and the deviations found.
 pub fn decode(
     format: &dyn Format,
     file: &[u8],
@@ -61,13 +61,14 @@ pub fn decode(
     Ok((batches, reader.deviations()))
 }
 
-/// What goes in comes out, by way of one call or of many batches.
+/// Checks that decoding returns the encoded table, and that writing it in many batches gives the
+/// same bytes.
 pub fn decode_undoes_encode(format: &'static dyn Format, batch: &RecordBatch) {
     let options = WriteOptions::default();
     let file = encode(format, batch, &options);
     let (back, deviations) = decode(format, &file, &ReadOptions::default()).unwrap();
     assert_eq!(Content::of(&back), Content::of(std::slice::from_ref(batch)));
-    assert_eq!(deviations, [], "our own files depart from no spec");
+    assert_eq!(deviations, [], "our writer wrote a deviation");
 
     let mut writer = formats::Writer::create(format, batch.schema(), options).unwrap();
     let mut from = 0;
@@ -76,12 +77,12 @@ pub fn decode_undoes_encode(format: &'static dyn Format, batch: &RecordBatch) {
         writer.write(&batch.slice(from, len)).unwrap();
         from += len;
     }
-    let mut pieces = Vec::new();
-    writer.finish(&mut pieces).unwrap();
-    assert_eq!(pieces, file, "the same table in pieces gives the same bytes");
+    let mut batched = Vec::new();
+    writer.finish(&mut batched).unwrap();
+    assert_eq!(batched, file, "the same table in several batches gives other bytes");
 }
 
-/// A file that our writer could have written is what it writes.
+/// Checks that a canonical file has no deviations and encodes to the same bytes.
 pub fn a_canonical_file_encodes_to_itself(format: &dyn Format, file: &[u8]) {
     let strict = ReadOptions::default().with_strict(true);
     let (batches, deviations) = decode(format, file, &strict).unwrap();
@@ -90,7 +91,7 @@ pub fn a_canonical_file_encodes_to_itself(format: &dyn Format, file: &[u8]) {
     assert_eq!(encode(format, batch, &WriteOptions::default()), file);
 }
 
-/// Whatever the bytes: values or an error, and no more memory than allowed.
+/// Checks that reading any bytes gives values or an error, within limits.
 pub fn any_bytes_return_or_fail(format: &dyn Format, file: &[u8]) {
     let size = file.len() as u64;
     for text in [TextPolicy::Strict, TextPolicy::Lossy, TextPolicy::Java] {
@@ -98,19 +99,19 @@ pub fn any_bytes_return_or_fail(format: &dyn Format, file: &[u8]) {
         let options = quick.clone().with_thorough(true);
         let liberal = decode(format, file, &options);
         if let (Ok((a, _)), Ok((b, _))) = (&liberal, &decode(format, file, &quick)) {
-            assert_eq!(Content::of(a), Content::of(b), "a closer look changes no value");
+            assert_eq!(Content::of(a), Content::of(b), "thorough reading changed a value");
         }
         let strict = decode(format, file, &options.clone().with_strict(true));
         match (&liberal, &strict) {
-            (Ok((a, met)), Ok((b, _))) => {
+            (Ok((a, found)), Ok((b, _))) => {
                 assert_eq!(Content::of(a), Content::of(b));
-                assert_eq!(met, &[], "strict reading lets nothing pass");
+                assert_eq!(found, &[], "strict reading accepted a deviation");
             }
-            (Ok((_, met)), Err(err)) => {
-                assert!(!met.is_empty(), "refused for no deviation: {err}");
-                assert!(met.iter().all(|found| found.offset <= size), "{met:?}");
+            (Ok((_, found)), Err(err)) => {
+                assert!(!found.is_empty(), "strict reading failed without a deviation: {err}");
+                assert!(found.iter().all(|deviation| deviation.offset <= size), "{found:?}");
             }
-            (Err(err), Ok(_)) => unreachable!("only strict reading takes it: {err}"),
+            (Err(err), Ok(_)) => unreachable!("only strict reading accepts it: {err}"),
             (Err(err), Err(_)) => assert!(err.to_string().starts_with(format.id().name())),
         }
         if let Ok(reader) = open(format, file, &options) {
@@ -119,7 +120,7 @@ pub fn any_bytes_return_or_fail(format: &dyn Format, file: &[u8]) {
     }
 }
 
-/// What an open file says of itself holds, also where columns fail.
+/// Checks the metadata of an open file, even if some of its columns fail to decode.
 fn check_reader(reader: &dyn Reader, size: u64) {
     let columns = reader.schema().fields().len();
     let mut rows = 0;
@@ -134,7 +135,7 @@ fn check_reader(reader: &dyn Reader, size: u64) {
             searches_say_what_scans_say(reader, chunk, column, whole.as_ref());
         }
     }
-    assert_eq!(rows, reader.rows(), "the chunks have the rows of their file");
+    assert_eq!(rows, reader.rows(), "the chunks have another row count than their file");
     assert!(reader.read(0, &[columns]).is_err());
     assert!(reader.read(reader.chunks(), &[]).is_err());
     let mut end = 0;
@@ -142,11 +143,11 @@ fn check_reader(reader: &dyn Reader, size: u64) {
         assert!(section.offset <= end, "the byte map has a hole before {section:?}");
         end = end.max(section.offset + section.stored);
     }
-    assert_eq!(end, size, "the byte map reaches to the end");
+    assert_eq!(end, size, "the byte map ends elsewhere than the file");
 }
 
-/// RowSelection that are read by themselves are what they are among all others; where not all can
-/// be read, some may.
+/// Checks that reading a row selection returns those rows of the whole chunk. Where the whole chunk
+/// fails, a selection may succeed.
 fn some_rows_are_those_of_all(
     reader: &dyn Reader,
     chunk: usize,
@@ -154,7 +155,7 @@ fn some_rows_are_those_of_all(
     whole: Result<&RecordBatch, &Error>,
 ) {
     let all = usize::try_from(reader.chunk_rows(chunk)).unwrap();
-    // A file may claim any number of rows.
+    // A file may claim any number of rows, so bound the selection.
     let few = all.min(1000);
     let ranges = [0..all, 0..all / 2, all / 3..all, all..all];
     let every_third: RowSelection = (0..few).step_by(3).collect();
@@ -162,7 +163,7 @@ fn some_rows_are_those_of_all(
         match (reader.read_rows(chunk, &[column], &rows), whole) {
             (Ok(some), Ok(whole)) => assert_eq!(some, rows.of(whole).unwrap(), "{rows:?}"),
             (Ok(some), Err(_)) => assert_eq!(some.num_rows(), rows.len()),
-            (Err(err), Ok(_)) => unreachable!("all rows can be read, and some cannot: {err}"),
+            (Err(err), Ok(_)) => unreachable!("all rows can be read, but a selection fails: {err}"),
             (Err(_), Err(_)) => {}
         }
     }
@@ -171,8 +172,8 @@ fn some_rows_are_those_of_all(
     }
 }
 
-/// A format that finds rows in its own way finds those that a scan finds; where not all
-/// rows can be read, some may.
+/// Checks that a format's own search finds the rows that a scan finds. Where the whole chunk fails,
+/// a search may succeed.
 fn searches_say_what_scans_say(
     reader: &dyn Reader,
     chunk: usize,
@@ -192,22 +193,22 @@ fn searches_say_what_scans_say(
             (Err(err), Ok(_)) if matches!(err.kind(), ErrorKind::InvalidArgument(_)) => {
                 // Several columns have this name.
             }
-            (Err(err), Ok(_)) => unreachable!("all rows can be read, and not asked: {err}"),
+            (Err(err), Ok(_)) => unreachable!("all rows can be read, but the search fails: {err}"),
             (Ok(_), Err(_)) | (Err(_), Err(_)) | (Ok(None), Ok(_)) => {}
         }
     }
 }
 
-/// What an archive unpacks to.
+/// The unpacked content of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Original {
     /// A file.
     File(Vec<u8>),
-    /// Names and files.
+    /// The names and contents of the files of a bundle.
     Folder(Vec<(String, Vec<u8>)>),
 }
 
-/// Unpacks an archive or the archives in a bundle, with the deviations that were met.
+/// Unpacks an archive or the archives in a bundle. Returns the content and the deviations found.
 pub fn unpack(file: &[u8], options: &ReadOptions) -> Result<(Original, Vec<Deviation>)> {
     let archive = Archive::open(Arc::new(Bytes::copy_from_slice(file)), options)?;
     if archive.codec() != Codec::Bundle {
@@ -217,19 +218,20 @@ pub fn unpack(file: &[u8], options: &ReadOptions) -> Result<(Original, Vec<Devia
         assert_eq!(unpacked.hash_agreed, archive.hash().is_some());
         return Ok((Original::File(out), archive.deviations()));
     }
-    let mut met = Vec::new();
+    let mut found = Vec::new();
     let mut files = Vec::new();
     for entry in archive.bundle()? {
         let mut out = Vec::new();
         entry.archive.unpack(&mut out)?;
         files.push((entry.file.name, out));
-        met.extend(entry.archive.deviations());
+        found.extend(entry.archive.deviations());
     }
-    met.extend(archive.deviations());
-    Ok((Original::Folder(files), met))
+    found.extend(archive.deviations());
+    Ok((Original::Folder(files), found))
 }
 
-/// Whatever the bytes: an original or an error, the same on any number of threads.
+/// Checks that unpacking any bytes gives an original or an error, the same on any number of
+/// threads.
 pub fn any_archive_returns_or_fails(file: &[u8]) {
     let options = ReadOptions::default().with_limits(small_limits().with_output_bytes(4 << 20));
     let on = |threads: usize| {
@@ -239,26 +241,26 @@ pub fn any_archive_returns_or_fails(file: &[u8]) {
     let liberal = on(1);
     match (&liberal, &on(3)) {
         (Ok(one), Ok(three)) => assert_eq!(one, three),
-        // How far the first of several threads came is said in other words.
+        // The messages may differ: another thread may fail first.
         (Err(_), Err(_)) => {}
         (one, three) => unreachable!("{one:?} on one thread, {three:?} on three"),
     }
     match (&liberal, &unpack(file, &options.clone().with_strict(true))) {
-        (Ok((a, met)), Ok((b, _))) => {
+        (Ok((a, found)), Ok((b, _))) => {
             assert_eq!(a, b);
-            assert_eq!(met, &[], "strict reading lets nothing pass");
+            assert_eq!(found, &[], "strict reading accepted a deviation");
         }
-        (Ok((_, met)), Err(err)) => {
-            assert!(!met.is_empty(), "refused for no deviation: {err}");
+        (Ok((_, found)), Err(err)) => {
+            assert!(!found.is_empty(), "strict reading failed without a deviation: {err}");
             let size = file.len() as u64;
-            assert!(met.iter().all(|found| found.offset <= size), "{met:?}");
+            assert!(found.iter().all(|deviation| deviation.offset <= size), "{found:?}");
         }
-        (Err(err), Ok(_)) => unreachable!("only strict reading takes it: {err}"),
+        (Err(err), Ok(_)) => unreachable!("only strict reading accepts it: {err}"),
         (Err(err), Err(_)) => assert!(err.to_string().starts_with("at1: "), "{err}"),
     }
 }
 
-/// Whatever the bytes: a description and a table, or errors.
+/// Checks that describing and reading any bytes as an archive does not panic.
 pub fn any_archive_shows_itself_or_fails(file: &[u8]) {
     let options = ReadOptions::default().with_limits(small_limits().with_output_bytes(4 << 20));
     if let Ok(archive) = Archive::open(Arc::new(Bytes::copy_from_slice(file)), &options) {
@@ -270,7 +272,7 @@ pub fn any_archive_shows_itself_or_fails(file: &[u8]) {
     }
 }
 
-/// At most one format claims a file; gives that format.
+/// Checks that at most one format claims a file, and returns that format.
 pub fn at_most_one_format_claims(file: &[u8]) -> Option<&'static dyn Format> {
     let source = Bytes::copy_from_slice(file);
     let claims: Vec<_> = formats::ALL
@@ -281,5 +283,11 @@ pub fn at_most_one_format_claims(file: &[u8]) -> Option<&'static dyn Format> {
     assert!(claims.len() <= 1, "{claims:?} all claim one file");
     let detected = formats::detect(&source).ok().flatten();
     assert_eq!(detected.map(|format| format.id()), claims.first().map(|format| format.id()));
+    // The first bytes alone lead to the same format: a stream shows nothing else.
+    let by_magic = formats::by_magic(file).map(|format| format.id());
+    for format in formats::ALL {
+        let is_like_it = format.sniff(&source).is_ok_and(|sniff| sniff != Sniff::No);
+        assert!(!is_like_it || by_magic == Some(format.id()), "{format:?} has other magics");
+    }
     detected
 }

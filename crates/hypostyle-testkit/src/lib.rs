@@ -1,28 +1,29 @@
 //! Generators, laws and sweeps shared by the tests and fuzzers of Hypostyle.
 //!
-//! - [`batches`]: random tables that a format can hold.
-//! - [`conformance`]: the cases under `conformance/`, and what makes them.
-//! - [`variants`], [`maps`]: texts that codecs of their own are made for, by [`dice`].
-//! - [`content`]: what a table holds, compared bit for bit.
-//! - [`laws`]: what is true of every format; tests loop over `formats::ALL`.
-//! - [`sweeps`]: a file with every end cut off, and with every byte changed.
+//! - [`batches`]: proptest strategies for tables that a format supports.
+//! - [`build`]: builders that write files byte by byte without the encoders, so that a test can
+//!   make a file deviate from its spec in any way.
+//! - [`conformance`]: generates the files under `conformance/`.
+//! - [`content`]: the values of a table, compared bit for bit.
 //! - [`fuzz`]: the bodies of the fuzz targets, as plain functions.
-//! - [`source`]: sources that keep a record, or that are mostly holes.
-//! - [`build`]: files put together byte by byte, without the encoders, so that
-//!   they may depart from the specs in any way.
+//! - [`gen_osm`], [`gen_vcf`]: generators for formats with an AT-1 codec of their own, based on
+//!   [`rng`].
+//! - [`laws`]: properties of every format; tests loop over `formats::ALL`.
+//! - [`source`]: byte sources that record reads, delay them, or are mostly zeros.
+//! - [`sweeps`]: checks of every prefix of a file and of mutations of every byte.
 //!
-//! Everything here panics when a law is broken: that is what tests are for.
+//! Functions here panic when a law is violated.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests panic when a law is broken")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests panic when a law is violated")]
 
 pub mod batches;
 pub mod build;
 pub mod conformance;
 pub mod content;
-pub mod dice;
 pub mod fuzz;
+pub mod gen_osm;
+pub mod gen_vcf;
 pub mod laws;
-pub mod maps;
+pub mod rng;
 pub mod source;
 pub mod sweeps;
-pub mod variants;

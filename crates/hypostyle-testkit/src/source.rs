@@ -1,4 +1,4 @@
-//! Sources for tests: one that keeps a record, one that is far away, one that is mostly holes.
+//! Byte sources for tests: one records reads, one delays them, one is mostly zeros.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,19 +24,19 @@ impl CountingSource {
         Self { inner, reads: Mutex::default() }
     }
 
-    /// Every read so far: offset and length.
+    /// Returns the offset and length of every read so far.
     pub fn reads(&self) -> Vec<(u64, usize)> {
         self.reads.lock().unwrap().clone()
     }
 
-    /// Forgets every read so far.
-    pub fn forget(&self) {
+    /// Clears the record of reads.
+    pub fn clear_reads(&self) {
         self.reads.lock().unwrap().clear();
     }
 
-    /// The bytes that were read at least once, as ranges that do not touch.
+    /// Returns the byte ranges that were read at least once, merged.
     pub fn covered(&self) -> Vec<Range<u64>> {
-        merged(self.reads().into_iter().map(|(offset, len)| offset..offset + len as u64))
+        merge_ranges(self.reads().into_iter().map(|(offset, len)| offset..offset + len as u64))
     }
 }
 
@@ -51,47 +51,48 @@ impl ByteSource for CountingSource {
     }
 }
 
-/// A source whose answers are late, and which gives several at the same time.
+/// A source with latency that serves several reads at the same time.
 #[derive(Debug)]
-pub struct FarSource {
+pub struct SlowSource {
     inner: Arc<dyn ByteSource>,
-    at_once: usize,
-    under_way: AtomicUsize,
-    most: AtomicUsize,
+    concurrent_reads: usize,
+    in_flight: AtomicUsize,
+    max_in_flight: AtomicUsize,
 }
 
-impl FarSource {
-    /// Wraps a source; so many reads are worth making at the same time.
-    pub fn new(inner: Arc<dyn ByteSource>, at_once: usize) -> Self {
-        Self { inner, at_once, under_way: AtomicUsize::new(0), most: AtomicUsize::new(0) }
+impl SlowSource {
+    /// Wraps a source; `concurrent_reads` is the number of parallel reads that it asks for.
+    pub fn new(inner: Arc<dyn ByteSource>, concurrent_reads: usize) -> Self {
+        let (in_flight, max_in_flight) = Default::default();
+        Self { inner, concurrent_reads, in_flight, max_in_flight }
     }
 
-    /// How many reads were under way at the same time, at most.
-    pub fn most(&self) -> usize {
-        self.most.load(Ordering::SeqCst)
+    /// Returns the maximum number of reads that were in flight at the same time.
+    pub fn max_in_flight(&self) -> usize {
+        self.max_in_flight.load(Ordering::SeqCst)
     }
 }
 
-impl ByteSource for FarSource {
+impl ByteSource for SlowSource {
     fn size(&self) -> u64 {
         self.inner.size()
     }
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
-        let under_way = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most.fetch_max(under_way, Ordering::SeqCst);
+        let in_flight = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+        self.max_in_flight.fetch_max(in_flight, Ordering::SeqCst);
         thread::sleep(Duration::from_millis(5));
-        self.under_way.fetch_sub(1, Ordering::SeqCst);
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
         self.inner.read(offset, len)
     }
 
     fn concurrent_reads(&self) -> usize {
-        self.at_once
+        self.concurrent_reads
     }
 }
 
-/// The same bytes as ranges in order that neither overlap nor touch.
-pub fn merged(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+/// Sorts ranges and merges those that overlap or touch.
+pub fn merge_ranges(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut ranges: Vec<_> = ranges.into_iter().filter(|range| !range.is_empty()).collect();
     ranges.sort_by_key(|range| range.start);
     let mut out: Vec<Range<u64>> = Vec::new();
@@ -104,18 +105,18 @@ pub fn merged(ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     out
 }
 
-/// A source of any size, zero but for a few pieces.
+/// A source of any size that is zero except for a few ranges.
 #[derive(Debug)]
 pub struct SparseSource {
     size: u64,
-    pieces: BTreeMap<u64, Bytes>,
+    data: BTreeMap<u64, Bytes>,
 }
 
 impl SparseSource {
-    /// A source of `size` bytes with these pieces in it, which do not overlap.
-    pub fn new(size: u64, pieces: impl IntoIterator<Item = (u64, Vec<u8>)>) -> Self {
-        let pieces = pieces.into_iter().map(|(at, bytes)| (at, Bytes::from(bytes))).collect();
-        Self { size, pieces }
+    /// Creates a source of `size` bytes with this data at these offsets, which must not overlap.
+    pub fn new(size: u64, data: impl IntoIterator<Item = (u64, Vec<u8>)>) -> Self {
+        let data = data.into_iter().map(|(at, bytes)| (at, Bytes::from(bytes))).collect();
+        Self { size, data }
     }
 }
 
@@ -128,14 +129,14 @@ impl ByteSource for SparseSource {
         let end = offset.checked_add(len as u64).filter(|&end| end <= self.size);
         let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
         let mut out = vec![0; len];
-        for (&at, piece) in self.pieces.range(..end) {
+        for (&at, bytes) in self.data.range(..end) {
             let from = offset.max(at);
-            let to = end.min(at + piece.len() as u64);
+            let to = end.min(at + bytes.len() as u64);
             if from < to {
                 let take = usize::try_from(from - at).unwrap()..usize::try_from(to - at).unwrap();
                 let start = usize::try_from(from - offset).unwrap();
                 let hole = out.get_mut(start..start + take.len()).unwrap();
-                hole.copy_from_slice(piece.get(take).unwrap());
+                hole.copy_from_slice(bytes.get(take).unwrap());
             }
         }
         Ok(out.into())

@@ -1,12 +1,12 @@
-//! Every end cut off, and every byte changed.
+//! Checks of every prefix of a file and of mutations of every byte.
 
 use hypostyle::formats::Format;
 
 use crate::laws::{any_archive_returns_or_fails, any_bytes_return_or_fail, decode, small_limits};
 
-/// Every proper prefix of a canonical file is refused.
+/// Checks that every proper prefix of a canonical file is refused.
 ///
-/// Our files end with their last block, so a cut always takes something away.
+/// A canonical file ends with its last block, so every prefix lacks data.
 pub fn every_prefix_is_refused(format: &dyn Format, file: &[u8]) {
     let options = hypostyle::ReadOptions::default().with_limits(small_limits());
     for cut in 0..file.len() {
@@ -16,7 +16,7 @@ pub fn every_prefix_is_refused(format: &dyn Format, file: &[u8]) {
     }
 }
 
-/// Ten mutations of every byte: all zero, all one, and each bit flipped.
+/// Reads the file with ten mutations of every byte: all zeros, all ones, and each bit flipped.
 pub fn ten_mutations_of_every_byte(format: &dyn Format, file: &[u8]) {
     let mut file = file.to_vec();
     for at in 0..file.len() {
@@ -30,7 +30,7 @@ pub fn ten_mutations_of_every_byte(format: &dyn Format, file: &[u8]) {
     }
 }
 
-/// Every proper prefix of an archive, and two mutations of every byte.
+/// Reads every proper prefix of an archive, and the archive with two mutations of every byte.
 pub fn an_archive_cut_and_changed(file: &[u8]) {
     for cut in 0..file.len() {
         any_archive_returns_or_fails(file.get(..cut).unwrap());

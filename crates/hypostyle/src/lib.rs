@@ -71,7 +71,7 @@ pub use hypostyle_core::{cast, coerce, predicate, projection, spill, text};
 
 pub use hypostyle_core::deviation::Deviation;
 pub use hypostyle_core::deviations::Deviations;
-pub use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Result};
+pub use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Refusal, Result};
 pub use hypostyle_core::limits::Limits;
 pub use hypostyle_core::options::{Compat, DuplicateNames, ReadOptions, TextPolicy, WriteOptions};
 pub use hypostyle_core::row_selection::RowSelection;

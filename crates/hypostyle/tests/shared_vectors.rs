@@ -22,7 +22,7 @@ use hypostyle::formats::{self, ColumnType, Format};
 use hypostyle::{Deviation, ReadOptions, Result, TextPolicy};
 use hypostyle_core::compress::zlib;
 use hypostyle_testkit::build::{clmn, colm};
-use hypostyle_testkit::content::{Cell, Column, Content};
+use hypostyle_testkit::content::{Cell, ColumnContent, Content};
 use hypostyle_testkit::laws;
 use serde_json::Value;
 
@@ -152,7 +152,7 @@ fn kind(name: &str) -> ColumnType {
     }
 }
 
-fn assert_cells(stem: &str, column: &Column, values: &[Value]) {
+fn assert_cells(stem: &str, column: &ColumnContent, values: &[Value]) {
     let cells: Vec<Cell> = values.iter().map(|value| cell(value, column.kind)).collect();
     assert_eq!(column.cells, cells, "{stem}: {}", column.name);
 }

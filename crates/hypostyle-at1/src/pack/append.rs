@@ -20,7 +20,7 @@ use crate::pack::groups::qcolumnar::RowFormat;
 use crate::pack::lines::FrameSplitter;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::stream_set::put_trailer;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::source;
 use hypostyle_core::wire::put;
 
@@ -108,8 +108,8 @@ impl<'a, W: Write> Appender<'a, W> {
         let codec = archive.codec();
         if !codec.has_groups() {
             let why = format!("an archive of codec `{codec}` has no row groups to append to");
-            let way_out = "unpack it and pack it again for queries (`hyp pack --query`)";
-            return Err(located(Error::refused(why, way_out)));
+            let way_out = "unpack it and pack it again with `Choice::Query`";
+            return Err(located(Error::refused(Refusal::NotAppendable, why, way_out)));
         }
         options.clone().with_codec(Choice::Query).check()?;
         let mut old = TextObserver::default();
@@ -122,7 +122,7 @@ impl<'a, W: Write> Appender<'a, W> {
             let why = "the text of the archive does not end with a newline, so its last line \
                        and the first new line would become one";
             let way_out = "unpack it, add a newline, and pack it again";
-            return Err(located(Error::refused(why, way_out)));
+            return Err(located(Error::refused(Refusal::OpenLine, why, way_out)));
         }
         let model = match codec {
             Codec::QColumnar if original > 0 => table_model(archive)?,
@@ -182,7 +182,7 @@ impl<'a, W: Write> Appender<'a, W> {
         if is_first && self.open_line {
             let why = "the text before it does not end with a newline, so two lines would \
                        become one";
-            return Err(Error::refused(why, "add a newline"));
+            return Err(Error::refused(Refusal::OpenLine, why, "add a newline"));
         }
         if self.appended.frames.0 == 0 {
             self.copy_old_frames()?;

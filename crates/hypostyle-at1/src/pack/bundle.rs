@@ -15,7 +15,7 @@ use crate::pack::driver::{Packed, pack, pack_stream};
 use crate::pack::options::{Layout, PackOptions};
 use crate::pack::self_check;
 use crate::pack::stream_set::{Body, Stream, put_set};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 
 /// The content of a file of a bundle.
 #[non_exhaustive]
@@ -104,23 +104,33 @@ pub fn pack_bundle<E: From<Error>>(
 fn check_files(files: &[BundleFile], options: &PackOptions) -> Result<()> {
     if options.layout == Layout::Published {
         let why = "the published text has no bundles";
-        return Err(Error::refused(why, "use the default layout"));
+        return Err(Error::refused(Refusal::ConflictingOptions, why, "use the default layout"));
     }
     if files.is_empty() {
-        return Err(Error::refused("a bundle needs at least one file", "name a file"));
+        return Err(Error::refused(
+            Refusal::Empty,
+            "a bundle needs at least one file",
+            "name a file",
+        ));
     }
     if files.len() > MOST {
         let why = format!("a bundle holds at most {MOST} files, not {}", files.len());
         let way_out = "pack the folder in several bundles, or make one file of it with tar";
-        return Err(Error::refused(why, way_out));
+        return Err(Error::refused(Refusal::TooLarge, why, way_out));
     }
     for BundleFile { name, .. } in files {
         if let Some(why) = reader::unsafe_because(name) {
             let name: String = name.chars().take(80).collect();
-            return Err(Error::refused(format!("the name {name:?} {why}"), "rename the file"));
+            return Err(Error::refused(
+                Refusal::UnsafeName,
+                format!("the name {name:?} {why}"),
+                "rename the file",
+            ));
         }
     }
-    reader::check(files).map_err(|why| Error::refused(why, "give each file a different name"))
+    reader::check(files).map_err(|why| {
+        Error::refused(Refusal::DuplicateName, why, "give each file a different name")
+    })
 }
 
 /// Packs one file.

@@ -6,8 +6,8 @@ use crate::pack::search::SearchParams;
 pub(super) struct EncodeContext<'a> {
     /// How hard to search.
     pub(super) search: &'a SearchParams,
-    /// The parameters by which a selection predicts what an encoder needs; `None` above
-    /// the default level, where short content is encoded in full by every encoder.
+    /// The parameters for samples, by which the selection compares encoders. `None` above
+    /// the default level and with zstd: samples are then encoded with `search`.
     pub(super) rough_search: Option<&'a SearchParams>,
     /// A second search, whose result is used if it is smaller: a wider search does not
     /// always end at a better plan.

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::codecs::Codec;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 
 /// How to make an archive.
 #[derive(Clone, Debug)]
@@ -127,11 +127,15 @@ impl PackOptions {
         }
         if self.codec.is_queryable() && self.layout == Layout::Published {
             let why = "the published text has no stored blocks, which queries need";
-            return Err(Error::refused(why, "use the default layout"));
+            return Err(Error::refused(Refusal::ConflictingOptions, why, "use the default layout"));
         }
         if self.codec == Choice::Only(Codec::Bundle) {
             let why = "a bundle is made of several files, not of one text";
-            return Err(Error::refused(why, "pack the files with `pack_bundle`"));
+            return Err(Error::refused(
+                Refusal::ConflictingOptions,
+                why,
+                "pack the files with `pack_bundle`",
+            ));
         }
         if self.chunk_lines == 0 {
             return Err(Error::invalid_argument("a frame must have at least one line"));

@@ -14,7 +14,7 @@ use hypostyle_core::options::ReadOptions;
 
 /// Returns the error for a failed self-check, which is a defect of this library.
 pub(super) fn failed(why: impl Into<Cow<'static, str>>) -> Error {
-    Error::invalid_argument(why)
+    Error::internal(why)
 }
 
 /// Unpacks an archive and compares it with the original; returns the archive if they agree.
@@ -57,5 +57,28 @@ impl Write for Comparer<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hypostyle_core::error::ErrorKind;
+
+    use super::*;
+    use crate::pack::pack;
+
+    #[test]
+    fn a_failed_self_check_is_an_internal_error() {
+        let options = PackOptions::default();
+        let (archive, _) = pack(b"one,two\n1,2\n", &options).unwrap();
+        let cut = archive[..archive.len() - 1].to_vec();
+        for (archive, original) in [
+            (archive.clone(), &b"one,two\n1,3\n"[..]),
+            (archive, b"one,two\n1,2\n3,4\n"),
+            (cut, b"one,two\n1,2\n"),
+        ] {
+            let err = compare(archive, original, &options).unwrap_err();
+            assert!(matches!(err.kind(), ErrorKind::Internal(_)), "{err}");
+        }
     }
 }

@@ -1,17 +1,18 @@
-//! AT-1 archives: packing and unpacking them, beside the rivals.
+//! AT-1 archives: packing and unpacking, compared with rivals.
 
 use std::fs;
 use std::path::Path;
 
 use crate::Result;
-use crate::bench::Setup;
-use crate::corpus::Sample;
+use crate::corpus::CorpusFile;
 use crate::measure::Usage;
 use crate::packers::{
     self, BROTLI, DEFAULT, GZIP, LONG, Packer, QUICK, Tools, Unpacker, XZ, XZ_BEST, ZSTD, ZSTD_HIGH,
 };
-use crate::page::Page;
+use crate::page::ReportPage;
+use crate::setup::Setup;
 
+mod figures;
 mod tables;
 mod targets;
 mod vendor;
@@ -31,26 +32,26 @@ const UNPACKERS: [Unpacker; 9] = [
     Unpacker { of: DEFAULT, threads: 2 },
 ];
 
-/// What takes long, and a quick run does without.
+/// Slow packers, which a quick run omits.
 const SLOW: [Packer; 2] = [BROTLI, LONG];
 
-/// How often a file is packed, unless that takes so many seconds.
+/// The number of rounds of packing a file, unless they take more than so many seconds.
 const PACK_ROUNDS: usize = 5;
 const PACK_SECONDS: f64 = 5.0;
-/// How often a file is unpacked.
+/// The number of rounds of unpacking a file.
 const UNPACK_ROUNDS: usize = 5;
 
-/// What was found about a file.
+/// The usage of every competitor on one file.
 #[derive(Debug)]
-struct Found<'a> {
-    sample: &'a Sample,
+struct ArchiveTimes<'a> {
+    sample: &'a CorpusFile,
     packed: Vec<(Packer, Usage)>,
     unpacked: Vec<(Unpacker, Usage)>,
-    /// The vendor's decoder beside ours, from memory to memory.
+    /// The vendor's decoder and ours, from memory to memory.
     decoded: Option<Decoded>,
 }
 
-impl Found<'_> {
+impl ArchiveTimes<'_> {
     fn packed(&self, by: Packer) -> Option<Usage> {
         self.packed.iter().find(|(packer, _)| *packer == by).map(|(_, usage)| *usage)
     }
@@ -60,21 +61,21 @@ impl Found<'_> {
     }
 }
 
-/// Who takes part.
+/// The competitors of a run.
 #[derive(Debug)]
-struct Contest {
+struct Competitors {
     packers: Vec<Packer>,
     unpackers: Vec<Unpacker>,
     vendor: Result<Vendor>,
     rounds: [usize; 2],
 }
 
-pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
+pub(crate) fn run(setup: &Setup, page: &mut ReportPage) -> Result<()> {
     let folder = setup.folder("archives")?;
     let corpus = setup.corpus()?;
-    let tools = Tools::look();
+    let tools = Tools::detect();
     let takes_part = |who: Packer| tools.have(who) && !(setup.quick && SLOW.contains(&who));
-    let contest = Contest {
+    let competitors = Competitors {
         packers: PACKERS.into_iter().filter(|&who| takes_part(who)).collect(),
         unpackers: UNPACKERS.into_iter().filter(|who| takes_part(who.of)).collect(),
         vendor: if setup.quick {
@@ -82,26 +83,26 @@ pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
         } else {
             Vendor::build()
         },
-        rounds: [PACK_ROUNDS, UNPACK_ROUNDS].map(|usual| setup.rounds(usual)),
+        rounds: [PACK_ROUNDS, UNPACK_ROUNDS].map(|full| setup.rounds(full)),
     };
     let mut all = Vec::new();
     for sample in &corpus.samples {
         eprintln!("{}: {} bytes", sample.name, sample.bytes);
-        all.push(contest.measure(sample, &folder)?);
+        all.push(competitors.measure(sample, &folder)?);
     }
     page.data("files", &corpus.table());
-    tables::report(page, &all, &contest, corpus.origin, &tools);
+    tables::report(page, &all, &competitors, corpus.origin, &tools);
     Ok(())
 }
 
-impl Contest {
-    fn measure<'a>(&self, sample: &'a Sample, folder: &Path) -> Result<Found<'a>> {
+impl Competitors {
+    fn measure<'a>(&self, sample: &'a CorpusFile, folder: &Path) -> Result<ArchiveTimes<'a>> {
         let archive = |by: Packer| folder.join(format!("{by}"));
         let [pack_rounds, unpack_rounds] = self.rounds;
-        let packed = packers::in_turns(&self.packers, pack_rounds, PACK_SECONDS, |who| {
+        let packed = packers::alternate(&self.packers, pack_rounds, PACK_SECONDS, |who| {
             who.pack(&sample.path, &archive(who))
         })?;
-        let unpacked = packers::in_turns(&self.unpackers, unpack_rounds, f64::INFINITY, |who| {
+        let unpacked = packers::alternate(&self.unpackers, unpack_rounds, f64::INFINITY, |who| {
             who.unpack(&archive(who.of))
         })?;
         let decoded = match &self.vendor {
@@ -111,6 +112,6 @@ impl Contest {
         for &who in &self.packers {
             fs::remove_file(archive(who))?;
         }
-        Ok(Found { sample, packed, unpacked, decoded })
+        Ok(ArchiveTimes { sample, packed, unpacked, decoded })
     }
 }

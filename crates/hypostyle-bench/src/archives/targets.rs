@@ -1,67 +1,63 @@
-//! What was asked for.
+//! The targets of the page.
 
-use super::Found;
-use super::tables::{mean, memory, most, speed, unpack_speed};
+use super::ArchiveTimes;
+use super::figures::{FILE_SETS, largest, mean, memory, speed, unpack_speed};
 use crate::packers::{DEFAULT, LONG, Packer, QUICK, Unpacker, XZ, XZ_BEST};
-use crate::page::Page;
+use crate::page::ReportPage;
 use crate::table::{Target, megabytes};
 
-/// How many times as fast as `xz -9e` at the default level, and as `xz -6` at level 1.
+/// The target speedups over `xz -9e` at the default level, and over `xz -6` at level 1.
 pub(super) const SPEED: [(Packer, Packer, f64); 2] = [(DEFAULT, XZ_BEST, 3.0), (QUICK, XZ, 10.0)];
-/// Most memory while packing, in multiples of the file.
-const MEMORY: f64 = 12.0;
-/// How many times as fast as the vendor's decoder, by threads.
+/// The target of peak memory in packing, as a multiple of the file size.
+const MAX_MEMORY: f64 = 12.0;
+/// The target speedups over the vendor's decoder, by threads.
 const VENDOR: [(usize, f64); 2] = [(1, 2.0), (2, 4.0)];
 
-/// Which files a mean is of.
-pub(super) const MEANS: [(&str, Belongs); 2] =
-    [("tables", |found| found.sample.is_table()), ("all", |_| true)];
-
-pub(super) type Belongs = fn(&Found<'_>) -> bool;
-
-pub(super) fn ask(page: &mut Page, all: &[Found<'_>]) {
-    for (who, rival, least) in SPEED {
-        let what = format!("{who}, times as fast as {rival}");
-        at_least(page, all, &what, least, |found| speed(found, who, rival));
+/// Adds all targets.
+pub(super) fn add(page: &mut ReportPage, all: &[ArchiveTimes<'_>]) {
+    for (who, rival, min_speedup) in SPEED {
+        let what = format!("{who}, speedup over {rival}");
+        at_least(page, all, &what, min_speedup, |times| speed(times, who, rival));
     }
     for threads in [1, 2] {
         let who = Unpacker { of: DEFAULT, threads };
-        let what = format!("Unpacking {who}, times as fast as xz -d");
-        at_least(page, all, &what, 1.0, |found| unpack_speed(found, who));
+        let what = format!("Unpacking {who}, speedup over xz -d");
+        at_least(page, all, &what, 1.0, |times| unpack_speed(times, who));
     }
-    for (threads, least) in VENDOR {
+    for (threads, min_speedup) in VENDOR {
         let who = Unpacker { of: DEFAULT, threads };
-        let what = format!("Unpacking {who}, times as fast as the vendor");
-        at_least(page, all, &what, least, |found| Some(found.decoded?.speed(threads)));
+        let what = format!("Unpacking {who}, speedup over the vendor");
+        at_least(page, all, &what, min_speedup, |times| Some(times.decoded?.speed(threads)));
     }
     for who in [QUICK, DEFAULT, LONG] {
-        let figure =
-            |found: &Found<'_>| Some(memory(found.packed(who)?)? / megabytes(found.sample.bytes));
-        for (which, belongs) in MEANS {
-            let some = all.iter().filter(|found| belongs(found));
-            if let Some((of, figure)) = most(some, figure) {
+        let figure = |times: &ArchiveTimes<'_>| {
+            Some(memory(times.packed(who)?)? / megabytes(times.sample.bytes))
+        };
+        for (which, belongs) in FILE_SETS {
+            let files = all.iter().filter(|times| belongs(times));
+            if let Some((of, figure)) = largest(files, figure) {
                 let what =
-                    format!("{who}, memory in multiples of the file: {of}, the worst of {which}");
-                page.target(what, Some(figure), Target::AtMost(MEMORY));
+                    format!("{who}, memory as a multiple of the file: {of}, worst of {which}");
+                page.target(what, Some(figure), Target::AtMost(MAX_MEMORY));
             }
         }
     }
 }
 
-/// Asks the same of the means and of the worst.
+/// Adds a target for each mean and for the worst file.
 fn at_least(
-    page: &mut Page,
-    all: &[Found<'_>],
+    page: &mut ReportPage,
+    all: &[ArchiveTimes<'_>],
     what: &str,
-    least: f64,
-    figure: impl Fn(&Found<'_>) -> Option<f64>,
+    min_speedup: f64,
+    figure: impl Fn(&ArchiveTimes<'_>) -> Option<f64>,
 ) {
-    for (which, belongs) in MEANS {
+    for (which, belongs) in FILE_SETS {
         let what = format!("{what}: {which}, geometric mean");
-        page.target(what, mean(all, belongs, &figure), Target::AtLeast(least));
+        page.target(what, mean(all, belongs, &figure), Target::AtLeast(min_speedup));
     }
-    if let Some((of, figure)) = most(all, |found| Some(-figure(found)?)) {
-        let what = format!("{what}: {of}, the worst");
-        page.target(what, Some(figure.abs()), Target::AtLeast(least));
+    if let Some((of, figure)) = largest(all, |times| Some(-figure(times)?)) {
+        let what = format!("{what}: {of}, worst");
+        page.target(what, Some(figure.abs()), Target::AtLeast(min_speedup));
     }
 }

@@ -1,4 +1,4 @@
-//! The files that figures have been published about, by SHA-256.
+//! The SHA-256 of the files that published figures are about.
 
 /// Names and hashes.
 pub(super) const FILES: &[(&str, &str)] = &[

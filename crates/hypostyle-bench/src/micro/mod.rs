@@ -1,5 +1,5 @@
-//! Hot loops, counted in instructions by callgrind: on any machine, however busy, the same
-//! program gives the same count, so that one per cent more is a finding and not noise.
+//! Instruction counts of hot loops, by callgrind. The same program has the same count on any
+//! machine under any load, so a change of one per cent is significant.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,112 +8,111 @@ use std::{env, fs};
 use serde_json::Value;
 
 use crate::Result;
-use crate::bench::{PAGES, Setup};
-use crate::page::Page;
+use crate::page::ReportPage;
 use crate::plot::{Bars, short};
-use crate::table::Table;
+use crate::setup::{PAGES, Setup};
+use crate::table::ReportTable;
 
 mod loops;
 
-pub(crate) use loops::{Args as LoopArgs, run as turn};
+pub(crate) use loops::{Args as LoopArgs, run as run_loop};
 
-use loops::{Loop, Size};
+use loops::{DataSize, HotLoop};
 
-/// A loop is turned this often, and then that often: what lies between is the loop alone.
-const ONCE: usize = 1;
-const OFTEN: usize = 3;
+/// Each loop runs with both iteration counts; the difference excludes the setup.
+const FEW_ITERATIONS: usize = 1;
+const MANY_ITERATIONS: usize = 3;
 
-/// What is more than this, in per cent, has become worse.
-const WORSE: f64 = 1.0;
+/// An increase over this, in per cent, is a regression.
+const MAX_GROWTH: f64 = 1.0;
 
 /// The loops of a quick run.
-const FEW: [&str; 2] = ["varint-read", "onpair-decode-12"];
+const QUICK_LOOPS: [&str; 2] = ["varint-read", "onpair-decode-12"];
 
-/// The names of the figures that the next run is compared with.
+/// The JSON keys that the next run reads to compare its counts.
 const LOOP: &str = "Loop";
 const COUNT: &str = "Instructions";
 
-pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
+pub(crate) fn run(setup: &Setup, page: &mut ReportPage) -> Result<()> {
     let Some(valgrind) = first_line(Command::new("valgrind").arg("--version")) else {
-        page.leave("Missing: valgrind, so nothing was counted.");
+        page.skip("Valgrind is missing, so nothing was counted.");
         return Ok(());
     };
     let rustc = first_line(Command::new("rustc").arg("--version"));
     page.add(format!(
-        "Instructions that callgrind ({valgrind}) counts in one turn of a loop, on one thread: \
-         half of what three turns take more than one, so that getting ready does not count, \
-         divided by the units of work. Seconds depend on who else is on the machine, counts do \
-         not; but a count says nothing of caches and of branches that were guessed wrong. Each is \
-         counted twice, and the lesser count is shown.",
+        "Instructions that callgrind ({valgrind}) counts in one iteration of a loop, on one thread: \
+         half the difference between three iterations and one, which excludes the setup, divided \
+         by the units of work. Unlike times, counts do not depend on the load of the machine, but \
+         they ignore cache misses and branch mispredictions. Each loop is counted twice; the table \
+         shows the smaller count.",
     ));
     page.add(format!(
-        "Counts change with the compiler (here {}), with the C library, and with what the \
-         processor offers that valgrind knows: that is no AVX-512, and no SHA instructions. \
-         Archives are unpacked without the hash at their end.",
+        "Counts depend on the compiler (here {}), the C library, and the instruction sets that both \
+         the processor and valgrind support, which exclude AVX-512 and SHA. Archives are unpacked \
+         without their trailing hash.",
         rustc.as_deref().unwrap_or("unknown")
     ));
-    let size = if setup.quick { Size::Little } else { Size::Usual };
-    // Little data is not comparable with what was written.
-    let before = if setup.quick { None } else { written(Path::new(PAGES)) };
+    let size = if setup.quick { DataSize::Small } else { DataSize::Full };
+    // Counts on small data are not comparable with those on disk.
+    let before = if setup.quick { None } else { previous(Path::new(PAGES)) };
     let folder = setup.folder("micro")?;
-    let constant = no_chance(&folder);
+    let constant = constant_random(&folder);
     page.add(match constant {
-        Some(_) => "Random numbers of the system, with which maps are seeded, are always the same.",
+        Some(_) => "The random numbers of the system, which seed hash maps, are constant.",
         None => {
-            "Without a C compiler the seeds of maps are left to chance, and with them the order \
-             in which memory is given back."
+            "Without a C compiler, the seeds of hash maps are random, and so is the order in which \
+             memory is freed."
         }
     });
-    let chosen = |it: &&Loop| !setup.quick || FEW.contains(&it.name);
+    let chosen = |it: &&HotLoop| !setup.quick || QUICK_LOOPS.contains(&it.name);
     let mut all = Vec::new();
     for it in loops::ALL.iter().filter(chosen) {
         let counted = count(it, size, &folder, constant.as_deref())?;
         let was = before.as_ref().and_then(|before| find(before, it.name));
-        eprintln!("{}: {}", it.name, remark(counted.turn(), was));
+        eprintln!("{}: {}", it.name, remark(counted.instructions(), was));
         all.push((counted, was));
     }
     report(page, &all);
     Ok(())
 }
 
-/// The first line that a program prints; `None` where there is no such program.
+/// Returns the first line that a program prints; `None` if it does not run.
 fn first_line(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.lines().next()?.trim().to_owned())
 }
 
-/// What was counted of a loop.
+/// The counts of a loop.
 struct Counted {
-    of: &'static Loop,
-    /// Units of work in a turn.
+    hot_loop: &'static HotLoop,
+    /// Units of work in an iteration.
     units: u64,
-    /// Instructions of a turn, each time that it was counted.
-    turns: [u64; 2],
+    /// Instructions of an iteration, for both counts.
+    iterations: [u64; 2],
 }
 
 impl Counted {
-    /// The lesser, if they differ: what is left to chance only ever adds.
-    fn turn(&self) -> u64 {
-        let [one, other] = self.turns;
+    /// Returns the smaller count: randomness only adds instructions.
+    fn instructions(&self) -> u64 {
+        let [one, other] = self.iterations;
         one.min(other)
     }
 
     fn per_unit(&self) -> f64 {
-        self.turn() as f64 / self.units.max(1) as f64
+        self.instructions() as f64 / self.units.max(1) as f64
     }
 
     fn repeats(&self) -> String {
-        let [one, other] = self.turns;
+        let [one, other] = self.iterations;
         match one.abs_diff(other) {
             0 => "exactly".to_owned(),
-            by => format!("within {:.4} %", 100.0 * by as f64 / self.turn().max(1) as f64),
+            by => format!("within {:.4} %", 100.0 * by as f64 / self.instructions().max(1) as f64),
         }
     }
 }
 
-/// A library that answers the wish for random numbers with the same ones each time; `None`
-/// where it cannot be made.
-fn no_chance(folder: &Path) -> Option<PathBuf> {
+/// Builds a library whose `getrandom` always returns the same bytes; `None` if the build fails.
+fn constant_random(folder: &Path) -> Option<PathBuf> {
     const SOURCE: &str = "
 long getrandom(void *to, unsigned long length, unsigned flags) {
     for (unsigned long at = 0; at < length; at++) ((unsigned char *)to)[at] = at;
@@ -128,49 +127,54 @@ long getrandom(void *to, unsigned long length, unsigned flags) {
     Some(library)
 }
 
-fn count(it: &'static Loop, size: Size, folder: &Path, constant: Option<&Path>) -> Result<Counted> {
+fn count(
+    it: &'static HotLoop,
+    size: DataSize,
+    folder: &Path,
+    constant: Option<&Path>,
+) -> Result<Counted> {
     let file = folder.join(it.name);
     fs::write(&file, (it.make)(size)?)?;
-    let (mut turns, mut units) = ([0; 2], 0);
-    for turn in &mut turns {
-        let (few, _) = callgrind(it, ONCE, &file, size, constant)?;
-        let (many, done) = callgrind(it, OFTEN, &file, size, constant)?;
-        *turn = many.saturating_sub(few) / (OFTEN - ONCE) as u64;
+    let (mut iterations, mut units) = ([0; 2], 0);
+    for count in &mut iterations {
+        let (few, _) = callgrind(it, FEW_ITERATIONS, &file, size, constant)?;
+        let (many, done) = callgrind(it, MANY_ITERATIONS, &file, size, constant)?;
+        *count = many.saturating_sub(few) / (MANY_ITERATIONS - FEW_ITERATIONS) as u64;
         units = done;
     }
-    Ok(Counted { of: it, units, turns })
+    Ok(Counted { hot_loop: it, units, iterations })
 }
 
-/// Runs a loop under callgrind: instructions of it all, and units of work in a turn.
+/// Runs a loop under callgrind. Returns the total instructions and the units of work per iteration.
 fn callgrind(
-    it: &Loop,
+    it: &HotLoop,
     times: usize,
     file: &Path,
-    size: Size,
+    size: DataSize,
     constant: Option<&Path>,
 ) -> Result<(u64, u64)> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    // Where the environment lies, how long it is and what is in it could move the stack.
+    // The size of the environment would change the stack alignment.
     command.arg(env::current_exe()?).args(loops::words(it, times, file, size)).env_clear();
     command.envs(constant.map(|library| ("LD_PRELOAD", library)));
     let output = command.output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        return Err(format!("{} under valgrind: {said}", it.name).into());
+        return Err(format!("{} under valgrind: {stderr}", it.name).into());
     }
-    let count = collected(&said).ok_or_else(|| format!("valgrind has counted nothing: {said}"))?;
+    let count = collected(&stderr).ok_or_else(|| format!("valgrind printed no count: {stderr}"))?;
     Ok((count, String::from_utf8(output.stdout)?.trim().parse()?))
 }
 
-/// The number behind `Collected`, in what callgrind says.
-fn collected(said: &str) -> Option<u64> {
-    let line = said.lines().find_map(|line| line.split_once("Collected :"))?;
+/// Parses the number after `Collected` in the output of callgrind.
+fn collected(stderr: &str) -> Option<u64> {
+    let line = stderr.lines().find_map(|line| line.split_once("Collected :"))?;
     line.1.trim().parse().ok()
 }
 
-/// The figures that were written last.
-fn written(folder: &Path) -> Option<Value> {
+/// Reads the figures on disk.
+fn previous(folder: &Path) -> Option<Value> {
     serde_json::from_slice(&fs::read(folder.join("micro.json")).ok()?).ok()
 }
 
@@ -179,45 +183,45 @@ fn find(before: &Value, name: &str) -> Option<u64> {
     rows.iter().find(|row| row[LOOP] == name)?[COUNT].as_u64()
 }
 
-/// By how many per cent a count has grown.
+/// Returns the growth of a count in per cent.
 fn growth(now: u64, was: u64) -> f64 {
     100.0 * (now as f64 / was.max(1) as f64 - 1.0)
 }
 
-/// A count, for who watches.
+/// Formats a count and its change for the console.
 fn remark(now: u64, was: Option<u64>) -> String {
     match was.map(|was| growth(now, was)) {
         None => format!("{now} instructions"),
-        Some(by) if by > WORSE => format!("{now} instructions, MORE by {by:.2} %"),
+        Some(by) if by > MAX_GROWTH => format!("{now} instructions, MORE by {by:.2} %"),
         Some(by) => format!("{now} instructions, {by:+.2} %"),
     }
 }
 
-fn report(page: &mut Page, all: &[(Counted, Option<u64>)]) {
+fn report(page: &mut ReportPage, all: &[(Counted, Option<u64>)]) {
     page.heading("Loops");
-    page.add("The change is from the page that was there before.");
+    page.add("`Change` compares with the previous version of this page.");
     let head = [LOOP, "What", "Unit", "Units", COUNT, "Per unit", "Repeats", "Change, %"];
-    let mut table = Table::new(head);
+    let mut table = ReportTable::new(head);
     let mut bars = Bars {
         name: "",
         title: "Instructions per unit of work".to_owned(),
-        series: vec!["instructions per unit; the scale is logarithmic".to_owned()],
+        series: vec!["instructions per unit (logarithmic scale)".to_owned()],
         groups: Vec::new(),
         mark: None,
         is_log: true,
     };
     for (it, was) in all {
         table.row([
-            it.of.name.to_owned(),
-            it.of.what.to_owned(),
-            it.of.unit.to_owned(),
+            it.hot_loop.name.to_owned(),
+            it.hot_loop.what.to_owned(),
+            it.hot_loop.unit.to_owned(),
             it.units.to_string(),
-            it.turn().to_string(),
+            it.instructions().to_string(),
             short(it.per_unit()),
             it.repeats(),
-            was.map_or("–".to_owned(), |was| format!("{:+.2}", growth(it.turn(), was))),
+            was.map_or("–".to_owned(), |was| format!("{:+.2}", growth(it.instructions(), was))),
         ]);
-        let label = format!("{}, per {}", it.of.name, it.of.unit);
+        let label = format!("{}, per {}", it.hot_loop.name, it.hot_loop.unit);
         bars.groups.push((label, vec![Some(it.per_unit())]));
     }
     page.table("loops", &table);
@@ -229,14 +233,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_callgrind_says_is_understood() {
-        let said = "==7== Events    : Ir\n==7== Collected : 1288731\n==7==\n";
-        assert_eq!(collected(said), Some(1_288_731));
+    fn the_output_of_callgrind_is_parsed() {
+        let stderr = "==7== Events    : Ir\n==7== Collected : 1288731\n==7==\n";
+        assert_eq!(collected(stderr), Some(1_288_731));
         assert_eq!(collected("==7== nothing"), None);
     }
 
     #[test]
-    fn more_than_one_per_cent_is_told() {
+    fn growth_over_one_per_cent_is_marked() {
         let before = serde_json::json!({"tables": {"loops": [{LOOP: "a", COUNT: 1000}]}});
         let was = find(&before, "a");
         assert_eq!(remark(1011, was), "1011 instructions, MORE by 1.10 %");

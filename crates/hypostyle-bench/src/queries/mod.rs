@@ -1,5 +1,5 @@
-//! Archives that can be queried: their size beside xz and Parquet, and what a query
-//! reads and takes beside what others do with the same data, here and over HTTP.
+//! Queryable archives: their size compared with xz and Parquet, and the bytes and time of queries
+//! compared with other query engines, on local files and over HTTP.
 
 use std::fs::{self, File};
 use std::num::NonZeroUsize;
@@ -9,76 +9,76 @@ use std::time::Instant;
 use hypostyle::formats::at1::{self, Choice, PackOptions, Query};
 
 use crate::Result;
-use crate::bench::Setup;
-use crate::corpus::Sample;
-use crate::data::{self, Shape};
-use crate::page::Page;
+use crate::corpus::CorpusFile;
+use crate::data::{self, TableShape};
+use crate::page::ReportPage;
 use crate::plot::Bars;
-use crate::table::Table;
+use crate::setup::Setup;
+use crate::table::ReportTable;
 
-mod asked;
-mod far;
-mod question;
+mod bench_query;
+mod engines;
+mod local;
+mod over_http;
 mod server;
 mod size;
-mod wheels;
 
-use question::{Asked, Question, ask};
+use bench_query::{BenchQuery, QueriedTable, run_query};
 
-/// How often each is timed.
+/// The number of rounds of each measurement.
 const ROUNDS: usize = 7;
 
-/// The table that is asked, and what is made where it is not.
-const ASKED: &str = "nyc_flights.csv";
-const MADE: Shape = Shape { rows: 10_000, columns: 10 };
+/// The queried table, and the shape of the generated table that replaces it if it is missing.
+const QUERIED: &str = "nyc_flights.csv";
+const GENERATED_SHAPE: TableShape = TableShape { rows: 10_000, columns: 10 };
 
-/// What our own figures are called.
+/// The name of our figures.
 const OURS: &str = "AT-1";
 
-pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
+pub(crate) fn run(setup: &Setup, page: &mut ReportPage) -> Result<()> {
     let folder = setup.folder("queries")?;
     let corpus = setup.corpus()?;
-    let is_asked =
-        |sample: &&Sample| sample.is_table() || (sample.name.ends_with("json") && !setup.quick);
-    let samples: Vec<&Sample> = corpus.samples.iter().filter(is_asked).collect();
+    let is_queryable =
+        |sample: &&CorpusFile| sample.is_table() || (sample.name.ends_with("json") && !setup.quick);
+    let samples: Vec<&CorpusFile> = corpus.samples.iter().filter(is_queryable).collect();
     page.add(format!(
-        "The best of {} rounds counts. {} Archives are made by \
-         `hyp pack --query` at the default level, with their indexes. {}",
+        "Times are the best of {} rounds. {} `hyp pack --query` writes the archives at the default \
+         level, with indexes. {}",
         setup.rounds(ROUNDS),
         corpus.origin,
-        setup.python().describe(&wheels::MODULES)
+        setup.python().describe(&engines::MODULES)
     ));
     size::sizes(&samples, setup, &folder, page)?;
-    let asked = match corpus.named(ASKED) {
+    let table = match corpus.named(QUERIED) {
         Some(sample) => real(sample, &folder)?,
-        None => made(&folder)?,
+        None => generated(&folder)?,
     };
-    asked::run(&asked, setup, page)?;
-    let questions = asked.questions()?;
-    let rows = beside(&asked, &questions, setup, page)?;
-    far::run(&asked, &questions, &rows, setup, page)
+    local::run(&table, setup, page)?;
+    let queries = table.queries()?;
+    let rows = compare(&table, &queries, setup, page)?;
+    over_http::run(&table, &queries, &rows, setup, page)
 }
 
-/// The table that figures have been published about.
-fn real(sample: &Sample, folder: &Path) -> Result<Asked> {
-    // The server has only what is in its folder.
+/// Prepares the table that published figures are about.
+fn real(sample: &CorpusFile, folder: &Path) -> Result<QueriedTable> {
+    // The HTTP server serves only its folder.
     let csv = folder.join(&sample.name);
     fs::copy(&sample.path, &csv)?;
     let archive = size::packed(sample, folder);
-    Ok(Asked { name: sample.name.clone(), csv, archive, facts: &question::FLIGHTS })
+    Ok(QueriedTable { name: sample.name.clone(), csv, archive, queries: &bench_query::FLIGHTS })
 }
 
-/// Some table, to see whether everything runs.
-fn made(folder: &Path) -> Result<Asked> {
-    let name = "made.csv";
-    let (csv, archive) = (folder.join(name), folder.join("made.csv.at1"));
-    data::write_csv(MADE, &mut File::create(&csv)?)?;
+/// Generates a table, to check that everything runs.
+fn generated(folder: &Path) -> Result<QueriedTable> {
+    let name = "generated.csv";
+    let (csv, archive) = (folder.join(name), folder.join("generated.csv.at1"));
+    data::write_csv(GENERATED_SHAPE, &mut File::create(&csv)?)?;
     let options = PackOptions::default().with_codec(Choice::Query);
     fs::write(&archive, at1::pack(&fs::read(&csv)?, &options)?.0)?;
-    Ok(Asked { name: name.to_owned(), csv, archive, facts: &question::MADE })
+    Ok(QueriedTable { name: name.to_owned(), csv, archive, queries: &bench_query::GENERATED })
 }
 
-/// Seconds of the quickest of many runs, and what came of it.
+/// Runs `work` several times. Returns the seconds of the fastest round and the last result.
 fn timed<T>(rounds: usize, mut work: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
     let (mut best, mut last) = (f64::INFINITY, None);
     for _ in 0..rounds {
@@ -86,120 +86,120 @@ fn timed<T>(rounds: usize, mut work: impl FnMut() -> Result<T>) -> Result<(f64, 
         last = Some(work()?);
         best = best.min(start.elapsed().as_secs_f64());
     }
-    Ok((best, last.ok_or("nothing was run")?))
+    Ok((best, last.ok_or("the number of rounds is 0")?))
 }
 
-/// Who was asked, and a figure for each question.
+/// An engine and its figure for each query.
 #[derive(Clone, Debug)]
-struct Contender {
+struct QueryTimes {
     name: String,
     figures: Vec<Option<f64>>,
 }
 
-/// Asks ours and the rivals the same of files; gives the rows that each question has.
-fn beside(
-    asked: &Asked,
-    questions: &[Question],
+/// Runs all queries on ours and on the rivals, on local files. Returns the rows of each query.
+fn compare(
+    table: &QueriedTable,
+    queries: &[BenchQuery],
     setup: &Setup,
-    page: &mut Page,
+    page: &mut ReportPage,
 ) -> Result<Vec<u64>> {
     let rounds = setup.rounds(ROUNDS);
     let one = NonZeroUsize::MIN;
     let (mut rows, mut single, mut several) = (Vec::new(), Vec::new(), Vec::new());
-    let mut told =
-        Table::new(["Question", "Test", "Rows", "Share of rows", "Groups read", "Bytes"]);
-    let column = Query::default().with_columns(Some(vec![asked.facts.summed.0.to_owned()]));
-    let of_all = ask(asked.source()?, &column, None)?.stats.rows;
-    for question in questions {
-        let query = question.query()?;
-        single.push(Some(timed(rounds, || ask(asked.source()?, &query, Some(one)))?.0));
-        let (seconds, answer) = timed(rounds, || ask(asked.source()?, &query, None))?;
+    let mut summary = ReportTable::new([
+        "Query",
+        "Predicate",
+        "Rows",
+        "Share of rows",
+        "Row groups read",
+        "Bytes read",
+    ]);
+    let column = Query::default().with_columns(Some(vec![table.queries.summed.0.to_owned()]));
+    let total_rows = run_query(table.source()?, &column, None)?.stats.rows;
+    for bench_query in queries {
+        let query = bench_query.query()?;
+        single.push(Some(timed(rounds, || run_query(table.source()?, &query, Some(one)))?.0));
+        let (seconds, answer) = timed(rounds, || run_query(table.source()?, &query, None))?;
         several.push(Some(seconds));
         let stats = answer.stats;
         rows.push(stats.rows);
-        told.row([
-            question.name.clone(),
-            question.test().map_or("–".to_owned(), |test| format!("`{test}`")),
+        summary.row([
+            bench_query.name.clone(),
+            bench_query.predicate().map_or("–".to_owned(), |predicate| format!("`{predicate}`")),
             stats.rows.to_string(),
-            format!("{:.3} %", 100.0 * stats.rows as f64 / of_all.max(1) as f64),
+            format!("{:.3} %", 100.0 * stats.rows as f64 / total_rows.max(1) as f64),
             format!("{} of {}", stats.groups_read, stats.groups),
             stats.bytes_read.to_string(),
         ]);
     }
-    let mut contenders = vec![
-        Contender { name: format!("{OURS}, one thread"), figures: single },
-        Contender { name: OURS.to_owned(), figures: several },
+    let mut times = vec![
+        QueryTimes { name: format!("{OURS}, one thread"), figures: single },
+        QueryTimes { name: OURS.to_owned(), figures: several },
     ];
-    let mut files = Table::new(["File", "Bytes"]);
-    files.row([OURS.to_owned(), fs::metadata(&asked.archive)?.len().to_string()]);
+    let mut files = ReportTable::new(["File", "Bytes"]);
+    files.row([OURS.to_owned(), fs::metadata(&table.archive)?.len().to_string()]);
     let mut missing = Vec::new();
-    for rival in &wheels::ALL {
+    for rival in &engines::ALL {
         eprintln!("{}", rival.name);
-        match rival.ask(asked, questions, &rows, None, setup, rounds)? {
-            Ok(told) => {
-                files.row([rival.name.to_owned(), told.bytes.to_string()]);
-                let figures = told.answers.iter().map(|(seconds, _)| Some(*seconds)).collect();
-                contenders.push(Contender { name: rival.name.to_owned(), figures });
+        match rival.run(table, queries, &rows, None, setup, rounds)? {
+            Ok(results) => {
+                files.row([rival.name.to_owned(), results.bytes.to_string()]);
+                let figures = results.answers.iter().map(|(seconds, _)| Some(*seconds)).collect();
+                times.push(QueryTimes { name: rival.name.to_owned(), figures });
             }
             Err(why) => missing.push(format!("{} ({why})", rival.name)),
         }
     }
-    page.heading(&format!("Queries of {}, beside rivals", asked.name));
+    page.heading(&format!("Queries of {}, compared with rivals", table.name));
     page.add(
-        "What is asked, and what ours reads for it. Rows by number come with all columns, and the \
-         others with two, or one for the question that no row answers.",
+        "The queries and what ours reads for them. Row lookups return all columns, other queries \
+         two, and the query without matches one.",
     );
-    page.table("questions", &told);
+    page.table("query set", &summary);
     page.add(
-        "Seconds from the opening of the file to typed columns in memory. Rivals are asked in \
-         Python, each in a process of its own whose imports do not count; DuckDB keeps its \
-         connection. They take as many threads as they like, as ours does unless told otherwise. \
-         Their files are made with their defaults, but Parquet by pyarrow with zstd 19. All find \
-         as many rows as ours.",
+        "Seconds from opening the file to typed columns in memory. Each rival runs in its own \
+         Python process, without counting imports; DuckDB keeps its connection. Rivals use their \
+         default number of threads, and so does ours unless noted. Their files are written with \
+         their defaults, except Parquet by pyarrow with zstd 19. All return as many rows as ours.",
     );
     if !missing.is_empty() {
         page.add(format!("Missing: {}.", missing.join(", ")));
     }
-    page.table("seconds", &grid(questions, &contenders, 4));
-    page.plot(&chart(
-        "",
-        format!("Milliseconds for a query of {}", asked.name),
-        questions,
-        &contenders,
-    ));
-    page.add("Their files:");
+    page.table("seconds", &grid(queries, &times, 4));
+    page.plot(&chart("", format!("Milliseconds for a query of {}", table.name), queries, &times));
+    page.add("File sizes:");
     page.table("files", &files);
     Ok(rows)
 }
 
-/// A row for each question, and a column for each contender.
-fn grid(questions: &[Question], contenders: &[Contender], digits: usize) -> Table {
-    let names = contenders.iter().map(|contender| contender.name.clone());
-    let mut table = Table::of(["Question".to_owned()].into_iter().chain(names).collect());
-    for (index, question) in questions.iter().enumerate() {
-        let cell = |contender: &Contender| {
-            let figure = contender.figures.get(index).copied().flatten();
+/// Returns a table with a row for each query and a column for each engine.
+fn grid(queries: &[BenchQuery], times: &[QueryTimes], digits: usize) -> ReportTable {
+    let names = times.iter().map(|engine| engine.name.clone());
+    let mut table = ReportTable::of(["Query".to_owned()].into_iter().chain(names).collect());
+    for (index, bench_query) in queries.iter().enumerate() {
+        let cell = |engine: &QueryTimes| {
+            let figure = engine.figures.get(index).copied().flatten();
             figure.map_or("–".to_owned(), |figure| format!("{figure:.digits$}"))
         };
-        let cells = contenders.iter().map(cell);
-        table.row_of([question.name.clone()].into_iter().chain(cells).collect());
+        let cells = times.iter().map(cell);
+        table.row_of([bench_query.name.clone()].into_iter().chain(cells).collect());
     }
     table
 }
 
-/// Seconds as bars, in milliseconds.
-fn chart(name: &'static str, title: String, questions: &[Question], all: &[Contender]) -> Bars {
-    let group = |(index, question): (usize, &Question)| {
-        let bar = |contender: &Contender| {
-            contender.figures.get(index).copied().flatten().map(|seconds| 1000.0 * seconds)
+/// Returns a chart of seconds, in milliseconds.
+fn chart(name: &'static str, title: String, queries: &[BenchQuery], all: &[QueryTimes]) -> Bars {
+    let group = |(index, bench_query): (usize, &BenchQuery)| {
+        let bar = |engine: &QueryTimes| {
+            engine.figures.get(index).copied().flatten().map(|seconds| 1000.0 * seconds)
         };
-        (question.name.clone(), all.iter().map(bar).collect())
+        (bench_query.name.clone(), all.iter().map(bar).collect())
     };
     Bars {
         name,
-        title: format!("{title} (each step of ten as long; shorter is better)"),
-        series: all.iter().map(|contender| contender.name.clone()).collect(),
-        groups: questions.iter().enumerate().map(group).collect(),
+        title: format!("{title} (logarithmic scale; less is better)"),
+        series: all.iter().map(|engine| engine.name.clone()).collect(),
+        groups: queries.iter().enumerate().map(group).collect(),
         mark: None,
         is_log: true,
     }

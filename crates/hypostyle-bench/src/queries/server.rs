@@ -1,4 +1,4 @@
-//! Files over HTTP, each answer late, as from a store that is far away.
+//! An HTTP server for files that delays every response, like a remote object store.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,18 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Connections at a time; one more is closed at once.
-const CONNECTIONS: usize = 64;
-/// Bytes of a request.
-const REQUEST: u64 = 16 << 10;
-/// How long a connection waits before it looks whether the server is to stop.
-const LOOK: Duration = Duration::from_millis(100);
+/// The maximum number of connections; the server closes further ones.
+const MAX_CONNECTIONS: usize = 64;
+/// The maximum size of the headers of a request.
+const MAX_REQUEST_BYTES: u64 = 16 << 10;
+/// The interval at which a connection checks whether the server is stopping.
+const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// A server of the files of a folder, on this machine only, until it is dropped.
+/// A server for the files of a folder, on the loopback interface, until it is dropped.
 ///
-/// The first part of a path names who asks: `/NAME/file` is `file`, counted for `NAME`. So
-/// one server tells many askers apart, and nothing that a client remembers of one path
-/// helps it with the next.
+/// The first component of a path names the client: `/NAME/file` is `file`, counted for `NAME`. So
+/// one server counts for many clients, and a cached path does not help a client with the next one.
 #[derive(Debug)]
 pub(super) struct RangeServer {
     address: SocketAddr,
@@ -29,18 +28,18 @@ pub(super) struct RangeServer {
     acceptor: Option<JoinHandle<()>>,
 }
 
-/// What was given to one asker.
+/// The responses to one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Served {
     pub(super) requests: u64,
-    /// Bytes of bodies.
+    /// The bytes of all bodies.
     pub(super) bytes: u64,
 }
 
 #[derive(Debug)]
 struct Shared {
     folder: PathBuf,
-    /// How late each answer is.
+    /// The delay of each response.
     delay: Duration,
     stop: AtomicBool,
     connections: AtomicUsize,
@@ -58,8 +57,8 @@ impl RangeServer {
             connections: AtomicUsize::new(0),
             served: Mutex::default(),
         });
-        let here = Arc::clone(&shared);
-        let acceptor = thread::spawn(move || here.accept(&listener));
+        let for_acceptor = Arc::clone(&shared);
+        let acceptor = thread::spawn(move || for_acceptor.accept(&listener));
         Ok(Self { address, shared, acceptor: Some(acceptor) })
     }
 
@@ -67,7 +66,7 @@ impl RangeServer {
         self.address
     }
 
-    /// What was given to an asker so far.
+    /// Returns the counts of a client so far.
     pub(super) fn served(&self, name: &str) -> Served {
         let served = self.shared.served.lock().unwrap_or_else(PoisonError::into_inner);
         served.get(name).copied().unwrap_or_default()
@@ -77,7 +76,7 @@ impl RangeServer {
 impl Drop for RangeServer {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        // It waits for a connection, so it gets one.
+        // The acceptor blocks until a connection arrives.
         let _ = TcpStream::connect(self.address);
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
@@ -93,9 +92,9 @@ impl Shared {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
-                if self.connections.fetch_add(1, Ordering::Relaxed) < CONNECTIONS {
+                if self.connections.fetch_add(1, Ordering::Relaxed) < MAX_CONNECTIONS {
                     scope.spawn(|| {
-                        // A client that goes away is no matter.
+                        // Ignore clients that disconnect.
                         let _ = self.serve(stream);
                         self.connections.fetch_sub(1, Ordering::Relaxed);
                     });
@@ -106,14 +105,14 @@ impl Shared {
         });
     }
 
-    /// Answers one request after another.
+    /// Serves the requests of a connection.
     fn serve(&self, stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(LOOK))?;
+        stream.set_read_timeout(Some(STOP_POLL))?;
         let mut reader = BufReader::new(stream.try_clone()?);
         let mut out = stream;
         loop {
-            // Nothing of a request has been read here, so that a look in between loses nothing.
+            // No part of a request has been consumed here, so a timeout loses nothing.
             match reader.fill_buf() {
                 Ok([]) => return Ok(()),
                 Ok(_) => {}
@@ -127,14 +126,14 @@ impl Shared {
             }
             let request = Request::read(&mut reader)?;
             thread::sleep(self.delay);
-            self.answer(&request, &mut out)?;
+            self.respond(&request, &mut out)?;
             if request.is_last {
                 return Ok(());
             }
         }
     }
 
-    fn answer(&self, request: &Request, out: &mut TcpStream) -> io::Result<()> {
+    fn respond(&self, request: &Request, out: &mut TcpStream) -> io::Result<()> {
         let (name, path) = request.path.split_once('/').unwrap_or((&request.path, ""));
         let is_get = request.method == "GET";
         let is_plain = path.split('/').all(|part| !part.is_empty() && part != "..");
@@ -175,28 +174,28 @@ impl Shared {
     }
 }
 
-/// What is understood of a request.
+/// The parts of a request that the server uses.
 #[derive(Debug)]
 struct Request {
     method: String,
-    /// Without the first slash.
+    /// The path without its leading slash.
     path: String,
-    range: Option<Range>,
+    range: Option<ByteRange>,
     /// Whether the client wants the connection closed.
     is_last: bool,
 }
 
-/// The bytes that are wanted.
+/// A byte range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Range {
+enum ByteRange {
     From(u64, Option<u64>),
-    /// The last bytes, so many.
+    /// The last `n` bytes.
     Last(u64),
 }
 
 impl Request {
     fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Self> {
-        let mut lines = reader.take(REQUEST);
+        let mut lines = reader.take(MAX_REQUEST_BYTES);
         let mut line = String::new();
         let mut next = |line: &mut String| {
             line.clear();
@@ -214,7 +213,7 @@ impl Request {
                 return Ok(Self { method, path, range, is_last });
             };
             match name.to_ascii_lowercase().as_str() {
-                "range" => range = Range::parse(value.trim()),
+                "range" => range = ByteRange::parse(value.trim()),
                 "connection" => is_last = value.trim().eq_ignore_ascii_case("close"),
                 _ => {}
             }
@@ -222,8 +221,8 @@ impl Request {
     }
 }
 
-impl Range {
-    /// `None` of what is not a single range, as if it had not been said.
+impl ByteRange {
+    /// Parses a single range; `None` for anything else, which the server ignores.
     fn parse(text: &str) -> Option<Self> {
         let (start, end) = text.strip_prefix("bytes=")?.split_once('-')?;
         match (start, end) {
@@ -233,7 +232,7 @@ impl Range {
         }
     }
 
-    /// Where it begins and ends in a file; `None` if nothing of it is there.
+    /// Returns the start and end within a file; `None` if the range is outside it.
     fn within(self, size: u64) -> Option<(u64, u64)> {
         let (start, end) = match self {
             Self::From(start, last) => (start, last.map_or(size, |last| last.saturating_add(1))),
@@ -252,17 +251,17 @@ mod tests {
 
     #[test]
     fn ranges_end_where_the_file_does() {
-        let within = |text| Range::parse(text).unwrap().within(10);
+        let within = |text| ByteRange::parse(text).unwrap().within(10);
         assert_eq!(within("bytes=2-4"), Some((2, 5)));
         assert_eq!(within("bytes=8-"), Some((8, 10)));
         assert_eq!(within("bytes=8-99"), Some((8, 10)));
         assert_eq!(within("bytes=-3"), Some((7, 10)));
         assert_eq!(within("bytes=10-"), None);
-        assert_eq!(Range::parse("bytes=0-1,4-5"), None);
+        assert_eq!(ByteRange::parse("bytes=0-1,4-5"), None);
     }
 
     #[test]
-    fn a_folder_is_served_and_nothing_beside_it() {
+    fn only_the_folder_is_served() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("secret"), "no").unwrap();
         let inner = folder.path().join("inner");

@@ -1,4 +1,4 @@
-//! What archives that can be queried take, beside xz and Parquet.
+//! The size of queryable archives, compared with xz and Parquet.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 use hypostyle::formats::at1::{self, Choice, PackOptions};
 
 use crate::Result;
-use crate::bench::Setup;
-use crate::corpus::Sample;
-use crate::page::Page;
-use crate::table::{Table, Target, mean};
+use crate::corpus::CorpusFile;
+use crate::page::ReportPage;
+use crate::setup::Setup;
+use crate::table::{ReportTable, Target, mean};
 
-/// Where the archive of a file is.
-pub(super) fn packed(sample: &Sample, folder: &Path) -> PathBuf {
+/// Returns the path of the archive of a file.
+pub(super) fn packed(sample: &CorpusFile, folder: &Path) -> PathBuf {
     folder.join(format!("{}.at1", sample.name))
 }
 
-/// Packs every file, and compares with what xz and Parquet take.
+/// Packs every file and compares the size with xz and Parquet.
 pub(super) fn sizes(
-    samples: &[&Sample],
+    samples: &[&CorpusFile],
     setup: &Setup,
     folder: &Path,
-    page: &mut Page,
+    page: &mut ReportPage,
 ) -> Result<()> {
     let head =
         ["File", "Codec", "Bytes", "Queryable", "xz -9e", "Share", "Parquet, zstd 19", "Share"];
-    let mut table = Table::new(head);
+    let mut table = ReportTable::new(head);
     let (mut shares, mut worst): (Vec<f64>, f64) = (Vec::new(), 0.0);
     for sample in samples {
         eprintln!("{}: {} bytes", sample.name, sample.bytes);
@@ -56,12 +56,12 @@ pub(super) fn sizes(
     page.table("size", &table);
     page.target("share of xz -9e, geometric mean", mean(shares), Target::AtMost(0.97));
     let worst = Some(worst).filter(|worst| *worst > 0.0);
-    page.target("share of Parquet, the worst table", worst, Target::AtMost(1.0));
+    page.target("share of Parquet, worst table", worst, Target::AtMost(1.0));
     Ok(())
 }
 
-/// What Parquet takes for a table with zstd at its best; `None` without pyarrow.
-fn parquet_size(sample: &Sample, setup: &Setup, folder: &Path) -> Option<u64> {
+/// Returns the size of a table in Parquet with zstd 19; `None` without pyarrow.
+fn parquet_size(sample: &CorpusFile, setup: &Setup, folder: &Path) -> Option<u64> {
     const SCRIPT: &str = "
 import sys
 import pyarrow.csv as csv, pyarrow.parquet as parquet

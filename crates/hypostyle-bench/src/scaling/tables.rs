@@ -1,50 +1,52 @@
-//! The page.
+//! The tables and charts of the page.
 
-use super::jobs::{ALL, Outcome, Work};
-use super::{BASE_COLUMNS, Found};
-use crate::page::Page;
+use super::tasks::{ALL, Outcome, Task};
+use super::{BASE_COLUMNS, ScalingResults};
+use crate::page::ReportPage;
 use crate::plot::{Bars, short};
-use crate::table::Table;
+use crate::table::ReportTable;
 
-/// So many times the base's seconds for each MB are no longer flat.
-const STEEP: f64 = 1.5;
+/// A task is superlinear if a MB takes more than this multiple of the baseline.
+const SUPERLINEAR: f64 = 1.5;
 
-pub(super) fn report(page: &mut Page, found: &Found, xz: Option<&str>) {
+pub(super) fn report(page: &mut ReportPage, results: &ScalingResults, xz: Option<&str>) {
     page.add(format!(
-        "Tables are made by `hypostyle-bench gen`, the same bytes everywhere; strings are what \
-         browsers say of themselves, made too. Everything is done in a process of its own; \
-         seconds run from the opening of the file to the end, and are those of the processor for \
-         one thread, and on the clock for two. Each is the best of up to five, but there is only \
-         one if that takes longer than two seconds. A process that takes too many CPU seconds, \
-         on all threads together, is ended: `> 60 s`. What could not be done, or needs a file that took too long to make, \
-         is –. The rival is {}, on one thread, from its start to its end.",
-        xz.unwrap_or("xz, which is missing")
+        "`hypostyle-bench gen` writes the tables, with the same bytes on every machine; the strings \
+         are generated user agents. Every task runs in its own process. Times run from opening the \
+         file to the end: CPU time for one thread, wall time for two. Each is the best of up to \
+         five rounds, or of one round if that takes longer than two seconds. A process that takes \
+         too many CPU seconds on all threads is killed: `> 60 s`. A task that failed, or whose \
+         input took too long to write, has –. The rival is {}, on one thread, timed as a whole \
+         process.",
+        xz.unwrap_or("xz (missing)")
     ));
-    let by_size: Vec<(String, Option<usize>)> = (found.sizes.iter())
-        .map(|&size| (format!("{size} MB"), found.sample(size, BASE_COLUMNS)))
+    let by_size: Vec<(String, Option<usize>)> = (results.sizes.iter())
+        .map(|&size| (format!("{size} MB"), results.table_index(size, BASE_COLUMNS)))
         .collect();
-    let by_columns: Vec<(String, Option<usize>)> = (found.columns.iter())
-        .map(|&columns| (format!("{columns} columns"), found.sample(found.base_size, columns)))
+    let by_columns: Vec<(String, Option<usize>)> = (results.columns.iter())
+        .map(|&columns| {
+            (format!("{columns} columns"), results.table_index(results.base_size, columns))
+        })
         .collect();
     page.heading(&format!("By size, {BASE_COLUMNS} columns"));
-    speeds(page, found, "sizes", &by_size, |_| true);
-    page.heading(&format!("By columns, {} MB", found.base_size));
-    speeds(page, found, "columns", &by_columns, Work::has_columns);
-    steep(page, found);
-    threads(page, found);
-    little(page, found);
+    speeds(page, results, "sizes", &by_size, |_| true);
+    page.heading(&format!("By columns, {} MB", results.base_size));
+    speeds(page, results, "columns", &by_columns, Task::has_columns);
+    superlinear(page, results);
+    threads(page, results);
+    partial_reads(page, results);
 }
 
 fn megabytes_per_second(
-    found: &Found,
-    work: Work,
+    results: &ScalingResults,
+    task: Task,
     threads: usize,
-    sample: Option<usize>,
+    table: Option<usize>,
 ) -> Option<f64> {
-    found.per_megabyte(work, threads, sample).map(|seconds| 1.0 / seconds)
+    results.per_megabyte(task, threads, table).map(|seconds| 1.0 / seconds)
 }
 
-fn shown(figure: Option<f64>, outcome: Outcome) -> String {
+fn figure_cell(figure: Option<f64>, outcome: Outcome) -> String {
     match (figure, outcome) {
         (Some(figure), _) => short(figure),
         (None, Outcome::TooLong(limit)) => format!("> {limit} s"),
@@ -52,147 +54,149 @@ fn shown(figure: Option<f64>, outcome: Outcome) -> String {
     }
 }
 
-/// Speeds along one axis, and seconds for each MB over those of the base.
+/// Adds speeds along one axis, and seconds per MB as a multiple of the baseline.
 fn speeds(
-    page: &mut Page,
-    found: &Found,
+    page: &mut ReportPage,
+    results: &ScalingResults,
     name: &'static str,
     axis: &[(String, Option<usize>)],
-    is_wanted: impl Fn(Work) -> bool,
+    is_wanted: impl Fn(Task) -> bool,
 ) {
     page.add(
-        "MB of the original in a second; then seconds for each MB, in multiples of those for the \
-         base, which should be 1; then the most memory, in MB.",
+        "MB of the original per second; then seconds per MB as a multiple of the baseline, ideally \
+         1; then peak memory in MB.",
     );
-    let mut head = vec!["What".to_owned(), "Threads".to_owned()];
+    let mut head = vec!["Task".to_owned(), "Threads".to_owned()];
     head.extend(axis.iter().map(|(label, _)| format!("{label}: MB/s")));
-    head.extend(axis.iter().map(|(label, _)| format!("{label}: times")));
+    head.extend(axis.iter().map(|(label, _)| format!("{label}: multiple")));
     head.extend(axis.iter().map(|(label, _)| format!("{label}: memory")));
-    let mut table = Table::of(head);
+    let mut table = ReportTable::of(head);
     let mut bars = Bars {
         name,
-        title: "MB/s on one thread; the scale is logarithmic".to_owned(),
+        title: "MB/s on one thread (logarithmic scale)".to_owned(),
         series: axis.iter().map(|(label, _)| label.clone()).collect(),
         groups: Vec::new(),
         mark: None,
         is_log: true,
     };
-    for work in
-        ALL.into_iter().filter(|work| work.is_for_all() && is_wanted(*work) && found.has(*work))
+    for task in
+        ALL.into_iter().filter(|task| task.is_full_scan() && is_wanted(*task) && results.has(*task))
     {
-        for &threads in work.threads().iter().rev() {
-            let outcome = |sample| found.outcome(work, threads, sample);
-            let speed = |sample| megabytes_per_second(found, work, threads, sample);
-            let memory = |sample| match outcome(sample) {
+        for &threads in task.threads().iter().rev() {
+            let outcome = |table| results.outcome(task, threads, table);
+            let speed = |table| megabytes_per_second(results, task, threads, table);
+            let memory = |table| match outcome(table) {
                 Outcome::Took(usage) => short(usage.memory.round()),
                 _ => "–".to_owned(),
             };
-            let mut row = vec![work.to_string(), threads.to_string()];
-            row.extend(axis.iter().map(|(_, it)| shown(speed(*it), outcome(*it))));
+            let mut row = vec![task.to_string(), threads.to_string()];
+            row.extend(axis.iter().map(|(_, it)| figure_cell(speed(*it), outcome(*it))));
             row.extend(axis.iter().map(|(_, it)| {
-                found.over_base(work, threads, *it).map_or("–".to_owned(), |x| format!("{x:.2}"))
+                results
+                    .over_base(task, threads, *it)
+                    .map_or("–".to_owned(), |x| format!("{x:.2}"))
             }));
             row.extend(axis.iter().map(|(_, it)| memory(*it)));
             table.row_of(row);
         }
-        let speed = |(_, it): &(String, Option<usize>)| megabytes_per_second(found, work, 1, *it);
-        bars.groups.push((work.to_string(), axis.iter().map(speed).collect()));
+        let speed = |(_, it): &(String, Option<usize>)| megabytes_per_second(results, task, 1, *it);
+        bars.groups.push((task.to_string(), axis.iter().map(speed).collect()));
     }
     page.table(name, &table);
     page.plot(&bars);
 }
 
-/// Whatever is not flat, the worst first.
-fn steep(page: &mut Page, found: &Found) {
-    page.heading("What is not flat");
+/// Lists superlinear tasks, the worst first.
+fn superlinear(page: &mut ReportPage, results: &ScalingResults) {
+    page.heading("Superlinear tasks");
     page.add(format!(
-        "Where a MB takes more than {STEEP} times as long as one of {} MB in {BASE_COLUMNS} \
-         columns does.",
-        found.base_size
+        "Tasks whose time per MB is more than {SUPERLINEAR} times that of the baseline, {} MB in \
+         {BASE_COLUMNS} columns.",
+        results.base_size
     ));
     let mut all = Vec::new();
-    for cell in found.cells.iter().filter(|cell| cell.work.is_for_all()) {
-        let sample = Some(cell.sample);
-        let times = found.over_base(cell.work, cell.threads, sample);
-        // What was ended has taken at least its limit.
+    for cell in results.measurements.iter().filter(|cell| cell.task.is_full_scan()) {
+        let table = Some(cell.table);
+        let times = results.over_base(cell.task, cell.threads, table);
+        // A killed task has taken at least its limit.
         let (times, text) = match (times, cell.outcome) {
             (Some(times), _) => (times, format!("{times:.2}")),
             (None, Outcome::TooLong(limit)) => (f64::INFINITY, format!("> {limit} s")),
             _ => continue,
         };
-        if times > STEEP {
+        if times > SUPERLINEAR {
             all.push((times, cell, text));
         }
     }
     if all.is_empty() {
-        return page.add("Nothing.");
+        return page.add("None.");
     }
     all.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let mut table = Table::new(["What", "Of", "Threads", "Times as long"]);
+    let mut table = ReportTable::new(["Task", "Table", "Threads", "Multiple"]);
     for (_, cell, text) in all {
-        let of = found.samples.get(cell.sample).map(ToString::to_string).unwrap_or_default();
-        table.row([cell.work.to_string(), of, cell.threads.to_string(), text]);
+        let of = results.tables.get(cell.table).map(ToString::to_string).unwrap_or_default();
+        table.row([cell.task.to_string(), of, cell.threads.to_string(), text]);
     }
-    page.table("steep", &table);
+    page.table("superlinear", &table);
 }
 
-/// Two threads over one.
-fn threads(page: &mut Page, found: &Found) {
+/// Adds the speedup of two threads over one.
+fn threads(page: &mut ReportPage, results: &ScalingResults) {
     page.heading("Two threads");
-    page.add("How many times as fast as one thread, both on the clock.");
-    let mut head = vec!["What".to_owned()];
-    head.extend(found.samples.iter().map(ToString::to_string));
+    page.add("Speedup over one thread, in wall time.");
+    let mut head = vec!["Task".to_owned()];
+    head.extend(results.tables.iter().map(ToString::to_string));
     let mut bars = Bars {
         name: "threads",
-        title: "Two threads: how many times as fast as one".to_owned(),
-        series: found.samples.iter().map(ToString::to_string).collect(),
+        title: "Speedup of two threads over one".to_owned(),
+        series: results.tables.iter().map(ToString::to_string).collect(),
         groups: Vec::new(),
         mark: Some(1.0),
         is_log: false,
     };
-    let mut table = Table::of(head);
-    let is_wanted = |work: &Work| work.threads().len() > 1 && work.is_for_all();
-    for work in ALL.into_iter().filter(|work| is_wanted(work) && found.has(*work)) {
-        let gain = |sample: usize| {
-            let clock = |threads| match found.outcome(work, threads, Some(sample)) {
+    let mut table = ReportTable::of(head);
+    let is_wanted = |task: &Task| task.threads().len() > 1 && task.is_full_scan();
+    for task in ALL.into_iter().filter(|task| is_wanted(task) && results.has(*task)) {
+        let gain = |table: usize| {
+            let clock = |threads| match results.outcome(task, threads, Some(table)) {
                 Outcome::Took(usage) => Some(usage.cost.wall),
                 _ => None,
             };
             Some(clock(1)? / clock(2)?)
         };
-        let gains: Vec<Option<f64>> = (0..found.samples.len()).map(gain).collect();
+        let gains: Vec<Option<f64>> = (0..results.tables.len()).map(gain).collect();
         let cell = |gain: &Option<f64>| gain.map_or("–".to_owned(), |gain| format!("{gain:.2}"));
-        let row = [work.to_string()].into_iter().chain(gains.iter().map(cell));
+        let row = [task.to_string()].into_iter().chain(gains.iter().map(cell));
         table.row_of(row.collect());
-        bars.groups.push((work.to_string(), gains));
+        bars.groups.push((task.to_string(), gains));
     }
     page.table("threads", &table);
     page.plot(&bars);
 }
 
-/// What looks at little of a file, which is not a matter of MB.
-fn little(page: &mut Page, found: &Found) {
-    page.heading("Little of much");
+/// Adds tasks that read a small part of a file, whose cost does not depend on its size.
+fn partial_reads(page: &mut ReportPage, results: &ScalingResults) {
+    page.heading("Partial reads");
     page.add(
-        "Milliseconds, the opening of the file included: two columns of a COLM file in memory, \
-         and two cells of the row in the middle of an archive that can be queried.",
+        "Milliseconds, including opening the file: two columns of a COLM file in memory, and two \
+         cells of the middle row of a queryable archive.",
     );
-    let mut head = vec!["What".to_owned(), "Threads".to_owned()];
-    head.extend(found.samples.iter().map(ToString::to_string));
-    let mut table = Table::of(head);
-    for work in ALL.into_iter().filter(|work| !work.is_for_all()) {
-        for &threads in work.threads().iter().rev() {
-            let mut row = vec![work.to_string(), threads.to_string()];
-            row.extend((0..found.samples.len()).map(|sample| {
-                let outcome = found.outcome(work, threads, Some(sample));
+    let mut head = vec!["Task".to_owned(), "Threads".to_owned()];
+    head.extend(results.tables.iter().map(ToString::to_string));
+    let mut table = ReportTable::of(head);
+    for task in ALL.into_iter().filter(|task| !task.is_full_scan()) {
+        for &threads in task.threads().iter().rev() {
+            let mut row = vec![task.to_string(), threads.to_string()];
+            row.extend((0..results.tables.len()).map(|table| {
+                let outcome = results.outcome(task, threads, Some(table));
                 let milliseconds = match outcome {
                     Outcome::Took(usage) => Some(usage.cost.wall * 1e3),
                     _ => None,
                 };
-                shown(milliseconds, outcome)
+                figure_cell(milliseconds, outcome)
             }));
             table.row_of(row);
         }
     }
-    page.table("little", &table);
+    page.table("partial reads", &table);
 }

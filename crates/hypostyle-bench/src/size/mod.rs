@@ -1,4 +1,4 @@
-//! What every packer makes of every file, in bytes.
+//! The size of every file with every packer.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -9,21 +9,22 @@ use std::thread;
 use hypostyle::formats::at1::{self, Choice, Codec, PackOptions};
 
 use crate::Result;
-use crate::bench::Setup;
-use crate::corpus::Sample;
+use crate::corpus::CorpusFile;
 use crate::packers::{
     self, BROTLI, DEFAULT, GZIP, LONG, Packer, QUICK, Tools, XZ, XZ_BEST, ZSTD, ZSTD_HIGH,
     ZSTD_LONG, ZSTD_ULTRA,
 };
-use crate::page::Page;
+use crate::page::ReportPage;
+use crate::setup::Setup;
 
-mod keepers;
+mod figures;
+mod python_rivals;
 mod tables;
 mod targets;
 
-use keepers::{Keeper, Kept};
+use python_rivals::{PythonRival, RivalSize};
 
-/// Who packs, in the order of the columns.
+/// The packers, in the order of the columns.
 const PACKERS: [Packer; 12] = [
     GZIP,
     ZSTD,
@@ -39,80 +40,80 @@ const PACKERS: [Packer; 12] = [
     Packer::Queryable,
 ];
 
-/// What takes long, and a quick run does without.
+/// Slow packers, which a quick run omits.
 const SLOW: [Packer; 3] = [ZSTD_ULTRA, BROTLI, LONG];
 
-/// Codecs that are looked at one by one.
+/// The codecs that the bench also measures one by one.
 const CODECS: [Codec; 6] =
     [Codec::Columnar, Codec::Json, Codec::JsonDoc, Codec::Log, Codec::Ssh, Codec::Raw];
 
-/// What was found about a file.
+/// The sizes of one file.
 #[derive(Debug)]
-struct Found<'a> {
-    sample: &'a Sample,
+struct FileSizes<'a> {
+    sample: &'a CorpusFile,
     /// The codec of the archive at the default level.
     codec: &'static str,
     sizes: Vec<(Packer, u64)>,
-    /// What single codecs make of it, unless it is a table.
+    /// The size with each single codec, unless the file is a table.
     by_codec: Vec<(Codec, u64)>,
-    /// What those make of it who keep the content rather than the bytes.
-    kept: Vec<(Keeper, Kept)>,
+    /// The sizes of the rivals that store values rather than bytes.
+    python_rivals: Vec<(PythonRival, RivalSize)>,
 }
 
-impl Found<'_> {
+impl FileSizes<'_> {
     fn size(&self, by: Packer) -> Option<u64> {
         self.sizes.iter().find(|(packer, _)| *packer == by).map(|(_, bytes)| *bytes)
     }
 
-    fn kept(&self, by: Keeper) -> Option<Kept> {
-        self.kept.iter().find(|(keeper, _)| *keeper == by).map(|(_, kept)| *kept)
+    fn python_rival(&self, by: PythonRival) -> Option<RivalSize> {
+        self.python_rivals.iter().find(|(rival, _)| *rival == by).map(|(_, size)| *size)
     }
 }
 
-pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
+pub(crate) fn run(setup: &Setup, page: &mut ReportPage) -> Result<()> {
     let folder = setup.folder("size")?;
     let corpus = setup.corpus()?;
-    let tools = Tools::look();
+    let tools = Tools::detect();
     let takes_part = |who: &Packer| tools.have(*who) && !(setup.quick && SLOW.contains(who));
     let packers: Vec<Packer> = PACKERS.into_iter().filter(takes_part).collect();
-    let jobs: Vec<Job<'_>> = corpus
+    let tasks: Vec<PackTask<'_>> = corpus
         .samples
         .iter()
-        .flat_map(|sample| packers.iter().map(move |&packer| Job { sample, packer }))
-        .filter(Job::makes_sense)
+        .flat_map(|sample| packers.iter().map(move |&packer| PackTask { sample, packer }))
+        .filter(PackTask::is_supported)
         .collect();
-    let sizes = all_sizes(&jobs, &folder)?;
+    let sizes = all_sizes(&tasks, &folder)?;
     let mut all = Vec::new();
     for sample in &corpus.samples {
-        eprintln!("{}: single codecs, and who keeps the content", sample.name);
-        let of_this = |job: &Job<'_>| job.sample.name == sample.name;
-        let sizes = sizes.iter().filter(|(job, _)| of_this(job));
-        let default = Job { sample, packer: DEFAULT };
-        all.push(Found {
+        eprintln!("{}: single codecs and Python rivals", sample.name);
+        let of_this = |task: &PackTask<'_>| task.sample.name == sample.name;
+        let sizes = sizes.iter().filter(|(task, _)| of_this(task));
+        let default = PackTask { sample, packer: DEFAULT };
+        all.push(FileSizes {
             sample,
             codec: packers::codec(&default.archive(&folder))?,
-            sizes: sizes.map(|(job, bytes)| (job.packer, *bytes)).collect(),
+            sizes: sizes.map(|(task, bytes)| (task.packer, *bytes)).collect(),
             by_codec: if sample.is_table() { Vec::new() } else { by_codec(sample)? },
-            kept: keepers::keep(sample, setup.python(), &folder),
+            python_rivals: python_rivals::measure(sample, setup.python(), &folder),
         });
     }
     page.add(format!("{} {}", corpus.origin, tools.describe()));
     page.data("files", &corpus.table());
-    targets::ask(page, &all);
+    targets::add(page, &all);
     tables::report(page, &all, &packers, setup.python());
     Ok(())
 }
 
-/// A file, and who packs it.
+/// A file and its packer.
 #[derive(Clone, Copy, Debug)]
-struct Job<'a> {
-    sample: &'a Sample,
+struct PackTask<'a> {
+    sample: &'a CorpusFile,
     packer: Packer,
 }
 
-impl Job<'_> {
-    /// What has neither fields nor objects cannot be queried.
-    fn makes_sense(&self) -> bool {
+impl PackTask<'_> {
+    /// Returns whether the packer supports the file: only tables and JSON Lines are queryable.
+    fn is_supported(&self) -> bool {
         self.packer != Packer::Queryable || self.sample.is_table() || self.sample.is_json_lines()
     }
 
@@ -120,13 +121,13 @@ impl Job<'_> {
         folder.join(format!("{}, {}", self.sample.name, self.packer))
     }
 
-    /// Bytes of what was packed; `None` if a rival has failed.
+    /// Packs the file and returns the size; `None` if a rival fails.
     fn size(self, folder: &Path) -> Result<Option<u64>> {
         let archive = self.archive(folder);
         eprintln!("{}: {}", self.sample.name, self.packer);
         match self.packer.pack(&self.sample.path, &archive) {
             Err(err) if !self.packer.is_ours() => {
-                eprintln!("left out: {err}");
+                eprintln!("omitted: {err}");
                 Ok(None)
             }
             packed => {
@@ -137,14 +138,14 @@ impl Job<'_> {
     }
 }
 
-/// Does as many jobs at once as there are cores: nobody looks at the clock here.
-fn all_sizes<'a>(jobs: &[Job<'a>], folder: &Path) -> Result<Vec<(Job<'a>, u64)>> {
+/// Runs as many tasks in parallel as there are cores, because only sizes are measured.
+fn all_sizes<'a>(tasks: &[PackTask<'a>], folder: &Path) -> Result<Vec<(PackTask<'a>, u64)>> {
     let next = AtomicUsize::new(0);
-    let work = || -> std::result::Result<Vec<(Job<'a>, u64)>, String> {
+    let work = || -> std::result::Result<Vec<(PackTask<'a>, u64)>, String> {
         let mut sizes = Vec::new();
-        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let size = job.size(folder).map_err(|err| err.to_string())?;
-            sizes.extend(size.map(|size| (*job, size)));
+        while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let size = task.size(folder).map_err(|err| err.to_string())?;
+            sizes.extend(size.map(|size| (*task, size)));
         }
         Ok(sizes)
     };
@@ -155,13 +156,13 @@ fn all_sizes<'a>(jobs: &[Job<'a>], folder: &Path) -> Result<Vec<(Job<'a>, u64)>>
     });
     let mut sizes = Vec::new();
     for worker in done {
-        sizes.extend(worker.map_err(|_| "a thread has panicked")??);
+        sizes.extend(worker.map_err(|_| "a thread panicked")??);
     }
     Ok(sizes)
 }
 
-/// What single codecs make of a file, where it is what they are for.
-fn by_codec(sample: &Sample) -> Result<Vec<(Codec, u64)>> {
+/// Packs a file with each single codec that supports its content.
+fn by_codec(sample: &CorpusFile) -> Result<Vec<(Codec, u64)>> {
     let original = fs::read(&sample.path)?;
     let mut sizes = Vec::new();
     for codec in CODECS {

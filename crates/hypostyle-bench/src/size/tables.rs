@@ -1,148 +1,153 @@
-//! What was found, as tables and as a picture.
+//! The tables and the chart of the page.
 
-use super::keepers::Keeper;
-use super::targets::ABOVE;
-use super::{CODECS, Found};
+use super::figures::{above, largest, mean, share};
+use super::python_rivals::PythonRival;
+use super::targets::MAX_ABOVE;
+use super::{CODECS, FileSizes};
 use crate::packers::{BROTLI, DEFAULT, LONG, Packer, QUICK, XZ_BEST, ZSTD_LONG};
-use crate::page::Page;
+use crate::page::ReportPage;
 use crate::plot::Bars;
 use crate::rivals::Python;
-use crate::table::{self, Table, megabytes};
+use crate::table::{ReportTable, megabytes};
 
-/// Which files a mean is of.
-const MEANS: [(&str, Belongs); 3] = [
-    ("tables", |found| found.sample.is_table()),
-    ("others", |found| !found.sample.is_table()),
+/// The sets of files that means are taken over.
+const FILE_SETS: [(&str, FileFilter); 3] = [
+    ("tables", |sizes| sizes.sample.is_table()),
+    ("others", |sizes| !sizes.sample.is_table()),
     ("all", |_| true),
 ];
 
-type Belongs = fn(&Found<'_>) -> bool;
+type FileFilter = fn(&FileSizes<'_>) -> bool;
 
-/// Who is in the picture: the best of the rivals, and all of ours.
-const DRAWN: [Packer; 6] = [ZSTD_LONG, BROTLI, QUICK, DEFAULT, LONG, Packer::Queryable];
-/// Files below this many bytes are in the picture as means only.
-const DRAWN_BYTES: u64 = 1_000_000;
+/// The packers in the chart: the best rivals, and all of ours.
+const PLOTTED: [Packer; 6] = [ZSTD_LONG, BROTLI, QUICK, DEFAULT, LONG, Packer::Queryable];
+/// Smaller files are in the chart only as part of means.
+const MIN_PLOTTED_BYTES: u64 = 1_000_000;
 
-pub(super) fn report(page: &mut Page, all: &[Found<'_>], packers: &[Packer], python: &Python) {
+pub(super) fn report(
+    page: &mut ReportPage,
+    all: &[FileSizes<'_>],
+    packers: &[Packer],
+    python: &Python,
+) {
     page.add(
-        "All of these give back the very bytes of the file; where that is not so, it is said. \
-         Our packers see to it themselves: each archive is unpacked and compared before it \
-         counts; the commands are taken at their word. `Queryable` is what `hyp pack --query` makes at the default level: parts of it \
-         can be read alone.",
+        "All packers restore the exact bytes of the file, except where the page says otherwise. \
+         Ours verify every archive by unpacking and comparing it; the commands are trusted. \
+         `Queryable` is `hyp pack --query` at the default level: a reader can read parts of such \
+         an archive.",
     );
-    page.plot(&picture(all, packers));
+    page.plot(&chart(all, packers));
     page.heading("Bytes");
     page.add(format!(
-        "`Above` is how many bytes {DEFAULT} takes more than `{XZ_BEST}`; fewer, below zero. At \
-         most {ABOVE} are allowed, whatever the file."
+        "`Above` is the size of {DEFAULT} minus that of `{XZ_BEST}` in bytes. The target is at most \
+         {MAX_ABOVE} for every file."
     ));
     page.table("bytes", &bytes(all, packers));
     page.heading("Shares");
     page.add(format!(
-        "The same as shares of what `{XZ_BEST}` makes; at the end the geometric means, and the \
-         worst of all files. Those of `Queryable` are of tables and JSON Lines alone, since nothing \
-         else can be queried."
+        "The same sizes as shares of `{XZ_BEST}`; the last rows are geometric means and the worst \
+         file. The means of `Queryable` cover only tables and JSON Lines, because other files are \
+         not queryable."
     ));
     page.table("shares", &shares(all, packers));
-    page.heading("Not exact");
+    page.heading("Formats that store values");
     page.add(
-        "These keep the content of a file. Parquet has the values of a table, typed, and not \
-         the text that they came from, so it is no exact rival. The others are for JSON Lines: \
-         whether the very bytes came back was tried, and is told. datacortex is at its default, as \
-         its slower modes take many minutes for a file; clp-s does without the order of lines \
-         that it can record. In brackets, the share of \
-         what `xz -9e` makes.",
+        "These formats store the values of a file. Parquet stores typed values and not their text, \
+         so it cannot restore the exact file. The others are for JSON Lines, and the table shows \
+         whether they restored the exact bytes. datacortex runs in its default mode, because its \
+         slower modes take many minutes per file; clp-s does not record the order of lines. The \
+         share of `xz -9e` is in parentheses.",
     );
-    page.add(python.describe(&Keeper::ALL.map(Keeper::module)));
-    page.table("not exact", &kept(all));
+    page.add(python.describe(&PythonRival::ALL.map(PythonRival::module)));
+    page.table("value formats", &python_rivals(all));
     page.heading("Single codecs");
     page.add(format!(
-        "What is no table, by codec: the share of `{XZ_BEST}` at the default level. Nothing \
-         stands where the content is not what a codec is for."
+        "Files other than tables, by codec: the share of `{XZ_BEST}` at the default level. A codec \
+         that does not support the content has –."
     ));
     page.table("codecs", &codecs(all));
 }
 
-fn picture(all: &[Found<'_>], packers: &[Packer]) -> Bars {
-    let drawn: Vec<Packer> = DRAWN.into_iter().filter(|who| packers.contains(who)).collect();
-    let large = all.iter().filter(|found| found.sample.bytes >= DRAWN_BYTES);
-    let files = large.map(|found| {
-        let bars = drawn.iter().map(|&who| share(found, who, XZ_BEST)).collect();
-        (found.sample.name.clone(), bars)
+fn chart(all: &[FileSizes<'_>], packers: &[Packer]) -> Bars {
+    let plotted: Vec<Packer> = PLOTTED.into_iter().filter(|who| packers.contains(who)).collect();
+    let large = all.iter().filter(|sizes| sizes.sample.bytes >= MIN_PLOTTED_BYTES);
+    let files = large.map(|sizes| {
+        let bars = plotted.iter().map(|&who| share(sizes, who, XZ_BEST)).collect();
+        (sizes.sample.name.clone(), bars)
     });
-    let means = MEANS.into_iter().map(|(which, belongs)| {
-        let bars = drawn.iter().map(|&who| mean_share(all, belongs, who)).collect();
+    let means = FILE_SETS.into_iter().map(|(which, belongs)| {
+        let bars = plotted.iter().map(|&who| mean_share(all, belongs, who)).collect();
         (format!("mean of {which}"), bars)
     });
     Bars {
         name: "",
-        title: format!("Bytes, as a share of what {XZ_BEST} makes (the line); less is better"),
-        series: drawn.iter().map(Packer::to_string).collect(),
+        title: format!("Size as a share of {XZ_BEST} (dashed line: 1); less is better"),
+        series: plotted.iter().map(Packer::to_string).collect(),
         groups: files.chain(means).collect(),
         mark: Some(1.0),
         is_log: false,
     }
 }
 
-fn bytes(all: &[Found<'_>], packers: &[Packer]) -> Table {
+fn bytes(all: &[FileSizes<'_>], packers: &[Packer]) -> ReportTable {
     let mut head = ["File", "Codec", "Bytes"].map(str::to_owned).to_vec();
     head.extend(packers.iter().map(Packer::to_string));
     head.push("Above".to_owned());
-    let mut table = Table::of(head);
-    for found in all {
-        let sample = found.sample;
-        let mut cells = vec![sample.name.clone(), found.codec.to_owned(), sample.bytes.to_string()];
-        cells.extend(packers.iter().map(|&who| cell(found.size(who))));
-        cells.push(cell(above(found, DEFAULT)));
+    let mut table = ReportTable::of(head);
+    for sizes in all {
+        let sample = sizes.sample;
+        let mut cells = vec![sample.name.clone(), sizes.codec.to_owned(), sample.bytes.to_string()];
+        cells.extend(packers.iter().map(|&who| cell(sizes.size(who))));
+        cells.push(cell(above(sizes, DEFAULT)));
         table.row_of(cells);
     }
     table
 }
 
-fn shares(all: &[Found<'_>], packers: &[Packer]) -> Table {
+fn shares(all: &[FileSizes<'_>], packers: &[Packer]) -> ReportTable {
     let packers: Vec<Packer> = packers.iter().copied().filter(|&who| who != XZ_BEST).collect();
     let mut head = vec!["File".to_owned()];
     head.extend(packers.iter().map(Packer::to_string));
-    let mut table = Table::of(head);
+    let mut table = ReportTable::of(head);
     let mut row = |name: String, figure: &dyn Fn(Packer) -> Option<f64>| {
         let mut cells = vec![name];
         cells.extend(packers.iter().map(|&who| decimals(figure(who))));
         table.row_of(cells);
     };
-    for found in all {
-        row(found.sample.name.clone(), &|who| share(found, who, XZ_BEST));
+    for sizes in all {
+        row(sizes.sample.name.clone(), &|who| share(sizes, who, XZ_BEST));
     }
-    for (which, belongs) in MEANS {
+    for (which, belongs) in FILE_SETS {
         row(format!("*{which}*"), &|who| mean_share(all, belongs, who));
     }
-    row("*the worst*".to_owned(), &|who| Some(most(all, |found| share(found, who, XZ_BEST))?.1));
+    row("*worst*".to_owned(), &|who| Some(largest(all, |sizes| share(sizes, who, XZ_BEST))?.1));
     table
 }
 
-/// What keeps the content only, beside ours.
-fn kept(all: &[Found<'_>]) -> Table {
+/// Returns the sizes of the formats that store values, and ours.
+fn python_rivals(all: &[FileSizes<'_>]) -> ReportTable {
     let mut head = vec!["File".to_owned()];
     head.extend([DEFAULT, Packer::Queryable].map(|who| who.to_string()));
-    for keeper in Keeper::ALL {
-        head.extend([keeper.to_string(), "Bytes come back".to_owned()]);
+    for rival in PythonRival::ALL {
+        head.extend([rival.to_string(), "Exact".to_owned()]);
     }
-    let mut table = Table::of(head);
-    for found in all.iter().filter(|found| found.sample.is_table() || found.sample.is_json_lines())
+    let mut table = ReportTable::of(head);
+    for sizes in all.iter().filter(|sizes| sizes.sample.is_table() || sizes.sample.is_json_lines())
     {
-        let with_share = |bytes: u64| match found.size(XZ_BEST) {
+        let with_share = |bytes: u64| match sizes.size(XZ_BEST) {
             Some(best) => format!("{bytes} ({:.3})", megabytes(bytes) / megabytes(best)),
             None => bytes.to_string(),
         };
-        let mut cells = vec![found.sample.name.clone()];
-        let ours = [DEFAULT, Packer::Queryable].map(|who| cell(found.size(who).map(with_share)));
+        let mut cells = vec![sizes.sample.name.clone()];
+        let ours = [DEFAULT, Packer::Queryable].map(|who| cell(sizes.size(who).map(with_share)));
         cells.extend(ours);
-        for keeper in Keeper::ALL {
-            let kept = found.kept(keeper);
-            cells.push(cell(kept.map(|kept| with_share(kept.bytes))));
-            cells.push(cell(kept.map(|kept| match kept.is_exact {
+        for rival in PythonRival::ALL {
+            let size = sizes.python_rival(rival);
+            cells.push(cell(size.map(|size| with_share(size.bytes))));
+            cells.push(cell(size.map(|size| match size.is_exact {
                 Some(true) => "yes",
                 Some(false) => "NO",
-                None => "no, values",
+                None => "values only",
             })));
         }
         table.row_of(cells);
@@ -150,16 +155,16 @@ fn kept(all: &[Found<'_>]) -> Table {
     table
 }
 
-/// What the codecs make of files that are no tables.
-fn codecs(all: &[Found<'_>]) -> Table {
+/// Returns the share of each single codec on files that are not tables.
+fn codecs(all: &[FileSizes<'_>]) -> ReportTable {
     let mut head = vec!["File".to_owned(), "Chosen".to_owned()];
     head.extend(CODECS.iter().map(|codec| codec.name().to_owned()));
-    let mut table = Table::of(head);
-    for found in all.iter().filter(|found| !found.by_codec.is_empty()) {
-        let mut cells = vec![found.sample.name.clone(), found.codec.to_owned()];
+    let mut table = ReportTable::of(head);
+    for sizes in all.iter().filter(|sizes| !sizes.by_codec.is_empty()) {
+        let mut cells = vec![sizes.sample.name.clone(), sizes.codec.to_owned()];
         for codec in CODECS {
-            let size = found.by_codec.iter().find(|(of, _)| *of == codec).map(|&(_, size)| size);
-            let rival = found.size(XZ_BEST);
+            let size = sizes.by_codec.iter().find(|(of, _)| *of == codec).map(|&(_, size)| size);
+            let rival = sizes.size(XZ_BEST);
             let share = size.zip(rival).map(|(size, rival)| megabytes(size) / megabytes(rival));
             cells.push(decimals(share));
         }
@@ -168,41 +173,8 @@ fn codecs(all: &[Found<'_>]) -> Table {
     table
 }
 
-/// Bytes, as a share of what another makes.
-pub(super) fn share(found: &Found<'_>, who: Packer, rival: Packer) -> Option<f64> {
-    Some(megabytes(found.size(who)?) / megabytes(found.size(rival)?))
-}
-
-fn mean_share(all: &[Found<'_>], belongs: Belongs, who: Packer) -> Option<f64> {
-    mean(all, belongs, |found| share(found, who, XZ_BEST))
-}
-
-/// Bytes above the best of the rivals.
-pub(super) fn above(found: &Found<'_>, who: Packer) -> Option<f64> {
-    Some(difference(found.size(who)?, found.size(XZ_BEST)?))
-}
-
-/// Bytes above those of another; below zero if there are fewer.
-fn difference(ours: u64, theirs: u64) -> f64 {
-    ((megabytes(ours) - megabytes(theirs)) * 1e6).round()
-}
-
-/// The geometric mean of a figure of some files.
-pub(super) fn mean(
-    all: &[Found<'_>],
-    belongs: impl Fn(&Found<'_>) -> bool,
-    figure: impl Fn(&Found<'_>) -> Option<f64>,
-) -> Option<f64> {
-    table::mean(all.iter().filter(|found| belongs(found)).filter_map(figure))
-}
-
-/// The largest figure, and the file that has it.
-pub(super) fn most<'a>(
-    all: &'a [Found<'_>],
-    figure: impl Fn(&Found<'_>) -> Option<f64>,
-) -> Option<(&'a str, f64)> {
-    let figures = all.iter().filter_map(|found| Some((found.sample.stem(), figure(found)?)));
-    figures.max_by(|(_, a), (_, b)| a.total_cmp(b))
+fn mean_share(all: &[FileSizes<'_>], belongs: FileFilter, who: Packer) -> Option<f64> {
+    mean(all, belongs, |sizes| share(sizes, who, XZ_BEST))
 }
 
 fn decimals(figure: Option<f64>) -> String {
@@ -211,14 +183,4 @@ fn decimals(figure: Option<f64>) -> String {
 
 fn cell(figure: Option<impl ToString>) -> String {
     figure.map_or_else(|| "–".to_owned(), |figure| figure.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_are_told_apart_to_the_last() {
-        assert_eq!([difference(31_053_851, 31_053_850), difference(3, 7)], [1.0, -4.0]);
-    }
 }

@@ -1,48 +1,48 @@
 //! Ten columns of strings.
 //!
-//! Real ones come from the corpus (logs) and from the sources of the crates that this
-//! project depends on, which are the same everywhere: their lines, comments, paths and
-//! the URLs in them. The others are made with fixed seeds.
+//! Real strings come from the corpus (logs) and from the sources of the crates that this project
+//! depends on, which are the same everywhere: their lines, comments, paths and URLs. The other
+//! columns are generated with fixed seeds.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hypostyle_testkit::dice::Dice;
+use hypostyle_testkit::rng::Rng;
 use tpchgen::generators::{LineItemGenerator, PartSuppGenerator};
 
 use crate::Result;
 use crate::corpus::{self, Corpus};
-use crate::table::Table;
+use crate::table::ReportTable;
 
-/// Bytes of a column.
-pub(crate) const SIZE: usize = 64 << 20;
+/// The size of a column in bytes.
+pub(crate) const COLUMN_BYTES: usize = 64 << 20;
 
-/// Strings, one behind the other.
+/// A column of concatenated strings.
 #[derive(Debug, Default)]
-pub(crate) struct Strings {
+pub(crate) struct StringColumn {
     pub(crate) name: &'static str,
     pub(crate) bytes: Vec<u8>,
     pub(crate) offsets: Vec<u32>,
-    most: usize,
-    /// A string that few rows contain.
+    max_bytes: usize,
+    /// A substring of few rows.
     pub(crate) needle: &'static str,
 }
 
-impl Strings {
-    fn new(name: &'static str, needle: &'static str, most: usize) -> Self {
-        Self { name, bytes: Vec::new(), offsets: vec![0], most, needle }
+impl StringColumn {
+    fn new(name: &'static str, needle: &'static str, max_bytes: usize) -> Self {
+        Self { name, bytes: Vec::new(), offsets: vec![0], max_bytes, needle }
     }
 
-    /// Adds a string; says whether there is room for more.
+    /// Adds a string; returns whether the column is below its size.
     fn push(&mut self, string: &[u8]) -> bool {
         self.bytes.extend_from_slice(string);
-        // Far below 4 GiB.
+        // A column is far below 4 GiB.
         self.offsets.push(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
-        self.bytes.len() < self.most
+        self.bytes.len() < self.max_bytes
     }
 
-    /// Adds strings until there are enough.
+    /// Adds strings until the column has its size.
     fn fill(mut self, mut next: impl FnMut() -> Vec<u8>) -> Self {
         while self.push(&next()) {}
         self
@@ -61,36 +61,39 @@ impl Strings {
     }
 }
 
-/// All columns, of `most` bytes each.
-pub(crate) fn all(corpus: &Corpus, most: usize) -> Result<Vec<Strings>> {
+/// Generates all columns, with `max_bytes` bytes each.
+pub(crate) fn all(corpus: &Corpus, max_bytes: usize) -> Result<Vec<StringColumn>> {
     let sources = Sources::read()?;
-    let mut dice = Dice::new(42);
+    let mut rng = Rng::new(42);
     let words = &sources.words;
-    let drawn = |from: &[Vec<u8>], dice: &mut Dice| {
-        let place = dice.below(from.len());
-        mutated(&from[place], dice)
+    let drawn = |from: &[Vec<u8>], rng: &mut Rng| {
+        let place = rng.below(from.len());
+        mutated(&from[place], rng)
     };
     let mut columns = vec![
-        Strings::new("urls", "session=77", most).fill(|| url(&sources, &mut dice)),
-        Strings::new("user_agents", "Edg/99.", most).fill(|| agent(&mut dice)),
+        StringColumn::new("urls", "session=77", max_bytes).fill(|| url(&sources, &mut rng)),
+        StringColumn::new("user_agents", "Edg/99.", max_bytes).fill(|| agent(&mut rng)),
     ];
     let lines = log_lines(corpus)?;
     if !lines.is_empty() {
-        let logs = Strings::new("logs", "ERROR", most);
-        columns.push(logs.fill(|| drawn(&lines, &mut dice)));
+        let logs = StringColumn::new("logs", "ERROR", max_bytes);
+        columns.push(logs.fill(|| drawn(&lines, &mut rng)));
     }
+    columns.push(
+        StringColumn::new("paths", "/tests/ui/", max_bytes)
+            .fill(|| drawn(&sources.paths, &mut rng)),
+    );
     columns
-        .push(Strings::new("paths", "/tests/ui/", most).fill(|| drawn(&sources.paths, &mut dice)));
-    columns.push(Strings::new("queries", "serialize", most).fill(|| query(words, &mut dice)));
-    columns.push(Strings::new("uuids", "dead", most).fill(|| uuid(&mut dice)));
-    let mut comments = Strings::new("l_comment", "pinto", most);
+        .push(StringColumn::new("queries", "serialize", max_bytes).fill(|| query(words, &mut rng)));
+    columns.push(StringColumn::new("uuids", "dead", max_bytes).fill(|| uuid(&mut rng)));
+    let mut comments = StringColumn::new("l_comment", "pinto", max_bytes);
     for item in LineItemGenerator::new(1.0, 1, 1).iter() {
         if !comments.push(item.l_comment.as_bytes()) {
             break;
         }
     }
     columns.push(comments);
-    let mut comments = Strings::new("ps_comment", "pinto bean", most);
+    let mut comments = StringColumn::new("ps_comment", "pinto bean", max_bytes);
     for item in PartSuppGenerator::new(1.0, 1, 1).iter() {
         if !comments.push(item.ps_comment.as_bytes()) {
             break;
@@ -99,24 +102,24 @@ pub(crate) fn all(corpus: &Corpus, most: usize) -> Result<Vec<Strings>> {
     columns.push(comments);
     let mut lines = sources.code.iter().cycle();
     columns.push(
-        Strings::new("code_lines", "unsafe {", most)
+        StringColumn::new("code_lines", "unsafe {", max_bytes)
             .fill(|| lines.next().cloned().unwrap_or_default()),
     );
     let mut lines = sources.docs.iter().cycle();
     columns.push(
-        Strings::new("doc_lines", "implementation", most)
+        StringColumn::new("doc_lines", "implementation", max_bytes)
             .fill(|| lines.next().cloned().unwrap_or_default()),
     );
     Ok(columns)
 }
 
-/// What browsers say of themselves, `most` bytes of it, whatever else is at hand.
-pub(crate) fn agents(most: usize) -> Strings {
-    let mut dice = Dice::new(42);
-    Strings::new("user_agents", "Edg/99.", most).fill(|| agent(&mut dice))
+/// Generates a column of user agents with `max_bytes` bytes, which needs no other data.
+pub(crate) fn agents(max_bytes: usize) -> StringColumn {
+    let mut rng = Rng::new(42);
+    StringColumn::new("user_agents", "Edg/99.", max_bytes).fill(|| agent(&mut rng))
 }
 
-/// What the sources of crates hold.
+/// StringColumn from the sources of crates.
 #[derive(Debug, Default)]
 struct Sources {
     code: Vec<Vec<u8>>,
@@ -127,17 +130,17 @@ struct Sources {
 }
 
 impl Sources {
-    /// Reads what cargo has unpacked.
+    /// Reads the sources that cargo has unpacked.
     fn read() -> Result<Self> {
         let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
         let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
-        let root = home.ok_or("no home of cargo")?.join("registry").join("src");
+        let root = home.ok_or("the home folder of cargo is unknown")?.join("registry").join("src");
         let mut files = Vec::new();
         let registries = fs::read_dir(&root).map_err(|err| format!("{}: {err}", root.display()))?;
         for registry in registries {
             let registry = registry?.path();
             for package in packages() {
-                // What another platform needs is not unpacked.
+                // Cargo does not unpack packages of other platforms.
                 let folder = registry.join(package);
                 if folder.is_dir() {
                     walk(&registry, &folder, &mut files)?;
@@ -150,7 +153,7 @@ impl Sources {
         for (name, path) in files {
             sources.paths.push(name.into_bytes());
             let Ok(text) = fs::read(&path) else { continue };
-            // Tables of data would drown what people have written.
+            // Skip large data tables, which would outweigh handwritten text.
             if text.len() > 300_000 {
                 continue;
             }
@@ -179,7 +182,7 @@ impl Sources {
     }
 }
 
-/// The packages that this project depends on, as cargo calls their folders.
+/// Returns the folder names of the packages that this project depends on.
 fn packages() -> impl Iterator<Item = String> {
     let value = |line: &'static str, name: &str| {
         line.strip_prefix(name)?.strip_prefix(" = \"")?.strip_suffix('"')
@@ -192,9 +195,9 @@ fn packages() -> impl Iterator<Item = String> {
 
 const LOCK: &str = include_str!("../../../../Cargo.lock");
 
-/// The columns by name, size and SHA-256.
-pub(super) fn table(columns: &[Strings]) -> Table {
-    let mut table = Table::new(["Column", "Rows", "Bytes", "SHA-256"]);
+/// Lists the columns with rows, size and SHA-256.
+pub(super) fn table(columns: &[StringColumn]) -> ReportTable {
+    let mut table = ReportTable::new(["Column", "Rows", "Bytes", "SHA-256"]);
     for column in columns {
         table.row([
             column.name.to_owned(),
@@ -226,7 +229,7 @@ fn urls_in(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The lines of the logs of the corpus.
+/// Returns the lines of the log files of the corpus.
 fn log_lines(corpus: &Corpus) -> Result<Vec<Vec<u8>>> {
     let mut lines = Vec::new();
     for sample in corpus.samples.iter().filter(|sample| sample.name.ends_with(".log")) {
@@ -237,52 +240,51 @@ fn log_lines(corpus: &Corpus) -> Result<Vec<Vec<u8>>> {
     Ok(lines)
 }
 
-/// A string with other digits where there are two or more.
-fn mutated(string: &[u8], dice: &mut Dice) -> Vec<u8> {
+/// Replaces runs of two or more digits with random digits.
+fn mutated(string: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut out = string.to_vec();
     for run in out.chunk_by_mut(|one, other| one.is_ascii_digit() && other.is_ascii_digit()) {
         if run.len() > 1 && run[0].is_ascii_digit() {
-            run.fill_with(|| *dice.pick(b"0123456789"));
+            run.fill_with(|| *rng.choose(b"0123456789"));
         }
     }
     out
 }
 
-/// A place that is small more often than not, as a law of powers has it.
-fn ranked(count: usize, exponent: f64, dice: &mut Dice) -> usize {
-    let place = (count as f64).powf(dice.share().powf(exponent)) - 1.0;
+/// Returns an index below `count`; small indices are more common, roughly by a power law.
+fn ranked(count: usize, exponent: f64, rng: &mut Rng) -> usize {
+    let place = (count as f64).powf(rng.fraction().powf(exponent)) - 1.0;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the count")]
     let place = place as usize;
     place.min(count - 1)
 }
 
-fn url(sources: &Sources, dice: &mut Dice) -> Vec<u8> {
-    let mut url = sources.urls[ranked(sources.urls.len(), 0.8, dice)].clone();
-    if dice.chance(0.4) {
-        for _ in 0..1 + dice.below(4) {
+fn url(sources: &Sources, rng: &mut Rng) -> Vec<u8> {
+    let mut url = sources.urls[ranked(sources.urls.len(), 0.8, rng)].clone();
+    if rng.chance(0.4) {
+        for _ in 0..1 + rng.below(4) {
             url.extend_from_slice(if url.ends_with(b"/") { b"" } else { b"-" });
-            let word = ranked(sources.words.len(), 0.8, dice);
+            let word = ranked(sources.words.len(), 0.8, rng);
             url.extend_from_slice(&sources.words[word]);
         }
     }
-    if dice.chance(0.3) {
-        let key = *dice.pick(&["id", "session", "utm_source", "page", "q"]);
-        let digits = 1 + dice.below(8);
-        let value = dice.below(10_usize.pow(u32::try_from(digits).unwrap_or(1)));
+    if rng.chance(0.3) {
+        let key = *rng.choose(&["id", "session", "utm_source", "page", "q"]);
+        let digits = 1 + rng.below(8);
+        let value = rng.below(10_usize.pow(u32::try_from(digits).unwrap_or(1)));
         url.extend_from_slice(format!("?{key}={value}").as_bytes());
     }
     url
 }
 
-fn query(words: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
-    let count = 1 + dice.below(6);
-    let words: Vec<&[u8]> =
-        (0..count).map(|_| &words[ranked(words.len(), 0.9, dice)][..]).collect();
+fn query(words: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
+    let count = 1 + rng.below(6);
+    let words: Vec<&[u8]> = (0..count).map(|_| &words[ranked(words.len(), 0.9, rng)][..]).collect();
     words.join(&b' ')
 }
 
-fn uuid(dice: &mut Dice) -> Vec<u8> {
-    let (a, b) = (dice.any(), dice.any());
+fn uuid(rng: &mut Rng) -> Vec<u8> {
+    let (a, b) = (rng.next_u64(), rng.next_u64());
     let text = format!(
         "{:08x}-{:04x}-4{:03x}-{:x}{:03x}-{:012x}",
         a >> 32,
@@ -295,8 +297,8 @@ fn uuid(dice: &mut Dice) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// What browsers say of themselves; the versions are drawn.
-fn agent(dice: &mut Dice) -> Vec<u8> {
+/// Generates a user agent string with random versions.
+fn agent(rng: &mut Rng) -> Vec<u8> {
     const SYSTEMS: [&str; 14] = [
         "Windows NT 10.0; Win64; x64",
         "Windows NT 6.1; Win64; x64",
@@ -313,30 +315,30 @@ fn agent(dice: &mut Dice) -> Vec<u8> {
         "iPhone; CPU iPhone OS 16_5 like Mac OS X",
         "iPad; CPU OS 15_6 like Mac OS X",
     ];
-    let system = SYSTEMS[ranked(SYSTEMS.len(), 0.7, dice)];
-    let (major, minor, build) = (60 + dice.below(70), dice.below(9999), dice.below(250));
-    let text = match dice.below(7) {
+    let system = SYSTEMS[ranked(SYSTEMS.len(), 0.7, rng)];
+    let (major, minor, build) = (60 + rng.below(70), rng.below(9999), rng.below(250));
+    let text = match rng.below(7) {
         _ if system.starts_with('i') => format!(
             "Mozilla/5.0 ({system}) AppleWebKit/605.1.{} (KHTML, like Gecko) Version/{}.{} \
              Mobile/15E{} Safari/604.1",
-            dice.below(20),
-            13 + dice.below(4),
-            dice.below(7),
-            dice.below(400)
+            rng.below(20),
+            13 + rng.below(4),
+            rng.below(7),
+            rng.below(400)
         ),
         0 => format!("Mozilla/5.0 ({system}; rv:{major}.0) Gecko/20100101 Firefox/{major}.0"),
         1 => format!(
             "Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) \
              Chrome/{major}.0.{minor}.{build} Safari/537.36 Edg/{major}.0.{}.{}",
-            dice.below(2000),
-            dice.below(99)
+            rng.below(2000),
+            rng.below(99)
         ),
         2 => format!(
             "Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) \
              Chrome/{major}.0.{minor}.{build} Safari/537.36 OPR/{}.0.{}.{}",
             major - 14,
-            dice.below(5000),
-            dice.below(99)
+            rng.below(5000),
+            rng.below(99)
         ),
         3 => "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)".to_owned(),
         _ => format!(

@@ -1,4 +1,4 @@
-//! OnPair columns: size, speed, random rows and search, beside the crates `onpair` and
+//! OnPair columns: size, speed, random rows and search, compared with the crates `onpair` and
 //! `fsst-rs`.
 
 use std::hint::black_box;
@@ -7,42 +7,43 @@ use std::mem::MaybeUninit;
 use hypostyle_onpair::{
     Column, Config, Effort, Joined, Offsets, Parse, Parts, Pattern, compress, unpack,
 };
-use hypostyle_testkit::dice::Dice;
+use hypostyle_testkit::rng::Rng;
 use onpair::Dictionary as _;
 
 use crate::Result;
-use crate::bench::Setup;
 use crate::measure::{Cost, in_turn, once};
-use crate::page::Page;
+use crate::page::ReportPage;
+use crate::setup::Setup;
 
+mod candidates;
 mod columns;
 mod tables;
-mod ways;
 
 pub(crate) use columns::agents;
 
-use columns::Strings;
+use columns::StringColumn;
 
-/// How often each is timed.
+/// The number of rounds of each measurement.
 const ROUNDS: usize = 5;
 
-/// Rows that are asked for in one go.
-const TAKEN: usize = 500_000;
+/// The number of random rows in one call.
+const TAKEN_ROWS: usize = 500_000;
 
-/// Bytes and columns of a quick run.
-const QUICK_SIZE: usize = 1 << 20;
+/// The column size and the number of columns of a quick run.
+const QUICK_BYTES: usize = 1 << 20;
 const QUICK_COLUMNS: usize = 3;
 
-/// Measures.
-pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
-    let most = if setup.quick { QUICK_SIZE } else { columns::SIZE };
-    let mut columns = columns::all(setup.corpus()?, most)?;
+/// Runs the bench.
+pub(crate) fn run(setup: &Setup, page: &mut ReportPage) -> Result<()> {
+    let max_bytes = if setup.quick { QUICK_BYTES } else { columns::COLUMN_BYTES };
+    let mut columns = columns::all(setup.corpus()?, max_bytes)?;
     if setup.quick {
         columns.truncate(QUICK_COLUMNS);
     }
     page.add(
-        "Ours is `hypostyle-onpair`, beside the crates `onpair` 0.3.0 and `fsst-rs` 0.7. One \
-         thread unless said; CPU seconds, best of five, the contenders in turn.",
+        "`hypostyle-onpair` compared with the crates `onpair` 0.3.0 and `fsst-rs` 0.7. Unless noted, \
+         figures are CPU seconds on one thread, the best of five rounds in which the competitors \
+         alternate.",
     );
     page.data("files", &columns::table(&columns));
     let mut all = Vec::new();
@@ -56,34 +57,35 @@ pub(crate) fn run(setup: &Setup, page: &mut Page) -> Result<()> {
     tables::targets(&all, page);
     let mut others = Vec::new();
     for strings in &columns {
-        eprintln!("{}, other ways", strings.name);
-        others.push((strings.name, ways::measure(strings, setup.rounds(ROUNDS))?));
+        eprintln!("{}, other encodings", strings.name);
+        others.push((strings.name, candidates::measure(strings, setup.rounds(ROUNDS))?));
     }
-    tables::ways(&others, page);
+    tables::candidates(&others, page);
     Ok(())
 }
 
-/// What was measured of a column.
-struct Measured {
+/// The measurements of a column.
+struct ColumnResult {
     name: &'static str,
     rows: usize,
     bytes: usize,
-    /// Bytes, and the width: ours as it comes, with the fewest codes, with more effort.
+    /// Size in bytes and code width of ours: default, fewest codes, thorough.
     ours: (usize, u32),
-    /// Bytes of ours with rows that are counted like the crate's.
-    alike: usize,
+    /// Our size with row lengths counted as for the crate.
+    fixed_width_rows: usize,
     fewest: (usize, u32),
     thorough: (usize, u32),
-    /// The crate's at its best width, and at 12 bits.
+    /// The size of the crate at its best width, and at 12 bits.
     best: (usize, u32),
     twelve: usize,
     fsst: usize,
-    /// Seconds to compress: ours, the crate at our width and at its default, on two threads.
+    /// The cost of compressing: ours, the crate at our width and at its default, ours on two
+    /// threads.
     compress: [Cost; 2],
     default: Cost,
     threads: f64,
     quick: Cost,
-    /// Seconds to decode, ours and the crate's, at 12 and at 16 bits.
+    /// The cost of decoding, ours and the crate's, at 12 and at 16 bits.
     decode: [[Cost; 2]; 2],
     take: [Cost; 2],
     contains: [Cost; 2],
@@ -97,14 +99,16 @@ fn config(bits: Option<u32>) -> Config {
     config
 }
 
-fn rival(strings: &Strings, bits: u32) -> Result<onpair::Column<u32>> {
+fn rival(strings: &StringColumn, bits: u32) -> Result<onpair::Column<u32>> {
     let bits = u8::try_from(bits).ok().and_then(|bits| onpair::MaxDictBits::new(bits).ok());
-    let config =
-        onpair::Config { max_dict_bits: bits.ok_or("a width")?, ..onpair::Config::default() };
+    let config = onpair::Config {
+        max_dict_bits: bits.ok_or("the width is out of range")?,
+        ..onpair::Config::default()
+    };
     Ok(onpair::compress(&strings.bytes, &strings.offsets, config).map_err(|err| err.to_string())?)
 }
 
-fn measure(strings: &Strings) -> Result<Measured> {
+fn measure(strings: &StringColumn) -> Result<ColumnResult> {
     let joined = Joined::new(&strings.bytes, &strings.offsets)?;
     let make = |config: &Config| compress(&joined, config);
     let parts = make(&config(None))?;
@@ -136,18 +140,18 @@ fn measure(strings: &Strings) -> Result<Measured> {
     let decode = [decode(strings, 12)?, decode(strings, 16)?];
     let rival = rival(strings, parts.bits)?;
     let column = Column::new(parts.borrowed())?;
-    agree(strings)?;
+    check_compatibility(strings)?;
     let take = take(&column, &rival, strings);
     let (contains, found) = contains(&column, &rival, strings)?;
-    Ok(Measured {
+    Ok(ColumnResult {
         name: strings.name,
         rows: strings.len(),
         bytes: strings.bytes.len(),
         ours,
-        alike: size_alike(&parts, strings),
+        fixed_width_rows: size_with_fixed_width_rows(&parts, strings),
         fewest: (size(&fewest, strings), fewest.bits),
         thorough: (size(&thorough, strings), thorough.bits),
-        best: best.ok_or("no width")?,
+        best: best.ok_or("no width was measured")?,
         twelve,
         fsst: fsst(strings),
         compress,
@@ -162,9 +166,9 @@ fn measure(strings: &Strings) -> Result<Measured> {
     })
 }
 
-/// Bytes of a column as an `.onpair` file has it: packed codes, a front-coded dictionary, and
-/// how many codes each row has, coded.
-fn size(parts: &Parts<'_>, strings: &Strings) -> usize {
+/// Returns the size of a column in an `.onpair` file: packed codes, a front-coded dictionary, and
+/// the encoded number of codes per row.
+fn size(parts: &Parts<'_>, strings: &StringColumn) -> usize {
     let counts: Vec<u32> = counts(parts).filter_map(|count| count.try_into().ok()).collect();
     let coded = hypostyle_onpair::pack_counts(&counts).len();
     let plain = rows_size(self::counts(parts), strings.len());
@@ -172,12 +176,12 @@ fn size(parts: &Parts<'_>, strings: &Strings) -> usize {
     size_without_rows(parts) + rows
 }
 
-/// The same with as many bits for each row as the longest needs, as others are counted.
-fn size_alike(parts: &Parts<'_>, strings: &Strings) -> usize {
+/// Returns the size with a fixed width for the number of codes per row, as for the rivals.
+fn size_with_fixed_width_rows(parts: &Parts<'_>, strings: &StringColumn) -> usize {
     size_without_rows(parts) + rows_size(counts(parts), strings.len())
 }
 
-/// How many codes rows have.
+/// Returns the number of codes of each row.
 fn counts(parts: &Parts<'_>) -> impl Iterator<Item = usize> {
     let offset = |row: usize| parts.row_offsets.get(row).unwrap_or(0);
     (0..parts.row_count()).map(move |row| offset(row + 1) - offset(row))
@@ -194,8 +198,8 @@ fn size_without_rows(parts: &Parts<'_>) -> usize {
     codes_size(parts.code_count, parts.bits) + dictionary
 }
 
-/// The same for the crate, whose dictionary is tokens and offsets.
-fn rival_size(column: &onpair::Column<u32>, strings: &Strings) -> usize {
+/// Returns the size of a column of the crate, whose dictionary is tokens and offsets.
+fn rival_size(column: &onpair::Column<u32>, strings: &StringColumn) -> usize {
     let view = column.view();
     let tokens = column.dict.num_tokens();
     let bits = tokens.next_power_of_two().trailing_zeros();
@@ -213,7 +217,7 @@ fn rows_size(counts: impl Iterator<Item = usize>, rows: usize) -> usize {
     (rows * bits as usize).div_ceil(8)
 }
 
-fn fsst(strings: &Strings) -> usize {
+fn fsst(strings: &StringColumn) -> usize {
     let rows = strings.rows();
     let compressor = fsst::Compressor::train(&rows);
     let compressed = compressor.compress_bulk(&rows);
@@ -221,39 +225,39 @@ fn fsst(strings: &Strings) -> usize {
     lens().sum::<usize>() + 9 * compressor.symbol_table().len() + rows_size(lens(), rows.len())
 }
 
-/// Decodes all: ours from packed codes, the crate's from codes of 16 bits.
-fn decode(strings: &Strings, bits: u32) -> Result<[Cost; 2]> {
+/// Times decoding a whole column: ours from packed codes, the crate's from 16-bit codes.
+fn decode(strings: &StringColumn, bits: u32) -> Result<[Cost; 2]> {
     let joined = Joined::new(&strings.bytes, &strings.offsets)?;
     let column = Column::new(compress(&joined, &config(Some(bits)))?)?;
     let rival = rival(strings, bits)?;
     let wide = rival.dict.to_wide();
     let mut out = vec![0; strings.bytes.len()];
-    let mut other = room(strings.bytes.len());
+    let mut other = uninit_buffer(strings.bytes.len());
     let costs = in_turn(
         ROUNDS,
         || column.decode_into(&mut out),
         || onpair::try_decode_into(&rival.codes, wide.as_view(), &mut other).is_ok(),
     );
     if out != strings.bytes {
-        return Err("what was decoded is not what was compressed".into());
+        return Err("the decoded strings differ from the original".into());
     }
     Ok(costs)
 }
 
-fn room(bytes: usize) -> Vec<MaybeUninit<u8>> {
+fn uninit_buffer(bytes: usize) -> Vec<MaybeUninit<u8>> {
     vec![MaybeUninit::new(0); bytes + onpair::DECODE_PADDING]
 }
 
-/// Whether a room holds these bytes.
-#[expect(unsafe_code, reason = "the crate gives its output as bytes that may not be set")]
-fn is_same(room: &[MaybeUninit<u8>], bytes: &[u8]) -> bool {
-    // SAFETY: `room` has set every byte.
+/// Returns whether a buffer contains these bytes.
+#[expect(unsafe_code, reason = "the crate writes its output into uninitialized bytes")]
+fn is_same(buffer: &[MaybeUninit<u8>], bytes: &[u8]) -> bool {
+    // SAFETY: `uninit_buffer` sets every byte.
     let same = |(one, other): (&MaybeUninit<u8>, &u8)| unsafe { one.assume_init() } == *other;
-    room.len() == bytes.len() && room.iter().zip(bytes).all(same)
+    buffer.len() == bytes.len() && buffer.iter().zip(bytes).all(same)
 }
 
-/// The crate reads what we write, and we read what it writes.
-fn agree(strings: &Strings) -> Result<()> {
+/// Checks that the crate reads our columns and that we read its columns.
+fn check_compatibility(strings: &StringColumn) -> Result<()> {
     let joined = Joined::new(&strings.bytes, &strings.offsets)?;
     for bits in 9..=16 {
         let ours = compress(&joined, &config(Some(bits)))?;
@@ -264,11 +268,13 @@ fn agree(strings: &Strings) -> Result<()> {
         let dictionary =
             onpair::CompactDictionary::validate(storage).map_err(|err| err.to_string())?;
         let codes = unpack(&ours.codes, ours.bits, ours.code_count)?;
-        let mut out = room(strings.bytes.len());
+        let mut out = uninit_buffer(strings.bytes.len());
         let view = onpair::CompactDictionaryView::from(&dictionary);
         let len = onpair::try_decode_into(&codes, view, &mut out).map_err(|err| err.to_string())?;
         if !is_same(&out[..len], &strings.bytes) {
-            return Err(format!("{}: the crate reads ours otherwise", strings.name).into());
+            return Err(
+                format!("{}: the crate decodes our column differently", strings.name).into()
+            );
         }
 
         let theirs = rival(strings, bits)?;
@@ -287,19 +293,21 @@ fn agree(strings: &Strings) -> Result<()> {
         };
         let column = Column::new(parts)?;
         if column.decode()? != strings.bytes || column.len() != strings.len() {
-            return Err(format!("{}: we read the crate's otherwise", strings.name).into());
+            return Err(
+                format!("{}: we decode the crate's column differently", strings.name).into()
+            );
         }
     }
     Ok(())
 }
 
-/// Rows in random order, into one buffer.
-fn take(column: &Column<'_>, rival: &onpair::Column<u32>, strings: &Strings) -> [Cost; 2] {
-    let mut dice = Dice::new(7);
-    let rows: Vec<usize> = (0..TAKEN).map(|_| dice.below(strings.len())).collect();
+/// Times decoding random rows into one buffer.
+fn take(column: &Column<'_>, rival: &onpair::Column<u32>, strings: &StringColumn) -> [Cost; 2] {
+    let mut rng = Rng::new(7);
+    let rows: Vec<usize> = (0..TAKEN_ROWS).map(|_| rng.below(strings.len())).collect();
     let bytes = rows.iter().map(|&row| strings.get(row).len()).sum();
-    let (mut out, mut ends) = (Vec::with_capacity(bytes + 1024), Vec::with_capacity(TAKEN));
-    let mut other = room(bytes);
+    let (mut out, mut ends) = (Vec::with_capacity(bytes + 1024), Vec::with_capacity(TAKEN_ROWS));
+    let mut other = uninit_buffer(bytes);
     let view = rival.view();
     in_turn(
         ROUNDS,
@@ -323,7 +331,7 @@ fn take(column: &Column<'_>, rival: &onpair::Column<u32>, strings: &Strings) -> 
 fn contains(
     column: &Column<'_>,
     rival: &onpair::Column<u32>,
-    strings: &Strings,
+    strings: &StringColumn,
 ) -> Result<([Cost; 2], usize)> {
     let needle = strings.needle.as_bytes();
     let found = column.find(&Pattern::Contains(needle));
@@ -334,8 +342,8 @@ fn contains(
     Ok((in_turn(ROUNDS, ours, || rival.view().rows_containing(needle)), found.len()))
 }
 
-/// Rows that equal one from the middle: on codes, and by comparing strings.
-fn equals(column: &Column<'_>, strings: &Strings) -> Result<[Cost; 2]> {
+/// Times finding rows equal to the middle row: on codes, and by comparing strings.
+fn equals(column: &Column<'_>, strings: &StringColumn) -> Result<[Cost; 2]> {
     let needle = strings.get(strings.len() / 2).to_vec();
     let rows = strings.rows();
     let plain = || {

@@ -1,22 +1,22 @@
-//! What was found, as tables, and what was asked for.
+//! The tables and targets of the page.
 
-use super::ways::{Found, Way};
-use super::{Measured, TAKEN, ratio};
+use super::candidates::{CandidateResult, StringEncoding};
+use super::{ColumnResult, TAKEN_ROWS, ratio};
 use crate::measure::Cost;
-use crate::page::Page;
+use crate::page::ReportPage;
 use crate::plot::Bars;
-use crate::table::{Table, Target, mean};
+use crate::table::{ReportTable, Target, mean};
 
-pub(super) fn sizes(all: &[Measured], page: &mut Page) {
+pub(super) fn sizes(all: &[ColumnResult], page: &mut ReportPage) {
     page.heading("Size");
     page.add(
-        "Times smaller than the strings, with the dictionary and how many codes each row has. \
-         Widths in brackets. Ours is counted as a file has it: the dictionary front-coded, and \
-         how many codes rows have coded by how common that is. The crate leaves storing to others; \
-         its dictionary is counted as tokens and offsets of 32 bits, and for rows as many bits as \
-         the longest needs. *Rows alike* is ours with rows like that, too.",
+        "Compression ratio, including the dictionary and the number of codes per row; code widths \
+         are in parentheses. Our size is that in a file: a front-coded dictionary and \
+         Huffman-coded row lengths. The crate does not define a file format: its dictionary counts \
+         as tokens and 32-bit offsets, and each row length takes as many bits as the longest \
+         needs. *Fixed-width rows* is our ratio with row lengths counted the same way.",
     );
-    let mut table = Table::new([
+    let mut table = ReportTable::new([
         "column",
         "rows",
         "default",
@@ -25,8 +25,8 @@ pub(super) fn sizes(all: &[Measured], page: &mut Page) {
         "crate, best",
         "crate, 12",
         "fsst-rs",
-        "default over crate's best",
-        "rows alike",
+        "default / crate, best",
+        "fixed-width rows / crate, best",
     ]);
     for it in all {
         let cell = |(size, bits): (usize, u32)| format!("{:.3} ({bits})", ratio(it.bytes, size));
@@ -40,32 +40,31 @@ pub(super) fn sizes(all: &[Measured], page: &mut Page) {
             format!("{:.3}", ratio(it.bytes, it.twelve)),
             format!("{:.3}", ratio(it.bytes, it.fsst)),
             format!("{:.3}", ratio(it.best.0, it.ours.0)),
-            format!("{:.3}", ratio(it.best.0, it.alike)),
+            format!("{:.3}", ratio(it.best.0, it.fixed_width_rows)),
         ]);
     }
     page.table("size", &table);
 }
 
-pub(super) fn speeds(all: &[Measured], page: &mut Page) {
+pub(super) fn speeds(all: &[ColumnResult], page: &mut ReportPage) {
     page.heading("Speed");
     page.add(
-        "MB of strings in a second. Times are those of the crate: at our width for compressing, at \
-         its default of 12 bits behind it; decoding is from packed codes here, from codes of 16 \
-         bits there.",
+        "MB of strings per CPU second. `speedup` is over the crate: for compressing at our width, \
+         then at its default of 12 bits. We decode packed codes, the crate decodes 16-bit codes.",
     );
-    let mut table = Table::new([
+    let mut table = ReportTable::new([
         "column",
         "compress",
-        "times",
-        "times, 12",
+        "speedup",
+        "speedup, 12",
         "two threads",
         "quick, 12",
         "decode 12",
-        "times",
+        "speedup",
         "decode 16",
-        "times",
+        "speedup",
         "random row",
-        "times",
+        "speedup",
     ]);
     for it in all {
         let speed = |cost: Cost| format!("{:.0}", it.bytes as f64 / 1e6 / cost.cpu);
@@ -82,23 +81,23 @@ pub(super) fn speeds(all: &[Measured], page: &mut Page) {
             times(it.decode[0]),
             speed(it.decode[1][0]),
             times(it.decode[1]),
-            format!("{:.0} ns", it.take[0].cpu * 1e9 / TAKEN as f64),
+            format!("{:.0} ns", it.take[0].cpu * 1e9 / TAKEN_ROWS as f64),
             times(it.take),
         ]);
     }
     page.table("speed", &table);
 }
 
-pub(super) fn searches(all: &[Measured], page: &mut Page) {
+pub(super) fn searches(all: &[ColumnResult], page: &mut ReportPage) {
     page.heading("Search");
-    page.add("Milliseconds for all rows. Equality is beside comparing the strings themselves.");
-    let mut table = Table::new([
+    page.add("CPU milliseconds for all rows. `equals` is compared with comparing the strings themselves.");
+    let mut table = ReportTable::new([
         "column",
         "rows found",
         "contains",
-        "times the crate",
+        "speedup over crate",
         "equals",
-        "times strings",
+        "speedup over strings",
     ]);
     for it in all {
         let ms = |cost: Cost| format!("{:.1}", cost.cpu * 1e3);
@@ -115,79 +114,86 @@ pub(super) fn searches(all: &[Measured], page: &mut Page) {
     page.table("search", &table);
 }
 
-pub(super) fn targets(all: &[Measured], page: &mut Page) {
+pub(super) fn targets(all: &[ColumnResult], page: &mut ReportPage) {
     let mut line = |what: &str, figure: f64, target| page.target(what, Some(figure), target);
-    let mean = |figure: &dyn Fn(&Measured) -> f64| mean(all.iter().map(figure)).unwrap_or(0.0);
-    let least = |figure: &dyn Fn(&Measured) -> f64| all.iter().map(figure).fold(f64::MAX, f64::min);
-    let most = |figure: &dyn Fn(&Measured) -> f64| all.iter().map(figure).fold(0.0, f64::max);
+    let mean = |figure: &dyn Fn(&ColumnResult) -> f64| mean(all.iter().map(figure)).unwrap_or(0.0);
+    let min =
+        |figure: &dyn Fn(&ColumnResult) -> f64| all.iter().map(figure).fold(f64::MAX, f64::min);
+    let max = |figure: &dyn Fn(&ColumnResult) -> f64| all.iter().map(figure).fold(0.0, f64::max);
     let times = |[ours, other]: [Cost; 2]| other.over(ours).cpu;
-    let size = |it: &Measured| ratio(it.best.0, it.ours.0);
-    line("ratio over the crate's best, least", least(&size), Target::AtLeast(1.0));
-    line("ratio over the crate's best, geometric mean", mean(&size), Target::AtLeast(1.04));
-    let alike = |it: &Measured| ratio(it.best.0, it.alike);
-    line("the same, rows alike", mean(&alike), Target::None);
-    line("the same, rows alike, least", least(&alike), Target::None);
-    let thorough = |it: &Measured| ratio(it.best.0, it.thorough.0);
-    line("the same, thorough and fewest codes", mean(&thorough), Target::None);
-    line("the same, least", least(&thorough), Target::None);
-    let fsst = |it: &Measured| {
+    let size = |it: &ColumnResult| ratio(it.best.0, it.ours.0);
+    line("ratio / crate's best, minimum", min(&size), Target::AtLeast(1.0));
+    line("ratio / crate's best, geometric mean", mean(&size), Target::AtLeast(1.04));
+    let fixed_width_rows = |it: &ColumnResult| ratio(it.best.0, it.fixed_width_rows);
+    line("the same with fixed-width rows, geometric mean", mean(&fixed_width_rows), Target::None);
+    line("the same with fixed-width rows, minimum", min(&fixed_width_rows), Target::None);
+    let thorough = |it: &ColumnResult| ratio(it.best.0, it.thorough.0);
+    line("the same, thorough and fewest codes, geometric mean", mean(&thorough), Target::None);
+    line("the same, thorough and fewest codes, minimum", min(&thorough), Target::None);
+    let fsst = |it: &ColumnResult| {
         if it.name == "uuids" { f64::MAX } else { ratio(it.fsst, it.ours.0) }
     };
-    line("ratio over fsst-rs but for uuids, least", least(&fsst), Target::AtLeast(1.0));
-    let decode = |at: usize| move |it: &Measured| times(it.decode[at]);
-    line("decode at 12 bits, geometric mean", mean(&decode(0)), Target::AtLeast(1.0));
-    line("decode at 12 bits, least", least(&decode(0)), Target::None);
-    line("decode at 16 bits, geometric mean", mean(&decode(1)), Target::AtLeast(1.1));
-    line("decode at 16 bits, least", least(&decode(1)), Target::None);
-    let take = |it: &Measured| times(it.take);
-    line("random rows, geometric mean", mean(&take), Target::AtLeast(3.0));
-    let nanoseconds = |it: &Measured| it.take[0].cpu * 1e9 / TAKEN as f64;
-    line("random rows, most nanoseconds", most(&nanoseconds), Target::AtMost(70.0));
+    line("ratio / fsst-rs except uuids, minimum", min(&fsst), Target::AtLeast(1.0));
+    let decode = |at: usize| move |it: &ColumnResult| times(it.decode[at]);
+    line("decode at 12 bits, speedup, geometric mean", mean(&decode(0)), Target::AtLeast(1.0));
+    line("decode at 12 bits, speedup, minimum", min(&decode(0)), Target::None);
+    line("decode at 16 bits, speedup, geometric mean", mean(&decode(1)), Target::AtLeast(1.1));
+    line("decode at 16 bits, speedup, minimum", min(&decode(1)), Target::None);
+    let take = |it: &ColumnResult| times(it.take);
+    line("random rows, speedup, geometric mean", mean(&take), Target::AtLeast(3.0));
+    let nanoseconds = |it: &ColumnResult| it.take[0].cpu * 1e9 / TAKEN_ROWS as f64;
+    line("random rows, nanoseconds, maximum", max(&nanoseconds), Target::AtMost(70.0));
     line(
-        "compress, at the same width, geometric mean",
+        "compress at the same width, speedup, geometric mean",
         mean(&|it| times(it.compress)),
         Target::AtLeast(1.0),
     );
     line(
-        "compress, the crate at its default of 12 bits, geometric mean",
+        "compress, crate at its default of 12 bits, speedup, geometric mean",
         mean(&|it| times([it.compress[0], it.default])),
         Target::AtLeast(1.0),
     );
     line(
-        "compress, two threads over one, geometric mean",
+        "compress, two threads over one, speedup, geometric mean",
         mean(&|it| it.compress[0].wall / it.threads),
         Target::None,
     );
     line(
-        "compress on two threads over the crate on one, geometric mean",
+        "compress on two threads, crate on one, speedup, geometric mean",
         mean(&|it| it.compress[1].wall / it.threads),
         Target::AtLeast(1.8),
     );
-    line("contains, geometric mean", mean(&|it| times(it.contains)), Target::AtLeast(2.0));
-    line("equals over strings, geometric mean", mean(&|it| times(it.equals)), Target::AtLeast(1.0));
+    line("contains, speedup, geometric mean", mean(&|it| times(it.contains)), Target::AtLeast(2.0));
+    line(
+        "equals, speedup over strings, geometric mean",
+        mean(&|it| times(it.equals)),
+        Target::AtLeast(1.0),
+    );
 }
 
-type Figure = fn(&Found) -> f64;
+type Figure = fn(&CandidateResult) -> f64;
 
-/// OnPair beside ways that are nothing but well known.
-pub(super) fn ways(all: &[(&str, Vec<(Way, Found)>)], page: &mut Page) {
-    page.heading("Other ways to keep strings");
+/// Adds the comparison of OnPair with other encodings.
+pub(super) fn candidates(
+    all: &[(&str, Vec<(StringEncoding, CandidateResult)>)],
+    page: &mut ReportPage,
+) {
+    page.heading("Other string encodings");
     page.add(
-        "Times smaller than the strings, with what tells where rows are; MB of strings in a CPU \
-         second, to compress and to decode all; nanoseconds for one of 100,000 random rows. \
-         *dictionary* keeps distinct strings and the number of one for each row, in as few bits \
-         as that needs (decoded from numbers of 32 bits); *zstd blocks* are of 32 KiB at level 3, \
-         of which a whole one is decoded for a row.",
+        "Compression ratio, including row offsets; MB of strings per CPU second to compress and to \
+         decode the column; nanoseconds per row for 100,000 random rows. *dictionary* stores \
+         distinct strings and a bit-packed index per row (decoded from 32-bit indices). *zstd \
+         blocks* have 32 KiB at level 3, and reading a row decodes a whole block.",
     );
     let mut head = vec!["column".to_owned()];
     for what in ["ratio", "compress", "decode", "row, ns"] {
-        head.extend(Way::ALL.map(|way| format!("{way}, {what}")));
+        head.extend(StringEncoding::ALL.map(|encoding| format!("{encoding}, {what}")));
     }
-    let mut table = Table::of(head);
+    let mut table = ReportTable::of(head);
     let mut bars = Bars {
         name: "",
-        title: "Strings: times smaller".to_owned(),
-        series: Way::ALL.iter().map(Way::to_string).collect(),
+        title: "Strings: compression ratio".to_owned(),
+        series: StringEncoding::ALL.iter().map(StringEncoding::to_string).collect(),
         groups: Vec::new(),
         mark: Some(1.0),
         is_log: false,
@@ -203,6 +209,6 @@ pub(super) fn ways(all: &[(&str, Vec<(Way, Found)>)], page: &mut Page) {
         bars.groups
             .push(((*name).to_owned(), found.iter().map(|(_, it)| Some(it.ratio)).collect()));
     }
-    page.table("ways", &table);
+    page.table("encodings", &table);
     page.plot(&bars);
 }

@@ -1,4 +1,4 @@
-//! `hyp append`: more lines for an archive that can be queried.
+//! `hyp append`: appends lines to an archive that can be queried.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -9,53 +9,53 @@ use hypostyle::formats::at1::{Appended, Appender, Archive};
 use hypostyle::{FileSource, Limits, ReadOptions};
 
 use super::Status;
-use crate::cli::PackArgs;
+use crate::args::{PackArgs, QuietArg};
 use crate::failure::{Failure, InFile, Result};
-use crate::input::{Input, is_dash};
+use crate::hint;
+use crate::input::Input;
 use crate::output::{Out, Progress, Target};
+use crate::path_arg::is_dash;
 
 /// Arguments of `hyp append`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  hyp pack --query jan.csv -o year.at1    an archive that can be queried
-  hyp append year.at1 feb.csv mar.csv     the names in the first line of each are no row
+  hyp pack --query jan.csv -o year.at1    pack an archive that can be queried
+  hyp append year.at1 feb.csv mar.csv     skip the header of each file in queries
   tail -n 1000 app.jsonl | hyp append app.jsonl.at1 -
-  hyp cat year.at1 --where 'price > 10'   asks all of it
-  hyp unpack year.at1 -c                  jan.csv, feb.csv and mar.csv, one after the other
+  hyp cat year.at1 --where 'price > 10'   query all of it
+  hyp unpack year.at1 -c                  print jan.csv, feb.csv and mar.csv in sequence
 
-What is in the archive stays as it is, byte for byte; each file is added in frames of its own, and
-lines that do not fit the table are kept as they are. The archive is checked first, and a damaged
-one is left alone. The new one is written beside it and takes its place when it is complete, so
-that at any moment there is the old archive or the new one. A run that is killed may leave a file
-whose name ends in .partial, which can be removed.")]
+hyp keeps the existing frames of the archive byte for byte and appends new frames for each file.
+Lines that do not fit the table are stored as they are. hyp verifies the archive first and refuses
+to change a damaged one. It writes the new archive beside the old one and renames it when complete,
+so the name always refers to a complete archive. A killed run may leave a file whose name ends in
+.partial; it can be deleted.")]
 pub(crate) struct Args {
-    /// The archive, made by `hyp pack --query`
+    /// The archive, packed with `hyp pack --query`
     archive: PathBuf,
 
-    /// The files with new lines; - for standard input
+    /// The files to append; - reads standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// Say nothing when all is well
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    report: QuietArg,
 
     #[command(flatten)]
     pack: PackArgs,
 }
 
-/// Appends the files; the archive changes only if all of them could be added.
+/// Appends the files; changes the archive only if all of them can be appended.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let name = args.archive.display();
     if is_dash(&args.archive) {
         return Err(Failure::usage("the archive must be a file, not standard input"));
     }
     let file = lock(&args.archive).map_err(|failure| failure.in_file(&name))?;
-    // Others must wait until the new archive has its name; Windows gives none to a
-    // file whose place is taken by an open one.
-    let held = cfg!(unix).then(|| file.try_clone()).transpose().in_file(&name)?;
-    // What is unpacked to check it goes nowhere.
+    // Keep the lock until the new archive is renamed. Windows cannot rename over an open file.
+    let lock = cfg!(unix).then(|| file.try_clone()).transpose().in_file(&name)?;
+    // The unpacked content is only hashed, so its size needs no limit.
     let limits = Limits::default().with_output_bytes(u64::MAX);
     let options = ReadOptions::default().with_limits(limits).with_threads(args.pack.threads());
     let source = FileSource::try_new(file).in_file(&name)?;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let mut files = args.files.iter();
     let first = loop {
         let Some(path) = files.next() else {
-            if !args.quiet {
+            if !args.report.quiet {
                 writeln!(out, "{name}: nothing to append, archive unchanged")?;
             }
             return Ok(Status::Fine);
@@ -81,12 +81,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         appended = Some(done);
         Ok(())
     })?;
-    drop(held);
+    drop(lock);
     let Some(appended) = appended else { return Ok(Status::Fine) };
     let Appended { added, stored, frames: (frames, raw), .. } = appended;
     let count =
         |frames: u64| if frames == 1 { "1 frame".into() } else { format!("{frames} frames") };
-    if !args.quiet {
+    if !args.report.quiet {
         let frames = count(frames);
         writeln!(out, "{name}: {added} bytes appended in {frames}, archive now {stored} bytes")?;
     }
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         let shown = if raw == frames { count(raw) } else { format!("{raw} of {}", count(frames)) };
         writeln!(
             io::stderr(),
-            "warning: `{name}`: {shown} stored as plain text: no line fits the table of the archive"
+            "warning: `{name}`: {shown} stored raw: no line fits the table of the archive"
         )?;
     }
     Ok(Status::Fine)
@@ -109,7 +109,9 @@ fn add_all<'a>(
 ) -> Result<Appended> {
     let name = args.archive.display();
     let checking = Progress::bytes(&format!("checking {name}"), 0);
-    let mut appender = Appender::new(&archive, sink, &args.pack.options()).in_file(&name)?;
+    let mut appender = Appender::new(&archive, sink, &args.pack.options())
+        .map_err(hint::appending)
+        .in_file(&name)?;
     drop(checking);
     let mut add = |input: Input| {
         let name = input.name();
@@ -124,7 +126,7 @@ fn add_all<'a>(
     appender.finish().in_file(&name)
 }
 
-/// Opens an archive that nobody else is appending to.
+/// Opens and locks an archive; fails if another process appends to it.
 fn lock(path: &Path) -> Result<File> {
     let cannot = |cause: io::Error| Failure::io("cannot open", &cause);
     let file = File::open(path).map_err(cannot)?;
@@ -137,18 +139,18 @@ fn lock(path: &Path) -> Result<File> {
     }
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(busy()),
-        // Some file systems have no locks.
+        // Some file systems do not support locks.
         Ok(()) | Err(TryLockError::Error(_)) if is_at(&file, path)? => Ok(file),
         _ => Err(busy()),
     }
 }
 
-/// Whether a file still has this name: someone may have put another in its place.
+/// Returns whether the path still names this file: another process may have replaced it.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> Result<bool> {
     use std::os::unix::fs::MetadataExt;
-    let (one, other) = (file.metadata()?, fs::metadata(path)?);
-    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
+    let (open, named) = (file.metadata()?, fs::metadata(path)?);
+    Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
 }
 
 #[cfg(not(unix))]

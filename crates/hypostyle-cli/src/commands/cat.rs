@@ -1,30 +1,31 @@
-//! `hyp cat`: rows of a table.
+//! `hyp cat`: prints rows of a table.
 
 use std::io::{self, Write};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use hypostyle::formats::at1::QueryStats;
 use hypostyle::predicate::Predicate;
 
 use super::{Status, chosen};
-use crate::cli::{ColumnArgs, FileArg, ReadArgs, RowFormat, row_range};
-use crate::commands::convert::MEMORY;
+use crate::args::{FileArg, PrintArgs, ReadArgs, row_range};
+use crate::commands::convert::DEFAULT_MEMORY_BYTES;
 use crate::failure::Result;
 use crate::input::Input;
 use crate::output::{Out, RowPrinter};
-use crate::tables::{Asked, Effort, Flow, Pick, Question, Source};
+use crate::tables::{QueriedTable, RowFilter, ScanStats, TableQuery, TableSource};
 
 /// Arguments of `hyp cat`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Tests of --where compare a column with a value: =, <>, <, <=, >, >=, between A and B, in (A, B),
-like 'A%', ilike, is null; joined by and, or, not and parentheses. Texts are in single quotes, odd
-names in double quotes, members of members are a.b[0].c. A number is compared as a number and a text
-as a text, whatever the column; a cell that is no number is like null to a number.
+Predicates: --where compares a column with a value by =, <>, <, <=, >, >=, between A and B,
+in (A, B), like 'A%', ilike and is null. Combine comparisons with and, or, not and parentheses. Put
+text in single quotes and unusual column names in double quotes; a.b[0].c names a nested member. A
+number literal compares as a number and a text literal as text, whatever the type of the column; a
+cell that is not a number compares to a number like null.
 
-Archives that were packed with --query are asked without being unpacked: row groups that cannot hold
-such a row are not read, nor are columns that nobody asks for. Strings in .onpair files are searched
-as they are stored. Everything else is read as a whole.
+hyp queries archives that were packed with --query without unpacking them: it skips row groups that
+cannot match and columns that are not needed. It searches strings in .onpair files in their encoded
+form. It reads all other files completely.
 
 Examples:
   hyp cat flights.csv.at1 --columns carrier,dep_delay --where \"month = 7 and dep_delay > 120\"
@@ -35,21 +36,21 @@ pub(crate) struct Args {
     pub(crate) file: FileArg,
 
     #[command(flatten)]
-    pub(crate) columns: ColumnArgs,
+    pub(crate) print: PrintArgs,
 
-    /// Rows A to B, counted from 0, without B; either end may be left out
+    /// Print rows A to B, counted from 0 and without B; either end can be omitted
     #[arg(long, value_name = "A..B", value_parser = row_range, conflicts_with = "filter")]
     pub(crate) rows: Option<Range<u64>>,
 
-    /// Rows for which this is true, as in \"price > 10 and name like 'A%'\"
-    #[arg(long = "where", value_name = "TEST")]
+    /// Print rows that match a predicate, such as \"price > 10 and name like 'A%'\"
+    #[arg(long = "where", value_name = "PREDICATE")]
     pub(crate) filter: Option<Predicate>,
 
-    /// Say how much of the file was read
+    /// Print how much of the file was read, on standard error
     #[arg(long)]
     pub(crate) stats: bool,
 
-    /// Leave out row groups that are damaged, and say which
+    /// Skip damaged row groups, and warn of each
     #[arg(long)]
     pub(crate) skip_damaged: bool,
 
@@ -57,44 +58,41 @@ pub(crate) struct Args {
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) limit: Option<u64>,
 
-    /// How to print [default: table on a terminal, csv otherwise]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<RowFormat>,
-
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 }
 
-/// Prints the rows that were asked for.
+/// Prints the rows.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let name = input.name();
-    let question = Question {
-        columns: Some(&args.columns),
+    let query = TableQuery {
+        columns: Some(&args.print.columns),
         filter: args.filter.as_ref(),
         rows: None,
         skip_damaged: args.skip_damaged,
     };
-    let Asked { source, stats } = Source::ask(input, &question, &args.read, MEMORY)?;
-    // What the file has seen to need not be seen to again.
+    let QueriedTable { source, stats } =
+        TableSource::query(input, &query, &args.read, DEFAULT_MEMORY_BYTES)?;
+    // The file evaluated the predicate if it returned statistics.
     let filter = args.filter.as_ref().filter(|_| stats.is_none());
-    let effort = print(source, filter, args, out).map_err(|failure| failure.in_file(name))?;
+    let scanned = print(source, filter, args, out).map_err(|failure| failure.in_file(name))?;
     if args.stats {
-        io::stderr().write_all(described(stats.as_ref(), effort).as_bytes())?;
+        io::stderr().write_all(described(stats.as_ref(), scanned).as_bytes())?;
     }
-    match stats.is_some_and(|stats| !stats.damaged.is_empty()) {
-        true => Ok(Status::Corrupt),
-        false => Ok(Status::Fine),
-    }
+    let is_damaged = stats.is_some_and(|stats| !stats.damaged.is_empty());
+    Ok(if is_damaged { Status::Corrupt } else { Status::Fine })
 }
 
-/// What a query took, for people.
-pub(super) fn described(stats: Option<&QueryStats>, effort: Effort) -> String {
+/// Describes how much of the file a query read.
+pub(super) fn described(stats: Option<&QueryStats>, scanned: ScanStats) -> String {
     let Some(stats) = stats else {
-        let Effort { chunks, read, .. } = effort;
+        let ScanStats { chunks, chunks_read, .. } = scanned;
         return match chunks {
             0 | 1 => "the whole file was read\n".to_owned(),
-            _ => format!("{read} of {chunks} chunks read, {} skipped\n", chunks - read),
+            _ => {
+                format!("{chunks_read} of {chunks} chunks read, {} skipped\n", chunks - chunks_read)
+            }
         };
     };
     let skipped = stats.groups.saturating_sub(stats.groups_read);
@@ -106,29 +104,29 @@ pub(super) fn described(stats: Option<&QueryStats>, effort: Effort) -> String {
 }
 
 fn print(
-    source: Source,
+    source: TableSource,
     filter: Option<&Predicate>,
     args: &Args,
     out: &mut dyn Out,
-) -> Result<Effort> {
+) -> Result<ScanStats> {
     let schema = source.schema();
-    let columns = chosen(&args.columns, &schema)?;
+    let columns = chosen(&args.print.columns, &schema)?;
     let rows = args.rows.clone().unwrap_or(0..u64::MAX);
     let end = args.limit.map_or(rows.end, |limit| rows.end.min(rows.start.saturating_add(limit)));
     let shown = schema.project(&columns)?;
-    let mut printer = RowPrinter::open(args.format, &shown, &args.read, out)?;
+    let mut printer = RowPrinter::open(args.print.format, &shown, &args.read, out)?;
     let run = rows.start..end;
-    let pick = filter.map_or(Pick::Rows(std::slice::from_ref(&run)), Pick::Where);
+    let filter = filter.map_or(RowFilter::Ranges(std::slice::from_ref(&run)), RowFilter::Predicate);
     let mut left = end.saturating_sub(rows.start);
-    let mut effort = Effort::default();
+    let mut scanned = ScanStats::default();
     if left > 0 {
-        effort = source.for_each_picked(&columns, pick, |batch| {
+        scanned = source.scan(&columns, filter, |batch| {
             let count = batch.num_rows().min(usize::try_from(left).unwrap_or(usize::MAX));
             printer.write(&batch.slice(0, count))?;
             left -= count as u64;
-            Ok(if left > 0 { Flow::More } else { Flow::Stop })
+            Ok(if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
     }
     printer.finish()?;
-    Ok(effort)
+    Ok(scanned)
 }

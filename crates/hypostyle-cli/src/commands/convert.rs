@@ -1,7 +1,8 @@
-//! `hyp convert`: a table from one format to another.
+//! `hyp convert`: converts a table to another format.
 
 use std::collections::HashSet;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,14 +16,17 @@ use hypostyle::text::{csv, jsonl, lines};
 use hypostyle::{ColumnStats, Compat, DuplicateNames, Table, WriteOptions};
 
 use super::Status;
-use crate::cli::{Kind, ReadArgs, size};
+use crate::args::{ReadArgs, WriteArgs, size};
 use crate::failure::{Failure, Result};
-use crate::input::{Input, is_dash};
-use crate::output::{Out, Progress, Target, scratch};
-use crate::tables::{ArrowWriter, Batches, Flow, ParquetWriter, Source};
+use crate::file_kind::FileKind;
+use crate::hint;
+use crate::input::Input;
+use crate::output::{Out, Progress, Target, spill_buffer};
+use crate::path_arg::is_dash;
+use crate::tables::{ArrowWriter, Batches, ParquetWriter, TableSource};
 
-/// Bytes of rows that wait in memory until their columns are written.
-pub(crate) const MEMORY: u64 = 256 << 20;
+/// Bytes of rows that are kept in memory until their columns are written.
+pub(crate) const DEFAULT_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Arguments of `hyp convert`.
 #[derive(clap::Args, Debug)]
@@ -34,46 +38,44 @@ Examples:
   hyp convert table.colf - --to jsonl | head
   hyp convert access.txt access.onpair
 
-A CSV column is typed only if every cell would come back exactly as it is: `00501`, `1.50` and
-`+5` stay text. With `--infer numeric`, whatever reads as a number becomes one. In .onpair every
-column is text. A .txt is one column of lines; from .onpair it comes back byte for byte.")]
+Types: hyp makes a CSV column numeric only if every cell can be restored exactly, so `00501`, `1.50`
+and `+5` stay text. With `--infer numeric`, every cell that parses as a number becomes one. All
+columns of .onpair files are text.
+
+Lines: a .txt file is one column of lines. Converted to .onpair and back, it is restored byte for
+byte.")]
 pub(crate) struct Args {
-    /// The table to read; - for standard input
+    /// The table to read; - reads standard input
     input: PathBuf,
 
-    /// The file to write; - for standard output
+    /// The file to write; - writes to standard output
     output: PathBuf,
 
     /// Format of the output [default: by the extension of OUTPUT]
     #[arg(long, value_name = "FORMAT")]
-    to: Option<Kind>,
+    to: Option<FileKind>,
 
-    /// Overwrite the output if it exists
-    #[arg(long, short)]
-    force: bool,
+    #[command(flatten)]
+    write: WriteArgs,
 
-    /// Say nothing when all is well
-    #[arg(long, short)]
-    quiet: bool,
-
-    /// Compression of column files: 0 stores, 1 is quick, 12 is smallest
+    /// Compression level of column files: 0 stores, 1 is fastest, 12 is smallest
     #[arg(long, short, value_name = "N", default_value_t = WriteOptions::DEFAULT_LEVEL,
           value_parser = clap::value_parser!(u8).range(0..=12))]
     level: u8,
 
-    /// Columns of the same name, or without one: refuse, keep, or rename them
+    /// What to do with duplicate and empty column names: refuse, keep or rename them
     #[arg(long, value_enum, default_value_t = Names::Refuse, value_name = "HOW")]
     names: Names,
 
-    /// Write nulls as this text where the output has none
+    /// Write nulls as this text if the output format has no nulls
     #[arg(long, value_name = "TEXT")]
     null_as: Option<String>,
 
-    /// Please a reader that misreads the canonical form; may be given several times
+    /// Write for a reader that misreads the canonical form; can be repeated
     #[arg(long, value_name = "SWITCH", value_parser = Compat::NAMES)]
     compat: Vec<String>,
 
-    /// Memory for rows that wait; the rest waits in a temporary file
+    /// Memory for buffered rows; further rows spill to a temporary file
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256M")]
     memory: u64,
 
@@ -81,7 +83,7 @@ pub(crate) struct Args {
     read: ReadArgs,
 }
 
-/// What to do about names that cannot stand beside each other.
+/// What to do with duplicate and empty column names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Names {
     Refuse,
@@ -92,40 +94,40 @@ enum Names {
 /// Converts one table.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let to = output_kind(args)?;
-    if to.format().is_some_and(|format| !format.holds_tables()) {
-        let why = format!("{} holds files, not tables: it cannot be converted to", to.name());
+    if !to.holds_tables() {
+        let why = format!("cannot convert to {}: it stores files, not tables", to.name());
         return Err(Failure::usage(why));
     }
-    // Before anything is read: a long conversion must not end in a refusal.
-    let target = Target::create(&args.output, to.is_binary(), args.force, out)?;
+    // Check the output first: a long conversion must not fail at its end.
+    let target = Target::create(&args.output, to.is_binary(), args.write.force, out)?;
     let input = Input::open(&args.input)?;
     let name = input.name();
     let capabilities = to.format().map_or(Capabilities::EVERYTHING, |format| format.capabilities());
-    let source = Source::open(input, None, &args.read, capabilities, args.memory)?;
-    let about = |failure: Failure| failure.in_file(&name);
+    let source = TableSource::open(input, None, &args.read, capabilities, args.memory)?;
+    let in_input = |failure: Failure| failure.in_file(&name);
     let written = match to.format() {
-        Some(format) => to_columns(source, format, target, args, out).map_err(about)?,
-        None => to_rows(source, to, target, args, out).map_err(about)?,
+        Some(format) => to_columns(source, format, target, args, out).map_err(in_input)?,
+        None => to_rows(source, to, target, args, out).map_err(in_input)?,
     };
-    if !args.quiet && !is_dash(&args.output) {
+    if !args.write.is_quiet() && !is_dash(&args.output) {
         summary(args, to, written, out)?;
     }
     Ok(Status::Fine)
 }
 
-fn output_kind(args: &Args) -> Result<Kind> {
-    args.to.or_else(|| Kind::by_extension(&args.output)).ok_or_else(|| {
-        let known = Kind::value_variants().iter().filter(|kind| **kind != Kind::At1);
+fn output_kind(args: &Args) -> Result<FileKind> {
+    args.to.or_else(|| FileKind::by_extension(&args.output)).ok_or_else(|| {
+        let known = FileKind::value_variants().iter().filter(|kind| kind.holds_tables());
         let known: Vec<_> = known.map(|kind| kind.name()).collect();
-        let why = format!("say what to write with --to: {}", known.join(", "));
+        let why = format!("unknown extension: choose the format with --to: {}", known.join(", "));
         Failure::usage(why).in_file(args.output.display())
     })
 }
 
-/// Rows and columns that were written.
+/// The number of rows and columns that were written.
 type Written = (u64, usize);
 
-fn summary(args: &Args, to: Kind, (rows, columns): Written, out: &mut dyn Out) -> Result<()> {
+fn summary(args: &Args, to: FileKind, (rows, columns): Written, out: &mut dyn Out) -> Result<()> {
     let size = |path: &Path| std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| m.len());
     let mut line =
         format!("{}: {}, {rows} rows, {columns} columns", args.output.display(), to.name());
@@ -141,7 +143,7 @@ fn summary(args: &Args, to: Kind, (rows, columns): Written, out: &mut dyn Out) -
 }
 
 fn to_columns(
-    source: Source,
+    source: TableSource,
     format: &'static dyn Format,
     target: Target,
     args: &Args,
@@ -152,22 +154,22 @@ fn to_columns(
     })
 }
 
-/// Hands `then` all columns of a source, and whether they had types before they were read.
+/// Calls `then` with all columns of a source, and whether the source had types of its own.
 pub(crate) fn with_table<T>(
-    source: Source,
+    source: TableSource,
     memory: u64,
     then: impl FnOnce(&dyn Table, bool) -> Result<T>,
 ) -> Result<T> {
     match source {
-        Source::Columns(reader) => then(&ReaderTable(reader.as_ref()), true),
-        Source::Imported(imported) => then(&imported, false),
-        Source::Batches(batches) => then(&stage(batches, memory)?, true),
+        TableSource::Columns(reader) => then(&ReaderTable(reader.as_ref()), true),
+        TableSource::Imported(imported) => then(&imported, false),
+        TableSource::Batches(batches) => then(&collect(batches, memory)?, true),
     }
 }
 
-/// Collects batches; columns of a file cannot be written before all rows are in.
-fn stage(batches: Batches, memory: u64) -> Result<SpilledTable> {
-    let mut stage = scratch(memory)?;
+/// Collects all batches, because column files store one whole column after the other.
+fn collect(batches: Batches, memory: u64) -> Result<SpilledTable> {
+    let mut buffer = spill_buffer(memory)?;
     let schema = batches.schema;
     let progress = Progress::bytes("reading", 0);
     let mut read = 0;
@@ -175,12 +177,12 @@ fn stage(batches: Batches, memory: u64) -> Result<SpilledTable> {
         let batch = batch?;
         read += batch.get_array_memory_size() as u64;
         progress.set(read);
-        stage.push(batch.num_rows(), batch.columns().to_vec())?;
+        buffer.push(batch.num_rows(), batch.columns().to_vec())?;
     }
-    if stage.chunks() == 0 {
-        stage.push(0, RecordBatch::new_empty(schema.clone()).columns().to_vec())?;
+    if buffer.chunks() == 0 {
+        buffer.push(0, RecordBatch::new_empty(schema.clone()).columns().to_vec())?;
     }
-    Ok(SpilledTable::new(schema, stage))
+    Ok(SpilledTable::new(schema, buffer))
 }
 
 fn write_columns(
@@ -191,48 +193,33 @@ fn write_columns(
     args: &Args,
     out: &mut dyn Out,
 ) -> Result<Written> {
-    let fit = CoerceOptions {
-        // Text was given its types when it was read.
+    let coerce = CoerceOptions {
+        // Imported text already has the types that the user set.
         types: if typed { args.read.csv.types.clone() } else { Vec::new() },
         null_word: args.null_as.clone(),
     };
-    let fitted = CoercedTable::try_new(table, format.capabilities(), &fit).map_err(hint)?;
-    let renamed = Watched::new(&fitted, args.names == Names::Rename);
+    let coerced =
+        CoercedTable::try_new(table, format.capabilities(), &coerce).map_err(hint::writing)?;
+    let watched = WatchedTable::new(&coerced, args.names == Names::Rename);
     let mut options =
-        WriteOptions::default().with_level(args.level).with_threads(args.read.threads);
+        WriteOptions::default().with_level(args.level).with_threads(args.read.threads());
     if args.names == Names::Keep {
         options = options.with_duplicate_names(DuplicateNames::Keep);
     }
     let compat = args.compat.iter().try_fold(Compat::default(), |compat, name| compat.with(name));
     options = options.with_compat(compat.unwrap_or_default());
-    target.fill(out, |sink| format.encode(&renamed, sink, &options).map_err(hint))?;
+    target.fill(out, |sink| format.encode(&watched, sink, &options).map_err(hint::writing))?;
     Ok((table.rows(), table.schema().fields().len()))
 }
 
-/// Adds the flag that helps, which the library cannot know.
-fn hint(err: hypostyle::Error) -> Failure {
-    let failure = Failure::from(err);
-    let message = failure.message();
-    let flag = if message.contains("same name") || message.contains("without a name") {
-        "--names rename gives every column a name of its own"
-    } else if message.contains("has no nulls") {
-        "--null-as TEXT writes nulls as a text of your choice"
-    } else if message.contains("64-bit integers") {
-        "--types NAME=text keeps every digit"
-    } else {
-        return failure;
-    };
-    Failure::new(failure.code(), format!("{message}\nhint: {flag}"))
-}
-
-/// A table that shows progress, and gives columns new names where asked.
-struct Watched<'a> {
+/// A table that shows progress while it is written, and renames columns if asked to.
+struct WatchedTable<'a> {
     table: &'a dyn Table,
     schema: SchemaRef,
     progress: Progress,
 }
 
-impl<'a> Watched<'a> {
+impl<'a> WatchedTable<'a> {
     fn new(table: &'a dyn Table, rename: bool) -> Self {
         let schema = table.schema();
         let schema = if rename { Arc::new(renamed(&schema)) } else { schema };
@@ -241,7 +228,7 @@ impl<'a> Watched<'a> {
     }
 }
 
-impl Table for Watched<'_> {
+impl Table for WatchedTable<'_> {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -260,7 +247,7 @@ impl Table for Watched<'_> {
     }
 }
 
-/// The schema with names that are unique and not blank: `id`, `id_2`, `column_3`.
+/// Makes column names unique and not blank: `id`, `id_2`, `column_3`.
 fn renamed(schema: &Schema) -> Schema {
     let given: HashSet<String> =
         schema.fields().iter().map(|field| field.name().trim().to_owned()).collect();
@@ -271,7 +258,7 @@ fn renamed(schema: &Schema) -> Schema {
         let base = if blank { format!("column_{}", index + 1) } else { field.name().clone() };
         let mut name = base.clone();
         let mut number = 2;
-        // A made-up name must not take one that another column has.
+        // A new name must differ from the names of all other columns.
         while used.contains(name.trim()) || (name != *field.name() && given.contains(name.trim())) {
             name = format!("{base}_{number}");
             number += 1;
@@ -283,8 +270,8 @@ fn renamed(schema: &Schema) -> Schema {
 }
 
 fn to_rows(
-    source: Source,
-    to: Kind,
+    source: TableSource,
+    to: FileKind,
     target: Target,
     args: &Args,
     out: &mut dyn Out,
@@ -301,27 +288,27 @@ fn to_rows(
         progress.set(rows);
         let batch = RecordBatch::try_new(schema.clone(), batch.columns().to_vec())?;
         sink(&batch)?;
-        Ok(Flow::More)
+        Ok(ControlFlow::Continue(()))
     };
     match to {
-        Kind::Jsonl => target.stream(out, |sink| {
+        FileKind::Jsonl => target.stream(out, |sink| {
             let mut writer = jsonl::Writer::new(sink);
             source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
             writer.finish()?;
             Ok(())
         })?,
-        Kind::Txt => target.stream(out, |sink| {
+        FileKind::Txt => target.stream(out, |sink| {
             let mut writer = lines::Writer::new(std::io::BufWriter::new(sink));
             source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
             writer.finish()?;
             Ok(())
         })?,
-        Kind::Parquet => target.fill(out, |sink| {
+        FileKind::Parquet => target.fill(out, |sink| {
             let mut writer = ParquetWriter::try_new(sink, schema.clone())?;
             source.for_each(&columns, |batch| each(batch, &mut |b| writer.write(b)))?;
             writer.finish()
         })?,
-        Kind::Arrow => target.fill(out, |sink| {
+        FileKind::Arrow => target.fill(out, |sink| {
             let mut writer = ArrowWriter::try_new(sink, &schema)?;
             source.for_each(&columns, |batch| each(batch, &mut |b| writer.write(b)))?;
             writer.finish()
@@ -339,10 +326,10 @@ fn to_rows(
 
 fn csv_writer<'a>(
     sink: &'a mut dyn Write,
-    to: Kind,
+    to: FileKind,
     args: &Args,
 ) -> csv::Writer<&'a mut dyn Write> {
-    let writer = csv::Writer::new(sink, if to == Kind::Tsv { b'\t' } else { b',' });
+    let writer = csv::Writer::new(sink, if matches!(to, FileKind::Tsv) { b'\t' } else { b',' });
     match args.null_as.as_ref().or(args.read.csv.null.first()) {
         Some(word) => writer.with_null_word(word),
         None => writer,

@@ -1,4 +1,4 @@
-//! `hyp demo`: a guided tour on a bundled sample.
+//! `hyp demo`: a guided tour with a bundled sample.
 
 use std::fs;
 use std::io::{self, Write};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
+use super::Cli;
 use super::Status;
-use crate::cli::Cli;
 use crate::failure::{Failure, InFile, Result};
 use crate::output::{Out, Paint};
 
@@ -17,20 +17,20 @@ const SAMPLE: &[u8] = include_bytes!("../../demo/flights.csv");
 /// Arguments of `hyp demo`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Work in this folder and keep the files [default: a temporary one]
+    /// Write the files to this folder and keep them [default: a temporary folder]
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }
 
-/// What the tour shows, in order: a sentence, then a command.
+/// The steps of the tour: a sentence and the command it introduces.
 const TOUR: &[(&str, &[&str])] = &[
     (
-        "A CSV file of 10,000 flights, with NA where a value is missing. COLF has nulls:",
+        "Convert a CSV file of 10,000 flights, in which NA marks missing values. COLF has nulls:",
         &["convert", "flights.csv", "flights.colf", "--null", "NA"],
     ),
-    ("Types were found by looking at every cell of every column:", &["schema", "flights.colf"]),
+    ("hyp inferred the types from all cells of each column:", &["schema", "flights.colf"]),
     (
-        "Reading some columns touches only their blocks:",
+        "Read some columns; hyp reads only their blocks:",
         &[
             "cat",
             "flights.colf",
@@ -42,16 +42,22 @@ const TOUR: &[(&str, &[&str])] = &[
             "table",
         ],
     ),
-    ("Where the bytes go:", &["inspect", "flights.colf"]),
-    ("Everything decoded and checked:", &["verify", "flights.colf"]),
+    ("See where the bytes go:", &["inspect", "flights.colf"]),
+    ("Decode and check everything:", &["verify", "flights.colf"]),
     (
-        "Other formats are as near. CLMN has no nulls, so columns with NA stay text:",
+        "Convert to another format. CLMN has no nulls, so columns with NA stay text:",
         &["convert", "flights.csv", "flights.clmn"],
     ),
-    ("Smaller, if there is time:", &["convert", "flights.csv", "flights.colm", "--level", "12"]),
-    ("To Parquet, Arrow or JSON Lines:", &["convert", "flights.colf", "flights.parquet"]),
     (
-        "One line of JSON:",
+        "Spend more time for a smaller file:",
+        &["convert", "flights.csv", "flights.colm", "--level", "12"],
+    ),
+    (
+        "Convert to Parquet; Arrow and JSON Lines work the same way:",
+        &["convert", "flights.colf", "flights.parquet"],
+    ),
+    (
+        "Print one row as JSON:",
         &[
             "head",
             "flights.parquet",
@@ -63,7 +69,7 @@ const TOUR: &[(&str, &[&str])] = &[
             "time_hour,carrier,dep_delay",
         ],
     ),
-    ("And back: every cell of the CSV is what it was.", &["convert", "flights.colm", "back.csv"]),
+    ("Convert back to CSV; every cell is restored:", &["convert", "flights.colm", "back.csv"]),
 ];
 
 /// Runs the tour.
@@ -95,12 +101,11 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     Ok(Status::Fine)
 }
 
-/// Runs one command as if it had been typed in `folder`.
+/// Runs one command as if the user had typed it in `folder`.
 fn step(words: &[&str], folder: &Path, out: &mut dyn Out) -> Result<Status> {
     let is_file = |word: &str| word.contains('.') && !word.contains("..");
-    let typed = words.iter().map(|word| match is_file(word) {
-        true => folder.join(word).into_os_string(),
-        false => (*word).into(),
+    let typed = words.iter().map(|word| {
+        if is_file(word) { folder.join(word).into_os_string() } else { (*word).into() }
     });
     let mut line: Vec<std::ffi::OsString> = vec!["hyp".into()];
     line.extend(typed);
@@ -109,20 +114,20 @@ fn step(words: &[&str], folder: &Path, out: &mut dyn Out) -> Result<Status> {
     }
     let cli = Cli::try_parse_from(line).map_err(|err| Failure::usage(err.to_string()))?;
     let prefix = format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
-    let mut tour = Tour { out, prefix, line: Vec::new() };
+    let mut tour = TourOut { out, prefix, line: Vec::new() };
     let status = super::run(&cli, &mut tour)?;
     tour.flush()?;
     Ok(status)
 }
 
-/// Shows names as if the reader stood in the folder of the tour.
-struct Tour<'a> {
+/// Removes the folder of the tour from printed paths, as if it were the working directory.
+struct TourOut<'a> {
     out: &'a mut dyn Out,
     prefix: String,
     line: Vec<u8>,
 }
 
-impl Write for Tour<'_> {
+impl Write for TourOut<'_> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.line.extend_from_slice(buf);
         Ok(buf.len())
@@ -136,7 +141,7 @@ impl Write for Tour<'_> {
     }
 }
 
-impl Out for Tour<'_> {
+impl Out for TourOut<'_> {
     fn terminal_width(&self) -> Option<usize> {
         self.out.terminal_width()
     }

@@ -1,7 +1,7 @@
-//! `hyp head`: the first rows of a table.
+//! `hyp head`: prints the first rows of a table.
 
 use super::{Status, cat};
-use crate::cli::{ColumnArgs, FileArg, ReadArgs, RowFormat};
+use crate::args::{FileArg, PrintArgs, ReadArgs};
 use crate::failure::Result;
 use crate::output::Out;
 
@@ -11,16 +11,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     file: FileArg,
 
-    /// How many rows
+    /// Number of rows
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
     limit: u64,
 
     #[command(flatten)]
-    columns: ColumnArgs,
-
-    /// How to print [default: table on a terminal, csv otherwise]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    format: Option<RowFormat>,
+    print: PrintArgs,
 
     #[command(flatten)]
     read: ReadArgs,
@@ -30,13 +26,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let args = cat::Args {
         file: args.file.clone(),
-        columns: args.columns.clone(),
+        print: args.print.clone(),
         rows: None,
         filter: None,
         stats: false,
         skip_damaged: false,
         limit: Some(args.limit),
-        format: args.format,
         read: args.read.clone(),
     };
     cat::run(&args, out)

@@ -1,16 +1,16 @@
-//! `hyp man`: the manual page.
+//! `hyp man`: prints the manual page.
 
 use clap::CommandFactory;
 
+use super::Cli;
 use super::Status;
-use crate::cli::Cli;
 use crate::failure::{Failure, Result};
 use crate::output::Out;
 
 /// Arguments of `hyp man`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The page of one command instead of the overview
+    /// Print the page of this command instead of the overview
     command: Option<String>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         None => hyp,
         Some(name) => {
             let found = hyp.find_subcommand(name).cloned();
-            found.ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?
+            found.ok_or_else(|| Failure::usage(format!("unknown command `{name}`")))?
         }
     };
     let title = page.get_display_name().unwrap_or("hyp").to_owned();

@@ -1,32 +1,94 @@
-//! A file for each verb: what was typed, then what it does.
+//! The commands, one file or folder each: its arguments, then what it does.
+//!
+//! [`run`] dispatches to them. They read tables through `tables`, print through `output`, and
+//! return a [`Status`] or a failure, from which `main` makes the exit code.
 
 use std::process::ExitCode;
 
+use clap::{Parser, Subcommand};
 use hypostyle::projection::{Selector, select};
 
-use crate::cli::{Cli, ColumnArgs, Command};
+use crate::args::ColumnArgs;
 use crate::failure::{CHECK, INPUT, Result};
 use crate::output::Out;
 
-pub(crate) mod append;
-pub(crate) mod bench;
-pub(crate) mod cat;
-pub(crate) mod completions;
-pub(crate) mod convert;
-pub(crate) mod demo;
-pub(crate) mod get;
-pub(crate) mod head;
-pub(crate) mod inspect;
-pub(crate) mod man;
-pub(crate) mod pack;
-pub(crate) mod schema;
-pub(crate) mod unpack;
-pub(crate) mod verify;
+mod append;
+mod bench;
+mod cat;
+mod completions;
+mod convert;
+mod demo;
+mod get;
+mod head;
+mod inspect;
+mod man;
+mod pack;
+mod schema;
+mod unpack;
+mod verify;
 
-/// How a command ended that did its work.
+/// Read, write, check and convert column files, and pack files into archives.
+///
+/// hyp reads and writes column files (COLM, COLF, CLMN and .onpair), verifies them, shows their
+/// layout, and converts them to and from CSV, TSV, JSON Lines, plain lines, Parquet and Arrow.
+///
+/// It also packs files and folders into AT-1 archives, restores them byte for byte, and queries
+/// the tables in archives without unpacking them.
+///
+/// hyp detects the format of an input from its content.
+#[derive(Debug, Parser)]
+#[command(name = "hyp", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "\
+Exit codes:
+  0  success
+  1  the data failed a check
+  2  wrong usage
+  3  reading or writing failed
+  4  the input is corrupt or not supported
+  5  internal error: a bug in hyp, no output file was written
+
+Start with `hyp demo`. `hyp help COMMAND` explains a command.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Convert a table to another format
+    Convert(convert::Args),
+    /// Print rows of a table
+    Cat(cat::Args),
+    /// Print rows of a table by number
+    Get(get::Args),
+    /// Print the first rows of a table
+    Head(head::Args),
+    /// Print the names and types of columns
+    Schema(schema::Args),
+    /// Show the layout of a column file or archive
+    Inspect(inspect::Args),
+    /// Decode column files and archives completely and list errors and deviations
+    Verify(verify::Args),
+    /// Pack files and folders into AT-1 archives
+    Pack(pack::Args),
+    /// Append lines to an AT-1 archive that can be queried
+    Append(append::Args),
+    /// Restore the files in AT-1 archives, byte for byte
+    Unpack(unpack::Args),
+    /// Compare the formats of hyp with xz, zstd, gzip and Parquet on a file
+    Bench(bench::Args),
+    /// Take a guided tour of hyp with a bundled sample
+    Demo(demo::Args),
+    /// Print shell completions
+    Completions(completions::Args),
+    /// Print the manual page
+    Man(man::Args),
+}
+
+/// The result of a command that completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Status {
-    /// All is well.
+    /// Success.
     Fine,
     /// The data failed a check.
     Failed,
@@ -64,7 +126,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
     }
 }
 
-/// The positions of the columns that were asked for; all of them if none were.
+/// Returns the positions of the columns that the user chose, or of all columns.
 fn chosen(args: &ColumnArgs, schema: &arrow_schema::Schema) -> Result<Vec<usize>> {
     if args.columns.is_none() && args.column.is_empty() {
         return Ok((0..schema.fields().len()).collect());
@@ -75,7 +137,7 @@ fn chosen(args: &ColumnArgs, schema: &arrow_schema::Schema) -> Result<Vec<usize>
     Ok(select(schema, &selectors)?)
 }
 
-/// `#3` is the third column, unless one has that very name.
+/// Parses a column: `#3` is the third one, unless a column has that name.
 fn selector(name: &str, schema: &arrow_schema::Schema) -> Selector {
     let position = name.strip_prefix('#').and_then(|number| number.parse::<usize>().ok());
     match position.and_then(|number| number.checked_sub(1)) {
@@ -83,5 +145,17 @@ fn selector(name: &str, schema: &arrow_schema::Schema) -> Selector {
             Selector::Position(index)
         }
         _ => Selector::Name(name.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
     }
 }

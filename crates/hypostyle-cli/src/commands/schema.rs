@@ -1,16 +1,16 @@
-//! `hyp schema`: names and types.
+//! `hyp schema`: prints the names and types of columns.
 
 use arrow_schema::DataType;
 use hypostyle::formats::Capabilities;
 use serde_json::json;
 
 use super::Status;
-use crate::cli::{FileArg, ReadArgs};
-use crate::commands::convert::MEMORY;
+use crate::args::{FileArg, ReadArgs};
+use crate::commands::convert::DEFAULT_MEMORY_BYTES;
 use crate::failure::Result;
 use crate::input::Input;
 use crate::output::{Grid, Out};
-use crate::tables::Source;
+use crate::tables::TableSource;
 
 /// Arguments of `hyp schema`.
 #[derive(clap::Args, Debug)]
@@ -30,7 +30,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let kind = input.kind(args.read.from)?;
-    let source = Source::open(input, None, &args.read, Capabilities::EVERYTHING, MEMORY)?;
+    let source =
+        TableSource::open(input, None, &args.read, Capabilities::EVERYTHING, DEFAULT_MEMORY_BYTES)?;
     let schema = source.schema();
     if args.json {
         let columns = schema.fields().iter().map(|field| {
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     Ok(Status::Fine)
 }
 
-/// The type in the words that `--types` takes, where it does.
+/// Returns the name of a type, as `--types` accepts it where it can.
 pub(crate) fn type_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Int32 => "int32".to_owned(),

@@ -1,4 +1,4 @@
-//! `hyp unpack`: the files in AT-1 archives, byte for byte.
+//! `hyp unpack`: restores the files in AT-1 archives.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,45 +7,33 @@ use std::path::{Path, PathBuf};
 use hypostyle::formats::at1::{Archive, BundleEntry, Codec};
 
 use super::Status;
-use crate::cli::ReadArgs;
+use crate::args::{OutputArgs, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
-use crate::input::{Input, is_dash};
+use crate::input::Input;
 use crate::output::{Attributes, Out, Progress, Target};
+use crate::path_arg::is_dash;
 use crate::tables::warn_of_damage;
 
 /// Arguments of `hyp unpack`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  hyp unpack data.csv.at1                 writes data.csv
-  hyp unpack *.at1 -o restored            writes every file into the folder restored
+  hyp unpack data.csv.at1                 write data.csv
+  hyp unpack *.at1 -o restored            write all files to the folder restored
   hyp unpack log.at1 -c | grep error
   cat data.csv.at1 | hyp unpack - -o data.csv
 
-A file appears under its name only when all of it is there and its hash agrees; the archive is
-kept. A bundle is unpacked into a folder; its files get the permissions and times that it has.")]
+hyp names a file once it is complete and its hash matches, and keeps the archive. It unpacks a
+bundle into a folder and restores the permissions and times of its files.")]
 pub(crate) struct Args {
-    /// The archives; - for standard input
+    /// The archives to unpack; - reads standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// The file to write, or the folder for several archives or a bundle
-    #[arg(long, short, value_name = "OUT")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
 
-    /// Write to standard output
-    #[arg(long, short = 'c', conflicts_with = "output")]
-    stdout: bool,
-
-    /// Overwrite files that exist
-    #[arg(long, short)]
-    force: bool,
-
-    /// Say nothing when all is well
-    #[arg(long, short)]
-    quiet: bool,
-
-    /// Of damaged archives, write the lines that can still be read, and say which are lost
+    /// Recover the readable lines of damaged archives, and warn of the lost ones
     #[arg(long)]
     salvage: bool,
 
@@ -53,7 +41,7 @@ pub(crate) struct Args {
     read: ReadArgs,
 }
 
-/// Unpacks every archive; the first failure ends it.
+/// Unpacks every archive; stops at the first failure.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let mut worst = Status::Fine;
     for path in &args.files {
@@ -65,12 +53,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
             worst = worst.max(status.map_err(|failure| failure.in_file(name))?);
             continue;
         }
-        one(&archive, path, args, out).map_err(|failure| failure.in_file(name))?;
+        unpack_archive(&archive, path, args, out).map_err(|failure| failure.in_file(name))?;
     }
     Ok(worst)
 }
 
-/// Writes what can still be read.
+/// Writes the lines that can be read.
 fn salvage(
     archive: &Archive,
     name: &str,
@@ -78,33 +66,33 @@ fn salvage(
     args: &Args,
     out: &mut dyn Out,
 ) -> Result<Status> {
-    let target = if args.stdout { "-".into() } else { target_for(path, false, args)? };
-    // An archive that is whole is unpacked as ever, and its hash compared.
+    let target = target_for(path, false, args)?;
+    // An undamaged archive is unpacked as usual, so that its hash is checked.
     if archive.unpack(&mut io::sink()).is_ok() {
-        one(archive, path, args, out)?;
+        unpack_archive(archive, path, args, out)?;
         return Ok(Status::Fine);
     }
-    let file = Target::create(&target, false, args.force, out)?;
+    let file = Target::create(&target, false, args.output.write.force, out)?;
     let mut damaged = Vec::new();
     file.stream(out, |sink| {
-        damaged = archive.salvage(&mut Counted::new(sink))?;
+        damaged = archive.salvage(&mut CountedWriter::new(sink))?;
         Ok(())
     })?;
     warn_of_damage(name, &damaged);
     if damaged.is_empty() {
-        let why = "the hash does not agree, and nothing shows what is wrong";
+        let why = "the hash does not match, but no part is known to be damaged";
         writeln!(io::stderr(), "warning: `{name}`: {why}")?;
     }
     Ok(Status::Corrupt)
 }
 
-fn one(archive: &Archive, path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
+fn unpack_archive(archive: &Archive, path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
     let bundle = archive.codec() == Codec::Bundle;
-    if args.stdout {
+    if args.output.stdout {
         if bundle {
-            return Err(Failure::usage("is a bundle of files, which -c cannot write"));
+            return Err(Failure::usage("is a bundle of files, which cannot go to standard output"));
         }
-        archive.unpack(&mut Counted::new(&mut *out))?;
+        archive.unpack(&mut CountedWriter::new(&mut *out))?;
         out.flush()?;
         return Ok(());
     }
@@ -112,28 +100,21 @@ fn one(archive: &Archive, path: &Path, args: &Args, out: &mut dyn Out) -> Result
     if bundle {
         return unpack_bundle(archive, &target, args, out);
     }
-    let file = Target::create(&target, false, args.force, out)?;
+    let file = Target::create(&target, false, args.output.write.force, out)?;
     unpack_file(archive, file, &target, args, out)
 }
 
-/// Where the content of an archive goes.
+/// Returns the path of the content of an archive.
 fn target_for(path: &Path, bundle: bool, args: &Args) -> Result<PathBuf> {
-    let stem = || -> Result<PathBuf> {
+    let is_folder = |output: &Path| args.files.len() > 1 || (output.is_dir() && !bundle);
+    args.output.path(is_folder, || {
         let is_at1 =
             path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("at1"));
         if is_dash(path) || !is_at1 {
-            return Err(Failure::usage("says no name for its content: give one with -o"));
+            return Err(Failure::usage("has no .at1 extension to remove: name the output with -o"));
         }
         Ok(path.with_extension(""))
-    };
-    let Some(output) = &args.output else { return stem() };
-    let folder = args.files.len() > 1 || (output.is_dir() && !bundle);
-    if !folder {
-        return Ok(output.clone());
-    }
-    fs::create_dir_all(output).in_file(output.display())?;
-    let stem = stem()?;
-    Ok(output.join(stem.file_name().unwrap_or_default()))
+    })
 }
 
 fn unpack_file(
@@ -145,26 +126,26 @@ fn unpack_file(
 ) -> Result<()> {
     let mut bytes = 0;
     file.stream(out, |sink| {
-        bytes = archive.unpack(&mut Counted::new(sink))?.bytes;
+        bytes = archive.unpack(&mut CountedWriter::new(sink))?.bytes;
         Ok(())
     })?;
-    if !args.quiet && !is_dash(target) {
+    if !args.output.write.is_quiet() && !is_dash(target) {
         let hash = if archive.hash().is_some() { "hash agrees" } else { "no hash to compare" };
         writeln!(out, "{}: {bytes} bytes, {hash}", target.display())?;
     }
     Ok(())
 }
 
-/// Bytes in the path of an entry at most, the folder included.
-const LONGEST: usize = 1023;
+/// Maximum length of the path of an entry, including the folder.
+const MAX_PATH_BYTES: usize = 1023;
 
-/// Unpacks every entry below `folder`; names have been checked to stay there.
+/// Unpacks every entry into `folder`; the library checked that names do not lead outside.
 fn unpack_bundle(archive: &Archive, folder: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
     let entries = archive.bundle()?;
-    let long = |path: &Path| path.as_os_str().len() > LONGEST;
-    if let Some(entry) = entries.iter().find(|entry| long(&folder.join(&entry.file.name))) {
+    let is_too_long = |path: &Path| path.as_os_str().len() > MAX_PATH_BYTES;
+    if let Some(entry) = entries.iter().find(|entry| is_too_long(&folder.join(&entry.file.name))) {
         let why =
-            format!("its path would be longer than {LONGEST} bytes: unpack to another folder");
+            format!("its path is longer than {MAX_PATH_BYTES} bytes: unpack to another folder");
         return Err(Failure::input(why).in_file(&entry.file.name));
     }
     for BundleEntry { file, archive } in entries {
@@ -174,41 +155,41 @@ fn unpack_bundle(archive: &Archive, folder: &Path, args: &Args, out: &mut dyn Ou
             stays_inside(folder, parent)?;
         }
         if fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_symlink()) {
-            let why = "there is a link of that name, which would lead elsewhere: remove it";
+            let why = "is a link, which would lead elsewhere: remove it";
             return Err(Failure::input(why).in_file(target.display()));
         }
         let attributes = Attributes { mode: file.mode, modified: file.modified };
-        Target::create(&target, false, args.force, out)
+        Target::create(&target, false, args.output.write.force, out)
             .map(|target| target.with_attributes(attributes))
-            .and_then(|made| unpack_file(&archive, made, &target, args, out))
+            .and_then(|file| unpack_file(&archive, file, &target, args, out))
             .map_err(|failure| failure.in_file(&file.name))?;
     }
     Ok(())
 }
 
-/// Refuses a folder that a link has led elsewhere.
+/// Fails if a link leads from the folder of an entry to outside of `folder`.
 fn stays_inside(folder: &Path, parent: &Path) -> Result<()> {
     let (folder, parent) = (fs::canonicalize(folder)?, fs::canonicalize(parent)?);
     if parent.starts_with(&folder) {
         return Ok(());
     }
-    Err(Failure::input("an entry would be written outside the folder, through a link"))
+    Err(Failure::input("a link leads outside of the folder: refusing to write through it"))
 }
 
-/// Shows how much has been written.
-struct Counted<W> {
+/// A writer that shows how much was written.
+struct CountedWriter<W> {
     out: W,
     progress: Progress,
     written: u64,
 }
 
-impl<W: Write> Counted<W> {
+impl<W: Write> CountedWriter<W> {
     fn new(out: W) -> Self {
         Self { out, progress: Progress::bytes("unpacking", 0), written: 0 }
     }
 }
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for CountedWriter<W> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let done = self.out.write(buf)?;
         self.written += done as u64;

@@ -1,4 +1,4 @@
-//! `hyp verify`: decode everything, say what is wrong and what is unusual.
+//! `hyp verify`: decodes files completely and lists errors and deviations.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use hypostyle::formats::at1::{Archive, Codec};
 use serde_json::{Value, json};
 
 use super::Status;
-use crate::cli::{Kind, ReadArgs};
+use crate::args::ReadArgs;
 use crate::failure::{CHECK, Failure, Result};
 use crate::input::Input;
 use crate::output::{Out, Progress};
@@ -17,11 +17,11 @@ use crate::output::{Out, Progress};
 /// Arguments of `hyp verify`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The files to check; - for standard input
+    /// The files to verify; - reads standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// Print JSON, an object for each file on a line
+    /// Print JSON Lines, one object per file
     #[arg(long)]
     json: bool,
 
@@ -29,21 +29,21 @@ pub(crate) struct Args {
     read: ReadArgs,
 }
 
-/// What came of one file.
-struct Report {
+/// The result of verifying one file.
+struct FileReport {
     name: String,
     format: Option<&'static str>,
     rows: u64,
     columns: usize,
-    /// Bytes that an archive unpacks to.
+    /// Unpacked size of an archive.
     bytes: Option<u64>,
-    /// Whether an archive carries a hash, which then agreed.
+    /// Whether an archive has a hash, and it matched.
     hashed: bool,
     deviations: Vec<Deviation>,
     errors: Vec<Failure>,
 }
 
-/// Checks every file; the worst of them decides the exit code.
+/// Verifies every file; the worst result determines the exit code.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let mut worst = Status::Fine;
     for path in &args.files {
@@ -60,9 +60,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     Ok(worst)
 }
 
-fn check(input: Input, args: &Args) -> Result<Report> {
+fn check(input: Input, args: &Args) -> Result<FileReport> {
     let name = input.name();
-    let mut report = Report {
+    let mut report = FileReport {
         name: name.clone(),
         format: None,
         rows: 0,
@@ -73,8 +73,10 @@ fn check(input: Input, args: &Args) -> Result<Report> {
         errors: Vec::new(),
     };
     let kind = input.kind(args.read.from);
-    if let Ok(Kind::At1) = kind {
-        report.format = Some(Kind::At1.name());
+    if let Ok(kind) = kind
+        && kind.is_archive()
+    {
+        report.format = Some(kind.name());
         let archive = input.into_archive(&args.read.options().with_strict(false));
         match archive.and_then(|archive| unpack(&archive, &mut report)) {
             Err(failure) if failure.code() == crate::failure::IO => return Err(failure),
@@ -86,11 +88,11 @@ fn check(input: Input, args: &Args) -> Result<Report> {
     let opened = kind.and_then(|kind| match kind.format() {
         Some(format) => {
             report.format = Some(kind.name());
-            // Deviations are listed, all of them, and judged at the end.
+            // Collect all deviations instead of stopping at the first one.
             input.into_reader(format, &args.read.options().with_strict(false).with_thorough(true))
         }
         None => {
-            let why = format!("is {}: only column files and archives can be verified", kind.name());
+            let why = format!("is {}: hyp can verify only column files and archives", kind.name());
             Err(Failure::input(why).in_file(&name))
         }
     });
@@ -102,8 +104,8 @@ fn check(input: Input, args: &Args) -> Result<Report> {
     Ok(report)
 }
 
-/// Unpacks an archive into nothing, so that everything is decoded and hashed.
-fn unpack(archive: &Archive, report: &mut Report) -> Result<()> {
+/// Unpacks an archive and discards the content, to decode and hash everything.
+fn unpack(archive: &Archive, report: &mut FileReport) -> Result<()> {
     let done = if archive.codec() == Codec::Bundle {
         verify_bundle(archive, report)
     } else {
@@ -113,7 +115,7 @@ fn unpack(archive: &Archive, report: &mut Report) -> Result<()> {
         })
     };
     report.deviations.extend(archive.deviations());
-    // Blocks one by one: each that is damaged, and indexes that would lead queries astray.
+    // Check each block, to list every damaged one, and every index that would mislead queries.
     let blocks = archive.check_groups().unwrap_or_default();
     if !blocks.is_empty() {
         report.errors.extend(blocks.into_iter().map(Failure::from));
@@ -122,7 +124,7 @@ fn unpack(archive: &Archive, report: &mut Report) -> Result<()> {
     Ok(done?)
 }
 
-fn verify_bundle(archive: &Archive, report: &mut Report) -> hypostyle::Result<()> {
+fn verify_bundle(archive: &Archive, report: &mut FileReport) -> hypostyle::Result<()> {
     report.hashed = true;
     for entry in archive.bundle()? {
         let unpacked = entry.archive.unpack(&mut io::sink());
@@ -134,8 +136,8 @@ fn verify_bundle(archive: &Archive, report: &mut Report) -> hypostyle::Result<()
     Ok(())
 }
 
-/// Decodes one column after the other, so that one bad column hides no other.
-fn decode(reader: &dyn Reader, report: &mut Report) {
+/// Decodes each column separately, so that an error in one does not hide errors in others.
+fn decode(reader: &dyn Reader, report: &mut FileReport) {
     report.rows = reader.rows();
     report.columns = reader.schema().fields().len();
     let progress = Progress::steps("verifying", report.columns as u64);
@@ -150,7 +152,7 @@ fn decode(reader: &dyn Reader, report: &mut Report) {
     report.deviations = reader.deviations();
 }
 
-impl Report {
+impl FileReport {
     fn status(&self, strict: bool) -> Status {
         if self.errors.iter().any(|failure| failure.code() != CHECK) {
             Status::Corrupt

@@ -1,17 +1,17 @@
-//! Bars for people.
+//! Horizontal bars in a terminal.
 
-/// Cells of a bar where the width of the terminal does not matter.
-pub(crate) const BAR: u64 = 24;
+/// Width of a bar in terminal cells, where the width of the terminal does not matter.
+pub(crate) const BAR_CELLS: u64 = 24;
 
-/// A bar of up to so many cells, in eighths of a cell.
+/// Returns a bar that fills `part` / `whole` of `cells`, in eighths of a cell.
 pub(crate) fn bar(part: u64, whole: u64, cells: u64) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let most = cells.saturating_mul(8);
-    let eighths = part.saturating_mul(most).checked_div(whole).unwrap_or(0).min(most);
+    let max_eighths = cells.saturating_mul(8);
+    let eighths = part.saturating_mul(max_eighths).checked_div(whole).unwrap_or(0).min(max_eighths);
     let full = usize::try_from(eighths / 8).unwrap_or(0);
     let rest = usize::try_from(eighths % 8).unwrap_or(0);
     let rest = EIGHTHS.get(rest).copied().unwrap_or_default();
-    // Something is never shown as nothing.
+    // A part above zero is always visible.
     let rest = if part > 0 && eighths == 0 { "▏" } else { rest };
     format!("{}{rest}", "█".repeat(full))
 }

@@ -1,4 +1,4 @@
-//! Tables of cells for people.
+//! Tables with aligned columns.
 
 use std::io;
 
@@ -6,99 +6,100 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Out, Paint};
 
-/// The widest that a cell gets when it must share a terminal.
-const CELL_MOST: usize = 40;
+/// Maximum width of a cell on a terminal.
+const MAX_CELL_WIDTH: usize = 40;
 
-/// A table that is printed with aligned columns.
+/// A table with aligned columns.
 #[derive(Debug, Default)]
 pub(crate) struct Grid {
-    columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
+    columns: Vec<GridColumn>,
+    rows: Vec<Vec<GridCell>>,
 }
 
 #[derive(Debug)]
-struct Column {
+struct GridColumn {
     title: String,
     right: bool,
 }
 
-/// What stands in a place of a [`Grid`].
+/// A cell of a [`Grid`].
 #[derive(Clone, Debug)]
-pub(crate) enum Cell {
-    /// Text as it is.
+pub(crate) enum GridCell {
+    /// Text, with control characters escaped when printed.
     Text(String),
-    /// No value.
+    /// A null.
     Null,
 }
 
-impl Cell {
-    fn shown(&self, most: usize) -> String {
+impl GridCell {
+    fn shown(&self, max_width: usize) -> String {
         match self {
-            Self::Text(text) => clip(&plain(text), most),
+            Self::Text(text) => clip(&escaped(text), max_width),
             Self::Null => "NULL".to_owned(),
         }
     }
 }
 
 impl Grid {
-    /// A column, with its cells to the right if they are numbers.
+    /// Adds a column; `right` aligns its cells to the right, for numbers.
     pub(crate) fn column(mut self, title: impl Into<String>, right: bool) -> Self {
-        self.columns.push(Column { title: title.into(), right });
+        self.columns.push(GridColumn { title: title.into(), right });
         self
     }
 
-    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+    pub(crate) fn row(&mut self, cells: Vec<GridCell>) {
         self.rows.push(cells);
     }
 
-    /// A row of text.
+    /// Adds a row of text cells.
     pub(crate) fn texts<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.into_iter().map(Cell::Text).collect());
+        self.rows.push(cells.into_iter().map(GridCell::Text).collect());
     }
 
-    /// Prints all rows; on a terminal, what is too wide is cut and said so.
+    /// Prints all rows. On a terminal, long cells are clipped, and columns that do not fit are
+    /// listed below the table.
     pub(crate) fn print(&self, out: &mut dyn Out) -> io::Result<()> {
-        let layout = Layout::new(self, out.terminal_width());
+        let layout = GridLayout::new(self, out.terminal_width());
         layout.head(self, out)?;
         layout.rows(self, out)?;
         layout.foot(self, out)
     }
 
-    /// Decides widths by the rows so far, and prints them; more may follow.
-    pub(crate) fn start(&mut self, out: &mut dyn Out) -> io::Result<Layout> {
-        let layout = Layout::new(self, out.terminal_width());
+    /// Determines the column widths from the rows so far and prints these rows.
+    pub(crate) fn start(&mut self, out: &mut dyn Out) -> io::Result<GridLayout> {
+        let layout = GridLayout::new(self, out.terminal_width());
         layout.head(self, out)?;
         self.more(&layout, out)?;
         Ok(layout)
     }
 
-    /// Prints the rows that came since.
-    pub(crate) fn more(&mut self, layout: &Layout, out: &mut dyn Out) -> io::Result<()> {
+    /// Prints the rows that were added since.
+    pub(crate) fn more(&mut self, layout: &GridLayout, out: &mut dyn Out) -> io::Result<()> {
         layout.rows(self, out)?;
         self.rows.clear();
         Ok(())
     }
 }
 
-/// Which columns are shown, and how wide.
+/// Which columns are visible, and how wide they are.
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub(crate) struct GridLayout {
     widths: Vec<Option<usize>>,
     hidden: usize,
-    cell_most: usize,
+    max_cell_width: usize,
 }
 
-impl Layout {
+impl GridLayout {
     fn new(grid: &Grid, terminal: Option<usize>) -> Self {
-        let cell_most = if terminal.is_some() { CELL_MOST } else { usize::MAX };
+        let max_cell_width = if terminal.is_some() { MAX_CELL_WIDTH } else { usize::MAX };
         let mut widths: Vec<usize> = grid
             .columns
             .iter()
-            .map(|column| clip(&plain(&column.title), cell_most).width())
+            .map(|column| clip(&escaped(&column.title), max_cell_width).width())
             .collect();
         for row in &grid.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.shown(cell_most).width());
+                *width = (*width).max(cell.shown(max_cell_width).width());
             }
         }
         let mut widths: Vec<Option<usize>> = widths.into_iter().map(Some).collect();
@@ -114,7 +115,7 @@ impl Layout {
                 }
             }
         }
-        Self { widths, hidden, cell_most }
+        Self { widths, hidden, max_cell_width }
     }
 
     pub(crate) fn foot(&self, grid: &Grid, out: &mut dyn Out) -> io::Result<()> {
@@ -122,7 +123,7 @@ impl Layout {
             return Ok(());
         }
         let names = grid.columns.iter().zip(&self.widths).filter(|(_, width)| width.is_none());
-        let names: Vec<_> = names.take(8).map(|(column, _)| plain(&column.title)).collect();
+        let names: Vec<_> = names.take(8).map(|(column, _)| escaped(&column.title)).collect();
         let dots = if self.hidden > names.len() { ", ..." } else { "" };
         let note = format!("{} more columns: {}{dots}", self.hidden, names.join(", "));
         let note = out.paint().dim(note);
@@ -132,7 +133,7 @@ impl Layout {
     fn head(&self, grid: &Grid, out: &mut dyn Out) -> io::Result<()> {
         let paint = out.paint();
         let titles = grid.columns.iter().zip(&self.widths).filter_map(|(column, width)| {
-            let title = clip(&plain(&column.title), self.cell_most);
+            let title = clip(&escaped(&column.title), self.max_cell_width);
             Some(paint.bold(padded(&title, (*width)?, column.right)))
         });
         let line = titles.collect::<Vec<_>>().join(" │ ");
@@ -148,8 +149,8 @@ impl Layout {
         for row in &grid.rows {
             let cells = row.iter().zip(&grid.columns).zip(&self.widths);
             let shown = cells.filter_map(|((cell, column), width)| {
-                let text = padded(&cell.shown(self.cell_most), (*width)?, column.right);
-                Some(if matches!(cell, Cell::Null) { paint.dim(text) } else { text })
+                let text = padded(&cell.shown(self.max_cell_width), (*width)?, column.right);
+                Some(if matches!(cell, GridCell::Null) { paint.dim(text) } else { text })
             });
             let line = shown.collect::<Vec<_>>().join(" │ ");
             writeln!(out, "{}", line.trim_end())?;
@@ -163,8 +164,8 @@ fn padded(text: &str, width: usize, right: bool) -> String {
     if right { format!("{gap}{text}") } else { format!("{text}{gap}") }
 }
 
-/// Text on one line, with controls spelled out: they could drive the terminal.
-fn plain(text: &str) -> String {
+/// Escapes control characters: they could control the terminal.
+fn escaped(text: &str) -> String {
     if !text.chars().any(|c| c.is_control() || is_bidi(c)) {
         return text.to_owned();
     }
@@ -175,20 +176,20 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// Characters that reorder what stands around them.
+/// Returns whether a character reorders the text around it.
 fn is_bidi(c: char) -> bool {
     matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-fn clip(text: &str, most: usize) -> String {
-    if text.len() <= most || text.width() <= most {
+fn clip(text: &str, max_width: usize) -> String {
+    if text.len() <= max_width || text.width() <= max_width {
         return text.to_owned();
     }
     let mut out = String::new();
     let mut width = 1;
     for c in text.chars() {
         width += c.width().unwrap_or(0);
-        if width > most {
+        if width > max_width {
             break;
         }
         out.push(c);
@@ -228,7 +229,7 @@ mod tests {
     fn printed(terminal: Option<usize>) -> String {
         let mut grid = Grid::default().column("n", true).column("name", false).column("x", false);
         grid.texts(["1".into(), "Ada\nLovelace".into(), "y".repeat(60)]);
-        grid.row(vec![Cell::Text("100".into()), Cell::Null, Cell::Text("名".into())]);
+        grid.row(vec![GridCell::Text("100".into()), GridCell::Null, GridCell::Text("名".into())]);
         let mut out = Fixed(Vec::new(), terminal);
         grid.print(&mut out).unwrap();
         String::from_utf8(out.0).unwrap()

@@ -1,4 +1,7 @@
-//! Outputs: standard output, files that appear whole, progress, tables.
+//! Output: standard output, files, progress bars and tables.
+//!
+//! Commands print through [`Out`]. `target` writes a file and renames it once it is complete,
+//! `rows` prints batches as text or as a table (`grid`), and `progress` shows long work.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
@@ -13,19 +16,19 @@ mod rows;
 mod style;
 mod target;
 
-pub(crate) use bar::{BAR, bar};
+pub(crate) use bar::{BAR_CELLS, bar};
 pub(crate) use grid::Grid;
 pub(crate) use progress::Progress;
 pub(crate) use rows::RowPrinter;
 pub(crate) use style::Paint;
 pub(crate) use target::{Attributes, Target};
 
-/// Where a command prints: standard output, or the demo.
+/// Where a command prints: standard output, or the demo's view of it.
 pub(crate) trait Out: Write {
-    /// The width of the terminal; `None` if it is none.
+    /// Returns the width of the terminal; `None` if the output is not a terminal.
     fn terminal_width(&self) -> Option<usize>;
 
-    /// Whether colours are wanted.
+    /// Returns how to colour text.
     fn paint(&self) -> Paint;
 }
 
@@ -64,9 +67,9 @@ impl Out for Stdout {
     }
 }
 
-/// A stage that keeps `memory` bytes, and the rest in a nameless file.
-pub(crate) fn scratch(memory: u64) -> Result<SpillBuffer> {
+/// Creates a spill buffer that keeps `memory` bytes and spills the rest to an unnamed file.
+pub(crate) fn spill_buffer(memory: u64) -> Result<SpillBuffer> {
     let file = tempfile::tempfile()
-        .map_err(|cause| Failure::io("cannot make a temporary file", &cause))?;
+        .map_err(|cause| Failure::io("cannot create a temporary file", &cause))?;
     Ok(SpillBuffer::with_scratch(memory, Box::new(FileScratch::try_new(file)?)))
 }

@@ -1,16 +1,16 @@
-//! Progress of long work, on standard error and only on a terminal.
+//! Progress bars, on standard error if that is a terminal.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Whether a line is shown.
+/// Whether a progress bar is visible.
 static SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// A line that shows how far the work is; gone when it is dropped.
+/// A progress bar that disappears when dropped.
 ///
-/// Work inside of other work has no line of its own: two would draw over each other.
+/// A bar that is created while another is visible stays hidden: two would overwrite each other.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -18,27 +18,27 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Counts bytes of `total`, or just bytes if it is 0.
+    /// Creates a bar that counts bytes, of `total` if that is not 0.
     pub(crate) fn bytes(what: &str, total: u64) -> Self {
-        let shape = match total {
+        let template = match total {
             0 => "{spinner} {msg}  {bytes}  {bytes_per_sec}",
             _ => "{msg} [{bar:30}] {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left",
         };
-        Self::new(what, total, shape)
+        Self::new(what, total, template)
     }
 
-    /// Counts steps of `total`.
+    /// Creates a bar that counts `total` steps.
     pub(crate) fn steps(what: &str, total: u64) -> Self {
         Self::new(what, total, "{msg} [{bar:30}] {pos} of {len}")
     }
 
-    fn new(what: &str, total: u64, shape: &str) -> Self {
+    fn new(what: &str, total: u64, template: &str) -> Self {
         let shown = !SHOWN.swap(true, Ordering::Relaxed);
-        // Hidden by itself where standard error is no terminal.
+        // indicatif hides the bar if standard error is not a terminal.
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(total), target);
-        if let Ok(style) = ProgressStyle::with_template(shape) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
         }
         bar.set_message(what.to_owned());
@@ -54,8 +54,8 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// Says what is worked on now.
-    pub(crate) fn say(&self, what: impl Into<String>) {
+    /// Replaces the message beside the bar.
+    pub(crate) fn set_message(&self, what: impl Into<String>) {
         self.bar.set_message(what.into());
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of a table in the form that was asked for.
+//! Prints rows as CSV, TSV, JSON Lines or a table.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -7,22 +7,22 @@ use hypostyle::cast::cast;
 use hypostyle::text::{csv, jsonl};
 
 use super::Out;
-use super::grid::{Cell, Grid, Layout};
-use crate::cli::{ReadArgs, RowFormat};
+use super::grid::{Grid, GridCell, GridLayout};
+use crate::args::{ReadArgs, RowFormat};
 use crate::failure::Result;
 
-/// Rows that decide the widths of a table.
-const LOOK: usize = 1000;
+/// Rows that determine the column widths of a table.
+const WIDTH_SAMPLE_ROWS: usize = 1000;
 
-/// Prints batches as they come.
+/// Prints batches as they arrive.
 pub(crate) enum RowPrinter<'a> {
     Text(csv::Writer<&'a mut dyn Out>),
     Json(jsonl::Writer<&'a mut dyn Out>),
-    Table { out: &'a mut dyn Out, grid: Grid, waiting: usize, layout: Option<Layout> },
+    Table { out: &'a mut dyn Out, grid: Grid, waiting: usize, layout: Option<GridLayout> },
 }
 
 impl<'a> RowPrinter<'a> {
-    /// Prints as the user asked, else as suits what it is printed on.
+    /// Prints in the given format; by default as a table on a terminal and as CSV elsewhere.
     pub(crate) fn open(
         format: Option<RowFormat>,
         schema: &Schema,
@@ -30,12 +30,12 @@ impl<'a> RowPrinter<'a> {
         out: &'a mut dyn Out,
     ) -> Result<Self> {
         let on_terminal = out.terminal_width().is_some();
-        let fitting = if on_terminal { RowFormat::Table } else { RowFormat::Csv };
+        let default = if on_terminal { RowFormat::Table } else { RowFormat::Csv };
         let null_word = read.csv.null.first().map(String::as_str);
-        Self::new(format.unwrap_or(fitting), schema, null_word, out)
+        Self::new(format.unwrap_or(default), schema, null_word, out)
     }
 
-    /// Starts with the names.
+    /// Prints the header, if the format has one.
     fn new(
         format: RowFormat,
         schema: &Schema,
@@ -71,7 +71,7 @@ impl<'a> RowPrinter<'a> {
                 for row in 0..batch.num_rows() {
                     grid.row(columns.iter().map(|column| cell(column, row)).collect());
                     *waiting += 1;
-                    if *waiting == LOOK {
+                    if *waiting == WIDTH_SAMPLE_ROWS {
                         *waiting = 0;
                         match layout {
                             Some(layout) => grid.more(layout, *out)?,
@@ -111,9 +111,9 @@ fn texts(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(cast(array, &DataType::Utf8)?)
 }
 
-fn cell(column: &ArrayRef, row: usize) -> Cell {
+fn cell(column: &ArrayRef, row: usize) -> GridCell {
     if column.is_null(row) {
-        return Cell::Null;
+        return GridCell::Null;
     }
-    Cell::Text(column.as_string::<i32>().value(row).to_owned())
+    GridCell::Text(column.as_string::<i32>().value(row).to_owned())
 }

@@ -1,22 +1,22 @@
-//! Colours, where they are wanted.
+//! Colours on a terminal.
 
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
 
-/// Paints text, or leaves it alone.
+/// Adds colour to text if colours are on.
 ///
-/// Colour never carries a meaning alone: whatever is painted says it in words.
+/// Coloured text also says in words what its colour means.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint {
     on: bool,
 }
 
 impl Paint {
-    /// Paints on a terminal, unless `NO_COLOR` is set to anything.
+    /// Turns colours on for a terminal, unless `NO_COLOR` is set and not empty.
     pub(crate) fn new(terminal: bool) -> Self {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { on: terminal && !refused }
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self { on: terminal && !no_color }
     }
 
     fn with(self, style: Style, text: impl Display) -> String {

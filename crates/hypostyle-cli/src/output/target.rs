@@ -1,4 +1,4 @@
-//! A file that appears under its name only when it is complete.
+//! Output files that get their name once they are complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -10,13 +10,13 @@ use tempfile::NamedTempFile;
 
 use super::Out;
 use crate::failure::{Failure, InFile, Result};
-use crate::input::is_dash;
+use crate::path_arg::{is_dash, output_name};
 
-/// Where a converted table goes.
+/// The destination of an output.
 ///
-/// A regular file is written beside its final place and renamed when complete,
-/// so that a failure, or a kill at any moment, leaves what was there untouched.
-/// Standard output and devices get the bytes once all of them are there.
+/// A regular file is written under a temporary name in the same folder and renamed when
+/// complete, so a failure or a kill leaves an existing file untouched. Standard output and
+/// devices receive the bytes once all of them are written.
 #[derive(Debug)]
 pub(crate) struct Target {
     name: String,
@@ -24,26 +24,27 @@ pub(crate) struct Target {
     attributes: Attributes,
 }
 
-/// What a file had besides its bytes; a new one gets it before its name.
+/// Metadata that an output file gets before it is renamed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attributes {
-    /// Who may read, write and execute it, where the system has such bits.
+    /// Permission bits, on systems that have them.
     pub(crate) mode: Option<u32>,
-    /// When it was last modified, in seconds since 1970 began.
+    /// Time of the last modification, in seconds since the Unix epoch.
     pub(crate) modified: Option<i64>,
 }
 
 impl Attributes {
     fn apply(self, file: &File) -> io::Result<()> {
         let time = |seconds: i64| {
-            let away = Duration::from_secs(seconds.unsigned_abs());
-            match seconds < 0 {
-                true => UNIX_EPOCH.checked_sub(away),
-                false => UNIX_EPOCH.checked_add(away),
+            let distance = Duration::from_secs(seconds.unsigned_abs());
+            if seconds < 0 {
+                UNIX_EPOCH.checked_sub(distance)
+            } else {
+                UNIX_EPOCH.checked_add(distance)
             }
         };
         if let Some(time) = self.modified.and_then(time) {
-            // Not every file system has every time, and the bytes matter more.
+            // Not every file system can store every time; the content matters more.
             let _ = file.set_modified(time);
         }
         #[cfg(unix)]
@@ -63,15 +64,19 @@ enum Place {
 }
 
 impl Target {
-    /// Gets ready to write to `path`, or to standard output for `-`.
+    /// Prepares to write to `path`, or to standard output for `-`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file exists and `force` is false, if the path is a folder, or if `binary`
+    /// output would go to a terminal.
     pub(crate) fn create(path: &Path, binary: bool, force: bool, out: &dyn Out) -> Result<Self> {
-        let name =
-            if is_dash(path) { "standard output".into() } else { path.display().to_string() };
+        let name = output_name(path);
         let place = Self::place(path, binary, force, out).map_err(|err| err.in_file(&name))?;
         Ok(Self { name, place, attributes: Attributes::default() })
     }
 
-    /// Gives the file what it had besides its bytes, unless it is a device.
+    /// Sets the metadata of the file; devices ignore it.
     pub(crate) fn with_attributes(mut self, attributes: Attributes) -> Self {
         self.attributes = attributes;
         self
@@ -80,7 +85,8 @@ impl Target {
     fn place(path: &Path, binary: bool, force: bool, out: &dyn Out) -> Result<Place> {
         if is_dash(path) {
             if binary && out.terminal_width().is_some() {
-                let why = "the output is binary, and this a terminal: redirect it, or name a file";
+                let why =
+                    "refusing to write binary output to a terminal: redirect it, or name a file";
                 return Err(Failure::usage(why));
             }
             return Ok(Place::Stdout);
@@ -93,10 +99,10 @@ impl Target {
                 return Ok(Place::Device { temp: tempfile::tempfile()?, path });
             }
             Ok(_) if !force => {
-                return Err(Failure::usage("exists already; -f overwrites it"));
+                return Err(Failure::usage("already exists; -f overwrites it"));
             }
             Ok(meta) => {
-                // Overwrite what a link points to, not the link.
+                // Overwrite the file that a link points to, not the link.
                 path = fs::canonicalize(&path)?;
                 old = Some(meta.permissions());
             }
@@ -113,8 +119,8 @@ impl Target {
         builder.prefix(&prefix).suffix(".partial");
         #[cfg(unix)]
         {
-            // As any new file: the umask takes away what it will. What is overwritten
-            // keeps its own; at no moment can more people read it.
+            // A new file gets the permissions that the umask leaves. An overwritten file keeps
+            // its own, so its new content is never readable by more people.
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(old.clone().unwrap_or(fs::Permissions::from_mode(0o666)));
         }
@@ -127,7 +133,7 @@ impl Target {
         Ok(Place::Beside { temp, path, force })
     }
 
-    /// Lets `write` fill the file, then gives it its name.
+    /// Lets `write` fill the file, then renames it.
     pub(crate) fn fill(
         self,
         out: &mut dyn Out,
@@ -137,7 +143,7 @@ impl Target {
         let file = match &place {
             Place::Beside { temp, .. } => temp.as_file().try_clone(),
             Place::Device { temp, .. } => temp.try_clone(),
-            // Bytes that must be patched wait until they are complete.
+            // Bytes may be patched later, so they are copied once all are written.
             Place::Stdout => tempfile::tempfile(),
         };
         let mut sink = SeekSink::try_new(BufWriter::with_capacity(256 << 10, file.in_file(&name)?))
@@ -155,9 +161,9 @@ impl Target {
         place.complete(attributes).map_err(|failure| failure.in_file(&name))
     }
 
-    /// Lets `write` fill the file from front to back.
+    /// Lets `write` fill the file sequentially.
     ///
-    /// Standard output gets the bytes as they come.
+    /// Standard output receives the bytes as they are written.
     pub(crate) fn stream(
         self,
         out: &mut dyn Out,
@@ -176,13 +182,13 @@ impl Place {
         match self {
             Self::Beside { temp, path, force } => {
                 attributes.apply(temp.as_file())?;
-                // The name must not outlive the content if the machine stops.
+                // Without this, a crash of the machine could leave the name without the content.
                 temp.as_file().sync_all()?;
                 let named = if force { temp.persist(&path) } else { temp.persist_noclobber(&path) };
                 match named {
                     Ok(_) => Ok(()),
                     Err(err) if err.error.kind() == io::ErrorKind::AlreadyExists => {
-                        Err(Failure::usage("exists already; -f overwrites it"))
+                        Err(Failure::usage("already exists; -f overwrites it"))
                     }
                     Err(err) => Err(err.error.into()),
                 }

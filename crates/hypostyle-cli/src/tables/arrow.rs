@@ -1,4 +1,4 @@
-//! Arrow's own IPC files and streams, by the `arrow-ipc` crate.
+//! Arrow IPC files and streams, through the `arrow-ipc` crate.
 
 use std::io::{BufReader, Read, Seek, Write};
 
@@ -7,22 +7,22 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 
-use super::{Batches, broken};
+use super::{Batches, invalid};
 use crate::failure::Result;
 
-/// Opens an IPC file, or a stream of the same messages.
+/// Opens an IPC file or an IPC stream.
 pub(crate) fn read(mut file: impl Read + Seek + 'static) -> Result<Batches> {
-    let wrong = |err: ArrowError| broken("arrow", &err);
+    let failed = |err: ArrowError| invalid("arrow", &err);
     let mut magic = [0; 6];
     let is_file = file.read_exact(&mut magic).is_ok() && &magic == b"ARROW1";
     file.rewind()?;
     let file = BufReader::new(file);
     Ok(if is_file {
-        let reader = FileReader::try_new(file, None).map_err(wrong)?;
-        Batches { schema: reader.schema(), next: Box::new(reader.map(move |b| b.map_err(wrong))) }
+        let reader = FileReader::try_new(file, None).map_err(failed)?;
+        Batches { schema: reader.schema(), next: Box::new(reader.map(move |b| b.map_err(failed))) }
     } else {
-        let reader = StreamReader::try_new(file, None).map_err(wrong)?;
-        Batches { schema: reader.schema(), next: Box::new(reader.map(move |b| b.map_err(wrong))) }
+        let reader = StreamReader::try_new(file, None).map_err(failed)?;
+        Batches { schema: reader.schema(), next: Box::new(reader.map(move |b| b.map_err(failed))) }
     })
 }
 

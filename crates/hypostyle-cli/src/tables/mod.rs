@@ -1,4 +1,8 @@
-//! Tables of every kind, as batches: what every command reads.
+//! Tables of every kind as batches, which is what every command reads.
+//!
+//! [`TableSource`] opens an input: column files through the library, `parquet` and `arrow`
+//! through their crates, text and archives through an import. `scan` returns batches of some of
+//! its columns and rows.
 
 use std::io::{self, Write};
 
@@ -10,50 +14,52 @@ use hypostyle::formats::{Capabilities, Reader};
 use hypostyle::predicate::Predicate;
 use hypostyle::text::{Imported, Skipped};
 
-use crate::cli::{ColumnArgs, Kind, ReadArgs};
+use crate::args::{ColumnArgs, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
-use crate::input::{Input, Whole, hint, import_options};
-use crate::output::scratch;
+use crate::file_kind::FileKind;
+use crate::hint;
+use crate::input::{Input, SeekableInput, import_options};
+use crate::output::spill_buffer;
 
 mod arrow;
 pub(crate) mod parquet;
-mod pick;
+mod scan;
 
 pub(crate) use arrow::ArrowWriter;
 pub(crate) use parquet::ParquetWriter;
-pub(crate) use pick::{ALL, Effort, Flow, Pick};
+pub(crate) use scan::{ALL_ROWS, RowFilter, ScanStats};
 
 /// An open table.
-pub(crate) enum Source {
-    /// A column file: any columns, one at a time or all at once.
+pub(crate) enum TableSource {
+    /// A column file, of which columns and chunks can be decoded separately.
     Columns(Box<dyn Reader>),
-    /// Text that has been read.
+    /// Imported text.
     Imported(Imported),
-    /// Batches as they come.
+    /// Batches of a file that is read sequentially.
     Batches(Batches),
 }
 
-/// Batches of a file that has rows in order.
+/// Batches of a file, in order.
 pub(crate) struct Batches {
     pub(crate) schema: SchemaRef,
     pub(crate) next: Box<dyn Iterator<Item = Result<RecordBatch>>>,
 }
 
-/// What is wanted of a table.
+/// The columns and rows that a command wants of a table.
 #[derive(Debug, Default)]
-pub(crate) struct Question<'a> {
-    /// The columns, if not all.
+pub(crate) struct TableQuery<'a> {
+    /// The projection; all columns by default.
     pub(crate) columns: Option<&'a ColumnArgs>,
-    /// The rows, by what they say.
+    /// The predicate that rows must match.
     pub(crate) filter: Option<&'a Predicate>,
     /// The rows, by number.
     pub(crate) rows: Option<&'a [u64]>,
-    /// Leave out what is damaged.
+    /// Skip damaged row groups.
     pub(crate) skip_damaged: bool,
 }
 
-impl Question<'_> {
-    /// Every column that is needed, if they are known by name.
+impl TableQuery<'_> {
+    /// Returns the names of all columns that the query needs, if all are chosen by name.
     fn names(&self) -> Option<Vec<String>> {
         let mut names = self.columns.and_then(ColumnArgs::names)?;
         let filtered = self.filter.map(Predicate::columns).unwrap_or_default();
@@ -64,67 +70,72 @@ impl Question<'_> {
     }
 }
 
-/// A table that was asked.
-pub(crate) struct Asked {
-    pub(crate) source: Source,
-    /// What it took, if the file could answer by itself; else the source has all rows.
+/// The result of a query.
+pub(crate) struct QueriedTable {
+    pub(crate) source: TableSource,
+    /// What the query read, if the file evaluated it; otherwise the source has all rows.
     pub(crate) stats: Option<QueryStats>,
 }
 
-impl Source {
-    /// Opens an input and leaves as much of the question to the file as it can answer.
-    pub(crate) fn ask(
+impl TableSource {
+    /// Opens an input and lets the file evaluate the query if it can.
+    pub(crate) fn query(
         input: Input,
-        question: &Question<'_>,
+        query: &TableQuery<'_>,
         args: &ReadArgs,
         memory: u64,
-    ) -> Result<Asked> {
+    ) -> Result<QueriedTable> {
         let capabilities = Capabilities::EVERYTHING;
-        let columns = question.columns.and_then(ColumnArgs::names);
-        let plain = question.filter.is_none() && question.rows.is_none() && columns.is_none();
-        if plain || input.kind(args.from)? != Kind::At1 {
-            let source = Self::open(input, question.columns, args, capabilities, memory)?;
-            return Ok(Asked { source, stats: None });
+        let columns = query.columns.and_then(ColumnArgs::names);
+        let is_full_scan = query.filter.is_none() && query.rows.is_none() && columns.is_none();
+        if is_full_scan || !input.kind(args.from)?.is_archive() {
+            let source = Self::open(input, query.columns, args, capabilities, memory)?;
+            return Ok(QueriedTable { source, stats: None });
         }
         let name = input.name();
         let archive = input.into_archive(&args.options())?;
-        let query = Query::default()
+        let archive_query = Query::default()
             .with_columns(columns)
-            .with_filter(question.filter.cloned())
-            .with_rows(question.rows.map(<[u64]>::to_vec))
-            .with_skip_damaged(question.skip_damaged);
+            .with_filter(query.filter.cloned())
+            .with_rows(query.rows.map(<[u64]>::to_vec))
+            .with_skip_damaged(query.skip_damaged);
         let options = import_options(args, capabilities);
-        let how = table_options(args, question.names());
-        let answer = archive.query(&query, &how, &options, scratch(memory)?);
-        let answer = answer.map_err(|err| hint(err.into())).in_file(&name)?;
+        let table_options = table_options(args, query.names());
+        let answer = archive.query(&archive_query, &table_options, &options, spill_buffer(memory)?);
+        let answer = answer.map_err(hint::reading).in_file(&name)?;
         let Some(answer) = answer else {
-            let source = Self::archive(&archive, &name, &how, args, capabilities, memory)?;
-            return Ok(Asked { source, stats: None });
+            let source =
+                Self::archive(&archive, &name, &table_options, args, capabilities, memory)?;
+            return Ok(QueriedTable { source, stats: None });
         };
         warn_of_odd_lines(&name, answer.stats.odd_lines);
         warn_of_damage(&name, &answer.stats.damaged);
         let source = Self::Imported(answer.table);
-        Ok(Asked { source, stats: Some(answer.stats) })
+        Ok(QueriedTable { source, stats: Some(answer.stats) })
     }
 
     /// Reads a whole archive as a table.
     fn archive(
         archive: &Archive,
         name: &str,
-        how: &TableOptions,
+        table_options: &TableOptions,
         args: &ReadArgs,
         capabilities: Capabilities,
         memory: u64,
     ) -> Result<Self> {
-        let table = archive.import(how, &import_options(args, capabilities), scratch(memory)?);
-        let table = table.map_err(|err| hint(err.into())).in_file(name)?;
+        let table = archive.import(
+            table_options,
+            &import_options(args, capabilities),
+            spill_buffer(memory)?,
+        );
+        let table = table.map_err(hint::reading).in_file(name)?;
         warn_of_skipped(name, table.skipped());
         Ok(Self::Imported(table))
     }
 
-    /// Opens an input of any kind; text gets types that `capabilities` allow.
+    /// Opens an input of any kind and infers types of text that `capabilities` allow.
     ///
-    /// Columns besides those that are `wanted` may be missing, where that saves work.
+    /// Columns other than `wanted` may be missing where that saves work.
     pub(crate) fn open(
         input: Input,
         wanted: Option<&ColumnArgs>,
@@ -133,25 +144,27 @@ impl Source {
         memory: u64,
     ) -> Result<Self> {
         let kind = match input.kind(args.from)? {
-            // Who says what is between cells does not mean lines.
-            Kind::Txt if args.from.is_none() && args.csv.delimiter.is_some() => Kind::Csv,
+            // A delimiter means cells, not lines.
+            FileKind::Txt if args.from.is_none() && args.csv.delimiter.is_some() => FileKind::Csv,
             kind => kind,
         };
         let name = input.name();
-        Ok(match (kind.format(), kind) {
-            (_, Kind::At1) => {
+        Ok(match kind {
+            _ if kind.is_archive() => {
                 let archive = input.into_archive(&args.options())?;
-                let how = table_options(args, wanted.and_then(ColumnArgs::names));
-                Self::archive(&archive, &name, &how, args, capabilities, memory)?
+                let table_options = table_options(args, wanted.and_then(ColumnArgs::names));
+                Self::archive(&archive, &name, &table_options, args, capabilities, memory)?
             }
-            (Some(format), _) => Self::Columns(input.into_reader(format, &args.options())?),
-            (None, Kind::Parquet) => Self::Batches(match input.into_whole()? {
-                Whole::File(file) => parquet::read(file).in_file(name)?,
-                Whole::Memory(content) => parquet::read(content).in_file(name)?,
+            FileKind::Format(format) => Self::Columns(input.into_reader(format, &args.options())?),
+            FileKind::Parquet => Self::Batches(match input.into_seekable()? {
+                SeekableInput::File(file) => parquet::read(file).in_file(name)?,
+                SeekableInput::Memory(content) => parquet::read(content).in_file(name)?,
             }),
-            (None, Kind::Arrow) => Self::Batches(match input.into_whole()? {
-                Whole::File(file) => arrow::read(file).in_file(name)?,
-                Whole::Memory(content) => arrow::read(io::Cursor::new(content)).in_file(name)?,
+            FileKind::Arrow => Self::Batches(match input.into_seekable()? {
+                SeekableInput::File(file) => arrow::read(file).in_file(name)?,
+                SeekableInput::Memory(content) => {
+                    arrow::read(io::Cursor::new(content)).in_file(name)?
+                }
             }),
             _ => Self::Imported(input.import(kind, args, capabilities, memory)?),
         })
@@ -165,7 +178,7 @@ impl Source {
         }
     }
 
-    /// The number of rows, where it is known beforehand.
+    /// Returns the number of rows, if it is known before reading.
     pub(crate) fn rows(&self) -> Option<u64> {
         match self {
             Self::Columns(reader) => Some(reader.rows()),
@@ -183,38 +196,40 @@ fn warn_of_odd_lines(name: &str, count: u64) {
     if count > 0 {
         let _ = writeln!(
             io::stderr(),
-            "warning: `{name}`: {count} lines are no rows of the table and take no part"
+            "warning: `{name}`: {count} lines are not rows of the table and are skipped"
         );
     }
 }
 
-/// Says what is lost, and which lines of the original that were.
+/// Warns of damaged parts, and names the lines of the original that are lost.
 pub(crate) fn warn_of_damage(name: &str, damaged: &[Damage]) {
     for damage in damaged {
         let lines: Vec<String> = damage
             .lines
             .iter()
-            .take(SHOWN)
-            .map(|run| match run.start() == run.end() {
-                true => run.start().to_string(),
-                false => format!("{} to {}", run.start(), run.end()),
+            .take(MAX_NAMED_RUNS)
+            .map(|run| {
+                if run.start() == run.end() {
+                    run.start().to_string()
+                } else {
+                    format!("{} to {}", run.start(), run.end())
+                }
             })
             .collect();
-        let more = if damage.lines.len() > SHOWN { ", ..." } else { "" };
-        let lost = match lines.is_empty() {
-            true => "left out".to_owned(),
-            false => {
-                format!("{} lines are left out, {}{more}", damage.count(), lines.join(", "))
-            }
+        let more = if damage.lines.len() > MAX_NAMED_RUNS { ", ..." } else { "" };
+        let lost = if lines.is_empty() {
+            "left out".to_owned()
+        } else {
+            format!("{} lines are left out, {}{more}", damage.count(), lines.join(", "))
         };
         let _ = writeln!(io::stderr(), "warning: `{name}`: {lost}: {}", damage.what);
     }
 }
 
 /// Runs of lines that a warning names.
-const SHOWN: usize = 20;
+const MAX_NAMED_RUNS: usize = 20;
 
-/// Says what an archive holds besides rows: nothing is left out in silence.
+/// Warns of lines in an archive that are not rows, so that nothing is left out silently.
 fn warn_of_skipped(name: &str, skipped: &Skipped) {
     if skipped.count == 0 {
         return;
@@ -225,11 +240,11 @@ fn warn_of_skipped(name: &str, skipped: &Skipped) {
     let count = skipped.count;
     let _ = writeln!(
         io::stderr(),
-        "warning: `{name}`: {count} lines are no rows of the table and are left out, at byte \
+        "warning: `{name}`: {count} lines are not rows of the table and are left out, at byte \
          {places}{more} of the text"
     );
 }
 
-fn broken(what: &str, err: &dyn std::fmt::Display) -> Failure {
+fn invalid(what: &str, err: &dyn std::fmt::Display) -> Failure {
     Failure::input(format!("{what}: {err}"))
 }

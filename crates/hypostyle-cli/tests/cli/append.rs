@@ -1,4 +1,4 @@
-//! `hyp append`: an archive grows, and is the old one or the new one at any moment.
+//! `hyp append`: the archive is either the old or the new one at any moment.
 
 use std::fs;
 use std::io::Write;
@@ -83,13 +83,13 @@ fn nothing_to_append_changes_nothing() {
     assert_eq!(said, "t.at1: nothing to append, archive unchanged\n");
     assert_eq!(folder.hyp("append t.at1 none -q").ok(), "");
     assert_eq!(folder.bytes("t.at1"), old);
-    // An empty file among others is nothing, too.
+    // An empty file among others adds nothing either.
     folder.hyp_with("append t.at1 none - none -q", rows(100..101).as_bytes()).ok();
     assert_eq!(folder.hyp("unpack t.at1 -c").ok(), table(0..101));
 }
 
 #[test]
-fn what_fits_no_table_is_kept_and_said() {
+fn lines_that_do_not_fit_the_table_are_kept_with_a_warning() {
     let folder = folder("").with("odd", "no\nrow\n").with("row", rows(100..101));
     let ran = folder.hyp("append t.at1 odd row -q");
     assert_eq!((ran.code, ran.out.as_str()), (0, ""));
@@ -103,7 +103,7 @@ fn what_fits_no_table_is_kept_and_said() {
 }
 
 #[test]
-fn what_cannot_be_appended_to_is_left_alone() {
+fn archives_that_cannot_be_appended_to_stay_unchanged() {
     let folder = folder("").with("more", rows(100..110)).with("half", rows(100..110).trim_end());
     folder.hyp("pack t.csv -q -o plain.at1").ok();
     folder.hyp("pack half -q --codec qcolumnar -o half.at1").ok();
@@ -157,7 +157,7 @@ fn start(folder: &Folder, file: &str) -> Child {
         .unwrap()
 }
 
-/// The partial files that are there, and their bytes.
+/// Returns the sizes of the partial files.
 fn partial(folder: &Folder) -> Vec<u64> {
     let is_partial = |name: &String| name.starts_with(".t.at1.") && name.ends_with(".partial");
     let names = folder.names().into_iter().filter(is_partial);
@@ -176,13 +176,13 @@ fn a_run_that_is_killed_while_it_reads_leaves_the_old_archive() {
             id += 1000;
         }
     });
-    // Until frames have been written beside the archive.
+    // Wait until frames are written beside the archive.
     let patience = Instant::now() + Duration::from_secs(60);
     while partial(&folder).iter().all(|&size| size <= old.len() as u64 + (256 << 10)) {
         assert!(Instant::now() < patience, "nothing is written");
         thread::sleep(Duration::from_millis(5));
     }
-    // Meanwhile the archive is the old one for all who read it, and nobody else may append.
+    // Meanwhile readers see the old archive, and no other process can append.
     assert_eq!(folder.hyp("unpack t.at1 -c").ok(), table(0..100));
     #[cfg(unix)]
     folder.hyp_with("append t.at1 -", b"1,2,3\n").fails(3, &["another process"]);
@@ -190,7 +190,7 @@ fn a_run_that_is_killed_while_it_reads_leaves_the_old_archive() {
     child.wait().unwrap();
     feeder.join().unwrap();
     assert_eq!(folder.bytes("t.at1"), old);
-    // What was half written stays behind, and is in nobody's way.
+    // The partial file remains and does no harm.
     assert_eq!(partial(&folder).len(), 1);
     folder.hyp_with("append t.at1 - -q", rows(100..120).as_bytes()).ok();
     assert_eq!(folder.hyp("unpack t.at1 -c").ok(), table(0..120));
@@ -208,7 +208,7 @@ fn a_run_that_is_killed_at_any_moment_leaves_the_old_archive_or_the_new_one() {
     for run in 0..24_u32 {
         fs::write(folder.path("t.at1"), &old).unwrap();
         let mut child = start(&folder, "more.csv");
-        // From its start to somewhat after its end, in steps that are not even.
+        // Kill it from its start to shortly after its end, in uneven steps.
         thread::sleep(took * (run * 7 % 24) / 18);
         let _ = child.kill();
         child.wait().unwrap();

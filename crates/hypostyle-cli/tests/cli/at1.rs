@@ -1,8 +1,8 @@
-//! AT-1 archives: `hyp unpack`, and what the other commands make of them.
+//! AT-1 archives: `hyp unpack`, and the other commands on archives.
 
 use crate::Folder;
 
-/// Streams stored as they are, behind the head of an archive.
+/// Builds an archive of uncompressed streams.
 fn archive(codec: u8, streams: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = b"AT1\x02".to_vec();
     out.push(codec);
@@ -37,7 +37,7 @@ fn with_trailer(mut file: Vec<u8>, hash: [u8; 32]) -> Vec<u8> {
     file
 }
 
-/// `id,name` with a header: an INT column and a TEXT one, and a line that is no row.
+/// `id,name` with a header: an INT column, a TEXT column, and a line that is not a row.
 fn people() -> Vec<u8> {
     archive(
         4,
@@ -66,7 +66,7 @@ fn hash() -> [u8; 32] {
 }
 
 #[test]
-fn a_file_comes_back_under_its_own_name() {
+fn a_file_is_restored_under_its_own_name() {
     let folder = Folder::new().with("people.csv.at1", with_trailer(people(), hash()));
     let said = folder.hyp("unpack people.csv.at1").ok();
     assert_eq!(said, "people.csv: 33 bytes, hash agrees\n");
@@ -147,8 +147,8 @@ fn an_archive_is_a_table_to_the_other_commands() {
     let folder = Folder::new().with("people.csv.at1", people());
     let ran = folder.hyp("cat people.csv.at1");
     assert_eq!((ran.code, ran.out.as_str()), (0, "id,name\n1,Ada\n2,Grace\n"));
-    // Nothing is left out in silence.
-    assert!(ran.err.contains("1 lines are no rows") && ran.err.contains("byte 14"), "{}", ran.err);
+    // Nothing is left out silently.
+    assert!(ran.err.contains("1 lines are not rows") && ran.err.contains("byte 14"), "{}", ran.err);
     let schema = folder.hyp("schema people.csv.at1");
     assert!(
         schema.out.contains("id   │ int32") && schema.out.contains("name │ text"),
@@ -163,7 +163,7 @@ fn an_archive_is_a_table_to_the_other_commands() {
 }
 
 #[test]
-fn inspect_shows_what_an_archive_is_made_of() {
+fn inspect_shows_the_parts_of_an_archive() {
     let folder = Folder::new().with("people.csv.at1", with_trailer(people(), hash()));
     let out = folder.hyp("inspect people.csv.at1").ok();
     for part in ["whole-file container", "codec columnar", HASH, "values", "stored", "INT", "TEXT"]
@@ -179,7 +179,7 @@ fn inspect_shows_what_an_archive_is_made_of() {
 }
 
 #[test]
-fn what_is_not_supported_is_said_so() {
+fn unsupported_archives_are_refused_with_the_reason() {
     let folder = Folder::new()
         .with("old.at1", b"AT1\x01\x04rest")
         .with("new.at1", b"AT1\x02\x4Drest")
@@ -211,7 +211,7 @@ fn limits_on_the_output_hold_for_all_of_a_bundle() {
 
 #[test]
 fn limits_on_a_stream_hold() {
-    // A zstd frame of 5,000 bytes that are all the same.
+    // A zstd frame of 5,000 equal bytes.
     let packed = b"AT1\x02\xFF\x01\x28\xB5\x2F\xFD\x60\x88\x12\x43\x9C\x00x";
     let folder = Folder::new().with("a.txt.at1", packed);
     folder.hyp("unpack a.txt.at1 --max-block 4999").fails(4, &["5000", "limit of 4999"]);
@@ -236,7 +236,7 @@ fn paths_of_a_bundle_are_shorter_than_1024_bytes_before_anything_is_written() {
 }
 
 #[test]
-fn what_is_odd_in_an_entry_is_odd_in_its_bundle() {
+fn a_deviation_of_an_entry_is_a_deviation_of_its_bundle() {
     // A log whose flag for the last newline is 7.
     let odd = archive(3, &[("meta", b"\x00\x07")]);
     let entries = [("manifest", &br#"[{"name":"a"}]"#[..]), ("e0", &odd)];

@@ -1,4 +1,4 @@
-//! `hyp bench`: sizes that are true, times that are there, and nothing left behind.
+//! `hyp bench`: correct sizes, times, and no files left behind.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -34,7 +34,7 @@ fn table(rows: usize) -> String {
     text
 }
 
-/// Bytes that no table has.
+/// Returns bytes that are not a table.
 fn noise(len: usize) -> Vec<u8> {
     let mut dice = 1_u32;
     let mut next = || {
@@ -53,7 +53,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn everyone_is_in_the_table_the_smallest_first() {
+fn every_candidate_is_listed_the_smallest_first() {
     let folder = Folder::new().with("t.csv", table(200));
     let out = folder.hyp("bench t.csv --rounds 1").ok();
     assert!(out.starts_with(&format!("t.csv: {} bytes, csv\n", table(200).len())), "{out}");
@@ -81,7 +81,7 @@ fn everyone_is_in_the_table_the_smallest_first() {
 }
 
 #[test]
-fn sizes_are_those_of_the_files_that_would_be_made() {
+fn sizes_are_those_of_the_files_that_hyp_writes() {
     let folder = Folder::new().with("t.csv", table(150));
     let report = json(&folder, "bench t.csv --rounds 1 --json");
     assert_eq!(report["bytes"], table(150).len());
@@ -118,7 +118,7 @@ fn sizes_are_those_of_the_files_that_would_be_made() {
 }
 
 #[test]
-fn what_holds_no_such_content_is_left_out_with_the_reason() {
+fn candidates_that_cannot_store_the_content_are_left_out_with_the_reason() {
     let folder = Folder::new().with("noise", noise(2000)).with("odd.csv", "a,b\n1\n2,3\n");
     let report = json(&folder, "bench noise --quick --rounds 1 --json");
     assert_eq!(report["kind"], Value::Null);
@@ -126,14 +126,17 @@ fn what_holds_no_such_content_is_left_out_with_the_reason() {
     assert_eq!(names(&report["left_out"]), tables);
     assert_eq!(names(&report["contenders"]).len(), 12 - tables.len());
     let out = folder.hyp("bench noise --quick --rounds 1").ok();
-    assert!(out.contains("left out: colm, colf, clmn, onpair, parquet: is in no format"), "{out}");
-    assert!(out.contains("left out: at1-query: it has neither rows of fields"), "{out}");
+    assert!(
+        out.contains("left out: colm, colf, clmn, onpair, parquet: is in no known format"),
+        "{out}"
+    );
+    assert!(out.contains("left out: at1-query: the content is neither a table"), "{out}");
     let out = folder.hyp("bench odd.csv --only colm,gzip-6 --rounds 1").ok();
     assert!(out.contains("left out: colm: ") && out.contains("--ragged pad"), "{out}");
     let out = folder.hyp("bench odd.csv --only colm,gzip-6 --rounds 1 --ragged pad").ok();
     assert!(!out.contains("left out"), "{out}");
     folder.hyp("bench noise --only colm,parquet").fails(4, &["noise", "colm, parquet: "]);
-    // The same name twice is nothing to Parquet.
+    // Parquet accepts duplicate names.
     let folder = folder.with("twins.csv", "a,a\n1,2\n");
     let report = json(&folder, "bench twins.csv --only clmn,parquet --rounds 1 --json");
     assert_eq!(names(&report["contenders"]), ["parquet"]);
@@ -142,7 +145,7 @@ fn what_holds_no_such_content_is_left_out_with_the_reason() {
 }
 
 #[test]
-fn some_can_be_chosen() {
+fn candidates_can_be_chosen() {
     let folder = Folder::new().with("t.csv", table(60));
     let chosen = |flags: &str| {
         let report = json(&folder, &format!("bench t.csv --rounds 1 --json {flags}"));
@@ -158,13 +161,13 @@ fn some_can_be_chosen() {
     assert!(["at1-9", "xz-9e", "zstd-19"].iter().all(|slow| !quick.contains(&slow.to_string())));
     let codecs = chosen("--only at1 --codecs");
     assert!(codecs.contains(&"at1-raw".to_owned()) && !codecs.contains(&"at1-vcf".to_owned()));
-    folder.hyp("bench t.csv --only rar").fails(2, &["`rar` is none of", "xz-9e"]);
+    folder.hyp("bench t.csv --only rar").fails(2, &["unknown name `rar`", "xz-9e"]);
     folder.hyp("bench t.csv --only xz --quick").fails(2, &["--quick"]);
     folder.hyp("bench t.csv --rounds 0").fails(2, &["rounds"]);
 }
 
 #[test]
-fn moments_are_repeated_unless_rounds_are_given() {
+fn short_rounds_are_repeated_unless_rounds_are_given() {
     let folder = Folder::new().with("t.csv", table(20));
     let rounds = |flags: &str| {
         let report = json(&folder, &format!("bench t.csv --only gzip-6 --json{flags}"));
@@ -175,7 +178,7 @@ fn moments_are_repeated_unless_rounds_are_given() {
 }
 
 #[test]
-fn a_report_is_all_that_is_written() {
+fn only_the_report_is_written() {
     let folder = Folder::new().with("t.csv", table(60));
     let line = "bench t.csv --only xz-6,colf --rounds 1 --report r.md";
     let shown = folder.hyp(line).ok();
@@ -191,7 +194,7 @@ fn a_report_is_all_that_is_written() {
     let printed = folder.hyp("bench t.csv --only xz-6 --rounds 1 --report -").ok();
     assert!(printed.starts_with("# t.csv: "), "{printed}");
     folder.hyp("bench t.csv --report - --json").fails(2, &["--report"]);
-    // What cannot be measured leaves no report.
+    // A failed measurement leaves no report.
     let folder = folder.with("empty", "");
     folder.hyp("bench empty --report s.md").fails(4, &["empty", "nothing to measure"]);
     assert_eq!(folder.names(), ["empty", "r.md", "t.csv"]);

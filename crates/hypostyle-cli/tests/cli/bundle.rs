@@ -1,4 +1,4 @@
-//! Bundles: `hyp pack` of a folder, and the folder that comes back.
+//! Bundles: `hyp pack` of a folder, and the restored folder.
 
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
@@ -28,7 +28,7 @@ fn same(folder: &Folder, one: &str, other: &str) {
 }
 
 #[test]
-fn a_folder_is_packed_beside_itself_and_comes_back() {
+fn a_folder_is_packed_beside_itself_and_restored() {
     let folder = filled();
     let said = folder.hyp("pack in").ok();
     assert!(said.starts_with("in.at1: 4 files, ") && said.contains(" %, bundle\n"), "{said}");
@@ -65,7 +65,7 @@ fn flags_work_on_every_file_of_a_folder() {
 }
 
 #[test]
-fn a_bundle_in_its_own_folder_does_not_hold_itself() {
+fn a_bundle_in_its_own_folder_does_not_contain_itself() {
     let folder = Folder::new().with("a", "one").with("b", "two");
     folder.hyp("pack .").fails(2, &["no name"]);
     for _ in 0..2 {
@@ -99,7 +99,7 @@ fn folders_that_cannot_be_a_bundle_are_refused_before_anything_is_written() {
 }
 
 #[test]
-fn times_come_back() {
+fn times_are_restored() {
     let folder = filled();
     let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
     let file = fs::File::options().append(true).open(folder.path("in/t.csv")).unwrap();
@@ -125,7 +125,7 @@ mod unix {
     }
 
     #[test]
-    fn permissions_come_back_but_for_special_bits() {
+    fn permissions_are_restored_except_special_bits() {
         let folder = filled();
         set_mode(&folder, "in/t.csv", 0o6755);
         set_mode(&folder, "in/nothing", 0o400);
@@ -133,7 +133,7 @@ mod unix {
         folder.hyp("unpack in.at1 -q -o out").ok();
         assert_eq!(mode(&folder, "out/t.csv"), 0o755);
         assert_eq!(mode(&folder, "out/nothing"), 0o400);
-        // What is overwritten gets them too.
+        // Overwritten files get them too.
         set_mode(&folder, "out/t.csv", 0o600);
         folder.hyp("unpack in.at1 -q -f -o out").ok();
         assert_eq!(mode(&folder, "out/t.csv"), 0o755);

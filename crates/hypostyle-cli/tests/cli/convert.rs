@@ -32,7 +32,7 @@ fn any_kind_converts_to_any_other_and_back() {
 }
 
 #[test]
-fn csv_comes_back_cell_for_cell_through_every_column_format() {
+fn every_column_format_restores_each_cell_of_a_csv() {
     let folder = Folder::new().with("a.csv", TRICKY);
     for format in ["colm", "colfile", "colf", "clmn"] {
         folder.hyp(&format!("convert a.csv b.{format} -q")).ok();
@@ -50,7 +50,7 @@ fn the_summary_says_what_was_written_and_quiet_does_not() {
 }
 
 #[test]
-fn exact_inference_types_only_what_comes_back_the_same() {
+fn exact_inference_types_only_columns_that_are_restored_exactly() {
     let folder = Folder::new().with(
         "a.csv",
         "int,zip,price,plus,exp,zero,big,float,gap\n7,00501,1.50,+5,1e3,-0,3000000000,0.5,1\n8,1,2.5,6,1,0,1,2.5,\n",
@@ -72,7 +72,7 @@ fn exact_inference_types_only_what_comes_back_the_same() {
 }
 
 #[test]
-fn numeric_text_and_given_types_do_as_they_say() {
+fn types_follow_infer_numeric_all_text_and_types() {
     let folder = Folder::new().with("a.csv", "zip,price\n00501,1.50\n1,2\n");
     folder.hyp("convert a.csv a.colm -q --infer numeric").ok();
     assert_eq!(folder.hyp("cat a.colm").ok(), "zip,price\n501,1.5\n1,2.0\n");
@@ -91,19 +91,19 @@ fn numeric_text_and_given_types_do_as_they_say() {
 }
 
 #[test]
-fn null_words_make_nulls_where_the_format_has_them() {
+fn null_words_become_nulls_if_the_format_has_nulls() {
     let folder = Folder::new().with("a.csv", "n,s\n1,x\nNA,NA\n,-\n");
     folder.hyp("convert a.csv a.colf -q --null NA --null -").ok();
     let json = folder.hyp("cat a.colf --format jsonl").ok();
     assert_eq!(json, "{\"n\":1,\"s\":\"x\"}\n{\"n\":null,\"s\":null}\n{\"n\":null,\"s\":null}\n");
     assert_eq!(folder.hyp("cat a.colf --null NA").ok(), "n,s\n1,x\nNA,NA\nNA,NA\n");
-    // Where there is no null, the word stays a word.
+    // Without nulls, the word stays text.
     folder.hyp("convert a.csv a.colm -q --null NA").ok();
     assert_eq!(folder.hyp("cat a.colm").ok(), "n,s\n1,x\nNA,NA\n,-\n");
 }
 
 #[test]
-fn the_syntax_of_csv_can_be_told() {
+fn flags_set_the_syntax_of_csv() {
     let folder = Folder::new()
         .with("semicolon.txt", "a;b\n1;2\n")
         .with("plain.csv", "1,2\n3,4\n")
@@ -117,10 +117,13 @@ fn the_syntax_of_csv_can_be_told() {
     assert_eq!(folder.hyp("cat latin.csv --encoding latin1").ok(), "name\nJosé\n");
     folder.hyp("cat ragged.csv").fails(4, &["row 2", "2 cells", "--ragged pad"]);
     assert_eq!(folder.hyp("cat ragged.csv --ragged pad").ok(), "a,b,c\n1,2,3\n4,5,\n");
+    // Padding does not help with a row that is too long.
+    let long = folder.hyp_with("cat -", b"a,b\n1,2,3\n").fails(4, &["row 1", "3 cells"]);
+    assert!(!long.err.contains("hint"), "{}", long.err);
 }
 
 #[test]
-fn what_a_format_cannot_hold_is_refused_and_nothing_is_written() {
+fn a_refused_table_writes_nothing_and_gives_a_hint() {
     let long = "x".repeat(65_536);
     let folder = Folder::new()
         .with("nulls.jsonl", "{\"a\":1}\n{\"a\":null}\n")
@@ -190,7 +193,7 @@ fn a_failure_leaves_the_target_as_it_was() {
 #[test]
 fn a_kill_leaves_the_target_as_it_was() {
     let folder = Folder::new().with("out.colm", "precious");
-    // Waits for more input for ever, with the output begun.
+    // It waits for more input, with the output begun.
     let mut child = Command::new(env!("CARGO_BIN_EXE_hyp"))
         .args(["convert", "-", "out.colm", "-f"])
         .current_dir(folder.path("."))
@@ -230,8 +233,12 @@ fn content_counts_more_than_the_name() {
     folder.hyp("convert a.csv b.colm -q").ok();
     fs::rename(folder.path("b.colm"), folder.path("b.csv")).unwrap();
     assert_eq!(folder.hyp("cat b.csv").ok(), "x\n1\n");
-    folder.hyp("cat fake.colm").fails(4, &["is not colm", "starts with"]);
+    folder.hyp("cat fake.colm").fails(4, &["extension of colm", "starts with"]);
     assert_eq!(folder.hyp("cat fake.colm --from csv").ok(), "x\n1\n");
+    // Text may start with the letters of a magic.
+    assert_eq!(folder.hyp_with("cat -", b"AT1,b\n1,2\n").ok(), "AT1,b\n1,2\n");
+    folder.hyp_with("cat -", b"AT1\x07rest").fails(4, &["at1", "version 7"]);
+    folder.hyp_with("cat -", b"\x00\x01").fails(4, &["standard input", "in no known format"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Logs, JSON and variant calls in archives: packed, explained, and asked.
+//! Logs, JSON and variant calls in archives: packed, explained and queried.
 
 use std::fmt::Write;
 use std::fs;
@@ -28,7 +28,7 @@ fn log(lines: usize) -> String {
 }
 
 #[test]
-fn what_was_tried_is_told() {
+fn explain_lists_the_codecs_that_were_tried() {
     let folder = Folder::new().with("server.log", log(900));
     let said = folder.hyp("pack server.log --explain").ok();
     let lines: Vec<&str> = said.lines().collect();
@@ -37,17 +37,17 @@ fn what_was_tried_is_told() {
     for codec in ["columnar", "log", "jsondoc", "raw"] {
         assert!(lines.iter().any(|line| line.trim().starts_with(codec)), "{codec}: {said}");
     }
-    assert!(said.contains("not like it: ") && said.contains("ssh"), "{said}");
+    assert!(said.contains("does not look like it: ") && said.contains("ssh"), "{said}");
     assert_eq!(folder.hyp("unpack server.log.at1 -c").ok(), log(900));
-    // Of a folder each file is explained.
+    // Each file of a folder is explained.
     fs::create_dir(folder.path("in")).unwrap();
     let folder = folder.with("in/a.log", log(50)).with("in/b.csv", "a,b\n1,2\n");
     let said = folder.hyp("pack in --explain").ok();
     assert!(said.contains("\na.log: ") && said.contains("\nb.csv: "), "{said}");
-    // A codec that is asked for is used, and the others are not tried.
+    // A requested codec is used without trying others.
     let said = folder.hyp("pack server.log --codec log --explain -o l.at1").ok();
     assert!(
-        said.contains(", log\n") && said.contains("asked for") && !said.contains("columnar"),
+        said.contains(", log\n") && said.contains("was requested") && !said.contains("columnar"),
         "{said}"
     );
     folder.hyp("pack server.log --codec nothing").fails(2, &["nothing", "columnar", "log"]);
@@ -55,7 +55,7 @@ fn what_was_tried_is_told() {
 }
 
 #[test]
-fn logs_can_be_asked_whatever_their_codec() {
+fn logs_can_be_queried_whatever_their_codec() {
     let folder = Folder::new().with("server.log", log(600));
     let late = log(600).lines().filter(|line| line.contains("is late")).count();
     for codec in ["log", "jsondoc"] {
@@ -68,7 +68,7 @@ fn logs_can_be_asked_whatever_their_codec() {
         let found = folder.hyp_words(&[&words[..], &["--format", "csv"]].concat()).ok();
         let rows: Vec<&str> = found.lines().skip(1).collect();
         assert_eq!(rows.len(), late, "{codec}");
-        // They are all lines of one template.
+        // All of them match one template.
         let templates = rows.iter().filter_map(|row| row.split(',').next());
         let mut templates: Vec<&str> = templates.collect();
         templates.dedup();
@@ -79,7 +79,7 @@ fn logs_can_be_asked_whatever_their_codec() {
 }
 
 #[test]
-fn one_json_document_is_no_table_but_comes_back() {
+fn one_json_document_is_restored_though_it_is_not_a_table() {
     let document = format!("[\n{}\n]\n", vec!["  {\"a\": 1, \"b\": \"x\"}"; 300].join(",\n"));
     let folder = Folder::new().with("d.json", &document);
     folder.hyp("pack d.json -q --codec jsondoc").ok();

@@ -1,4 +1,4 @@
-//! The command as a user meets it: output, exit codes, files left behind.
+//! The command as users run it: output, exit codes and files.
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 #![expect(clippy::panic, reason = "a failed test may panic")]
@@ -20,7 +20,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A folder of its own for a test, gone when it ends.
+/// A temporary folder for one test.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -59,7 +59,7 @@ impl Folder {
         self.hyp_with(line, b"")
     }
 
-    /// Runs `hyp` in this folder with words that may hold spaces.
+    /// Runs `hyp` in this folder with words that may contain spaces.
     pub(crate) fn hyp_words(&self, words: &[&str]) -> Ran {
         run(self.0.path(), words, b"")
     }
@@ -69,7 +69,7 @@ impl Folder {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -78,7 +78,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Fails unless the command went well; gives its output.
+    /// Fails unless the command succeeded; returns its output.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!(self.code, 0, "{}{}", self.out, self.err);
@@ -108,7 +108,7 @@ pub(crate) fn run(folder: &Path, words: &[&str], stdin: &[u8]) -> Ran {
         .unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let stdin = stdin.to_vec();
-    // From another thread: a child that prints before it has read all would wait for us.
+    // Write from another thread: a child that prints before it has read all would block.
     let feeder = std::thread::spawn(move || {
         let _ = pipe.write_all(&stdin);
     });
@@ -122,7 +122,7 @@ pub(crate) fn run(folder: &Path, words: &[&str], stdin: &[u8]) -> Ran {
     }
 }
 
-/// A table with every kind of value that is hard on someone.
+/// A table with values that formats commonly get wrong.
 pub(crate) const TRICKY: &str = "\
 id,zip,price,ratio,name,note
 1,00501,1.50,0.5,Ada,\"says \"\"hi\"\"\"

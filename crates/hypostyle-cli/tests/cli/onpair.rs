@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::{Folder, TRICKY};
 
 #[test]
-fn lines_come_back_byte_for_byte() {
+fn lines_are_restored_byte_for_byte() {
     let long = (0..3000).fold(String::new(), |mut text, row| {
         let _ = writeln!(text, "GET /api/v1/users/{}/orders?page={} 200", row * 37 % 977, row % 5);
         text
@@ -36,7 +36,7 @@ fn lines_come_back_byte_for_byte() {
         folder.hyp("get lines.onpair 2 --format tsv").ok(),
         "line\nGET /api/v1/users/74/orders?page=2 200\n"
     );
-    folder.hyp("get lines.onpair 3000").fails(2, &["there is no row 3000", "3000 rows"]);
+    folder.hyp("get lines.onpair 3000").fails(2, &["row 3000 is out of range", "3000 rows"]);
     let map = folder.hyp("inspect lines.onpair").ok();
     for word in
         ["ONPAIR, 3000 rows", "dictionary `line`", "codes `line`", "footer", "ratio", "bits"]
@@ -52,7 +52,7 @@ fn every_column_of_a_csv_is_text_as_it_is() {
     assert_eq!(folder.hyp("cat t.onpair").ok(), folder.hyp("cat t.csv --all-text").ok());
     let schema = folder.hyp("schema t.onpair --json").ok();
     assert_eq!(schema.matches("\"type\": \"text\"").count(), 6, "{schema}");
-    // Numbers of other formats become text, and text can become numbers again.
+    // Numbers of other formats become text; --types turns text into numbers.
     folder.hyp("convert t.csv t.colf -q").ok();
     folder.hyp("convert t.colf u.onpair -q").ok();
     assert_eq!(folder.hyp("cat u.onpair").ok(), folder.hyp("cat t.colf").ok());
@@ -102,7 +102,7 @@ fn damage_is_found_and_named() {
     folder.with("cut.onpair", cut).hyp("cat cut.onpair").fails(4, &["cut, or never finished"]);
 }
 
-/// A file as the C++ implementation writes it: tokens `a` and `bc`, rows `abc` and nothing.
+/// A file as the C++ implementation writes it: tokens `a` and `bc`, rows `abc` and the empty string.
 #[test]
 fn files_of_the_cpp_implementation_are_read() {
     let mut file = b"ONPAIR01\x09".to_vec();

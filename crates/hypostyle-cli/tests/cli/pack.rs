@@ -1,10 +1,10 @@
-//! `hyp pack`: archives that give back what they were made of.
+//! `hyp pack`: archives that restore their input.
 
 use std::fmt::Write;
 
 use crate::Folder;
 
-/// A table with columns that go together, and one that is a number.
+/// A table with two correlated columns and a numeric one.
 fn table(rows: usize) -> String {
     let mut text = String::from("id,city,land,price\n");
     for row in 0..rows {
@@ -19,7 +19,7 @@ fn table(rows: usize) -> String {
 }
 
 #[test]
-fn a_file_is_packed_beside_itself_and_comes_back() {
+fn a_file_is_packed_beside_itself_and_restored() {
     let folder = Folder::new().with("t.csv", table(2000));
     let said = folder.hyp("pack t.csv").ok();
     assert!(said.starts_with("t.csv.at1: ") && said.contains("columnar"), "{said}");
@@ -33,7 +33,7 @@ fn a_file_is_packed_beside_itself_and_comes_back() {
 }
 
 #[test]
-fn levels_frames_and_dialects_all_come_back() {
+fn all_levels_frames_and_dialects_restore_the_file() {
     let folder = Folder::new().with("t.csv", table(500));
     for flags in [
         "-1",

@@ -1,4 +1,4 @@
-//! `hyp cat --where` and `hyp get`: answers, from archives and from everything else.
+//! `hyp cat --where` and `hyp get`, on archives and other files.
 
 use std::fmt::Write;
 
@@ -62,7 +62,7 @@ fn every_form_of_a_table_gives_the_same_answer() {
 }
 
 #[test]
-fn objects_are_asked_by_path() {
+fn objects_are_queried_by_path() {
     let folder = Folder::new().with("t.jsonl", objects(2000));
     let said = folder.hyp("pack t.jsonl --query -o t.at1").ok();
     assert!(said.contains("qjson2"), "{said}");
@@ -79,7 +79,7 @@ fn objects_are_asked_by_path() {
 }
 
 #[test]
-fn rows_come_by_number_in_the_order_given() {
+fn rows_are_printed_by_number_in_the_given_order() {
     let folder = Folder::new().with("t.csv", table(500));
     folder.hyp("pack t.csv -q --query --rows-per-group 50 -o t.at1").ok();
     folder.hyp("convert t.csv t.colf").ok();
@@ -88,7 +88,7 @@ fn rows_come_by_number_in_the_order_given() {
         let said = folder.hyp(&format!("get {file} 499 0 7 0")).ok();
         let want: Vec<&str> = [0, 500, 1, 8, 1].iter().map(|&line| lines[line].as_str()).collect();
         assert_eq!(said.lines().collect::<Vec<_>>(), want, "{file}");
-        folder.hyp(&format!("get {file} 500")).fails(2, &["no row 500"]);
+        folder.hyp(&format!("get {file} 500")).fails(2, &["row 500"]);
     }
 }
 

@@ -13,7 +13,7 @@ fn numbers() -> Folder {
 }
 
 #[test]
-fn cat_picks_columns_and_rows_in_the_order_asked_for() {
+fn cat_prints_columns_and_rows_in_the_requested_order() {
     let folder = numbers();
     let out = folder.hyp("cat a.colf --columns f,n --rows 3..5").ok();
     assert_eq!(out, "f,n\n6.5,3\n8.5,4\n");
@@ -38,7 +38,7 @@ fn names_with_commas_and_duplicates_can_be_reached() {
 }
 
 #[test]
-fn head_prints_ten_rows_or_as_many_as_told() {
+fn head_prints_ten_rows_or_the_given_number() {
     let folder = numbers();
     assert_eq!(folder.hyp("head a.colf").ok().lines().count(), 11);
     assert_eq!(folder.hyp("head a.colf -n 3 --format jsonl").ok().lines().count(), 3);
@@ -69,7 +69,7 @@ fn a_table_is_plain_when_piped() {
 }
 
 #[test]
-fn schema_tells_types_as_text_and_as_json() {
+fn schema_prints_types_as_text_and_as_json() {
     let folder = numbers();
     let out = folder.hyp("schema a.colf").ok();
     assert!(out.contains("1 │ n    │ int32"), "{out}");
@@ -97,7 +97,7 @@ fn inspect_maps_every_byte() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let folder = Folder::new();
     let rows: String = (0..200_000).map(|i| format!("{i},some text to fill the pipe\n")).collect();
     let folder = folder.with("a.csv", format!("n,s\n{rows}"));
@@ -130,7 +130,7 @@ fn the_demo_runs_every_command_it_shows() {
 }
 
 #[test]
-fn help_man_and_completions_are_there_for_every_command() {
+fn help_man_and_completions_exist_for_every_command() {
     let folder = Folder::new();
     let help = folder.hyp("--help").ok();
     assert!(folder.hyp("man").ok().contains(".TH"));

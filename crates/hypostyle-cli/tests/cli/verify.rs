@@ -1,4 +1,4 @@
-//! `hyp verify`, and what corrupt files do to the other commands.
+//! `hyp verify`, and the other commands on corrupt files.
 
 use crate::Folder;
 
@@ -50,7 +50,7 @@ fn corrupt_files_are_exit_code_four_with_column_and_byte() {
     assert!(ran.out.contains("corrupt"), "{}", ran.out);
     assert!(ran.out.contains("column 2 `name`") && ran.out.contains("checksum"), "{}", ran.out);
     folder.hyp("cat bad.colm").fails(4, &["bad.colm", "colm", "column 2 `name`", "byte"]);
-    // The other column is as good as ever.
+    // The other column can still be read.
     assert_eq!(folder.hyp("cat bad.colm --columns id").ok(), "id\n1\n2\n");
     bytes.truncate(40);
     let folder =
@@ -62,7 +62,7 @@ fn corrupt_files_are_exit_code_four_with_column_and_byte() {
 }
 
 #[test]
-fn the_worst_of_several_files_decides() {
+fn the_worst_file_determines_the_exit_code() {
     let folder = made().with("bad.colm", "COLM");
     let ran = folder.hyp("verify a.colm bad.colm a.clmn");
     assert_eq!(ran.code, 4);

@@ -129,8 +129,8 @@ impl Decimal {
     /// Beyond 38 digits, the integer is `i128::MIN` or `i128::MAX`.
     fn floor(self) -> (i128, bool) {
         match u32::try_from(self.point).ok().map(|point| DIGITS.checked_sub(point)) {
-            Some(Some(behind)) => {
-                let unit = ten_to(behind).cast_signed();
+            Some(Some(fraction_digits)) => {
+                let unit = ten_to(fraction_digits).cast_signed();
                 (self.digits.div_euclid(unit), self.digits.rem_euclid(unit) == 0)
             }
             Some(None) => (if self.digits < 0 { i128::MIN } else { i128::MAX }, false),
@@ -240,8 +240,8 @@ fn short(body: &[u8]) -> Option<(u64, i64)> {
             return None;
         }
     }
-    let behind = i64::try_from(point.unwrap_or(0)).ok()?;
-    if body.is_empty() { None } else { Some((value, -behind)) }
+    let fraction_digits = i64::try_from(point.unwrap_or(0)).ok()?;
+    if body.is_empty() { None } else { Some((value, -fraction_digits)) }
 }
 
 /// Parses an exponent; values beyond `i64` saturate.

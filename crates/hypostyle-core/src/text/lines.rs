@@ -16,7 +16,7 @@ use arrow_schema::{DataType, Field, Schema};
 use super::infer::Imported;
 use super::input::{MAX_ROW_BYTES, Progress};
 use crate::cast::cast;
-use crate::error::{Error, Result};
+use crate::error::{Error, Refusal, Result};
 use crate::spill::SpillBuffer;
 
 /// The name of the column.
@@ -145,7 +145,11 @@ impl<W: Write> Writer<W> {
         let [column] = batch.columns() else {
             let count = batch.num_columns();
             let why = format!("plain text has one column, but the table has {count}");
-            return Err(Error::refused(why, "select one column, or write CSV"));
+            return Err(Error::refused(
+                Refusal::SeveralColumns,
+                why,
+                "select one column, or write CSV",
+            ));
         };
         let text = match column.data_type() {
             DataType::Binary => column.clone(),

@@ -1,9 +1,8 @@
 //! Text tables: CSV, TSV, JSON Lines and plain lines, to columns and back.
 //!
-//! Text has no types, so the importer infers the type of a column, and only the last
-//! cell settles it. [`csv`], [`jsonl`] and [`lines`] parse and write their syntax,
-//! [`infer`] chooses a type for each whole column, and
-//! [`number`](crate::number) defines how numbers are printed and read.
+//! Text has no types, so the importer infers the type of each column from all of its
+//! cells. `csv`, `jsonl` and [`lines`] parse and write their syntax, [`infer`] chooses the
+//! types, and [`number`](crate::number) defines how numbers are printed and read.
 //! [`stamp`] finds time stamps in log lines.
 
 #[cfg(feature = "csv")]

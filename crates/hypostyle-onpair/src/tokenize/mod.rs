@@ -11,7 +11,8 @@ use std::hint::select_unpredictable;
 use std::mem;
 
 use crate::MAX_TOKEN_SIZE;
-use crate::matcher::{self, FIRST_SPAN, FewestState, Matcher, SPAN_STEPS, buckets, first_bytes};
+use crate::matcher::{FIRST_SPAN, FewestState, Matcher, SPAN_STEPS, buckets, first_bytes};
+use crate::token::to_words;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -304,7 +305,7 @@ unsafe fn advance(
                 let at = lane.text_at as usize;
                 // SAFETY: `text_at` is at most an end, and 16 bytes follow each end.
                 let bytes = unsafe { text.get_unchecked(at..at + MAX_TOKEN_SIZE) };
-                let words = bytes.first_chunk().map_or([0; 2], matcher::to_words);
+                let words = bytes.first_chunk().map_or([0; 2], to_words);
                 let [byte, ..] = bytes else { continue };
                 lookup.words = first_bytes((end - lane.text_at) as usize, words);
                 (lookup.span, lookup.entry) = (FIRST_SPAN, matcher.byte_entry(*byte));

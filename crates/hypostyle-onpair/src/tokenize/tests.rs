@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::naive;
-use crate::train::Token;
+use crate::token::Token;
 
 /// Returns tokens that include every single byte, in order.
 fn tokens(more: impl IntoIterator<Item = Vec<u8>>) -> Vec<Token> {

@@ -1,4 +1,4 @@
-//! Writes the files under `conformance/` anew; see its README.
+//! Regenerates the files under `conformance/`; see its README.
 
 use std::path::Path;
 

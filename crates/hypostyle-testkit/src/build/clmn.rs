@@ -1,23 +1,23 @@
-//! CLMN files by hand.
+//! Builds CLMN files byte by byte.
 
 use std::ops::Range;
 
-use super::{Block, Made, number, place, ranges};
+use super::{Block, BuiltFile, place, ranges, read_array};
 
-/// A CLMN file, as it should be unless a field says otherwise.
+/// A CLMN file. `None` in a field means the correct value.
 #[derive(Clone, Debug)]
 pub struct File {
     /// The first four bytes.
     pub magic: [u8; 4],
     /// The version.
     pub version: u16,
-    /// The column count, if it is to be false.
+    /// Overrides the column count.
     pub column_count: Option<u32>,
     /// The row count.
     pub rows: u64,
     /// The columns.
     pub columns: Vec<Column>,
-    /// The order of the blocks; none is that of the schema.
+    /// The order of the blocks; empty means schema order.
     pub order: Vec<usize>,
     /// Bytes after the last block.
     pub tail: Vec<u8>,
@@ -55,13 +55,13 @@ impl Column {
         Self::new(name, 2, &bits.iter().flat_map(|v| v.to_be_bytes()).collect::<Vec<_>>())
     }
 
-    /// A column of texts.
+    /// A column of strings.
     pub fn string(name: &str, values: &[&str]) -> Self {
         Self::new(name, 3, &strings(values))
     }
 }
 
-/// The content of a block of texts.
+/// Encodes the content of a block of strings.
 pub fn strings<T: AsRef<[u8]>>(values: &[T]) -> Vec<u8> {
     let text = |value: &T| {
         let bytes = value.as_ref();
@@ -84,8 +84,8 @@ impl File {
         }
     }
 
-    /// The bytes.
-    pub fn build(&self) -> Made {
+    /// Writes the file.
+    pub fn build(&self) -> BuiltFile {
         let mut entries = Vec::new();
         let mut table_end = 18;
         for column in &self.columns {
@@ -112,19 +112,19 @@ impl File {
         }
         bytes.extend_from_slice(&data);
         bytes.extend_from_slice(&self.tail);
-        Made { bytes, entries, table_end, blocks: ranges(&stated) }
+        BuiltFile { bytes, entries, table_end, blocks: ranges(&stated) }
     }
 }
 
-/// Where a file says that its column table ends and its blocks are.
+/// Parses a file. Returns the end of its column table and the ranges of its blocks.
 pub fn places(file: &[u8]) -> (u64, Vec<Range<u64>>) {
-    let columns = u32::from_be_bytes(number(file, 6));
+    let columns = u32::from_be_bytes(read_array(file, 6));
     let mut at = 18;
     let mut blocks = Vec::new();
     for _ in 0..columns {
-        let name = usize::from(u16::from_be_bytes(number(file, at)));
-        let stored = u64::from(u32::from_be_bytes(number(file, at + 7 + name)));
-        let offset = u64::from_be_bytes(number(file, at + 11 + name));
+        let name = usize::from(u16::from_be_bytes(read_array(file, at)));
+        let stored = u64::from(u32::from_be_bytes(read_array(file, at + 7 + name)));
+        let offset = u64::from_be_bytes(read_array(file, at + 11 + name));
         blocks.push(offset..offset + stored);
         at += 19 + name;
     }

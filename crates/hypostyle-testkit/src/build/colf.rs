@@ -1,10 +1,10 @@
-//! COLF files by hand.
+//! Builds COLF files byte by byte.
 
 use std::ops::Range;
 
-use super::{Block, Made, number, place, ranges};
+use super::{Block, BuiltFile, place, ranges, read_array};
 
-/// A COLF file, as it should be unless a field says otherwise.
+/// A COLF file. `None` in a field means the correct value.
 #[derive(Clone, Debug)]
 pub struct File {
     /// The first four bytes.
@@ -13,17 +13,17 @@ pub struct File {
     pub version: u8,
     /// The endianness byte.
     pub endianness: u8,
-    /// The header size, if it is to be false.
+    /// Overrides the header size.
     pub header_size: Option<u32>,
-    /// The schema length, if it is to be false.
+    /// Overrides the schema length.
     pub schema_len: Option<u32>,
-    /// The schema, if it is not to be made of the rows and the columns.
+    /// Overrides the schema, which otherwise comes from `rows` and `columns`.
     pub schema: Option<Vec<u8>>,
     /// The row count as JSON text.
     pub rows: String,
     /// The columns.
     pub columns: Vec<Column>,
-    /// The order of the blocks; none is that of the schema.
+    /// The order of the blocks; empty means schema order.
     pub order: Vec<usize>,
     /// Bytes after the last block.
     pub tail: Vec<u8>,
@@ -45,7 +45,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column with this payload, whose null flag the others repeat.
+    /// A column with this payload; `nullable` and `flag` repeat the null flag of the payload.
     pub fn new(name: &str, kind: &'static str, payload: &[u8]) -> Self {
         let flag = payload.get(1).copied().unwrap_or(0);
         let block = Block::of(payload);
@@ -68,7 +68,7 @@ impl Column {
         Self::new(name, "float64", &payload(2, None, &values))
     }
 
-    /// A column of texts without nulls.
+    /// A column of strings without nulls.
     pub fn utf8(name: &str, values: &[&str]) -> Self {
         let mut end = 0;
         let starts: Vec<u32> = values
@@ -82,23 +82,23 @@ impl Column {
         Self::new(name, "utf8", &payload(3, None, &texts(&starts, values.concat().as_bytes())))
     }
 
-    /// A column of texts, part by part.
+    /// A column of strings, from its bitmap, start offsets and bytes.
     pub fn utf8_parts(name: &str, bitmap: Option<&[u8]>, starts: &[u32], bytes: &[u8]) -> Self {
         Self::new(name, "utf8", &payload(3, bitmap, &texts(starts, bytes)))
     }
 }
 
-/// A payload: type, null flag, bitmap, values.
+/// Encodes a payload: type, null flag, bitmap, values.
 pub fn payload(code: u8, bitmap: Option<&[u8]>, values: &[u8]) -> Vec<u8> {
     [&[code, u8::from(bitmap.is_some())], bitmap.unwrap_or_default(), values].concat()
 }
 
-/// The values of a column of integers.
+/// Encodes the values of an integer column.
 pub fn int32s(values: &[i32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// The values of a column of texts.
+/// Encodes the values of a string column.
 pub fn texts(starts: &[u32], bytes: &[u8]) -> Vec<u8> {
     let mut out: Vec<u8> = starts.iter().flat_map(|start| start.to_le_bytes()).collect();
     out.extend_from_slice(bytes);
@@ -122,7 +122,7 @@ impl File {
         }
     }
 
-    /// The schema that the rows and the columns make.
+    /// Returns the schema of `rows` and `columns` as JSON.
     pub fn schema_text(&self) -> String {
         let columns: Vec<String> = self
             .columns
@@ -135,8 +135,8 @@ impl File {
         format!("{{\"num_rows\":{},\"columns\":[{}]}}", self.rows, columns.join(","))
     }
 
-    /// The bytes.
-    pub fn build(&self) -> Made {
+    /// Writes the file.
+    pub fn build(&self) -> BuiltFile {
         let schema = self.schema.clone().unwrap_or_else(|| self.schema_text().into_bytes());
         let table_at = 14 + schema.len() as u64;
         let table_end = table_at + 25 * self.columns.len() as u64;
@@ -160,18 +160,18 @@ impl File {
         }
         bytes.extend_from_slice(&data);
         bytes.extend_from_slice(&self.tail);
-        Made { bytes, entries, table_end, blocks: ranges(&stated) }
+        BuiltFile { bytes, entries, table_end, blocks: ranges(&stated) }
     }
 }
 
-/// Where a canonical file says that its column table ends and its blocks are.
+/// Parses a canonical file. Returns the end of its column table and the ranges of its blocks.
 pub fn places(file: &[u8]) -> (u64, Vec<Range<u64>>) {
-    let table_end = 10 + u32::from_le_bytes(number(file, 6)) as usize;
-    let mut at = 14 + u32::from_le_bytes(number(file, 10)) as usize;
+    let table_end = 10 + u32::from_le_bytes(read_array(file, 6)) as usize;
+    let mut at = 14 + u32::from_le_bytes(read_array(file, 10)) as usize;
     let mut blocks = Vec::new();
     while at < table_end {
-        let offset = u64::from_le_bytes(number(file, at));
-        let stored = u64::from_le_bytes(number(file, at + 8));
+        let offset = u64::from_le_bytes(read_array(file, at));
+        let stored = u64::from_le_bytes(read_array(file, at + 8));
         blocks.push(offset..offset + stored);
         at += 25;
     }

@@ -1,29 +1,29 @@
-//! COLM files by hand.
+//! Builds COLM files byte by byte.
 
 use std::ops::Range;
 
-use super::{Block, Made, number, place, ranges};
+use super::{Block, BuiltFile, place, ranges, read_array};
 
-/// A COLM file, as it should be unless a field says otherwise.
+/// A COLM file. `None` in a field means the correct value.
 #[derive(Clone, Debug)]
 pub struct File {
     /// The first four bytes.
     pub magic: [u8; 4],
     /// The version.
     pub version: u32,
-    /// The column count, if it is to be false.
+    /// Overrides the column count.
     pub column_count: Option<u32>,
     /// The row count.
     pub rows: u32,
     /// Bytes between the header and the column table.
     pub gap: Vec<u8>,
-    /// The metadata offset, if it is to be false.
+    /// Overrides the metadata offset.
     pub table_at: Option<u64>,
-    /// The data offset of the header, if it is to be false.
+    /// Overrides the data offset in the header.
     pub data_at: Option<u64>,
     /// The columns.
     pub columns: Vec<Column>,
-    /// The order of the blocks; none is that of the schema.
+    /// The order of the blocks; empty means schema order.
     pub order: Vec<usize>,
     /// Bytes after the last block.
     pub tail: Vec<u8>,
@@ -56,13 +56,13 @@ impl Column {
         Self::new(name, 2, &bits.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>())
     }
 
-    /// A column of texts.
+    /// A column of strings.
     pub fn string(name: &str, values: &[&str]) -> Self {
         Self::new(name, 3, &strings(values))
     }
 }
 
-/// The content of a block of texts.
+/// Encodes the content of a block of strings.
 pub fn strings<T: AsRef<[u8]>>(values: &[T]) -> Vec<u8> {
     let text = |value: &T| {
         let bytes = value.as_ref();
@@ -88,8 +88,8 @@ impl File {
         }
     }
 
-    /// The bytes.
-    pub fn build(&self) -> Made {
+    /// Writes the file.
+    pub fn build(&self) -> BuiltFile {
         let table_at = 32 + self.gap.len() as u64;
         let mut entries = Vec::new();
         let mut table_end = table_at;
@@ -120,19 +120,19 @@ impl File {
         }
         bytes.extend_from_slice(&data);
         bytes.extend_from_slice(&self.tail);
-        Made { bytes, entries, table_end, blocks: ranges(&stated) }
+        BuiltFile { bytes, entries, table_end, blocks: ranges(&stated) }
     }
 }
 
-/// Where a file says that its column table ends and its blocks are.
+/// Parses a file. Returns the end of its column table and the ranges of its blocks.
 pub fn places(file: &[u8]) -> (u64, Vec<Range<u64>>) {
-    let columns = u32::from_le_bytes(number(file, 8));
-    let mut at = usize::try_from(u64::from_le_bytes(number(file, 16))).unwrap();
+    let columns = u32::from_le_bytes(read_array(file, 8));
+    let mut at = usize::try_from(u64::from_le_bytes(read_array(file, 16))).unwrap();
     let mut blocks = Vec::new();
     for _ in 0..columns {
-        let name = u32::from_le_bytes(number(file, at)) as usize;
-        let stored = u64::from_le_bytes(number(file, at + 5 + name));
-        let offset = u64::from_le_bytes(number(file, at + 21 + name));
+        let name = u32::from_le_bytes(read_array(file, at)) as usize;
+        let stored = u64::from_le_bytes(read_array(file, at + 5 + name));
+        let offset = u64::from_le_bytes(read_array(file, at + 21 + name));
         blocks.push(offset..offset + stored);
         at += 29 + name;
     }

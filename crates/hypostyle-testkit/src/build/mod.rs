@@ -1,8 +1,7 @@
-//! Files put together byte by byte, without the encoders.
+//! Builders that write files byte by byte, without the encoders.
 //!
-//! A file is a list of columns, each with a [`Block`]. Left alone, everything is
-//! as the specs want it; every stated number can be overridden, so that a file
-//! departs from its spec in just one way.
+//! A file is a list of columns, each with a [`Block`]. By default a builder follows the spec; a
+//! test can override every stated number, so that a file deviates from its spec in one way only.
 
 use std::ops::Range;
 
@@ -14,60 +13,60 @@ pub mod colf;
 pub mod colm;
 pub mod onpair;
 
-/// A column's block, and what the column table says about it.
+/// The block of a column, and the fields of the column table that describe it.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     /// The bytes in the file.
     pub stored: Vec<u8>,
-    /// The uncompressed size that is stated.
+    /// The stated uncompressed size.
     pub raw: u64,
-    /// Unused bytes in front of it.
+    /// The number of unused bytes before the block.
     pub gap: usize,
-    /// Takes the place of the block of this column instead of one of its own.
+    /// The column whose block this one refers to, instead of a block of its own.
     pub shares: Option<usize>,
-    /// States this offset instead of the true one.
+    /// Overrides the stated offset.
     pub offset: Option<u64>,
-    /// States this compressed size instead of the true one.
+    /// Overrides the stated compressed size.
     pub size: Option<u64>,
 }
 
 impl Block {
-    /// A zlib stream of this content at the usual level.
+    /// Compresses the content with zlib at level 6.
     pub fn of(content: &[u8]) -> Self {
         Self::stored(&zlib::compress(content, 6).unwrap(), content.len() as u64)
     }
 
-    /// These bytes as they are, said to expand to `raw`.
+    /// Stores these bytes with `raw` as the stated uncompressed size.
     pub fn stored(stored: &[u8], raw: u64) -> Self {
         Self { stored: stored.to_vec(), raw, ..Self::default() }
     }
 
-    /// No bytes at all.
+    /// A block of no bytes.
     pub fn absent() -> Self {
         Self::default()
     }
 
-    /// The block of another column.
+    /// Refers to the block of another column.
     pub fn shared(with: usize, raw: u64) -> Self {
         Self { shares: Some(with), raw, ..Self::default() }
     }
 }
 
-/// A file, and where its parts are.
+/// A file, and the offsets of its parts.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct BuiltFile {
     /// The whole file.
     pub bytes: Vec<u8>,
-    /// Where each column's entry starts.
+    /// The offset of each column's entry.
     pub entries: Vec<u64>,
-    /// The first byte after the column table.
+    /// The offset after the column table.
     pub table_end: u64,
-    /// Where the table says that each block is.
+    /// The stated byte range of each block.
     pub blocks: Vec<Range<u64>>,
 }
 
-impl Made {
-    /// The same file with other bytes at `at`.
+impl BuiltFile {
+    /// Overwrites the bytes at `at`.
     #[must_use]
     pub fn patched(mut self, at: u64, bytes: &[u8]) -> Self {
         let at = usize::try_from(at).unwrap();
@@ -76,18 +75,18 @@ impl Made {
     }
 }
 
-/// What an entry states: offset, stored size, uncompressed size.
+/// The offset and sizes in a column's entry.
 #[derive(Clone, Copy, Debug)]
-struct Stated {
+struct StatedPlace {
     offset: u64,
     stored: u64,
     raw: u64,
 }
 
-/// Puts blocks behind a header of `start` bytes, in the given order.
+/// Concatenates blocks behind a header of `start` bytes, in the given order.
 ///
-/// An empty order is that of the schema.
-fn place(start: u64, blocks: &[&Block], order: &[usize]) -> (Vec<Stated>, Vec<u8>) {
+/// An empty `order` means schema order. Returns the entries and the bytes of all blocks.
+fn place(start: u64, blocks: &[&Block], order: &[usize]) -> (Vec<StatedPlace>, Vec<u8>) {
     let schema_order: Vec<usize> = (0..blocks.len()).collect();
     let order = if order.is_empty() { &schema_order } else { order };
     let mut data = Vec::new();
@@ -100,7 +99,7 @@ fn place(start: u64, blocks: &[&Block], order: &[usize]) -> (Vec<Stated>, Vec<u8
     }
     let stated = blocks.iter().enumerate().map(|(column, block)| {
         let owner = block.shares.unwrap_or(column);
-        Stated {
+        StatedPlace {
             offset: block.offset.unwrap_or(*true_offsets.get(owner).unwrap()),
             stored: block.size.unwrap_or(blocks.get(owner).unwrap().stored.len() as u64),
             raw: block.raw,
@@ -109,13 +108,13 @@ fn place(start: u64, blocks: &[&Block], order: &[usize]) -> (Vec<Stated>, Vec<u8
     (stated.collect(), data)
 }
 
-fn ranges(stated: &[Stated]) -> Vec<Range<u64>> {
+fn ranges(stated: &[StatedPlace]) -> Vec<Range<u64>> {
     stated.iter().map(|s| s.offset..s.offset.saturating_add(s.stored)).collect()
 }
 
-/// A zlib stream of stored deflate blocks, made by hand, with this first byte.
+/// Writes a zlib stream of stored deflate blocks with this CMF byte.
 ///
-/// `0x78` announces a window of 32 KiB, `0x08` one of 256 bytes.
+/// `0x78` declares a window of 32 KiB, `0x08` one of 256 bytes.
 pub fn zlib_by_hand(content: &[u8], cmf: u8) -> Vec<u8> {
     let flg = (0..31).find(|flg| (u16::from(cmf) * 256 + flg).is_multiple_of(31)).unwrap();
     let mut out = vec![cmf, u8::try_from(flg).unwrap()];
@@ -134,7 +133,7 @@ pub fn zlib_by_hand(content: &[u8], cmf: u8) -> Vec<u8> {
     out
 }
 
-/// A zlib stream that asks for a preset dictionary.
+/// Writes a zlib stream that needs a preset dictionary.
 pub fn zlib_with_dictionary(content: &[u8]) -> Vec<u8> {
     let plain = zlib_by_hand(content, 0x78);
     let flg = (0x20..0x3F).find(|flg| (0x7800_u16 + flg).is_multiple_of(31)).unwrap();
@@ -144,7 +143,7 @@ pub fn zlib_with_dictionary(content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The checksum of RFC 1950, straight from its definition.
+/// Computes the checksum of RFC 1950 from its definition.
 pub fn adler32(bytes: &[u8]) -> u32 {
     let (a, b) = bytes.iter().fold((1_u32, 0_u32), |(a, b), &byte| {
         let a = (a + u32::from(byte)) % 65_521;
@@ -153,7 +152,7 @@ pub fn adler32(bytes: &[u8]) -> u32 {
     b << 16 | a
 }
 
-/// A number of the width that the caller names, off a file.
-fn number<const N: usize>(file: &[u8], at: usize) -> [u8; N] {
+/// Reads the `N` bytes at an offset.
+fn read_array<const N: usize>(file: &[u8], at: usize) -> [u8; N] {
     *file.get(at..).unwrap().first_chunk::<N>().unwrap()
 }

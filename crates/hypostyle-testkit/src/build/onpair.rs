@@ -1,26 +1,26 @@
-//! `.onpair` files by hand.
+//! Builds `.onpair` files byte by byte.
 
-#![expect(clippy::indexing_slicing, reason = "what is indexed was put there a few lines before")]
+#![expect(clippy::indexing_slicing, reason = "indices are in range by construction")]
 
 use std::ops::Range;
 
-use super::{Made, number};
+use super::{BuiltFile, read_array};
 
-/// How a file starts and ends.
+/// The first and last bytes of a file.
 pub const MAGIC: [u8; 8] = *b"HYPOPAIR";
 
-/// A file, as it should be unless a field says otherwise.
+/// An `.onpair` file. `None` in a field means the correct value.
 #[derive(Clone, Debug)]
 pub struct File {
     /// The first bytes.
     pub magic: [u8; 8],
-    /// The version in the head, and that in the tail.
+    /// The versions in the header and in the tail.
     pub versions: [u32; 2],
-    /// The row count, if it is to be false.
+    /// Overrides the row count.
     pub rows: Option<u64>,
-    /// The column count, if it is to be false.
+    /// Overrides the column count.
     pub column_count: Option<u32>,
-    /// The rows of each chunk.
+    /// The row count of each chunk.
     pub chunks: Vec<u32>,
     /// The columns.
     pub columns: Vec<Column>,
@@ -28,57 +28,57 @@ pub struct File {
     pub gap: Vec<u8>,
     /// Bytes at the end of the footer.
     pub more: Vec<u8>,
-    /// The length of the footer, if it is to be false.
+    /// Overrides the length of the footer.
     pub footer_len: Option<u64>,
-    /// Whether the checksum of the footer is to be false.
+    /// Makes the checksum of the footer wrong.
     pub false_sum: bool,
 }
 
-/// A column, with a part for each chunk.
+/// A column of an `.onpair` file.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// The name, which need not be UTF-8.
     pub name: Vec<u8>,
     /// The type: 0 is text, 1 is binary.
     pub code: u8,
-    /// The column in each chunk.
-    pub parts: Vec<Part>,
+    /// The column chunks, one for each row group.
+    pub chunks: Vec<ColumnChunk>,
 }
 
-/// A column in a chunk: the fields of its entry in order, and its sections.
+/// A column chunk: the fields of its entry in order, and its sections.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct ColumnChunk {
     /// 0 is plain, 1 is packed.
     pub encoding: u8,
-    /// 1 has indexes, 2 has lengths, 4 and 8 have bounds that are cut.
+    /// Bit flags: 1 has indexes, 2 has lengths, 4 has a truncated minimum, 8 a truncated maximum.
     pub flags: u8,
     /// The width of codes.
     pub bits: u8,
-    /// How rows were cut.
+    /// The parse: how the encoder tokenized rows.
     pub parse: u8,
-    /// The chunk that has the dictionary.
+    /// The number of the chunk whose dictionary this one uses.
     pub dictionary: u32,
-    /// Rows that are null.
+    /// The number of null rows.
     pub nulls: u32,
-    /// Values that are stored.
+    /// The number of stored values.
     pub values: u32,
-    /// Codes.
+    /// The number of codes.
     pub codes: u32,
-    /// Bytes of all rows.
+    /// The total length of all rows in bytes.
     pub text: u32,
     /// Dictionary, values, counts, lengths, indexes, null bitmap.
     pub sections: [Vec<u8>; 6],
-    /// The section whose checksum is to be false.
+    /// The section whose checksum is wrong.
     pub false_sum: Option<usize>,
-    /// What sections are padded with.
+    /// The padding byte after sections.
     pub padding: u8,
-    /// The least value, or how it starts.
-    pub least: Vec<u8>,
-    /// The greatest value, or how it starts.
-    pub greatest: Vec<u8>,
+    /// The minimum value or a prefix of it.
+    pub min: Vec<u8>,
+    /// The maximum value or a prefix of it.
+    pub max: Vec<u8>,
 }
 
-/// The checksum of RFC 1952, straight from its definition.
+/// Computes the checksum of RFC 1952 from its definition.
 pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0_u32, |sum, &byte| {
         (0..8).fold(sum ^ u32::from(byte), |sum, _| {
@@ -87,13 +87,13 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Numbers in blocks of 128: a base, a width, and what each is above the base.
+/// Encodes numbers in blocks of 128: a base, a bit width, and differences from the base.
 pub fn numbers(all: &[u32]) -> Vec<u8> {
     let mut out = Vec::new();
     for block in all.chunks(128) {
         let base = *block.iter().min().unwrap();
-        let most = block.iter().max().unwrap() - base;
-        let width = (0..=32).find(|&width| u64::from(most) < 1 << width).unwrap();
+        let max_difference = block.iter().max().unwrap() - base;
+        let width = (0..=32).find(|&width| u64::from(max_difference) < 1 << width).unwrap();
         let mut rest = base;
         while rest >= 0x80 {
             out.push(0x80 | u8::try_from(rest & 0x7F).unwrap());
@@ -101,13 +101,13 @@ pub fn numbers(all: &[u32]) -> Vec<u8> {
         }
         out.push(u8::try_from(rest).unwrap());
         out.push(u8::try_from(width).unwrap());
-        let above = block.iter().map(|number| (u64::from(number - base), width));
-        out.extend(bits(above));
+        let differences = block.iter().map(|number| (u64::from(number - base), width));
+        out.extend(bits(differences));
     }
     out
 }
 
-/// Bits one behind the other, the lowest first.
+/// Packs bit fields, least significant bit first.
 pub fn bits(fields: impl Iterator<Item = (u64, usize)>) -> Vec<u8> {
     let all: Vec<bool> = fields
         .flat_map(|(field, width)| (0..width).map(move |bit| field >> bit & 1 == 1))
@@ -117,7 +117,7 @@ pub fn bits(fields: impl Iterator<Item = (u64, usize)>) -> Vec<u8> {
     all.chunks(8).map(byte).collect()
 }
 
-/// A stored dictionary of these tokens, which are in order.
+/// Encodes a dictionary of these tokens, which must be sorted.
 pub fn dictionary(complete: bool, tokens: &[&[u8]]) -> Vec<u8> {
     let mut out = vec![u8::from(complete)];
     out.extend_from_slice(&u32::try_from(tokens.len()).unwrap().to_le_bytes()[..3]);
@@ -131,14 +131,14 @@ pub fn dictionary(complete: bool, tokens: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-impl Part {
-    /// Values as they are, one for each row that is not null.
+impl ColumnChunk {
+    /// Plain values, one for each row that is not null.
     pub fn plain<T: AsRef<[u8]>>(cells: &[Option<T>]) -> Self {
         let present: Vec<&[u8]> = cells.iter().flatten().map(AsRef::as_ref).collect();
         Self::of(&present).with_rows(cells)
     }
 
-    /// Distinct values as they are, and an index for each row that is not null.
+    /// Distinct plain values, and an index for each row that is not null.
     pub fn indexed<T: AsRef<[u8]>>(cells: &[Option<T>]) -> Self {
         let present: Vec<&[u8]> = cells.iter().flatten().map(AsRef::as_ref).collect();
         let mut distinct = present.clone();
@@ -147,41 +147,41 @@ impl Part {
         let index = |value: &&[u8]| distinct.iter().position(|one| one == value).unwrap();
         let indexes: Vec<u32> =
             present.iter().map(|value| u32::try_from(index(value)).unwrap()).collect();
-        let mut part = Self::of(&distinct).with_rows(cells);
-        part.flags |= 1;
-        part.sections[4] = numbers(&indexes);
-        part
+        let mut chunk = Self::of(&distinct).with_rows(cells);
+        chunk.flags |= 1;
+        chunk.sections[4] = numbers(&indexes);
+        chunk
     }
 
-    /// Rows of codes for these tokens.
+    /// Rows of dictionary codes.
     pub fn packed(bits: u8, tokens: &[&[u8]], rows: &[&[u16]]) -> Self {
         let texts: Vec<Vec<u8>> = rows
             .iter()
             .map(|row| row.iter().flat_map(|&code| tokens[usize::from(code)]).copied().collect())
             .collect();
         let cells: Vec<Option<&[u8]>> = texts.iter().map(|text| Some(&text[..])).collect();
-        let mut part = Self::of(&cells.iter().copied().flatten().collect::<Vec<_>>());
-        part = part.with_rows(&cells);
-        (part.encoding, part.bits) = (1, bits);
+        let mut chunk = Self::of(&cells.iter().copied().flatten().collect::<Vec<_>>());
+        chunk = chunk.with_rows(&cells);
+        (chunk.encoding, chunk.bits) = (1, bits);
         let codes = rows.iter().copied().flatten();
-        part.codes = u32::try_from(codes.clone().count()).unwrap();
-        part.sections[0] = dictionary(false, tokens);
-        part.sections[1] = self::bits(codes.map(|&code| (code.into(), bits.into())));
+        chunk.codes = u32::try_from(codes.clone().count()).unwrap();
+        chunk.sections[0] = dictionary(false, tokens);
+        chunk.sections[1] = self::bits(codes.map(|&code| (code.into(), bits.into())));
         let counts: Vec<u32> = rows.iter().map(|row| u32::try_from(row.len()).unwrap()).collect();
-        part.sections[2] = numbers(&counts);
-        part
+        chunk.sections[2] = numbers(&counts);
+        chunk
     }
 
     fn of(values: &[&[u8]]) -> Self {
         let lengths: Vec<u32> =
             values.iter().map(|value| u32::try_from(value.len()).unwrap()).collect();
-        let mut part = Self { values: u32::try_from(values.len()).unwrap(), ..Self::default() };
-        part.sections[1] = values.concat();
-        part.sections[2] = numbers(&lengths);
-        part
+        let mut chunk = Self { values: u32::try_from(values.len()).unwrap(), ..Self::default() };
+        chunk.sections[1] = values.concat();
+        chunk.sections[2] = numbers(&lengths);
+        chunk
     }
 
-    /// What is said of all rows: nulls, text and bounds.
+    /// Sets the fields that describe all rows: nulls, text length and bounds.
     fn with_rows<T: AsRef<[u8]>>(mut self, cells: &[Option<T>]) -> Self {
         let present = || cells.iter().flatten().map(AsRef::as_ref);
         let null = |cell: &Option<T>| (u64::from(cell.is_none()), 1);
@@ -194,10 +194,10 @@ impl Part {
             let value = value.unwrap_or_default();
             (value[..value.len().min(32)].to_vec(), value.len() > 32)
         };
-        let (least, least_cut) = bound(present().min());
-        let (greatest, greatest_cut) = bound(present().max());
-        (self.least, self.greatest) = (least, greatest);
-        self.flags |= u8::from(least_cut) << 2 | u8::from(greatest_cut) << 3;
+        let (min, min_cut) = bound(present().min());
+        let (max, max_cut) = bound(present().max());
+        (self.min, self.max) = (min, max);
+        self.flags |= u8::from(min_cut) << 2 | u8::from(max_cut) << 3;
         self
     }
 
@@ -211,27 +211,27 @@ impl Part {
             out.extend_from_slice(&u32::try_from(section.len()).unwrap().to_le_bytes());
             out.extend_from_slice(&sum.to_le_bytes());
         }
-        let lens = [&self.least, &self.greatest].map(|bound| u8::try_from(bound.len()).unwrap());
+        let lens = [&self.min, &self.max].map(|bound| u8::try_from(bound.len()).unwrap());
         out.extend_from_slice(&[lens[0], lens[1], 0, 0]);
-        out.extend_from_slice(&self.least);
-        out.extend_from_slice(&self.greatest);
+        out.extend_from_slice(&self.min);
+        out.extend_from_slice(&self.max);
     }
 }
 
 impl Column {
     /// A column of text in one chunk.
-    pub fn new(name: &str, part: Part) -> Self {
-        Self { name: name.into(), code: 0, parts: vec![part] }
+    pub fn new(name: &str, chunk: ColumnChunk) -> Self {
+        Self { name: name.into(), code: 0, chunks: vec![chunk] }
     }
 
     /// A column of plain text.
     pub fn texts(name: &str, cells: &[Option<&str>]) -> Self {
-        Self::new(name, Part::plain(cells))
+        Self::new(name, ColumnChunk::plain(cells))
     }
 }
 
 impl File {
-    /// A file with these chunks and columns.
+    /// A file with these row counts of chunks and these columns.
     pub fn new(chunks: &[u32], columns: Vec<Column>) -> Self {
         Self {
             magic: MAGIC,
@@ -247,18 +247,18 @@ impl File {
         }
     }
 
-    /// The bytes.
-    pub fn build(&self) -> Made {
+    /// Writes the file.
+    pub fn build(&self) -> BuiltFile {
         let mut bytes = self.magic.to_vec();
         bytes.extend_from_slice(&self.versions[0].to_le_bytes());
         bytes.extend_from_slice(&[0; 4]);
         let mut blocks = Vec::new();
         for column in &self.columns {
             let start = bytes.len() as u64;
-            for part in &column.parts {
-                for section in &part.sections {
+            for chunk in &column.chunks {
+                for section in &chunk.sections {
                     bytes.extend_from_slice(section);
-                    bytes.resize(bytes.len().next_multiple_of(8), part.padding);
+                    bytes.resize(bytes.len().next_multiple_of(8), chunk.padding);
                 }
             }
             blocks.push(start..bytes.len() as u64);
@@ -279,9 +279,9 @@ impl File {
         }
         self.chunks.iter().for_each(|rows| footer.extend_from_slice(&rows.to_le_bytes()));
         let mut entries = Vec::new();
-        for part in self.columns.iter().flat_map(|column| &column.parts) {
+        for chunk in self.columns.iter().flat_map(|column| &column.chunks) {
             entries.push((bytes.len() + footer.len()) as u64);
-            part.entry(&mut footer);
+            chunk.entry(&mut footer);
         }
         footer.extend_from_slice(&self.more);
         bytes.extend_from_slice(&footer);
@@ -292,12 +292,12 @@ impl File {
         bytes.extend_from_slice(&sum.to_le_bytes());
         bytes.extend_from_slice(&self.versions[1].to_le_bytes());
         bytes.extend_from_slice(&MAGIC);
-        Made { bytes, entries, table_end, blocks }
+        BuiltFile { bytes, entries, table_end, blocks }
     }
 }
 
-/// A file of the C++ implementation with these tokens and rows of codes.
-pub fn cpp(width: u8, tokens: &[&[u8]], rows: &[&[u16]]) -> Made {
+/// Writes a file of the C++ implementation with these tokens and rows of codes.
+pub fn cpp(width: u8, tokens: &[&[u8]], rows: &[&[u16]]) -> BuiltFile {
     let mut bytes = b"ONPAIR01".to_vec();
     bytes.push(width);
     let mut put = |count: usize, content: &[u8]| {
@@ -320,19 +320,19 @@ pub fn cpp(width: u8, tokens: &[&[u8]], rows: &[&[u16]]) -> Made {
     words.resize(words.len().next_multiple_of(8), 0);
     put(words.len() / 8, &words);
     put(rows.len() + 1, &sums(&mut rows.iter().map(|row| row.len())));
-    Made { bytes, entries: Vec::new(), table_end: 9, blocks: Vec::new() }
+    BuiltFile { bytes, entries: Vec::new(), table_end: 9, blocks: Vec::new() }
 }
 
-/// What says where columns are, and where each is.
+/// Parses a file. Returns the ranges of header and footer, and the range of each column.
 pub fn places(file: &[u8]) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
     let size = file.len();
-    let len = usize::try_from(u64::from_le_bytes(number(file, size - 24))).unwrap();
+    let len = usize::try_from(u64::from_le_bytes(read_array(file, size - 24))).unwrap();
     let footer = size - 24 - len;
-    let columns = u32::from_le_bytes(number(file, footer + 8));
-    let chunks = u32::from_le_bytes(number(file, footer + 12));
+    let columns = u32::from_le_bytes(read_array(file, footer + 8));
+    let chunks = u32::from_le_bytes(read_array(file, footer + 12));
     let mut at = footer + 16;
     for _ in 0..columns {
-        at += 8 + u32::from_le_bytes(number(file, at)) as usize;
+        at += 8 + u32::from_le_bytes(read_array(file, at)) as usize;
     }
     at += 4 * chunks as usize;
     let mut blocks = Vec::new();
@@ -341,11 +341,11 @@ pub fn places(file: &[u8]) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
         let start = place;
         for _ in 0..chunks {
             for section in 0..6 {
-                let len = u32::from_le_bytes(number(file, at + 24 + 8 * section));
+                let len = u32::from_le_bytes(read_array(file, at + 24 + 8 * section));
                 place += u64::from(len).next_multiple_of(8);
             }
-            let [least, greatest] = number(file, at + 72);
-            at += 76 + usize::from(least) + usize::from(greatest);
+            let [min_len, max_len] = read_array(file, at + 72);
+            at += 76 + usize::from(min_len) + usize::from(max_len);
         }
         blocks.push(start..place);
     }

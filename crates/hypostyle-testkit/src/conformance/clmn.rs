@@ -1,10 +1,10 @@
-//! CLMN's cases.
+//! The cases of CLMN files.
 
 use hypostyle::formats::ColumnType::{Float64, Int32, Int64, Text};
 
-use super::{Case, Cases, SPECIAL, UNICODE, floats, ints, texts};
+use super::{Case, Cases, SPECIAL_FLOATS, UNICODE_TEXTS, floats, ints, texts};
 use crate::build::clmn::{Column, File, strings};
-use crate::build::{Block, Made, zlib_by_hand, zlib_with_dictionary};
+use crate::build::{Block, BuiltFile, zlib_by_hand, zlib_with_dictionary};
 
 fn example() -> File {
     let columns = vec![
@@ -23,18 +23,18 @@ fn example_values() -> super::Columns<'static> {
     ]
 }
 
-fn one(rows: u64, code: u8, block: Block) -> Made {
+fn one(rows: u64, code: u8, block: Block) -> BuiltFile {
     File::new(rows, vec![Column { name: b"x".to_vec(), code, block }]).build()
 }
 
-fn alter(change: impl FnOnce(&mut File)) -> Made {
+fn alter(change: impl FnOnce(&mut File)) -> BuiltFile {
     let mut file = example();
     change(&mut file);
     file.build()
 }
 
 /// Changes the entry and block of the last column.
-fn alter_block(change: impl FnOnce(&mut Block)) -> Made {
+fn alter_block(change: impl FnOnce(&mut Block)) -> BuiltFile {
     alter(|file| change(&mut file.columns.last_mut().unwrap().block))
 }
 
@@ -64,30 +64,30 @@ fn good(cases: &mut Cases) {
     );
     cases.canonical(
         "types/float64-bits",
-        File::new(12, vec![Column::float64("f", &SPECIAL)]).build(),
-        vec![("f", Float64, floats(&SPECIAL))],
+        File::new(12, vec![Column::float64("f", &SPECIAL_FLOATS)]).build(),
+        vec![("f", Float64, floats(&SPECIAL_FLOATS))],
     );
     cases.canonical(
         "types/string-unicode",
-        File::new(8, vec![Column::string("s", &UNICODE)]).build(),
-        vec![("s", Text, texts(&UNICODE))],
+        File::new(8, vec![Column::string("s", &UNICODE_TEXTS)]).build(),
+        vec![("s", Text, texts(&UNICODE_TEXTS))],
     );
     for (name, values) in
         [("strings/last-is-empty", &["a", ""][..]), ("strings/all-are-empty", &["", "", ""])]
     {
-        let made = File::new(values.len() as u64, vec![Column::string("s", values)]).build();
-        cases.canonical(name, made, vec![("s", Text, texts(values))]);
+        let file = File::new(values.len() as u64, vec![Column::string("s", values)]).build();
+        cases.canonical(name, file, vec![("s", Text, texts(values))]);
     }
     let long = "x".repeat(65_535);
-    let made = File::new(1, vec![Column::string("s", &[&long])]).build();
-    cases.canonical("strings/of-65535-bytes", made, vec![("s", Text, texts(&[&long]))]);
+    let file = File::new(1, vec![Column::string("s", &[&long])]).build();
+    cases.canonical("strings/of-65535-bytes", file, vec![("s", Text, texts(&[&long]))]);
     for (name, column) in [
         ("names/outer-spaces", "  id "),
         ("names/no-break-space", "\u{a0}"),
         ("names/unicode", "naïve-名😀"),
     ] {
-        let made = File::new(1, vec![Column::int32(column, &[7])]).build();
-        cases.canonical(name, made, vec![(column, Int32, ints(&[7]))]);
+        let file = File::new(1, vec![Column::int32(column, &[7])]).build();
+        cases.canonical(name, file, vec![(column, Int32, ints(&[7]))]);
     }
     let absent = |name: &str, code| Column { name: name.into(), code, block: Block::absent() };
     let columns = vec![absent("i", 0), absent("l", 1), absent("f", 2), absent("s", 3)];

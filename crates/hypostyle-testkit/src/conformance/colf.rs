@@ -1,10 +1,10 @@
-//! COLF's cases.
+//! The cases of COLF files.
 
 use hypostyle::formats::ColumnType::{Float64, Int32, Text};
 
-use super::{Case, Cases, SPECIAL, UNICODE, floats, ints, maybe, maybe_ints, texts};
+use super::{Case, Cases, SPECIAL_FLOATS, UNICODE_TEXTS, floats, ints, maybe, maybe_ints, texts};
 use crate::build::colf::{Column, File, int32s, payload, texts as text_values};
-use crate::build::{Block, Made, zlib_by_hand, zlib_with_dictionary};
+use crate::build::{Block, BuiltFile, zlib_by_hand, zlib_with_dictionary};
 use crate::content::Cell;
 
 fn example() -> File {
@@ -20,22 +20,22 @@ fn example_values() -> super::Columns<'static> {
     vec![("id", Int32, ints(&[1, 2, 3])), ("name", Text, names)]
 }
 
-fn one(rows: u64, column: Column) -> Made {
+fn one(rows: u64, column: Column) -> BuiltFile {
     File::new(rows, vec![column]).build()
 }
 
-fn alter(change: impl FnOnce(&mut File)) -> Made {
+fn alter(change: impl FnOnce(&mut File)) -> BuiltFile {
     let mut file = example();
     change(&mut file);
     file.build()
 }
 
 /// Changes the second column.
-fn alter_column(change: impl FnOnce(&mut Column)) -> Made {
+fn alter_column(change: impl FnOnce(&mut Column)) -> BuiltFile {
     alter(|file| change(file.columns.last_mut().unwrap()))
 }
 
-fn with_schema(schema: &str) -> Made {
+fn with_schema(schema: &str) -> BuiltFile {
     let file = File::new(3, vec![Column::int32("id", &[1, 2, 3])]);
     File { schema: Some(schema.into()), ..file }.build()
 }
@@ -62,13 +62,13 @@ fn good(cases: &mut Cases) {
     );
     cases.canonical(
         "types/float64-bits",
-        one(12, Column::float64("f", &SPECIAL)),
-        vec![("f", Float64, floats(&SPECIAL))],
+        one(12, Column::float64("f", &SPECIAL_FLOATS)),
+        vec![("f", Float64, floats(&SPECIAL_FLOATS))],
     );
     cases.canonical(
         "types/utf8-unicode",
-        one(8, Column::utf8("s", &UNICODE)),
-        vec![("s", Text, texts(&UNICODE))],
+        one(8, Column::utf8("s", &UNICODE_TEXTS)),
+        vec![("s", Text, texts(&UNICODE_TEXTS))],
     );
     let empties = ["", "ab", "", "", "cde", ""];
     cases.canonical(
@@ -111,9 +111,10 @@ fn nulls(cases: &mut Cases) {
         one(9, Column::int32_nulls("n", &[0, 1], &nine)),
         vec![("n", Int32, maybe_ints(&expected))],
     );
-    let bits: Vec<u8> = SPECIAL.get(5..8).unwrap().iter().flat_map(|v| v.to_le_bytes()).collect();
+    let bits: Vec<u8> =
+        SPECIAL_FLOATS.get(5..8).unwrap().iter().flat_map(|v| v.to_le_bytes()).collect();
     let values = [&[0; 8][..], &bits].concat();
-    let cells = [vec![Cell::Null], floats(SPECIAL.get(5..8).unwrap())].concat();
+    let cells = [vec![Cell::Null], floats(SPECIAL_FLOATS.get(5..8).unwrap())].concat();
     cases.canonical(
         "nulls/nan-is-not-null",
         one(4, Column::new("f", "float64", &payload(2, Some(&[1]), &values))),
@@ -199,7 +200,7 @@ fn liberal(cases: &mut Cases) {
         vec![("id", Int32, ints(&[1])), ("id", Int32, ints(&[2]))],
         &["F19"],
     );
-    // Our writer writes such a name, so the form is canonical although it is reported.
+    // Our writer writes such a name, so the file is canonical although it has a deviation.
     cases.push(
         "names/empty",
         one(1, Column::int32("", &[1])),
@@ -326,9 +327,9 @@ fn schemas(cases: &mut Cases) {
     ] {
         cases.invalid(name, with_schema(schema));
     }
-    let made = with_schema(r#"{"num_rows":3,"columns":[{"name":"id","type":"int32"}]}"#);
-    let at = made.bytes.windows(2).position(|pair| pair == b"id").unwrap() as u64;
-    cases.invalid("schema/not-utf8", made.patched(at, b"\xFF"));
+    let file = with_schema(r#"{"num_rows":3,"columns":[{"name":"id","type":"int32"}]}"#);
+    let at = file.bytes.windows(2).position(|pair| pair == b"id").unwrap() as u64;
+    cases.invalid("schema/not-utf8", file.patched(at, b"\xFF"));
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     cases.invalid("schema/nested-10000-deep", with_schema(&deep));
 }

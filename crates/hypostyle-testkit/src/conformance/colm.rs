@@ -1,10 +1,10 @@
-//! COLM's cases.
+//! The cases of COLM files.
 
 use hypostyle::formats::ColumnType::{Float64, Int32, Text};
 
-use super::{Case, Cases, SPECIAL, UNICODE, floats, ints, texts};
+use super::{Case, Cases, SPECIAL_FLOATS, UNICODE_TEXTS, floats, ints, texts};
 use crate::build::colm::{Column, File, strings};
-use crate::build::{Block, Made, zlib_by_hand, zlib_with_dictionary};
+use crate::build::{Block, BuiltFile, zlib_by_hand, zlib_with_dictionary};
 
 fn example() -> File {
     let names = ["Alice", "Bob", "Charlie"];
@@ -15,18 +15,18 @@ fn example_values() -> super::Columns<'static> {
     vec![("id", Int32, ints(&[1, 2, 3])), ("name", Text, texts(&["Alice", "Bob", "Charlie"]))]
 }
 
-fn one(rows: u32, code: u8, block: Block) -> Made {
+fn one(rows: u32, code: u8, block: Block) -> BuiltFile {
     File::new(rows, vec![Column { name: b"x".to_vec(), code, block }]).build()
 }
 
-fn alter(change: impl FnOnce(&mut File)) -> Made {
+fn alter(change: impl FnOnce(&mut File)) -> BuiltFile {
     let mut file = example();
     change(&mut file);
     file.build()
 }
 
 /// Changes the entry and block of the second column.
-fn alter_block(change: impl FnOnce(&mut Block)) -> Made {
+fn alter_block(change: impl FnOnce(&mut Block)) -> BuiltFile {
     alter(|file| change(&mut file.columns.last_mut().unwrap().block))
 }
 
@@ -50,13 +50,13 @@ fn good(cases: &mut Cases) {
     );
     cases.canonical(
         "types/float64-bits",
-        File::new(12, vec![Column::float64("f", &SPECIAL)]).build(),
-        vec![("f", Float64, floats(&SPECIAL))],
+        File::new(12, vec![Column::float64("f", &SPECIAL_FLOATS)]).build(),
+        vec![("f", Float64, floats(&SPECIAL_FLOATS))],
     );
     cases.canonical(
         "types/string-unicode",
-        File::new(8, vec![Column::string("s", &UNICODE)]).build(),
-        vec![("s", Text, texts(&UNICODE))],
+        File::new(8, vec![Column::string("s", &UNICODE_TEXTS)]).build(),
+        vec![("s", Text, texts(&UNICODE_TEXTS))],
     );
     let empties = ["", "a", "", ""];
     cases.canonical(
@@ -99,7 +99,7 @@ fn liberal(cases: &mut Cases) {
         doubtful(),
         &["M17"],
     );
-    // Our writer writes such a name, so the form is canonical although it is reported.
+    // Our writer writes such a name, so the file is canonical although it has a deviation.
     cases.push(
         "names/empty",
         File::new(1, vec![Column::int32("", &[1])]).build(),
@@ -172,7 +172,10 @@ fn bad_headers(cases: &mut Cases) {
     cases.invalid("header/table-past-the-end", alter(|f| f.table_at = Some(1 << 60)));
     cases.invalid(
         "table/cut",
-        Made { bytes: example().build().bytes.get(..70).unwrap().to_vec(), ..example().build() },
+        BuiltFile {
+            bytes: example().build().bytes.get(..70).unwrap().to_vec(),
+            ..example().build()
+        },
     );
     cases.invalid("table/name-past-the-end", example().build().patched(32, &[0xFF; 4]));
     let name = Column { name: b"n\xFF".to_vec(), ..Column::int32("", &[1]) };

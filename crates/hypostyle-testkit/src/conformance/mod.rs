@@ -1,10 +1,8 @@
-//! The files under `conformance/`, and what is expected of each.
+//! Generates the files under `conformance/` and the expectation for each.
 //!
-//! Nothing here is made by an encoder, and no expected value by a reader: bytes
-//! come from [`build`](crate::build), values and originals are written down beside
-//! them. Only
-//! the messages of refused files are what the reader says; whoever adds a case
-//! reads them before they are committed.
+//! No file comes from an encoder and no expected value from a reader: [`build`](crate::build)
+//! writes the bytes, and the cases state values and originals. Only the error messages of refused
+//! files come from the reader, so the author of a case reviews them before committing.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -13,7 +11,7 @@ use hypostyle::formats::{self, ColumnType};
 use hypostyle::{Error, ReadOptions};
 use serde_json::{Value, json};
 
-use crate::build::Made;
+use crate::build::BuiltFile;
 use crate::content::Cell;
 use crate::laws::{self, Original};
 
@@ -23,7 +21,7 @@ mod colf;
 mod colm;
 mod onpair;
 
-/// One file and what is expected of it.
+/// A file and its expectation.
 #[derive(Debug)]
 pub struct Case {
     format: &'static str,
@@ -41,29 +39,29 @@ enum Expected {
         deviations: Vec<&'static str>,
         canonical: bool,
     },
-    Archive(Archive),
+    Archive(ExpectedArchive),
     Refusal,
 }
 
-/// What is expected of an archive.
+/// The expectation for an archive.
 #[derive(Debug)]
-struct Archive {
+struct ExpectedArchive {
     codec: &'static str,
     streaming: bool,
     hash: bool,
     original: Original,
     deviations: Vec<&'static str>,
-    /// Those that only the table view meets, where there are any.
+    /// Deviations that only the table view reports.
     table_deviations: Vec<&'static str>,
 }
 
-/// Every case of every format.
+/// Returns every case of every format.
 pub fn cases() -> Vec<Case> {
     let all = [colm::cases(), colf::cases(), clmn::cases(), at1::cases(), onpair::cases()];
     all.into_iter().flatten().collect()
 }
 
-/// Writes every case into the folder `root`, each with its expectation.
+/// Writes every case with its expectation into the folder `root`.
 pub fn write(root: &Path) -> io::Result<()> {
     for case in cases() {
         let path = case.path(root);
@@ -88,12 +86,12 @@ pub fn write(root: &Path) -> io::Result<()> {
 }
 
 impl Case {
-    /// The name of the format.
+    /// Returns the name of the format.
     pub fn format(&self) -> &'static str {
         self.format
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -109,16 +107,17 @@ impl Case {
 
     fn refusal(&self) -> Error {
         let format = formats::by_name(self.format).unwrap();
-        // Some damage shows only on a closer look.
+        // Only thorough reading finds some of the damage.
         let options = ReadOptions::default().with_thorough(true);
-        let read = match format.holds_tables() {
-            true => laws::decode(format, &self.bytes, &options).map(drop),
-            false => laws::unpack(&self.bytes, &options).map(drop),
+        let read = if format.holds_tables() {
+            laws::decode(format, &self.bytes, &options).map(drop)
+        } else {
+            laws::unpack(&self.bytes, &options).map(drop)
         };
         read.expect_err(self.name)
     }
 
-    /// The expectation, one column to a line.
+    /// Formats the expectation as JSON, one column per line.
     fn json(&self) -> String {
         let Expected::Values { rows, columns, deviations, canonical } = &self.expected else {
             unreachable!("only values are written as JSON")
@@ -145,7 +144,7 @@ impl Case {
     }
 }
 
-impl Archive {
+impl ExpectedArchive {
     fn json(&self) -> String {
         let mut expected = json!({
             "format": "at1",
@@ -166,13 +165,13 @@ impl Archive {
     }
 }
 
-/// The files of a bundle in expectations: all of them hold text.
+/// Formats the files of a bundle, which must be UTF-8, for an expectation.
 pub fn entries(files: &[(String, Vec<u8>)]) -> Value {
     let entry = |(name, bytes): &(String, Vec<u8>)| json!({ "name": name, "text": std::str::from_utf8(bytes).unwrap() });
     files.iter().map(entry).collect()
 }
 
-/// The name of a type in expectations.
+/// Returns the name of a type in expectations.
 pub fn type_name(kind: ColumnType) -> &'static str {
     match kind {
         ColumnType::Int32 => "int32",
@@ -182,7 +181,7 @@ pub fn type_name(kind: ColumnType) -> &'static str {
     }
 }
 
-/// A value in expectations; a float is its spelling for people, and its bits.
+/// Formats a value for an expectation; a float has a readable form and its bits.
 pub fn value(cell: &Cell) -> Value {
     match cell {
         Cell::Null => Value::Null,
@@ -211,26 +210,26 @@ impl Cases {
         Self { format, all: Vec::new() }
     }
 
-    /// A file in the one form that our writer writes.
-    fn canonical(&mut self, name: &'static str, made: Made, columns: Columns<'_>) {
-        self.push(name, made, columns, Vec::new(), true);
+    /// Adds a canonical file: our writer writes these bytes for these values.
+    fn canonical(&mut self, name: &'static str, file: BuiltFile, columns: Columns<'_>) {
+        self.push(name, file, columns, Vec::new(), true);
     }
 
-    /// A file that is good, with these deviations or none, but in another form.
+    /// Adds a valid file that is not canonical, with these deviations.
     fn other(
         &mut self,
         name: &'static str,
-        made: Made,
+        file: BuiltFile,
         columns: Columns<'_>,
         deviations: &[&'static str],
     ) {
-        self.push(name, made, columns, deviations.to_vec(), false);
+        self.push(name, file, columns, deviations.to_vec(), false);
     }
 
     fn push(
         &mut self,
         name: &'static str,
-        made: Made,
+        file: BuiltFile,
         columns: Columns<'_>,
         deviations: Vec<&'static str>,
         canonical: bool,
@@ -238,12 +237,12 @@ impl Cases {
         let rows = columns.first().map_or(0, |(_, _, cells)| cells.len() as u64);
         let columns = columns.into_iter().map(|(name, kind, cells)| (name.to_owned(), kind, cells));
         let expected = Expected::Values { rows, columns: columns.collect(), deviations, canonical };
-        self.all.push(Case { format: self.format, name, bytes: made.bytes, expected });
+        self.all.push(Case { format: self.format, name, bytes: file.bytes, expected });
     }
 
-    /// A file that must be refused.
-    fn invalid(&mut self, name: &'static str, made: Made) {
-        self.invalid_bytes(name, made.bytes);
+    /// Adds a file that must be refused.
+    fn invalid(&mut self, name: &'static str, file: BuiltFile) {
+        self.invalid_bytes(name, file.bytes);
     }
 
     fn invalid_bytes(&mut self, name: &'static str, bytes: Vec<u8>) {
@@ -263,18 +262,18 @@ fn texts(values: &[&str]) -> Vec<Cell> {
     values.iter().map(|&text| Cell::Text(text.to_owned())).collect()
 }
 
-/// Texts, and nulls where there is `None`.
+/// Returns strings, with nulls for `None`.
 fn maybe(values: &[Option<&str>]) -> Vec<Cell> {
     values.iter().map(|text| text.map_or(Cell::Null, |text| Cell::Text(text.to_owned()))).collect()
 }
 
-/// Integers, and nulls where there is `None`.
+/// Returns integers, with nulls for `None`.
 fn maybe_ints(values: &[Option<i64>]) -> Vec<Cell> {
     values.iter().map(|value| value.map_or(Cell::Null, Cell::Int)).collect()
 }
 
-/// Floats whose bits must come through: NaNs, zeros, ends of the range.
-const SPECIAL: [u64; 12] = [
+/// Floats whose bits must be preserved: NaNs, zeros, extremes of the range.
+const SPECIAL_FLOATS: [u64; 12] = [
     0x0000_0000_0000_0000,
     0x8000_0000_0000_0000,
     0x3FF8_0000_0000_0000,
@@ -289,6 +288,6 @@ const SPECIAL: [u64; 12] = [
     0x4009_21FB_5444_2D18,
 ];
 
-/// Texts of one to four bytes a character, and characters that escape.
-const UNICODE: [&str; 8] =
+/// Strings with characters of one to four bytes, and characters that JSON escapes.
+const UNICODE_TEXTS: [&str; 8] =
     ["ascii", "naïve", "日本語", "😀", "e\u{301}", "\u{202e}rtl", "a\tb\n\"\\", "\0"];

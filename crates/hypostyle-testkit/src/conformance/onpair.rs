@@ -1,12 +1,12 @@
 //! The cases of `.onpair` files.
 
-#![expect(clippy::indexing_slicing, reason = "what is indexed was put there a few lines before")]
+#![expect(clippy::indexing_slicing, reason = "indices are in range by construction")]
 
 use hypostyle::formats::ColumnType::Text;
 
-use super::{Case, Cases, UNICODE, maybe, texts};
-use crate::build::Made;
-use crate::build::onpair::{Column, File, Part, cpp, dictionary, numbers};
+use super::{Case, Cases, UNICODE_TEXTS, maybe, texts};
+use crate::build::BuiltFile;
+use crate::build::onpair::{Column, ColumnChunk, File, cpp, dictionary, numbers};
 
 fn some<'a>(values: &[&'a str]) -> Vec<Option<&'a str>> {
     values.iter().copied().map(Some).collect()
@@ -24,43 +24,43 @@ fn example_values() -> super::Columns<'static> {
     vec![("name", Text, maybe(&NAMES)), ("city", Text, texts(&CITIES))]
 }
 
-fn one(rows: u32, part: Part) -> File {
-    File::new(&[rows], vec![Column::new("s", part)])
+fn one(rows: u32, chunk: ColumnChunk) -> File {
+    File::new(&[rows], vec![Column::new("s", chunk)])
 }
 
-/// Tokens in order, and rows of codes for them.
+/// Sorted tokens, rows of codes for them, and the decoded rows.
 const TOKENS: [&[u8]; 4] = [b"a", b"ab", b"abcdefghijklmnop", b"b"];
 const CODES: [&[u16]; 4] = [&[0, 3], &[], &[2, 1, 0], &[1]];
 const CODED: [&str; 4] = ["ab", "", "abcdefghijklmnopaba", "ab"];
 
-fn packed() -> Part {
-    Part::packed(9, &TOKENS, &CODES)
+fn packed() -> ColumnChunk {
+    ColumnChunk::packed(9, &TOKENS, &CODES)
 }
 
-/// The example with a change.
-fn alter(change: impl FnOnce(&mut File)) -> Made {
+/// Returns the example with a change.
+fn alter(change: impl FnOnce(&mut File)) -> BuiltFile {
     let mut file = example();
     change(&mut file);
     file.build()
 }
 
-/// The first part of the example with a change.
-fn alter_part(change: impl FnOnce(&mut Part)) -> Made {
-    alter(|file| change(&mut file.columns[0].parts[0]))
+/// Returns the example with a change of its first column chunk.
+fn alter_chunk(change: impl FnOnce(&mut ColumnChunk)) -> BuiltFile {
+    alter(|file| change(&mut file.columns[0].chunks[0]))
 }
 
-/// Packed rows with a change.
-fn alter_packed(change: impl FnOnce(&mut Part)) -> Made {
-    let mut part = packed();
-    change(&mut part);
-    one(4, part).build()
+/// Returns a file of packed rows with a change.
+fn alter_packed(change: impl FnOnce(&mut ColumnChunk)) -> BuiltFile {
+    let mut chunk = packed();
+    change(&mut chunk);
+    one(4, chunk).build()
 }
 
-/// Indexed rows with a change.
-fn alter_indexed(change: impl FnOnce(&mut Part)) -> Made {
-    let mut part = Part::indexed(&some(&["x", "yy", "x", "x"]));
-    change(&mut part);
-    one(4, part).build()
+/// Returns a file of indexed rows with a change.
+fn alter_indexed(change: impl FnOnce(&mut ColumnChunk)) -> BuiltFile {
+    let mut chunk = ColumnChunk::indexed(&some(&["x", "yy", "x", "x"]));
+    change(&mut chunk);
+    one(4, chunk).build()
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -79,24 +79,24 @@ fn good(cases: &mut Cases) {
     cases.canonical("types/example", example().build(), example_values());
     cases.canonical(
         "types/unicode",
-        one(8, Part::plain(&some(&UNICODE))).build(),
-        vec![("s", Text, texts(&UNICODE))],
+        one(8, ColumnChunk::plain(&some(&UNICODE_TEXTS))).build(),
+        vec![("s", Text, texts(&UNICODE_TEXTS))],
     );
     let empties = ["", "a", "", "bc"];
     cases.canonical(
         "rows/empty-texts",
-        one(4, Part::plain(&some(&empties))).build(),
+        one(4, ColumnChunk::plain(&some(&empties))).build(),
         vec![("s", Text, texts(&empties))],
     );
     cases.canonical(
         "rows/zero-rows",
-        one(0, Part::plain::<&str>(&[])).build(),
+        one(0, ColumnChunk::plain::<&str>(&[])).build(),
         vec![("s", Text, vec![])],
     );
     let nulls = [None, None, None];
     cases.canonical(
         "rows/nothing-but-nulls",
-        one(3, Part::plain::<&str>(&nulls)).build(),
+        one(3, ColumnChunk::plain::<&str>(&nulls)).build(),
         vec![("s", Text, maybe(&nulls))],
     );
     let many: Vec<String> =
@@ -104,14 +104,14 @@ fn good(cases: &mut Cases) {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     cases.canonical(
         "values/distinct-ones-once",
-        one(300, Part::indexed(&some(&many))).build(),
+        one(300, ColumnChunk::indexed(&some(&many))).build(),
         vec![("s", Text, texts(&many))],
     );
     let long = ["y".repeat(31), "y".repeat(33), "y".repeat(32)];
     let long: Vec<&str> = long.iter().map(String::as_str).collect();
     cases.canonical(
         "bounds/of-31-and-33-bytes",
-        one(3, Part::plain(&some(&long))).build(),
+        one(3, ColumnChunk::plain(&some(&long))).build(),
         vec![("s", Text, texts(&long))],
     );
     cases.canonical(
@@ -135,22 +135,22 @@ fn good_in_other_forms(cases: &mut Cases) {
             "values/packed-in-15-bits",
             "values/packed-in-16-bits",
         ][usize::from(bits) - 10];
-        cases.other(name, one(4, Part::packed(bits, &TOKENS, &CODES)).build(), coded(), &[]);
+        cases.other(name, one(4, ColumnChunk::packed(bits, &TOKENS, &CODES)).build(), coded(), &[]);
     }
     let lengths = CODED.map(|text| u32::try_from(text.len()).unwrap());
-    let with_lengths = |part: &mut Part| {
-        part.flags |= 2;
-        part.sections[3] = numbers(&lengths);
+    let with_lengths = |chunk: &mut ColumnChunk| {
+        chunk.flags |= 2;
+        chunk.sections[3] = numbers(&lengths);
     };
     cases.other("values/packed-with-lengths", alter_packed(with_lengths), coded(), &[]);
-    let complete = |part: &mut Part| {
-        // Token 0xFF is code 257 behind 256 bytes and `ab`.
+    let complete = |chunk: &mut ColumnChunk| {
+        // Code 257 is token 0xFF: the 256 single bytes and `ab` precede it.
         let rows: [&[u16]; 4] = [&[0x61, 0x63], &[], &[0x62], &[0x62, 0x0A]];
         let singles: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
         let mut tokens: Vec<&[u8]> = singles.iter().map(Vec::as_slice).collect();
         tokens.insert(0x62, b"ab");
-        *part = Part::packed(9, &tokens, &rows);
-        part.sections[0] = dictionary(true, &[b"ab"]);
+        *chunk = ColumnChunk::packed(9, &tokens, &rows);
+        chunk.sections[0] = dictionary(true, &[b"ab"]);
     };
     cases.other(
         "values/packed-with-every-byte",
@@ -162,7 +162,7 @@ fn good_in_other_forms(cases: &mut Cases) {
     shared.sections[0].clear();
     let mut later = packed();
     later.dictionary = 2;
-    let column = |parts| Column { name: b"s".to_vec(), code: 0, parts };
+    let column = |chunks| Column { name: b"s".to_vec(), code: 0, chunks };
     cases.other(
         "chunks/shared-dictionary",
         File::new(&[4, 4, 4], vec![column(vec![packed(), shared, later])]).build(),
@@ -173,7 +173,10 @@ fn good_in_other_forms(cases: &mut Cases) {
         "chunks/of-unequal-size",
         File::new(
             &[1, 2],
-            vec![column(vec![Part::plain(&[Some("a")]), Part::plain(&[None, Some("c")])])],
+            vec![column(vec![
+                ColumnChunk::plain(&[Some("a")]),
+                ColumnChunk::plain(&[None, Some("c")]),
+            ])],
         )
         .build(),
         vec![("s", Text, maybe(&[Some("a"), None, Some("c")]))],
@@ -213,7 +216,9 @@ fn bad_footers(cases: &mut Cases) {
     cases.invalid("footer/other-row-count", alter(|file| file.rows = Some(5)));
     let hollow = |file: &mut File| {
         file.chunks.push(0);
-        file.columns.iter_mut().for_each(|column| column.parts.push(Part::plain::<&str>(&[])));
+        file.columns
+            .iter_mut()
+            .for_each(|column| column.chunks.push(ColumnChunk::plain::<&str>(&[])));
     };
     cases.invalid("footer/chunk-of-no-rows", alter(hollow));
     cases.invalid("footer/chunk-of-too-many-rows", alter(|file| file.chunks = vec![(1 << 20) + 1]));
@@ -223,58 +228,59 @@ fn bad_footers(cases: &mut Cases) {
 }
 
 fn bad_entries(cases: &mut Cases) {
-    cases.invalid("entries/other-encoding", alter_part(|part| part.encoding = 2));
-    cases.invalid("entries/other-flag", alter_part(|part| part.flags |= 16));
-    cases.invalid("entries/plain-with-codes", alter_part(|part| part.codes = 1));
-    cases.invalid("entries/more-nulls-than-rows", alter_part(|part| part.nulls = 5));
-    cases.invalid("entries/other-value-count", alter_part(|part| part.values = 4));
-    cases.invalid("entries/other-text-length", alter_part(|part| part.text += 1));
-    cases.invalid("entries/text-of-a-gigabyte", alter_part(|part| part.text = 1 << 30));
+    cases.invalid("entries/other-encoding", alter_chunk(|chunk| chunk.encoding = 2));
+    cases.invalid("entries/other-flag", alter_chunk(|chunk| chunk.flags |= 16));
+    cases.invalid("entries/plain-with-codes", alter_chunk(|chunk| chunk.codes = 1));
+    cases.invalid("entries/more-nulls-than-rows", alter_chunk(|chunk| chunk.nulls = 5));
+    cases.invalid("entries/other-value-count", alter_chunk(|chunk| chunk.values = 4));
+    cases.invalid("entries/other-text-length", alter_chunk(|chunk| chunk.text += 1));
+    cases.invalid("entries/text-of-a-gigabyte", alter_chunk(|chunk| chunk.text = 1 << 30));
     cases.invalid(
         "entries/bitmap-without-nulls",
-        alter_part(|part| (part.nulls, part.values) = (0, 4)),
+        alter_chunk(|chunk| (chunk.nulls, chunk.values) = (0, 4)),
     );
-    cases.invalid("entries/width-8", alter_packed(|part| part.bits = 8));
-    cases.invalid("entries/other-way-of-cutting", alter_packed(|part| part.parse = 3));
-    cases.invalid("entries/other-code-count", alter_packed(|part| part.codes += 1));
-    cases.invalid("entries/no-dictionary", alter_packed(|part| part.sections[0].clear()));
-    cases.invalid("entries/dictionary-of-a-later-chunk", alter_packed(|part| part.dictionary = 1));
-    cases.invalid("entries/no-lengths", alter_packed(|part| part.flags |= 2));
-    cases.invalid("entries/bound-of-33-bytes", alter_part(|part| part.greatest = vec![b'x'; 33]));
-    cases.invalid("entries/other-bound", alter_part(|part| part.greatest = b"Bobby".to_vec()));
-    cases.invalid("entries/bounds-out-of-order", alter_part(|part| part.least = b"C".to_vec()));
-    cases.invalid("entries/bound-cut-too-short", alter_part(|part| part.flags |= 8));
+    cases.invalid("entries/width-8", alter_packed(|chunk| chunk.bits = 8));
+    cases.invalid("entries/other-way-of-cutting", alter_packed(|chunk| chunk.parse = 3));
+    cases.invalid("entries/other-code-count", alter_packed(|chunk| chunk.codes += 1));
+    cases.invalid("entries/no-dictionary", alter_packed(|chunk| chunk.sections[0].clear()));
+    cases
+        .invalid("entries/dictionary-of-a-later-chunk", alter_packed(|chunk| chunk.dictionary = 1));
+    cases.invalid("entries/no-lengths", alter_packed(|chunk| chunk.flags |= 2));
+    cases.invalid("entries/bound-of-33-bytes", alter_chunk(|chunk| chunk.max = vec![b'x'; 33]));
+    cases.invalid("entries/other-bound", alter_chunk(|chunk| chunk.max = b"Bobby".to_vec()));
+    cases.invalid("entries/bounds-out-of-order", alter_chunk(|chunk| chunk.min = b"C".to_vec()));
+    cases.invalid("entries/bound-cut-too-short", alter_chunk(|chunk| chunk.flags |= 8));
     let mut narrow = packed();
     narrow.sections[0].clear();
-    let wide = Part::packed(10, &TOKENS, &CODES);
-    let column = Column { name: b"s".to_vec(), code: 0, parts: vec![wide, narrow] };
+    let wide = ColumnChunk::packed(10, &TOKENS, &CODES);
+    let column = Column { name: b"s".to_vec(), code: 0, chunks: vec![wide, narrow] };
     cases.invalid("entries/dictionary-of-another-width", File::new(&[4, 4], vec![column]).build());
 }
 
 fn bad_sections(cases: &mut Cases) {
-    cases.invalid("sections/false-checksum", alter_part(|part| part.false_sum = Some(1)));
-    cases.invalid("sections/padding", alter_part(|part| part.padding = 1));
+    cases.invalid("sections/false-checksum", alter_chunk(|chunk| chunk.false_sum = Some(1)));
+    cases.invalid("sections/padding", alter_chunk(|chunk| chunk.padding = 1));
     cases.invalid(
         "sections/lengths-add-up-to-less",
-        alter_part(|part| part.sections[2] = vec![0, 0]),
+        alter_chunk(|chunk| chunk.sections[2] = vec![0, 0]),
     );
     cases.invalid(
         "sections/numbers-of-33-bits",
-        alter_part(|part| part.sections[2] = vec![0, 33, 0]),
+        alter_chunk(|chunk| chunk.sections[2] = vec![0, 33, 0]),
     );
-    cases.invalid("sections/numbers-cut", alter_part(|part| part.sections[2] = vec![0, 3]));
-    cases.invalid("sections/numbers-left-over", alter_part(|part| part.sections[2].push(0)));
-    cases.invalid("sections/one-null-more", alter_part(|part| part.sections[5] = vec![0b0011]));
+    cases.invalid("sections/numbers-cut", alter_chunk(|chunk| chunk.sections[2] = vec![0, 3]));
+    cases.invalid("sections/numbers-left-over", alter_chunk(|chunk| chunk.sections[2].push(0)));
+    cases.invalid("sections/one-null-more", alter_chunk(|chunk| chunk.sections[5] = vec![0b0011]));
     cases.invalid(
         "sections/null-past-the-end",
-        alter_part(|part| part.sections[5] = vec![0b1_0010]),
+        alter_chunk(|chunk| chunk.sections[5] = vec![0b1_0010]),
     );
-    let not_utf8 = |part: &mut Part| {
-        *part = Part::plain(&[Some(&b"ok"[..]), None, Some(b"\xC3"), Some(b"\xA9")])
+    let not_utf8 = |chunk: &mut ColumnChunk| {
+        *chunk = ColumnChunk::plain(&[Some(&b"ok"[..]), None, Some(b"\xC3"), Some(b"\xA9")])
     };
-    cases.invalid("sections/character-in-two-rows", alter_part(not_utf8));
+    cases.invalid("sections/character-in-two-rows", alter_chunk(not_utf8));
 
-    let tokens = |tokens: Vec<u8>| alter_packed(|part| part.sections[0] = tokens);
+    let tokens = |tokens: Vec<u8>| alter_packed(|chunk| chunk.sections[0] = tokens);
     cases.invalid("dictionary/other-flags", tokens(vec![2, 0, 0, 0]));
     cases.invalid("dictionary/out-of-order", tokens(dictionary(false, &[b"b", b"a", b"c", b"d"])));
     cases.invalid("dictionary/twice-the-same", tokens(b"\0\x02\0\0\x00a\x00a".to_vec()));
@@ -286,33 +292,33 @@ fn bad_sections(cases: &mut Cases) {
     cases.invalid("codes/of-no-token", tokens(dictionary(false, &TOKENS[..3])));
     cases.invalid(
         "codes/bits-past-the-last",
-        alter_packed(|part| *part.sections[1].last_mut().unwrap() |= 0x80),
+        alter_packed(|chunk| *chunk.sections[1].last_mut().unwrap() |= 0x80),
     );
     cases.invalid(
         "codes/counts-add-up-to-more",
-        alter_packed(|part| part.sections[2] = numbers(&[2, 1, 3, 1])),
+        alter_packed(|chunk| chunk.sections[2] = numbers(&[2, 1, 3, 1])),
     );
-    cases.invalid("codes/other-text-length", alter_packed(|part| part.text += 1));
-    let lengths = |part: &mut Part| {
-        part.flags |= 2;
-        part.sections[3] = numbers(&[2, 0, 18, 3]);
+    cases.invalid("codes/other-text-length", alter_packed(|chunk| chunk.text += 1));
+    let lengths = |chunk: &mut ColumnChunk| {
+        chunk.flags |= 2;
+        chunk.sections[3] = numbers(&[2, 0, 18, 3]);
     };
     cases.invalid("codes/other-lengths", alter_packed(lengths));
     cases.invalid(
         "indexes/of-no-value",
-        alter_indexed(|part| part.sections[4] = numbers(&[0, 2, 0, 0])),
+        alter_indexed(|chunk| chunk.sections[4] = numbers(&[0, 2, 0, 0])),
     );
-    cases.invalid("indexes/of-too-few-rows", alter_indexed(|part| part.sections[4] = vec![0, 1]));
-    cases.invalid("indexes/other-text-length", alter_indexed(|part| part.text += 1));
-    let unused = |part: &mut Part| {
-        part.sections[4] = numbers(&[0, 0, 0, 0]);
-        part.text = 4;
+    cases.invalid("indexes/of-too-few-rows", alter_indexed(|chunk| chunk.sections[4] = vec![0, 1]));
+    cases.invalid("indexes/other-text-length", alter_indexed(|chunk| chunk.text += 1));
+    let unused = |chunk: &mut ColumnChunk| {
+        chunk.sections[4] = numbers(&[0, 0, 0, 0]);
+        chunk.text = 4;
     };
     cases.invalid("indexes/a-value-that-no-row-has", alter_indexed(unused));
-    let swapped = |part: &mut Part| {
-        part.sections[1] = b"yyx".to_vec();
-        part.sections[2] = numbers(&[2, 1]);
-        part.sections[4] = numbers(&[1, 0, 1, 1]);
+    let swapped = |chunk: &mut ColumnChunk| {
+        chunk.sections[1] = b"yyx".to_vec();
+        chunk.sections[2] = numbers(&[2, 1]);
+        chunk.sections[4] = numbers(&[1, 0, 1, 1]);
     };
     cases.invalid("indexes/values-out-of-order", alter_indexed(swapped));
 }

@@ -7,14 +7,14 @@ use bytes::Bytes;
 use hypostyle::formats::{self, Format};
 use hypostyle::{ReadOptions, WriteOptions};
 
-use crate::batches::Holds;
+use crate::batches::Features;
 use crate::laws;
 
 mod onpair;
 
 pub use onpair::{onpair_cpp, onpair_file, onpair_parts};
 
-/// Detects, opens and reads whatever the bytes are.
+/// Detects the format of any bytes, opens and reads them.
 pub fn open_any(bytes: &[u8]) {
     let _ = laws::at_most_one_format_claims(bytes);
     let options = ReadOptions::default().with_limits(laws::small_limits());
@@ -24,7 +24,7 @@ pub fn open_any(bytes: &[u8]) {
     }
 }
 
-/// Opens and reads bytes as one format, whatever they are.
+/// Opens and reads any bytes as one format.
 pub fn decode_any(format: &dyn Format, bytes: &[u8]) {
     if format.holds_tables() {
         return laws::any_bytes_return_or_fail(format, bytes);
@@ -33,34 +33,33 @@ pub fn decode_any(format: &dyn Format, bytes: &[u8]) {
     laws::any_archive_shows_itself_or_fails(bytes);
 }
 
-/// Makes a table of the bytes, and sends it through a format and back.
+/// Builds a table from the bytes, encodes and decodes it.
 pub fn roundtrip(format: &'static dyn Format, bytes: &[u8]) {
-    let batch = table_of(bytes, Holds::of(format));
+    let batch = table_of(bytes, Features::of(format));
     laws::decode_undoes_encode(format, &batch);
     let file = laws::encode(format, &batch, &WriteOptions::default());
     laws::a_canonical_file_encodes_to_itself(format, &file);
 }
 
-/// A table that depends on nothing but the bytes; they may be few or none.
+/// Builds a table from any bytes, deterministically.
 ///
-/// Small changes of the bytes make small changes of the table, which is what a
-/// fuzzer lives on: one byte each for width, rows, and the kind of a column, and
-/// then the values as they stand.
-pub fn table_of(bytes: &[u8], holds: Holds) -> RecordBatch {
+/// Small changes of the bytes cause small changes of the table, which helps a fuzzer: one byte each
+/// for the number of columns, the number of rows and the type of a column, then the values.
+pub fn table_of(bytes: &[u8], features: Features) -> RecordBatch {
     let mut seed = Seed(bytes);
     let width = 1 + usize::from(seed.byte() % 6);
     let rows = usize::from(seed.byte() % 70);
     let columns = (0..width).map(|index| {
-        let kind = seed.byte() % if holds.int64 { 4 } else { 3 };
-        let kind = if holds.numbers { kind } else { 2 };
-        let nulls = holds.nulls && seed.byte() % 2 == 1;
+        let kind = seed.byte() % if features.int64 { 4 } else { 3 };
+        let kind = if features.numbers { kind } else { 2 };
+        let nulls = features.nulls && seed.byte() % 2 == 1;
         let name = format!("{index}{}", seed.text());
-        (name, seed.array(kind, rows, nulls), holds.nulls)
+        (name, seed.array(kind, rows, nulls), features.nulls)
     });
     RecordBatch::try_from_iter_with_nullable(columns.collect::<Vec<_>>()).unwrap()
 }
 
-/// Bytes that are used up, and zeros after that.
+/// Consumes bytes from the front, and returns zeros after the end.
 struct Seed<'a>(&'a [u8]);
 
 impl<'a> Seed<'a> {
@@ -86,7 +85,6 @@ impl<'a> Seed<'a> {
     }
 
     fn array(&mut self, kind: u8, rows: usize, nulls: bool) -> ArrayRef {
-        // No rows left to take from the seed is no reason to stop: zeros follow.
         let mut valid = || !nulls || !self.byte().is_multiple_of(4);
         let valid: Vec<bool> = (0..rows).map(|_| valid()).collect();
         let slots = valid.into_iter();

@@ -1,7 +1,6 @@
-//! OnPair: buffers and files that are mostly right, so that what is behind the first checks
-//! is reached.
+//! OnPair: buffers and files that are mostly valid, so that a fuzzer gets past the first checks.
 
-#![expect(clippy::indexing_slicing, reason = "what is indexed was put there a few lines before")]
+#![expect(clippy::indexing_slicing, reason = "indices are in range by construction")]
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -10,11 +9,11 @@ use hypostyle::formats::onpair::OnPair;
 use hypostyle_onpair::{Column, Offsets, Parse, Parts, Pattern, Searcher};
 
 use super::Seed;
-use crate::build::onpair::{self as build, File, Part, numbers};
+use crate::build::onpair::{self as build, ColumnChunk, File, numbers};
 use crate::laws;
 
-/// Checks the buffers of a column and, if they are one, decodes and searches it in every way
-/// there is; all ways agree with the plainest.
+/// Validates the buffers of a column and, if they are valid, decodes and searches it with every
+/// function. All results must agree with a naive implementation.
 pub fn onpair_parts(bytes: &[u8]) {
     let mut seed = Seed(bytes);
     let parts = parts(&mut seed);
@@ -76,11 +75,11 @@ fn searches(column: &Column<'_>, rows: &[Vec<u8>], needle: &[u8]) {
     }
     let above = column.find_between(Bound::Excluded(needle), Bound::Unbounded);
     assert_eq!(above, found(&|row| row > needle));
-    let least = column.min_row().map(|row| &rows[row]);
-    assert_eq!(least, rows.iter().min());
+    let min = column.min_row().map(|row| &rows[row]);
+    assert_eq!(min, rows.iter().min());
 }
 
-/// Buffers that are a column, and then a few bytes of them changed.
+/// Builds the buffers of a valid column, then changes a few bytes.
 fn parts(seed: &mut Seed<'_>) -> Parts<'static> {
     let changes = usize::from(seed.byte() % 4);
     let mut bits = 9 + u32::from(seed.byte() % 8);
@@ -137,7 +136,7 @@ fn sums(numbers: impl Iterator<Item = usize>) -> Vec<u32> {
     std::iter::once(0).chain(after).collect()
 }
 
-/// The rows of buffers that are a column, bit by bit.
+/// Decodes the rows of a valid column bit by bit.
 fn naive(parts: &Parts<'_>) -> Vec<Vec<u8>> {
     let bit = |at: usize| usize::from(parts.codes[at / 8] >> (at % 8) & 1);
     let width = parts.bits as usize;
@@ -149,20 +148,20 @@ fn naive(parts: &Parts<'_>) -> Vec<Vec<u8>> {
     (0..parts.row_count()).map(row).collect()
 }
 
-/// Reads a file whose columns are in every form and whose bytes were changed here and there;
-/// checksums agree with what was changed.
+/// Reads a file with columns in every encoding and a few changed bytes. Checksums are computed
+/// after the changes, so they agree.
 pub fn onpair_file(bytes: &[u8]) {
     let mut seed = Seed(bytes);
     let rows = usize::from(seed.byte() % 20);
     let columns = (0..1 + seed.byte() % 3).map(|index| {
         let cells: Vec<Option<&[u8]>> =
             (0..rows).map(|_| (seed.byte() % 4 > 0).then(|| seed.bytes())).collect();
-        let mut part = part(&cells, seed.byte());
+        let mut chunk = chunk(&cells, seed.byte());
         for _ in 0..seed.byte() % 3 {
-            change(&mut part, &mut seed);
+            change(&mut chunk, &mut seed);
         }
         let name = format!("{index}").into_bytes();
-        build::Column { name, code: seed.byte() % 2, parts: vec![part] }
+        build::Column { name, code: seed.byte() % 2, chunks: vec![chunk] }
     });
     let columns = columns.collect();
     let mut file = File::new(&[u32::try_from(rows).unwrap()], columns);
@@ -172,44 +171,44 @@ pub fn onpair_file(bytes: &[u8]) {
     laws::any_bytes_return_or_fail(&OnPair, &file.build().bytes);
 }
 
-/// Cells in one of the forms.
-fn part(cells: &[Option<&[u8]>], form: u8) -> Part {
+/// Encodes cells in one of the encodings.
+fn chunk(cells: &[Option<&[u8]>], form: u8) -> ColumnChunk {
     let present: Vec<&[u8]> = cells.iter().copied().flatten().collect();
     if form.is_multiple_of(4) || present.is_empty() {
-        return Part::plain(cells);
+        return ColumnChunk::plain(cells);
     }
     if form % 4 == 1 {
-        return Part::indexed(cells);
+        return ColumnChunk::indexed(cells);
     }
     let mut values = present.clone();
     if form % 4 == 3 {
         values.sort_unstable();
         values.dedup();
     }
-    // Single bytes, and what the texts start with.
+    // Single bytes and prefixes of the texts.
     let mut tokens: Vec<&[u8]> = present.iter().flat_map(|text| text.chunks(1)).collect();
     tokens.extend(present.iter().map(|text| &text[..text.len().min(5)]));
     tokens.retain(|token| !token.is_empty());
     tokens.sort_unstable();
     tokens.dedup();
-    let rows: Vec<Vec<u16>> = values.iter().map(|value| cut(value, &tokens)).collect();
+    let rows: Vec<Vec<u16>> = values.iter().map(|value| tokenize(value, &tokens)).collect();
     let rows: Vec<&[u16]> = rows.iter().map(Vec::as_slice).collect();
     let bits = 10 + form / 4 % 7;
-    let mut part = Part::packed(bits, &tokens, &rows);
-    let all = Part::plain(cells);
-    (part.nulls, part.text) = (all.nulls, all.text);
-    part.sections[5].clone_from(&all.sections[5]);
+    let mut chunk = ColumnChunk::packed(bits, &tokens, &rows);
+    let all = ColumnChunk::plain(cells);
+    (chunk.nulls, chunk.text) = (all.nulls, all.text);
+    chunk.sections[5].clone_from(&all.sections[5]);
     if form % 4 == 3 {
         let index = |value: &&[u8]| values.binary_search(value).unwrap();
         let indexes = present.iter().map(|value| u32::try_from(index(value)).unwrap());
-        part.flags |= 1;
-        part.sections[4] = numbers(&indexes.collect::<Vec<_>>());
+        chunk.flags |= 1;
+        chunk.sections[4] = numbers(&indexes.collect::<Vec<_>>());
     }
-    part
+    chunk
 }
 
-/// The longest token at every place.
-fn cut(text: &[u8], tokens: &[&[u8]]) -> Vec<u16> {
+/// Tokenizes greedily: the longest token at every position.
+fn tokenize(text: &[u8], tokens: &[&[u8]]) -> Vec<u16> {
     let (mut rest, mut codes) = (text, Vec::new());
     while !rest.is_empty() {
         let fit = (0..tokens.len()).filter(|&code| rest.starts_with(tokens[code]));
@@ -221,27 +220,27 @@ fn cut(text: &[u8], tokens: &[&[u8]]) -> Vec<u16> {
 }
 
 /// Changes a byte of a section, or a field of the entry.
-fn change(part: &mut Part, seed: &mut Seed<'_>) {
+fn change(chunk: &mut ColumnChunk, seed: &mut Seed<'_>) {
     let (which, at, to) = (seed.byte(), usize::from(seed.byte()), seed.byte());
     let number = |number: &mut u32| *number = number.wrapping_add(to.into()).wrapping_sub(128);
     match which % 12 {
         section @ 0..6 => {
-            let section = &mut part.sections[usize::from(section)];
+            let section = &mut chunk.sections[usize::from(section)];
             match section.get_mut(at) {
                 Some(byte) => *byte ^= to,
                 None => section.push(to),
             }
         }
-        6 => part.flags ^= to,
-        7 => part.bits = to % 20,
-        8 => number(&mut part.nulls),
-        9 => number(&mut part.values),
-        10 => number(&mut part.codes),
-        _ => number(&mut part.text),
+        6 => chunk.flags ^= to,
+        7 => chunk.bits = to % 20,
+        8 => number(&mut chunk.nulls),
+        9 => number(&mut chunk.values),
+        10 => number(&mut chunk.codes),
+        _ => number(&mut chunk.text),
     }
 }
 
-/// Reads a file of the C++ implementation in which bytes were changed here and there.
+/// Reads a file of the C++ implementation with a few changed bytes.
 pub fn onpair_cpp(bytes: &[u8]) {
     let mut seed = Seed(bytes);
     let changes = seed.byte() % 4;
@@ -251,9 +250,9 @@ pub fn onpair_cpp(bytes: &[u8]) {
     tokens.extend(texts.iter().flat_map(|text| text.chunks(1)));
     tokens.sort_unstable();
     tokens.dedup();
-    let rows: Vec<Vec<u16>> = texts.iter().map(|text| cut(text, &tokens)).collect();
+    let rows: Vec<Vec<u16>> = texts.iter().map(|text| tokenize(text, &tokens)).collect();
     let rows: Vec<&[u16]> = rows.iter().map(Vec::as_slice).collect();
-    // Of 19 texts of 39 bytes there may be more tokens than codes of nine bits.
+    // 19 texts of 39 bytes may have more tokens than nine bits can number.
     let width = if tokens.len() > 512 { width.max(11) } else { width };
     let mut file = build::cpp(width, &tokens, &rows).bytes;
     for _ in 0..changes {

@@ -66,6 +66,13 @@ pub fn by_extension(extension: &str) -> Option<&'static dyn Format> {
     ALL.iter().copied().find(|format| format.extensions().iter().any(matches))
 }
 
+/// The format that a file with these first bytes is in, as far as they show.
+///
+/// For streams of which nothing else can be read yet; see [`Format::has_magic`].
+pub fn by_magic(head: &[u8]) -> Option<&'static dyn Format> {
+    ALL.iter().copied().find(|format| format.has_magic(head))
+}
+
 /// Finds the format of a file by its content.
 ///
 /// Returns `None` if the bytes resemble no format of this build, so that a caller may try

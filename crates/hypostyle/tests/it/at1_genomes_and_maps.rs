@@ -1,8 +1,8 @@
 //! Variant calls and maps: the codecs vcf and osm round-trip, and archives are small.
 
 use hypostyle::formats::at1::{self, Codec, PackOptions, Packed};
-use hypostyle_testkit::maps::{Attributes, osm};
-use hypostyle_testkit::variants::{Calls, vcf};
+use hypostyle_testkit::gen_osm::{Attributes, osm};
+use hypostyle_testkit::gen_vcf::{Calls, vcf};
 use proptest::prelude::*;
 
 use crate::archives::{self, only};

@@ -17,7 +17,7 @@ use hypostyle::predicate::{BatchColumns, Predicate};
 use hypostyle::spill::SpillBuffer;
 use hypostyle::text::{ImportOptions, Imported};
 use hypostyle::{ByteSource, ReadOptions, Result, Table};
-use hypostyle_testkit::source::{CountingSource, FarSource};
+use hypostyle_testkit::source::{CountingSource, SlowSource};
 use proptest::prelude::*;
 
 use crate::archives;
@@ -295,7 +295,7 @@ fn a_query_reads_the_index_and_the_blocks_that_it_needs() {
         ("day = 5000", 0, 0.10),
         ("user = 'nobody'", 0, 0.10),
     ] {
-        source.forget();
+        source.clear_reads();
         let filter = Predicate::parse(test).unwrap();
         let (found, stats) = answered(&archive, &filter, &["user"]);
         assert_eq!(found, scanned(&archive, &filter, &["user"]), "{test}");
@@ -303,7 +303,7 @@ fn a_query_reads_the_index_and_the_blocks_that_it_needs() {
         assert_eq!(stats.groups, 40);
         assert!((stats.bytes_read as f64) < share * size as f64, "{test}: {}", stats.bytes_read);
     }
-    source.forget();
+    source.clear_reads();
     let query = Query::default().with_rows(Some(vec![39_999]));
     let answer = ask(&archive, &query).unwrap().unwrap();
     assert_eq!(rows(&batches(&answer.table), &["day"]), [["399"]]);
@@ -324,12 +324,12 @@ fn remote_sources_read_several_ranges_at_once() {
     let (expected, counted) = answered(&open(near.clone()), &filter, &["user", "day"]);
     assert!(expected.len() > 10);
     for (at_once, min, max) in [(1, 1, 1), (8, 2, usize::MAX)] {
-        let far = Arc::new(FarSource::new(near.clone(), at_once));
+        let far = Arc::new(SlowSource::new(near.clone(), at_once));
         let archive = Archive::open(far.clone(), &one_thread).unwrap();
         let (found, stats) = answered(&archive, &filter, &["user", "day"]);
         assert_eq!(found, expected);
         assert_eq!(stats.bytes_read, counted.bytes_read);
-        assert!((min..=max).contains(&far.most()), "{} of {at_once}", far.most());
+        assert!((min..=max).contains(&far.max_in_flight()), "{} of {at_once}", far.max_in_flight());
     }
 }
 

@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 use hypostyle::formats::{self, Format};
 use hypostyle::{ReadOptions, WriteOptions};
-use hypostyle_testkit::batches::{self, Holds};
+use hypostyle_testkit::batches::{self, Features};
 use hypostyle_testkit::content::Content;
 use hypostyle_testkit::laws;
 use proptest::prelude::*;
@@ -12,8 +12,9 @@ type Pair = (&'static dyn Format, &'static dyn Format);
 
 fn pair_and_batch() -> impl Strategy<Value = (Pair, RecordBatch)> {
     let any_format = || prop::sample::select(formats::tables().collect::<Vec<_>>());
-    (any_format(), any_format())
-        .prop_flat_map(|(a, b)| (Just((a, b)), batches::batch(Holds::of(a).and(Holds::of(b)))))
+    (any_format(), any_format()).prop_flat_map(|(a, b)| {
+        (Just((a, b)), batches::batch(Features::of(a).and(Features::of(b))))
+    })
 }
 
 proptest! {

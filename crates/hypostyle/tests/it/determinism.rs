@@ -33,7 +33,7 @@ fn table() -> RecordBatch {
 #[test]
 fn threads_change_neither_bytes_nor_values() {
     for format in formats::tables() {
-        let batch = batches::fitted(format, &table());
+        let batch = batches::coerced(format, &table());
         let one = WriteOptions::default().with_threads(NonZeroUsize::new(1));
         let file = laws::encode(format, &batch, &one);
         for threads in [2, 5] {
@@ -51,7 +51,7 @@ fn threads_change_neither_bytes_nor_values() {
 #[test]
 fn the_first_bad_column_is_reported_on_any_number_of_threads() {
     for format in formats::tables() {
-        let batch = batches::fitted(format, &table());
+        let batch = batches::coerced(format, &table());
         let mut file = laws::encode(format, &batch, &WriteOptions::default());
         let reader = format.open(Arc::new(Bytes::from(file.clone())), &ReadOptions::default());
         let blocks: Vec<_> = reader
@@ -75,7 +75,7 @@ fn the_first_bad_column_is_reported_on_any_number_of_threads() {
 #[test]
 fn a_sink_that_seeks_and_one_in_memory_get_the_same_bytes() {
     for format in formats::tables() {
-        let batch = batches::fitted(format, &table().slice(0, 10));
+        let batch = batches::coerced(format, &table().slice(0, 10));
         let options = WriteOptions::default();
         let file = laws::encode(format, &batch, &options);
         let mut inner = std::io::Cursor::new(b"before".to_vec());

@@ -10,7 +10,7 @@ use hypostyle::formats::{self, Format};
 use hypostyle::{
     ColumnStats, Error, ErrorKind, ReadOptions, Result, Table, TextPolicy, WriteOptions,
 };
-use hypostyle_testkit::build::Made;
+use hypostyle_testkit::build::BuiltFile;
 use hypostyle_testkit::content::{Cell, Content};
 use hypostyle_testkit::laws;
 
@@ -25,13 +25,13 @@ impl Subject {
 
     /// Checks that the file has these values and exactly these deviations, and that strict
     /// reading accepts it without deviations and otherwise refuses it for one of them.
-    pub(crate) fn reads(self, made: &Made, values: &[(&str, Vec<Cell>)], met: &[(&str, u64)]) {
+    pub(crate) fn reads(self, made: &BuiltFile, values: &[(&str, Vec<Cell>)], met: &[(&str, u64)]) {
         self.reads_with(made, TextPolicy::Strict, values, met);
     }
 
     pub(crate) fn reads_with(
         self,
-        made: &Made,
+        made: &BuiltFile,
         text: TextPolicy,
         values: &[(&str, Vec<Cell>)],
         met: &[(&str, u64)],
@@ -59,11 +59,11 @@ impl Subject {
     }
 
     /// Checks that every mode refuses the file, with a message that contains `words`.
-    pub(crate) fn refuses(self, made: &Made, words: &str) -> Error {
+    pub(crate) fn refuses(self, made: &BuiltFile, words: &str) -> Error {
         self.refuses_with(made, TextPolicy::Strict, words)
     }
 
-    pub(crate) fn refuses_with(self, made: &Made, text: TextPolicy, words: &str) -> Error {
+    pub(crate) fn refuses_with(self, made: &BuiltFile, text: TextPolicy, words: &str) -> Error {
         let options = ReadOptions::default().with_text(text);
         let strict = options.clone().with_strict(true);
         assert!(laws::decode(self.format(), &made.bytes, &strict).is_err());

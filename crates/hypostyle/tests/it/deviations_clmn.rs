@@ -2,7 +2,7 @@
 
 use hypostyle::{Compat, TextPolicy, WriteOptions};
 use hypostyle_testkit::build::clmn::{Column, File, strings as string_block};
-use hypostyle_testkit::build::{Block, Made};
+use hypostyle_testkit::build::{Block, BuiltFile};
 use hypostyle_testkit::laws;
 
 use crate::deviations::{
@@ -46,7 +46,7 @@ fn example_table() -> arrow_array::RecordBatch {
 }
 
 /// Returns a file of one column `x` with this block.
-fn one(rows: u64, code: u8, block: Block) -> Made {
+fn one(rows: u64, code: u8, block: Block) -> BuiltFile {
     File::new(rows, vec![Column { name: b"x".to_vec(), code, block }]).build()
 }
 
@@ -87,7 +87,7 @@ fn n02_sizes_are_those_of_the_file_not_of_the_example() {
         .map(|i| u8::from_str_radix(&sample[2 * i..2 * i + 2], 16).unwrap())
         .collect::<Vec<_>>();
     assert_eq!(bytes.len(), 136);
-    CLMN.reads(&Made { bytes, ..example().build() }, &example_values(), &[]);
+    CLMN.reads(&BuiltFile { bytes, ..example().build() }, &example_values(), &[]);
 }
 
 #[test]
@@ -156,7 +156,10 @@ fn n07_lengths_are_unsigned_16_bits() {
     let wrapped = File::new(1, vec![Column::int32("", &[1])]).build();
     let mut bytes = wrapped.bytes;
     bytes.splice(20..20, over.bytes());
-    CLMN.refuses(&Made { bytes, entries: vec![18], ..example().build() }, "is not 0, 1, 2 or 3");
+    CLMN.refuses(
+        &BuiltFile { bytes, entries: vec![18], ..example().build() },
+        "is not 0, 1, 2 or 3",
+    );
 }
 
 #[test]

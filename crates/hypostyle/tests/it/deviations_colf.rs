@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::Int32Array;
 use hypostyle::{Compat, DuplicateNames, Limits, ReadOptions, TextPolicy, WriteOptions};
 use hypostyle_testkit::build::colf::{Column, File, int32s as int32_cells, payload, texts};
-use hypostyle_testkit::build::{Block, Made};
+use hypostyle_testkit::build::{Block, BuiltFile};
 use hypostyle_testkit::content::Cell;
 use hypostyle_testkit::laws;
 
@@ -45,12 +45,12 @@ fn example_table() -> arrow_array::RecordBatch {
 }
 
 /// Returns a file of one column.
-fn one(rows: u64, column: Column) -> Made {
+fn one(rows: u64, column: Column) -> BuiltFile {
     File::new(rows, vec![column]).build()
 }
 
 /// Returns a file of three integers with this schema.
-fn with_schema(schema: &str) -> Made {
+fn with_schema(schema: &str) -> BuiltFile {
     let file = File::new(3, vec![Column::int32("id", &[1, 2, 3])]);
     File { schema: Some(schema.into()), ..file }.build()
 }
@@ -444,5 +444,5 @@ fn the_worked_example_reads_as_it_says() {
     ];
     bytes.extend_from_slice(&blocks);
     assert_eq!(bytes.len(), 222);
-    COLF.reads(&Made { bytes, ..made }, &example_values(), &[]);
+    COLF.reads(&BuiltFile { bytes, ..made }, &example_values(), &[]);
 }

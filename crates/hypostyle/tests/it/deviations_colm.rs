@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hypostyle::{DuplicateNames, ReadOptions, TextPolicy, WriteOptions, formats};
 use hypostyle_testkit::build::colm::{Column, File, strings as string_block};
-use hypostyle_testkit::build::{Block, Made, zlib_by_hand, zlib_with_dictionary};
+use hypostyle_testkit::build::{Block, BuiltFile, zlib_by_hand, zlib_with_dictionary};
 use hypostyle_testkit::laws;
 use hypostyle_testkit::source::SparseSource;
 
@@ -41,7 +41,7 @@ fn example_table() -> arrow_array::RecordBatch {
 }
 
 /// Returns a file of one column `x` with this block.
-fn one(rows: u32, code: u8, block: Block) -> Made {
+fn one(rows: u32, code: u8, block: Block) -> BuiltFile {
     File::new(rows, vec![Column { name: b"x".to_vec(), code, block }]).build()
 }
 
@@ -94,7 +94,7 @@ fn m03_sizes_are_those_of_the_file_not_of_the_example() {
         .map(|i| u8::from_str_radix(&sample[2 * i..2 * i + 2], 16).unwrap())
         .collect::<Vec<_>>();
     assert_eq!(bytes.len(), 145);
-    COLM.reads(&Made { bytes, ..example().build() }, &example_values(), &[]);
+    COLM.reads(&BuiltFile { bytes, ..example().build() }, &example_values(), &[]);
 }
 
 #[test]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 use hypostyle::formats::{self, Format};
 use hypostyle::{Error, ErrorKind, Limits, ReadOptions, TextPolicy};
-use hypostyle_testkit::build::{Block, Made, clmn, colf, colm};
+use hypostyle_testkit::build::{Block, BuiltFile, clmn, colf, colm};
 use hypostyle_testkit::laws;
 use hypostyle_testkit::source::SparseSource;
 
-fn error(format: &str, made: &Made, options: &ReadOptions) -> Error {
+fn error(format: &str, made: &BuiltFile, options: &ReadOptions) -> Error {
     let format: &dyn Format = formats::by_name(format).unwrap();
     laws::decode(format, &made.bytes, options).unwrap_err()
 }

@@ -131,7 +131,7 @@ proptest! {
     ) {
         let (encoding, flags, bits, parse) = codes;
         let [dictionary, nulls, values, code_count, text] = numbers;
-        let mut part = onpair::Part { encoding, flags, sections, nulls, ..Default::default() };
+        let mut part = onpair::ColumnChunk { encoding, flags, sections, nulls, ..Default::default() };
         part.values = if honest[0] { rows.saturating_sub(nulls) } else { values };
         part.text = if honest[1] { part.sections[1].len().try_into().unwrap() } else { text };
         if encoding == 1 {

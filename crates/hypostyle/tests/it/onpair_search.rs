@@ -9,7 +9,7 @@ use hypostyle::formats::onpair::OnPair;
 use hypostyle::formats::{Format, Reader};
 use hypostyle::predicate::{BatchColumns, Predicate};
 use hypostyle::{ReadOptions, RowSelection, WriteOptions};
-use hypostyle_testkit::build::onpair::{self, Column, File, Part, numbers};
+use hypostyle_testkit::build::onpair::{self, Column, ColumnChunk, File, numbers};
 use hypostyle_testkit::laws;
 use hypostyle_testkit::source::CountingSource;
 use proptest::collection::vec;
@@ -106,16 +106,16 @@ fn cut(text: &[u8], parse: u8, choice: &mut impl FnMut(usize) -> usize) -> Vec<u
     codes
 }
 
-fn part(cells: &[Cell], form: Form) -> Part {
+fn part(cells: &[Cell], form: Form) -> ColumnChunk {
     let (parse, shared, lengths) = match form {
-        Form::Plain => return Part::plain(cells),
-        Form::Indexed if cells.iter().all(Option::is_none) => return Part::plain(cells),
-        Form::Indexed => return Part::indexed(cells),
+        Form::Plain => return ColumnChunk::plain(cells),
+        Form::Indexed if cells.iter().all(Option::is_none) => return ColumnChunk::plain(cells),
+        Form::Indexed => return ColumnChunk::indexed(cells),
         Form::Packed { parse, shared, lengths } => (parse, shared, lengths),
     };
     let present: Vec<&Vec<u8>> = cells.iter().flatten().collect();
     if present.is_empty() {
-        return Part::plain(cells);
+        return ColumnChunk::plain(cells);
     }
     let mut values = present.clone();
     if shared {
@@ -129,9 +129,9 @@ fn part(cells: &[Cell], form: Form) -> Part {
     };
     let rows: Vec<Vec<u16>> = values.iter().map(|value| cut(value, parse, &mut choice)).collect();
     let rows: Vec<&[u16]> = rows.iter().map(Vec::as_slice).collect();
-    let mut part = Part::packed(9, &TOKENS, &rows);
+    let mut part = ColumnChunk::packed(9, &TOKENS, &rows);
     part.parse = parse;
-    let all = Part::plain(cells);
+    let all = ColumnChunk::plain(cells);
     (part.nulls, part.text) = (all.nulls, all.text);
     part.sections[5].clone_from(&all.sections[5]);
     if shared {
@@ -311,17 +311,17 @@ fn a_projected_column_without_matching_rows_is_not_read() {
     let cells = |word: &str| -> Vec<Cell> {
         (0..200).map(|row| Some(format!("{word} {row}").into_bytes())).collect()
     };
-    let (t, u) = (Part::plain(&cells("ab")), Part::plain(&cells("ba")));
+    let (t, u) = (ColumnChunk::plain(&cells("ab")), ColumnChunk::plain(&cells("ba")));
     let made = File::new(&[200], vec![Column::new("t", t), Column::new("u", u)]).build();
     let source = Arc::new(CountingSource::new(Arc::new(Bytes::from(made.bytes))));
     let reader = OnPair.open(source.clone(), &ReadOptions::default()).unwrap();
-    source.forget();
+    source.clear_reads();
     let none = Predicate::parse("t like '%x%'").unwrap();
     let found = reader.read_where(0, &[0, 1], &none).unwrap().unwrap();
     assert_eq!((found.num_rows(), found.num_columns()), (0, 2));
     assert_eq!(source.covered(), [made.blocks[0].clone()]);
     assert_eq!(source.reads().len(), 1);
-    source.forget();
+    source.clear_reads();
     let some = Predicate::parse("t like '%b 77' and t <> 'x'").unwrap();
     let found = reader.read_where(0, &[1, 0], &some).unwrap().unwrap();
     assert_eq!(found.column(0).as_string::<i32>().value(0), "ba 77");
@@ -334,7 +334,7 @@ fn a_projected_column_without_matching_rows_is_not_read() {
 fn rows_that_are_not_kept_are_not_decoded() {
     let tokens: [&[u8]; 3] = [b"a", b"b", b"\xFF"];
     let file = |part| open(File::new(&[5], vec![Column::new("s", part)]).build().bytes);
-    let reader = file(Part::packed(9, &tokens, &[&[0, 1], &[2, 1], &[1], &[0, 0], &[0, 0]]));
+    let reader = file(ColumnChunk::packed(9, &tokens, &[&[0, 1], &[2, 1], &[1], &[0, 0], &[0, 0]]));
     let ask = |test: &str| reader.read_where(0, &[0], &Predicate::parse(test).unwrap());
     for (test, rows) in [
         ("s = 'b'", 1),
@@ -355,7 +355,7 @@ fn a_wrong_parse_in_the_entry_changes_no_result() {
     let tokens: [&[u8]; 4] = [b"a", b"ab", b"b", b"ba"];
     for parse in 0..3 {
         // `ab` stored as `a` and `b` is neither a greedy parse nor the one with the fewest codes.
-        let mut part = Part::packed(9, &tokens, &[&[0, 2], &[1], &[0, 2, 0], &[0, 3], &[2]]);
+        let mut part = ColumnChunk::packed(9, &tokens, &[&[0, 2], &[1], &[0, 2, 0], &[0, 3], &[2]]);
         part.parse = parse;
         let reader = open(File::new(&[5], vec![Column::new("s", part)]).build().bytes);
         for test in ["s = 'ab'", "s in ('ab', 'aba')", "s like 'ab%'", "s like '%ab%'", "s < 'ab'"]
@@ -367,7 +367,7 @@ fn a_wrong_parse_in_the_entry_changes_no_result() {
 
 #[test]
 fn unknown_columns_are_errors() {
-    let part = Part::plain(&[Some("a")]);
+    let part = ColumnChunk::plain(&[Some("a")]);
     let reader = open(File::new(&[1], vec![Column::new("s", part)]).build().bytes);
     let ask = |test: &str| reader.read_where(0, &[0], &Predicate::parse(test).unwrap());
     let err = ask("s = 'a' or x = 'b'").unwrap_err().to_string();
@@ -380,7 +380,7 @@ fn unknown_columns_are_errors() {
 #[test]
 fn codes_for_more_text_than_there_is_are_refused() {
     let token = [b'x'; 16];
-    let mut part = Part::packed(9, &[&token], &[&[0; 1000], &[0]]);
+    let mut part = ColumnChunk::packed(9, &[&token], &[&[0; 1000], &[0]]);
     part.text = 100;
     let reader = open(File::new(&[2], vec![Column::new("s", part)]).build().bytes);
     for test in ["s like '%x_x%'", "s = 1", "s like '%x%'"] {

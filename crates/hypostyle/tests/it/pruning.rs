@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hypostyle::formats::{self, Format, FormatId};
 use hypostyle::{ReadOptions, WriteOptions};
 use hypostyle_testkit::build::{clmn, colf, colm, onpair};
-use hypostyle_testkit::source::{CountingSource, merged};
+use hypostyle_testkit::source::{CountingSource, merge_ranges};
 use hypostyle_testkit::{batches, laws};
 
 /// Returns the ranges of the header and of each block, from an independent parser.
@@ -33,11 +33,11 @@ fn wide(columns: usize, rows: i32, name: impl Fn(usize) -> String) -> RecordBatc
 
 /// Opens the file, reads some columns, and returns the number of reads for opening.
 fn check(format: &'static dyn Format, batch: &RecordBatch, picks: &[&[usize]]) -> usize {
-    let batch = &batches::fitted(format, batch);
+    let batch = &batches::coerced(format, batch);
     let file = laws::encode(format, batch, &WriteOptions::default());
     let (front, blocks) = places(format, &file);
     assert_eq!(blocks.len(), batch.num_columns());
-    let front = merged(front);
+    let front = merge_ranges(front);
     let source = Arc::new(CountingSource::new(Arc::new(Bytes::from(file))));
 
     let reader = format.open(source.clone(), &ReadOptions::default()).unwrap();
@@ -46,15 +46,15 @@ fn check(format: &'static dyn Format, batch: &RecordBatch, picks: &[&[usize]]) -
     let whole: u64 = source.reads().iter().map(|(_, len)| *len as u64).sum();
     let front_bytes: u64 = front.iter().map(|range| range.end - range.start).sum();
     assert_eq!(whole, front_bytes, "no byte is read twice");
-    source.forget();
+    source.clear_reads();
 
     for &pick in picks {
         let part = reader.read(0, pick).unwrap();
         assert_eq!(part.columns(), batch.project(pick).unwrap().columns());
-        let expected = merged(pick.iter().map(|&column| blocks[column].clone()));
+        let expected = merge_ranges(pick.iter().map(|&column| blocks[column].clone()));
         assert_eq!(source.covered(), expected, "{pick:?}");
         assert_eq!(source.reads().len(), pick.len(), "one read for each block");
-        source.forget();
+        source.clear_reads();
     }
 
     // Detection reads no other byte either.

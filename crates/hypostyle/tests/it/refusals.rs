@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use hypostyle::formats::{self, Format};
-use hypostyle::{DuplicateNames, Error, ErrorKind, ReadOptions, Sink, WriteOptions};
+use hypostyle::{DuplicateNames, Error, ErrorKind, ReadOptions, Refusal, Sink, WriteOptions};
 use hypostyle_testkit::content::Content;
 use hypostyle_testkit::{batches, laws};
 
@@ -82,10 +82,17 @@ fn error(format: &'static dyn Format, batch: &RecordBatch, options: &WriteOption
     err
 }
 
-/// The same, and checks that the error has the column, the row and a way out.
-fn refused(name: &str, batch: &RecordBatch, column: usize, row: Option<u64>) -> String {
+/// The same, and checks that the error has the reason, the column, the row and a way out.
+fn refused(
+    name: &str,
+    batch: &RecordBatch,
+    expected: Refusal,
+    column: usize,
+    row: Option<u64>,
+) -> String {
     let err = error(format(name), batch, &WriteOptions::default());
-    let ErrorKind::Refused { why, way_out } = err.kind() else { unreachable!("{err:?}") };
+    let ErrorKind::Refused { reason, why, way_out } = err.kind() else { unreachable!("{err:?}") };
+    assert_eq!((*reason, err.refusal()), (expected, Some(expected)), "{err}");
     assert!(!why.is_empty() && !way_out.is_empty());
     let at = err.column().unwrap();
     assert_eq!((at.index, err.row()), (column, row), "{err}");
@@ -112,7 +119,8 @@ fn nulls_where_there_are_none() {
     ];
     for array in arrays {
         for name in ["colm", "clmn"] {
-            let message = refused(name, &with_null(array.clone()), 1, Some(2));
+            let message =
+                refused(name, &with_null(array.clone()), Refusal::NullsNotSupported, 1, Some(2));
             assert!(message.contains("column 2 `gap`: row 3: "), "{message}");
             assert!(message.contains("COLF"), "{message}");
         }
@@ -125,7 +133,7 @@ fn wide_integers_where_there_are_none() {
     let longs: ArrayRef = Arc::new(Int64Array::from(vec![1, i64::MAX]));
     let table = batch(vec![("id", ints(&[1, 2])), ("big", longs)]);
     for name in ["colm", "colf"] {
-        let message = refused(name, &table, 1, Some(1));
+        let message = refused(name, &table, Refusal::IntegerTooWide, 1, Some(1));
         assert!(message.contains("64-bit") && message.contains("CLMN"), "{message}");
     }
     round_trip("clmn", &table);
@@ -136,21 +144,21 @@ fn long_strings_in_clmn() {
     let (fits, over) = ("x".repeat(65_535), "é".repeat(32_768));
     let good = batch(vec![("s", texts(&["", &fits, "y"]))]);
     let bad = batch(vec![("s", texts(&["", &fits, &over, "y"]))]);
-    let message = refused("clmn", &bad, 0, Some(2));
+    let message = refused("clmn", &bad, Refusal::TextTooLong, 0, Some(2));
     assert!(message.contains("65536 bytes"), "{message}");
     round_trip("clmn", &good);
     for name in ["colm", "colf"] {
         round_trip(name, &bad);
     }
     let large: ArrayRef = Arc::new(LargeStringArray::from(vec!["", &over]));
-    refused("clmn", &batch(vec![("s", large)]), 0, Some(1));
+    refused("clmn", &batch(vec![("s", large)]), Refusal::TextTooLong, 0, Some(1));
 }
 
 #[test]
 fn long_names_in_clmn_and_a_long_schema_in_colf() {
     let (fits, over) = ("n".repeat(65_535), "n".repeat(65_536));
     round_trip("clmn", &batch(vec![(&fits, ints(&[1]))]));
-    refused("clmn", &batch(vec![(&over, ints(&[1]))]), 0, None);
+    refused("clmn", &batch(vec![(&over, ints(&[1]))]), Refusal::NamesTooLong, 0, None);
     for name in ["colm", "colf"] {
         round_trip(name, &batch(vec![(&over, ints(&[1]))]));
     }
@@ -165,8 +173,8 @@ fn long_names_in_clmn_and_a_long_schema_in_colf() {
 fn two_columns_of_one_name() {
     let table = batch(vec![("id", ints(&[1])), ("x", ints(&[2])), ("id", ints(&[3]))]);
     for format in formats::tables() {
-        let table = batches::fitted(format, &table);
-        let message = refused(format.id().name(), &table, 2, None);
+        let table = batches::coerced(format, &table);
+        let message = refused(format.id().name(), &table, Refusal::DuplicateName, 2, None);
         assert!(message.contains("same name as column 1"), "{message}");
     }
     // COLM and COLF keep both on request.
@@ -183,10 +191,21 @@ fn two_columns_of_one_name() {
 
 #[test]
 fn names_that_clmn_takes_for_the_same_or_for_none() {
-    refused("clmn", &batch(vec![("id", ints(&[1])), (" id\t", ints(&[2]))]), 1, None);
+    refused(
+        "clmn",
+        &batch(vec![("id", ints(&[1])), (" id\t", ints(&[2]))]),
+        Refusal::DuplicateName,
+        1,
+        None,
+    );
     for blank in ["", " ", "\t\n", "\0"] {
-        let message =
-            refused("clmn", &batch(vec![("a", ints(&[1])), (blank, ints(&[2]))]), 1, None);
+        let message = refused(
+            "clmn",
+            &batch(vec![("a", ints(&[1])), (blank, ints(&[2]))]),
+            Refusal::EmptyName,
+            1,
+            None,
+        );
         assert!(message.contains("without a name"), "{message}");
     }
     round_trip("clmn", &batch(vec![("\u{a0}", ints(&[1])), ("\u{3000}", ints(&[2]))]));
@@ -197,7 +216,7 @@ fn no_columns() {
     let none = RecordBatch::new_empty(Arc::new(Schema::empty()));
     for format in formats::tables() {
         let err = error(format, &none, &WriteOptions::default());
-        assert!(matches!(err.kind(), ErrorKind::Refused { .. }), "{err}");
+        assert_eq!(err.refusal(), Some(Refusal::Empty), "{err}");
         assert!(err.to_string().contains("no columns"), "{err}");
     }
 }
@@ -205,7 +224,7 @@ fn no_columns() {
 #[test]
 fn a_level_that_does_not_exist() {
     for format in formats::tables() {
-        let table = batches::fitted(format, &batch(vec![("id", ints(&[1]))]));
+        let table = batches::coerced(format, &batch(vec![("id", ints(&[1]))]));
         let err = error(format, &table, &WriteOptions::default().with_level(13));
         assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
         assert!(err.to_string().contains("level 13 is over 12"), "{err}");
@@ -217,7 +236,7 @@ fn types_that_no_format_has() {
     let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true]));
     let table = batch(vec![("id", texts(&["1"])), ("flag", flags)]);
     for format in formats::tables() {
-        let message = refused(format.id().name(), &table, 1, None);
+        let message = refused(format.id().name(), &table, Refusal::TypeNotSupported, 1, None);
         assert!(message.contains("Boolean") && message.contains("cast"), "{message}");
     }
 }
@@ -232,7 +251,7 @@ fn ten_thousand_columns_and_no_rows_at_all() {
         fields.map(|(index, kind)| Field::new(format!("f{index}"), kind, false)).collect();
     let empty = RecordBatch::new_empty(Arc::new(Schema::new(fields)));
     for format in formats::tables() {
-        round_trip(format.id().name(), &batches::fitted(format, &wide));
-        round_trip(format.id().name(), &batches::fitted(format, &empty));
+        round_trip(format.id().name(), &batches::coerced(format, &wide));
+        round_trip(format.id().name(), &batches::coerced(format, &empty));
     }
 }

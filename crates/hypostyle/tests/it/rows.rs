@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hypostyle::formats::Format;
 use hypostyle::formats::{self, Reader, onpair::OnPair};
 use hypostyle::{ReadOptions, RowSelection, WriteOptions};
-use hypostyle_testkit::build::onpair::{self, Column, File, Part, numbers};
+use hypostyle_testkit::build::onpair::{self, Column, ColumnChunk, File, numbers};
 use hypostyle_testkit::laws;
 
 fn open(file: Vec<u8>, options: &ReadOptions) -> Box<dyn Reader> {
@@ -43,14 +43,14 @@ fn second_is_no_text() -> Vec<(&'static str, Vec<u8>)> {
     let cells: [Option<&[u8]>; 3] = [Some(b"ab"), Some(b"\xFFb"), Some(b"b")];
     let tokens: [&[u8]; 3] = [b"a", b"b", b"\xFF"];
     let rows: [&[u16]; 3] = [&[0, 1], &[2, 1], &[1]];
-    let mut distinct = Part::packed(9, &tokens, &[&[0, 1], &[1], &[2, 1]]);
+    let mut distinct = ColumnChunk::packed(9, &tokens, &[&[0, 1], &[1], &[2, 1]]);
     distinct.flags |= 1;
     distinct.sections[4] = numbers(&[0, 2, 1]);
     let file = |part| File::new(&[3], vec![Column::new("s", part)]).build().bytes;
     vec![
-        ("plain", file(Part::plain(&cells))),
-        ("indexed", file(Part::indexed(&cells))),
-        ("packed", file(Part::packed(9, &tokens, &rows))),
+        ("plain", file(ColumnChunk::plain(&cells))),
+        ("indexed", file(ColumnChunk::indexed(&cells))),
+        ("packed", file(ColumnChunk::packed(9, &tokens, &rows))),
         ("packed and indexed", file(distinct)),
         ("cpp", onpair::cpp(9, &tokens, &rows).bytes),
     ]
@@ -83,7 +83,7 @@ fn rows_that_are_not_selected_are_not_decoded() {
 /// The entry bounds the text of the rows, however many rows share a value.
 #[test]
 fn values_that_are_repeated_too_often_are_refused_before_they_are_copied() {
-    let mut part = Part::indexed(&[Some("x".repeat(1000))]);
+    let mut part = ColumnChunk::indexed(&[Some("x".repeat(1000))]);
     part.sections[4] = numbers(&[0; 1000]);
     part.text = 10_000;
     let reader = open(
@@ -99,7 +99,7 @@ fn values_that_are_repeated_too_often_are_refused_before_they_are_copied() {
 fn sections_are_checked_for_any_selection() {
     for at in 0..6 {
         let cells = [Some("a"), None, Some("b"), Some("a")];
-        let mut part = Part::indexed(&cells);
+        let mut part = ColumnChunk::indexed(&cells);
         if part.sections[at].is_empty() {
             continue;
         }
@@ -118,9 +118,9 @@ fn sections_are_checked_for_any_selection() {
 fn counts_that_add_up_past_32_bits_are_refused() {
     let tokens: [&[u8]; 1] = [b"a"];
     for mut part in [
-        Part::plain(&[Some("aa"), Some("aa")]),
-        Part::indexed(&[Some("aa"), Some("bb")]),
-        Part::packed(9, &tokens, &[&[0, 0], &[0, 0]]),
+        ColumnChunk::plain(&[Some("aa"), Some("aa")]),
+        ColumnChunk::indexed(&[Some("aa"), Some("bb")]),
+        ColumnChunk::packed(9, &tokens, &[&[0, 0], &[0, 0]]),
     ] {
         part.sections[2] = numbers(&[u32::MAX, 5]);
         let reader = open(

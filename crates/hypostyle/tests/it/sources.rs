@@ -86,7 +86,7 @@ fn every_source_gives_the_same_table() {
     ])
     .unwrap();
     for format in formats::tables() {
-        let batch = batches::fitted(format, &batch);
+        let batch = batches::coerced(format, &batch);
         let file = laws::encode(format, &batch, &WriteOptions::default());
         for source in sources(&file) {
             let reader = formats::open(source, &ReadOptions::default()).unwrap();
@@ -127,7 +127,7 @@ fn a_source_that_fails_or_falls_short_is_an_error_with_a_place() {
         RecordBatch::try_from_iter([("n", Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef)])
             .unwrap();
     for format in formats::tables() {
-        let batch = batches::fitted(format, &batch);
+        let batch = batches::coerced(format, &batch);
         let file = Bytes::from(laws::encode(format, &batch, &WriteOptions::default()));
         for from in 0..file.size() {
             for short in [false, true] {

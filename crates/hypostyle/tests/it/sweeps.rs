@@ -25,7 +25,7 @@ fn files(format: &dyn Format) -> Vec<Vec<u8>> {
         columns.into_iter().map(|(name, array)| (name, array, able.nulls)),
     )
     .unwrap();
-    let whole = batches::fitted(format, &whole);
+    let whole = batches::coerced(format, &whole);
     [0, 3]
         .into_iter()
         .map(|rows| laws::encode(format, &whole.slice(0, rows), &WriteOptions::default()))
@@ -54,13 +54,13 @@ fn ten_mutations_of_every_byte_return_or_fail() {
 #[test]
 fn sections_of_strings_changed_behind_true_checksums_return_or_fail() {
     let tokens: [&[u8]; 3] = [b"a", b"ab", b"abcdefghijklmnop"];
-    let mut packed = onpair::Part::packed(9, &tokens, &[&[0, 1], &[], &[2, 2, 0]]);
+    let mut packed = onpair::ColumnChunk::packed(9, &tokens, &[&[0, 1], &[], &[2, 2, 0]]);
     packed.flags |= 2;
     packed.sections[3] = onpair::numbers(&[3, 0, 33]);
-    let indexed = onpair::Part::indexed(&[Some("x"), None, Some("x")]);
+    let indexed = onpair::ColumnChunk::indexed(&[Some("x"), None, Some("x")]);
     let format = formats::by_name("onpair").unwrap();
-    for part in [packed, indexed, onpair::Part::plain(&[Some("é"), Some(""), None])] {
-        let check = |part: &onpair::Part| {
+    for part in [packed, indexed, onpair::ColumnChunk::plain(&[Some("é"), Some(""), None])] {
+        let check = |part: &onpair::ColumnChunk| {
             let column = onpair::Column::new("s", part.clone());
             let file = onpair::File::new(&[3], vec![column]).build().bytes;
             laws::any_bytes_return_or_fail(format, &file);

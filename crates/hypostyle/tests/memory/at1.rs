@@ -11,8 +11,8 @@ use bytes::Bytes;
 use hypostyle::formats::at1::{Archive, Codec};
 use hypostyle::{Error, ErrorKind, Limits, ReadOptions, Result};
 use hypostyle_testkit::build::at1::{
-    Column, Columnar, File, Groups, Stream, deltas, frame, lp, stored, sv, texts, uv, xz, zstd,
-    zstd_block, zstd_run,
+    Columnar, File, RowGroups, Stream, TypedChunk, deltas, frame, lp, stored, sv, texts, uv, xz,
+    zstd, zstd_block, zstd_run,
 };
 
 use super::{MOST_BYTES, MOST_TIME, alone, cost};
@@ -287,8 +287,9 @@ fn h05_many_derived_columns_of_a_long_one() {
 
 /// Returns the streams of a table with any number of columns and no rows.
 fn table_streams(table: &Columnar<'_>) -> Vec<Stream> {
-    let of =
-        |pick: fn(&Column) -> Vec<u8>| -> Vec<u8> { table.columns.iter().flat_map(pick).collect() };
+    let of = |pick: fn(&TypedChunk) -> Vec<u8>| -> Vec<u8> {
+        table.columns.iter().flat_map(pick).collect()
+    };
     stored(&[
         ("meta", b""),
         ("coltypes", &of(|column| vec![column.0])),
@@ -365,23 +366,23 @@ fn h08_templates_that_multiply() {
     let rows = 1 << 20;
     let segment = "x".repeat(1 << 16);
     let modes = vec![1; rows];
-    let table = Groups::template(1, &modes).template_streams("", &[&segment], &[]);
+    let table = RowGroups::template(1, &modes).template_streams("", &[&segment], &[]);
     stopped_at_16_mib(&File::whole(8, &table));
     let delimiter = segment.as_bytes();
     let cells = "\n".repeat((1 << 16) - 1);
     let types = [0; 64];
     let modes = vec![1; 1 << 16];
-    let table = Groups {
+    let table = RowGroups {
         types: &types,
         blocks: vec![zstd_block(&cells); 64],
-        ..Groups::delimited(1, delimiter, &modes)
+        ..RowGroups::delimited(1, delimiter, &modes)
     };
     stopped_at_16_mib(&File::whole(7, &table.streams("")));
     // Templates of qjson2 are built before lines are assigned to them.
     let modes = vec![1; rows];
     let set = |number: usize| {
         let prefix = format!("t{number}:");
-        Groups::template(1, &modes).template_streams(&prefix, &[&segment], &[])
+        RowGroups::template(1, &modes).template_streams(&prefix, &[&segment], &[])
     };
     for lines in [0, 1] {
         let head = stored(&[("meta", &[lines, 1, 2]), ("line_map", &[1])]);
@@ -474,8 +475,8 @@ fn further_bombs_in_xz_and_zstd() {
         stopped(&File::streaming(4, 1, &[frame(1, &[&[backend], &bomb[..]].concat())]), &limits);
         stopped(&File::whole(3, &[Stream::packed("meta", backend, bomb)]), &limits);
         let block = [&[backend], &bomb[..]].concat();
-        let table = Groups { types: &[0], ..Groups::delimited(1, b",", &[1]) };
-        let table = Groups { blocks: vec![(Vec::new(), block)], ..table };
+        let table = RowGroups { types: &[0], ..RowGroups::delimited(1, b",", &[1]) };
+        let table = RowGroups { blocks: vec![(Vec::new(), block)], ..table };
         stopped(&File::whole(7, &table.streams("")), &limits);
         // Without an index, the size is known only after unpacking.
         if backend == 0 {

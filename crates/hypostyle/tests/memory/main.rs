@@ -15,7 +15,7 @@ use bytes::Bytes;
 use hypostyle::formats::{self, Format};
 use hypostyle::{Limits, ReadOptions, TextPolicy};
 use hypostyle_core::compress::zlib;
-use hypostyle_testkit::build::{self, Block, Made, clmn, colf, colm};
+use hypostyle_testkit::build::{self, Block, BuiltFile, clmn, colf, colm};
 use hypostyle_testkit::laws;
 
 mod at1;
@@ -105,15 +105,15 @@ struct Case {
     limits: Limits,
 }
 
-fn case(name: &'static str, format: &'static str, end: End, made: Made) -> Case {
+fn case(name: &'static str, format: &'static str, end: End, made: BuiltFile) -> Case {
     Case { name, format, file: made.bytes.into(), end, limits: Limits::default() }
 }
 
-fn refused(name: &'static str, format: &'static str, made: Made) -> Case {
+fn refused(name: &'static str, format: &'static str, made: BuiltFile) -> Case {
     case(name, format, End::Refused, made)
 }
 
-fn read(name: &'static str, format: &'static str, made: Made) -> Case {
+fn read(name: &'static str, format: &'static str, made: BuiltFile) -> Case {
     case(name, format, End::Read, made)
 }
 

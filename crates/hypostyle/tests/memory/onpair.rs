@@ -1,26 +1,26 @@
 //! Files of strings that claim more than their bytes back.
 
 use hypostyle::Limits;
-use hypostyle_testkit::build::onpair::{Column, File, Part, numbers};
+use hypostyle_testkit::build::onpair::{Column, ColumnChunk, File, numbers};
 
 use super::{Case, read, refused};
 
 /// Returns a chunk in which all rows have the same text.
-fn same(rows: u32, text: &str) -> Part {
-    let mut part = Part::indexed(&[Some(text)]);
+fn same(rows: u32, text: &str) -> ColumnChunk {
+    let mut part = ColumnChunk::indexed(&[Some(text)]);
     part.text = rows * u32::try_from(text.len()).unwrap();
     part.sections[4] = numbers(&vec![0; rows as usize]);
     part
 }
 
-fn one(rows: u32, part: Part) -> File {
+fn one(rows: u32, part: ColumnChunk) -> File {
     File::new(&[rows], vec![Column::new("s", part)])
 }
 
 pub(super) fn cases() -> Vec<Case> {
     let token = [b'x'; 16];
-    let long = Part::packed(9, &[&token], &[&vec![0; 100_000]]);
-    let mut tokens = Part::packed(16, &[b"x"], &[&[0]]);
+    let long = ColumnChunk::packed(9, &[&token], &[&vec![0; 100_000]]);
+    let mut tokens = ColumnChunk::packed(16, &[b"x"], &[&[0]]);
     tokens.sections[0] = vec![1, 0xFF, 0xFF, 0xFF];
     let small = Limits::default().with_block_bytes(8 << 20).with_read_bytes(8 << 20);
     let chunks = File {
@@ -30,7 +30,7 @@ pub(super) fn cases() -> Vec<Case> {
             vec![Column {
                 name: b"s".to_vec(),
                 code: 0,
-                parts: vec![Part::plain(&[Some("x")]); 1000],
+                chunks: vec![ColumnChunk::plain(&[Some("x")]); 1000],
             }],
         )
     };
@@ -59,10 +59,10 @@ pub(super) fn cases() -> Vec<Case> {
         refused(
             "rows of a chunk that are not there",
             "onpair",
-            one(1 << 20, Part::plain(&[Some("x")])).build(),
+            one(1 << 20, ColumnChunk::plain(&[Some("x")])).build(),
         ),
         refused("values that are not there", "onpair", {
-            let mut part = Part::plain(&[Some("x")]);
+            let mut part = ColumnChunk::plain(&[Some("x")]);
             part.values = 1 << 20;
             one(1 << 20, part).build()
         }),
@@ -74,7 +74,7 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         read("codes that become 14 times their size", "onpair", one(1, long).build()),
         read("nothing but nulls, a million of them", "onpair", {
-            let mut part = Part::plain::<&str>(&[]);
+            let mut part = ColumnChunk::plain::<&str>(&[]);
             part.nulls = 1 << 20;
             one(1 << 20, part).build()
         }),

@@ -11,6 +11,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::pack::json::parse::{JsonLeaf, ParsedLines};
 use crate::pack::json::string_rules::{LatestTokens, StringRule, StringRules, string_content};
+use crate::pack::sample::spaced_pieces;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::{Error, Result};
 
@@ -54,7 +55,11 @@ const TAPE_COST: f64 = 1.5;
 
 /// Returns the rules for the strings of a text.
 pub(in crate::pack) fn find(text: &[u8], parsed: &ParsedLines<'_>) -> Result<StringRules> {
-    let sample = LeafSample { text, runs: sample_runs(&parsed.leaves), paths: parsed.paths };
+    let sample = LeafSample {
+        text,
+        runs: spaced_pieces(&parsed.leaves, RUN_LEAVES, SAMPLE_RUNS),
+        paths: parsed.paths,
+    };
     let mut rules = StringRules { all: Vec::new(), by_path: vec![Vec::new(); parsed.paths] };
     if parsed.paths > MAX_PATHS {
         return Ok(rules);
@@ -70,15 +75,6 @@ pub(in crate::pack) fn find(text: &[u8], parsed: &ParsedLines<'_>) -> Result<Str
         }
     }
     Ok(rules)
-}
-
-/// Returns evenly spaced runs of leaves, or all leaves if there are few.
-fn sample_runs(leaves: &[JsonLeaf]) -> Vec<&[JsonLeaf]> {
-    if leaves.len() <= SAMPLE_RUNS * RUN_LEAVES {
-        return vec![leaves];
-    }
-    let step = (leaves.len() - RUN_LEAVES) / (SAMPLE_RUNS - 1);
-    (0..SAMPLE_RUNS).filter_map(|run| leaves.get(run * step..run * step + RUN_LEAVES)).collect()
 }
 
 /// A sample of the leaves of a text.

@@ -6,6 +6,7 @@
 
 use crate::pack::context::EncodeContext;
 use crate::pack::options::Layout;
+use crate::pack::sample::aligned_pieces;
 use crate::pack::science::dicom;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream};
@@ -294,13 +295,7 @@ fn ranked_widths(bytes: &[u8]) -> Vec<(f64, usize)> {
 /// The remainder that is not a whole element is at the start of `bytes`, and in no piece.
 fn sample_pieces(bytes: &[u8], width: usize, len: usize) -> Vec<&[u8]> {
     let body = bytes.get(bytes.len() % width..).unwrap_or_default();
-    if body.len() <= len * SAMPLE_PIECES {
-        return vec![body];
-    }
-    let whole = |len: usize| len / width * width;
-    let step = whole((body.len() - len) / (SAMPLE_PIECES - 1));
-    let piece = |at: usize| body.get(at * step..at * step + whole(len)).unwrap_or_default();
-    (0..SAMPLE_PIECES).map(piece).collect()
+    aligned_pieces(body, len, SAMPLE_PIECES, width)
 }
 
 /// Returns the planes of some pieces, which consist of whole elements.

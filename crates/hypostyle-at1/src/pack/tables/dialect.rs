@@ -104,9 +104,9 @@ fn estimated_size(sample: &[u8], dialect: &Dialect) -> Result<Option<usize>> {
 /// again in its column.
 pub(in crate::pack) fn has_header(text: &[u8], dialect: &Dialect) -> bool {
     let end = text.len().min(SAMPLE_BYTES);
-    let part = text.get(..end).unwrap_or_default();
-    let part = part.get(..memchr::memrchr(b'\n', part).unwrap_or(end)).unwrap_or(part);
-    let mut lines = part.split(|&byte| byte == b'\n');
+    let start = text.get(..end).unwrap_or_default();
+    let start = start.get(..memchr::memrchr(b'\n', start).unwrap_or(end)).unwrap_or(start);
+    let mut lines = start.split(|&byte| byte == b'\n');
     let Some(first) = lines.next() else { return false };
     let names = dialect.fields(first);
     let mut sorted = names.clone();

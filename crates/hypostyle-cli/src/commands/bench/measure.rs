@@ -1,112 +1,69 @@
-//! Contenders take turns, and the clock is read.
+//! Measures the candidates in turn.
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use hypostyle::formats::at1::Codec;
-
-use super::contenders::{Contender, Way};
-use super::{Subject, bytes, rows};
-use crate::failure::{self, Failure, Result};
+use super::candidates::{Candidate, Method};
+use super::round::{Round, RoundError, RoundResult};
+use super::{BenchInput, restore_bytes, restore_rows};
+use crate::failure::Result;
 use crate::output::Progress;
 
-/// What takes less is done again: a moment says little.
-const MOMENT: Duration = Duration::from_millis(200);
+/// Candidates that take less time run again, because short times are not exact.
+const MIN_MEASURED_TIME: Duration = Duration::from_millis(200);
 
-/// What came of one round of one contender.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Round {
-    /// Bytes that it takes.
-    pub(super) size: u64,
-    /// The codec that was chosen, if there was a choice.
-    pub(super) codec: Option<Codec>,
-    pub(super) make: Duration,
-    pub(super) back: Duration,
-}
-
-/// Why a round has no figures.
+/// The best figures of a candidate over all of its rounds.
 #[derive(Debug)]
-pub(super) enum Halt {
-    /// The contender is not for such content.
-    LeftOut(String),
-    /// Something went wrong.
-    Failed(Failure),
-}
-
-/// How a round ended.
-pub(super) type Outcome = std::result::Result<Round, Halt>;
-
-impl Halt {
-    pub(super) fn left_out(why: impl Into<String>) -> Self {
-        Self::LeftOut(why.into())
-    }
-
-    /// What a contender says that cannot hold the content; a disk that fails is another matter.
-    pub(super) fn refused(failure: Failure) -> Self {
-        match failure.code() {
-            failure::IO => Self::Failed(failure),
-            _ => Self::left_out(failure.message()),
-        }
-    }
-}
-
-impl From<Failure> for Halt {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-/// The figures of a contender, the best of its rounds.
-#[derive(Debug)]
-pub(super) struct Figure {
+pub(super) struct CandidateFigures {
     pub(super) name: String,
-    pub(super) way: Way,
+    pub(super) method: Method,
     pub(super) best: Round,
     pub(super) rounds: u32,
 }
 
-/// Everyone's figures, the smallest first, and who has none, with the reason.
+/// The figures of all candidates.
 #[derive(Debug, Default)]
 pub(super) struct Measured {
-    pub(super) figures: Vec<Figure>,
+    /// The candidates with figures, the smallest output first.
+    pub(super) figures: Vec<CandidateFigures>,
+    /// The names of the others, and why they were left out.
     pub(super) left_out: Vec<(String, String)>,
 }
 
-/// A contender, and how far it has come.
-struct Turn {
-    contender: Contender,
+/// A candidate and the rounds that it has run.
+struct CandidateRun {
+    candidate: Candidate,
     best: Option<Round>,
     rounds: u32,
     spent: Duration,
     left_out: Option<String>,
 }
 
-impl Turn {
-    fn is_over(&self, rounds: Option<NonZeroU32>) -> bool {
+impl CandidateRun {
+    fn is_done(&self, rounds: Option<NonZeroU32>) -> bool {
         let enough = match rounds {
             Some(rounds) => self.rounds >= rounds.get(),
-            None => self.rounds > 0 && self.spent >= MOMENT,
+            None => self.rounds > 0 && self.spent >= MIN_MEASURED_TIME,
         };
         enough || self.left_out.is_some()
     }
 
-    fn take(&mut self, subject: &Subject<'_>) -> Result<()> {
+    fn run_round(&mut self, input: &BenchInput<'_>) -> Result<()> {
         let start = Instant::now();
-        match one(self.contender.way, subject) {
-            Ok(round) => self.add(round),
-            Err(Halt::LeftOut(why)) => {
-                self.left_out = Some(self.reason(&why, subject));
+        match round(self.candidate.method, input) {
+            Ok(figures) => self.add(figures),
+            Err(RoundError::LeftOut(why)) => {
+                self.left_out = Some(self.reason(&why, input));
             }
-            Err(Halt::Failed(failure)) => return Err(failure.in_file(&self.contender.name)),
+            Err(RoundError::Failed(failure)) => return Err(failure.in_file(&self.candidate.name)),
         }
         self.spent += start.elapsed();
         Ok(())
     }
 
-    /// Why it is left out, on one line, without what the line says anyway.
-    fn reason(&self, why: &str, subject: &Subject<'_>) -> String {
-        let (file, format) =
-            (format!("`{}`: ", subject.name), format!("{}: ", self.contender.name));
+    /// Returns why it is left out, on one line, without the names of the file and candidate.
+    fn reason(&self, why: &str, input: &BenchInput<'_>) -> String {
+        let (file, format) = (format!("`{}`: ", input.name), format!("{}: ", self.candidate.name));
         let why = why.strip_prefix(&file).unwrap_or(why);
         why.strip_prefix(&format).unwrap_or(why).replace('\n', "; ")
     }
@@ -119,37 +76,42 @@ impl Turn {
     }
 }
 
-/// Measures everyone: once each, then again in the same order, so that a slow spell of the
-/// machine hits them alike.
+/// Measures all candidates, round by round, so that a slow phase of the machine affects all of
+/// them alike.
 pub(super) fn all(
-    contenders: Vec<Contender>,
-    subject: &Subject<'_>,
+    candidates: Vec<Candidate>,
+    input: &BenchInput<'_>,
     rounds: Option<NonZeroU32>,
 ) -> Result<Measured> {
-    let progress = Progress::steps("measuring", contenders.len() as u64);
-    let start = |contender| Turn {
-        contender,
+    let progress = Progress::steps("measuring", candidates.len() as u64);
+    let start = |candidate| CandidateRun {
+        candidate,
         best: None,
         rounds: 0,
         spent: Duration::ZERO,
         left_out: None,
     };
-    let mut turns: Vec<Turn> = contenders.into_iter().map(start).collect();
+    let mut runs: Vec<CandidateRun> = candidates.into_iter().map(start).collect();
     let mut measured = Measured::default();
-    while !turns.is_empty() {
-        for turn in &mut turns {
-            progress.say(format!("measuring {}", turn.contender.name));
-            turn.take(subject)?;
-            if turn.is_over(rounds) {
+    while !runs.is_empty() {
+        for run in &mut runs {
+            progress.set_message(format!("measuring {}", run.candidate.name));
+            run.run_round(input)?;
+            if run.is_done(rounds) {
                 progress.step();
             }
         }
-        for turn in turns.extract_if(.., |turn| turn.is_over(rounds)) {
-            let Contender { name, way, .. } = turn.contender;
-            match (turn.left_out, turn.best) {
+        for run in runs.extract_if(.., |run| run.is_done(rounds)) {
+            let Candidate { name, method, .. } = run.candidate;
+            match (run.left_out, run.best) {
                 (Some(why), _) => measured.left_out.push((name, why)),
                 (None, Some(best)) => {
-                    measured.figures.push(Figure { name, way, best, rounds: turn.rounds });
+                    measured.figures.push(CandidateFigures {
+                        name,
+                        method,
+                        best,
+                        rounds: run.rounds,
+                    });
                 }
                 (None, None) => {}
             }
@@ -159,18 +121,11 @@ pub(super) fn all(
     Ok(measured)
 }
 
-fn one(way: Way, subject: &Subject<'_>) -> Outcome {
-    match way {
-        Way::At1 { level, choice } => bytes::at1(subject, level, choice),
-        Way::Other(rival) => rival.round(subject),
-        Way::Columns(format) => rows::columns(subject, format),
-        Way::Parquet => rows::parquet(subject),
+fn round(method: Method, input: &BenchInput<'_>) -> RoundResult {
+    match method {
+        Method::At1 { level, choice } => restore_bytes::at1(input, level, choice),
+        Method::Other(compressor) => compressor.round(input),
+        Method::Columns(format) => restore_rows::columns(input, format),
+        Method::Parquet => restore_rows::parquet(input),
     }
-}
-
-/// What `work` gives, and how long it took.
-pub(super) fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
-    let start = Instant::now();
-    let done = work()?;
-    Ok((done, start.elapsed()))
 }

@@ -1,4 +1,4 @@
-//! What was measured: as a table with bars, as Markdown, as JSON.
+//! Prints the figures as a table with bars, as Markdown or as JSON.
 
 use std::io;
 use std::time::Duration;
@@ -6,23 +6,23 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use super::Subject;
-use super::contenders::Gives;
-use super::measure::{Figure, Measured};
-use crate::output::{BAR, Grid, Out, bar};
+use super::BenchInput;
+use super::candidates::Restores;
+use super::measure::{CandidateFigures, Measured};
+use crate::output::{BAR_CELLS, Grid, Out, bar};
 
-/// Everything there is to say about a file.
+/// The figures of one file.
 #[derive(Debug)]
-pub(super) struct Report {
+pub(super) struct BenchReport {
     name: String,
     bytes: u64,
-    /// What the file holds, as far as it is known.
+    /// What the file holds, if that is known.
     kind: Option<&'static str>,
     threads: usize,
     measured: Measured,
 }
 
-/// The columns but for the bar, and whether they are numbers.
+/// The columns except the bar, and whether they are numbers.
 const COLUMNS: [(&str, bool); 7] = [
     ("name", false),
     ("bytes ", true),
@@ -33,33 +33,33 @@ const COLUMNS: [(&str, bool); 7] = [
     ("gives", false),
 ];
 
-/// Cells of a bar that says anything.
-const BAR_LEAST: u64 = 6;
+/// Minimum width of a bar; a shorter one shows nothing.
+const MIN_BAR_CELLS: u64 = 6;
 
-/// Cells that a bar may have at most: a cell of a table gets no wider.
-const BAR_MOST: u64 = 40;
+/// Maximum width of a bar, because a cell of a table is not wider.
+const MAX_BAR_CELLS: u64 = 40;
 
-impl Report {
+impl BenchReport {
     pub(super) fn new(
-        subject: &Subject<'_>,
+        input: &BenchInput<'_>,
         kind: Option<&'static str>,
         measured: Measured,
     ) -> Self {
         Self {
-            name: subject.name.clone(),
-            bytes: subject.content.len() as u64,
+            name: input.name.clone(),
+            bytes: input.content.len() as u64,
             kind,
-            threads: subject.threads(),
+            threads: input.threads(),
             measured,
         }
     }
 
-    /// Whether nobody has figures.
+    /// Returns whether no candidate has figures.
     pub(super) fn is_empty(&self) -> bool {
         self.measured.figures.is_empty()
     }
 
-    /// Prints a table, and below it what must be known to read it.
+    /// Prints a table, and notes on how to read it.
     pub(super) fn print(&self, out: &mut dyn Out) -> io::Result<()> {
         writeln!(out, "{}\n", self.title())?;
         let rows = self.cells();
@@ -86,13 +86,13 @@ impl Report {
         self.reasons().iter().try_for_each(|reason| writeln!(out, "left out: {reason}"))
     }
 
-    /// The same as Markdown.
+    /// Formats the report as Markdown.
     pub(super) fn markdown(&self) -> String {
         let titles = COLUMNS.map(|(title, _)| title.trim_end());
         let rules = COLUMNS.map(|(_, right)| if right { "---:" } else { "---" });
         let mut text = format!("# {}\n\n", self.title());
         text += &format!("| {} | size |\n| {} | --- |\n", titles.join(" | "), rules.join(" | "));
-        for (row, bar) in self.cells().iter().zip(self.bars(Some(BAR)).unwrap_or_default()) {
+        for (row, bar) in self.cells().iter().zip(self.bars(Some(BAR_CELLS)).unwrap_or_default()) {
             let row: Vec<_> = row.iter().map(|cell| cell.trim_end().replace('*', "\\*")).collect();
             text += &format!("| {} | {bar} |\n", row.join(" | "));
         }
@@ -104,10 +104,10 @@ impl Report {
         text + &format!("\nMade by `hyp bench`, {}.\n", env!("CARGO_PKG_VERSION"))
     }
 
-    /// The same for programs.
+    /// Formats the report as JSON.
     pub(super) fn json(&self) -> Value {
-        let contenders = self.measured.figures.iter().map(|figure| {
-            let Figure { name, way, best, rounds } = figure;
+        let candidates = self.measured.figures.iter().map(|figure| {
+            let CandidateFigures { name, method, best, rounds } = figure;
             json!({
                 "name": name,
                 "codec": best.codec.map(|codec| codec.name()),
@@ -117,10 +117,10 @@ impl Report {
                 "make_mb_per_second": self.speed(best.make),
                 "back_seconds": best.back.as_secs_f64(),
                 "back_mb_per_second": self.speed(best.back),
-                "gives": way.gives().name(),
-                "threads": if way.has_threads() { self.threads } else { 1 },
+                "gives": method.gives().name(),
+                "threads": if method.has_threads() { self.threads } else { 1 },
                 "rounds": rounds,
-                // Who is listed here has been compared: a difference ends the command.
+                // A candidate that restores something else ends the command.
                 "verified": true,
             })
         });
@@ -130,12 +130,12 @@ impl Report {
             "file": self.name,
             "bytes": self.bytes,
             "kind": self.kind,
-            "contenders": contenders.collect::<Vec<_>>(),
+            "contenders": candidates.collect::<Vec<_>>(),
             "left_out": left_out.collect::<Vec<_>>(),
         })
     }
 
-    /// Who was left out, and why: those with the same reason together.
+    /// Returns why candidates were left out, grouped by reason.
     pub(super) fn reasons(&self) -> Vec<String> {
         let reasons = grouped(self.measured.left_out.iter().map(|(name, why)| (name, why)));
         reasons.into_iter().map(|(why, names)| format!("{}: {why}", names.join(", "))).collect()
@@ -146,29 +146,28 @@ impl Report {
         format!("{}: {} bytes{kind}", self.name, self.bytes)
     }
 
-    /// What must be known to read the table.
+    /// Returns the notes on how to read the table.
     fn notes(&self) -> Vec<String> {
         let figures = &self.measured.figures;
         let mut notes =
-            vec!["* the best of its column; MB/s: 10^6 bytes of the file a second".to_owned()];
-        if figures.iter().any(|figure| figure.way.gives() == Gives::Rows) {
-            let note =
-                "rows: the values come back, not the bytes; making includes reading the table";
+            vec!["* best in its column; MB/s: 10^6 bytes of the file per second".to_owned()];
+        if figures.iter().any(|figure| figure.method.gives() == Restores::Rows) {
+            let note = "rows: restores the values, not the bytes; make includes parsing the table";
             notes.push(note.to_owned());
         }
-        let chose = figures.iter().filter_map(|it| Some((&it.name, it.best.codec?)));
-        // A codec that was asked for by name was no choice.
-        let chose = chose.filter(|(name, codec)| !name.ends_with(codec.name()));
-        let chose = grouped(chose).into_iter();
-        let chose: Vec<_> =
-            chose.map(|(codec, names)| format!("{codec} by {}", names.join(", "))).collect();
-        if !chose.is_empty() {
-            notes.push(format!("codec: {}", chose.join("; ")));
+        let codecs = figures.iter().filter_map(|it| Some((&it.name, it.best.codec?)));
+        // Omit a codec that is part of the name.
+        let codecs = codecs.filter(|(name, codec)| !name.ends_with(codec.name()));
+        let codecs = grouped(codecs).into_iter();
+        let codecs: Vec<_> =
+            codecs.map(|(codec, names)| format!("{codec} by {}", names.join(", "))).collect();
+        if !codecs.is_empty() {
+            notes.push(format!("codec: {}", codecs.join("; ")));
         }
-        let has_threads = |wanted| figures.iter().any(|it| it.way.has_threads() == wanted);
+        let has_threads = |wanted| figures.iter().any(|it| it.method.has_threads() == wanted);
         if self.threads > 1 && has_threads(true) && has_threads(false) {
             let note = format!(
-                "threads: {} for archives and column files of ours, 1 for the others",
+                "threads: {} for archives and column files of hyp, 1 for the others",
                 self.threads
             );
             notes.push(note);
@@ -176,58 +175,58 @@ impl Report {
         notes
     }
 
-    /// What stands in [`COLUMNS`].
+    /// Returns the cells of [`COLUMNS`] for each candidate.
     fn cells(&self) -> Vec<[String; COLUMNS.len()]> {
         let figures = &self.measured.figures;
         let smallest = figures.iter().map(|figure| figure.best.size).min();
-        let made = figures.iter().map(|figure| figure.best.make).min();
-        let back = figures.iter().map(|figure| figure.best.back).min();
-        let row = |figure: &Figure| {
+        let fastest_make = figures.iter().map(|figure| figure.best.make).min();
+        let fastest_back = figures.iter().map(|figure| figure.best.back).min();
+        let row = |figure: &CandidateFigures| {
             let best = &figure.best;
             [
                 figure.name.clone(),
                 marked(best.size.to_string(), Some(best.size) == smallest),
                 format!("{:.1} %", 100.0 * self.share(best.size)),
-                marked(seconds(best.make), Some(best.make) == made),
+                marked(seconds(best.make), Some(best.make) == fastest_make),
                 figures_of(self.speed(best.make)),
-                marked(seconds(best.back), Some(best.back) == back),
-                figure.way.gives().name().to_owned(),
+                marked(seconds(best.back), Some(best.back) == fastest_back),
+                figure.method.gives().name().to_owned(),
             ]
         };
         figures.iter().map(row).collect()
     }
 
-    /// A bar for each size, the largest as long as there is room, if there is.
+    /// Returns a bar for each size; the largest fills `cells`. `None` if there is no room.
     fn bars(&self, cells: Option<u64>) -> Option<Vec<String>> {
         let sizes = self.measured.figures.iter().map(|figure| figure.best.size);
-        let most = sizes.clone().max().unwrap_or(0);
-        cells.map(|cells| sizes.map(|size| bar(size, most, cells)).collect())
+        let largest = sizes.clone().max().unwrap_or(0);
+        cells.map(|cells| sizes.map(|size| bar(size, largest, cells)).collect())
     }
 
     fn share(&self, size: u64) -> f64 {
         size as f64 / self.bytes.max(1) as f64
     }
 
-    /// Millions of bytes of the file in a second.
+    /// Returns the speed in megabytes of the file per second.
     fn speed(&self, took: Duration) -> f64 {
         self.bytes as f64 / 1e6 / took.as_secs_f64().max(1e-9)
     }
 }
 
-/// Cells that are left for bars beside the rows.
+/// Returns the width that the table leaves for bars, if it is enough.
 fn bar_cells(rows: &[[String; COLUMNS.len()]], terminal: Option<usize>) -> Option<u64> {
-    let Some(terminal) = terminal else { return Some(BAR) };
+    let Some(terminal) = terminal else { return Some(BAR_CELLS) };
     let widths = COLUMNS.iter().enumerate().map(|(index, (title, _))| {
         let cells = rows.iter().filter_map(|row| row.get(index));
         cells.map(|cell| cell.width()).max().unwrap_or(0).max(title.width())
     });
-    // Columns stand three cells apart.
+    // Columns are three cells apart.
     let used: usize = widths.map(|width| width + 3).sum();
     let room = u64::try_from(terminal.saturating_sub(used)).unwrap_or(u64::MAX);
-    (room >= BAR_LEAST).then_some(room.min(BAR_MOST))
+    (room >= MIN_BAR_CELLS).then_some(room.min(MAX_BAR_CELLS))
 }
 
-/// Names by what they have in common, in the order in which that comes up.
+/// Groups names by their keys, in order of first appearance.
 fn grouped<'a, K: PartialEq>(
     pairs: impl Iterator<Item = (&'a String, K)>,
 ) -> Vec<(K, Vec<&'a str>)> {
@@ -241,7 +240,7 @@ fn grouped<'a, K: PartialEq>(
     groups
 }
 
-/// A number with a mark for the best, and room for it on the others.
+/// Appends `*` to the best number, and a space to the others.
 fn marked(number: String, best: bool) -> String {
     number + if best { "*" } else { " " }
 }
@@ -250,7 +249,7 @@ fn seconds(took: Duration) -> String {
     figures_of(took.as_secs_f64())
 }
 
-/// A number with the digits that matter.
+/// Formats a number with three significant digits.
 fn figures_of(number: f64) -> String {
     let digits = match number {
         100.0.. => 0,
@@ -278,9 +277,9 @@ mod tests {
         let row = ["at1-query", "123456 ", "10.0 %", "0.123 ", "12.3", "0.123 ", "bytes"];
         let rows = [row.map(str::to_owned)];
         let used = 9 + 7 + 6 + 7 + 4 + 7 + 5 + 7 * 3;
-        assert_eq!(bar_cells(&rows, None), Some(BAR));
+        assert_eq!(bar_cells(&rows, None), Some(BAR_CELLS));
         assert_eq!(bar_cells(&rows, Some(used + 10)), Some(10));
-        assert_eq!(bar_cells(&rows, Some(used + 100)), Some(BAR_MOST));
+        assert_eq!(bar_cells(&rows, Some(used + 100)), Some(MAX_BAR_CELLS));
         assert_eq!(bar_cells(&rows, Some(used + 5)), None);
         assert_eq!(bar_cells(&rows, Some(20)), None);
     }

@@ -1,14 +1,14 @@
-//! The parts of an AT-1 archive.
+//! Shows the layout of an AT-1 archive.
 
 use hypostyle::formats::at1::{Archive, BundleEntry, Codec, Frame, FrameInfo, Zone};
 use serde_json::{Value, json};
 
 use super::ratio;
 use crate::failure::Result;
-use crate::output::{BAR, Grid, Out, bar};
+use crate::output::{BAR_CELLS, Grid, Out, bar};
 
-/// Row groups whose zone maps are printed; `--json` has all of them.
-const GROUPS: usize = 20;
+/// Row groups whose statistics are printed; `--json` prints all of them.
+const MAX_PRINTED_GROUPS: usize = 20;
 
 pub(super) fn inspect(archive: &Archive, as_json: bool, out: &mut dyn Out) -> Result<()> {
     let frames = archive.frames()?;
@@ -81,7 +81,7 @@ fn print_streams(frames: &[Frame], out: &mut dyn Out) -> Result<()> {
                 stream.stored.to_string(),
                 stream.raw.map(|raw| raw.to_string()).unwrap_or_default(),
                 stream.raw.map(|raw| ratio(stream.stored, raw)).unwrap_or_default(),
-                bar(stream.stored, total, BAR),
+                bar(stream.stored, total, BAR_CELLS),
             ]);
         }
     }
@@ -90,7 +90,7 @@ fn print_streams(frames: &[Frame], out: &mut dyn Out) -> Result<()> {
     Ok(())
 }
 
-/// The files of a bundle.
+/// Prints the files of a bundle.
 fn print_files(entries: &[BundleEntry], out: &mut dyn Out) -> Result<()> {
     if entries.is_empty() {
         return Ok(());
@@ -153,27 +153,27 @@ fn print_table(index: usize, table: &FrameInfo, tables: usize, out: &mut dyn Out
     }
     writeln!(out)?;
     let mut grid = Grid::default().column("group", true).column("column", false);
-    grid = grid.column("least", true).column("most", true);
-    let zones = table.zones.iter().enumerate().take(GROUPS * table.columns.len());
+    grid = grid.column("min", true).column("max", true);
+    let zones = table.zones.iter().enumerate().take(MAX_PRINTED_GROUPS * table.columns.len());
     for (at, zone) in zones {
         let (group, column) = (at / table.columns.len(), at % table.columns.len());
         let Some(zone) = zone else { continue };
-        let (least, most) = bounds(*zone);
+        let (min, max) = bounds(*zone);
         let name = table.columns.get(column).and_then(|column| column.name.clone());
         let name = name.unwrap_or_else(|| format!("#{}", column + 1));
-        grid.texts([(group + 1).to_string(), name, least, most]);
+        grid.texts([(group + 1).to_string(), name, min, max]);
     }
     grid.print(out)?;
-    if groups > GROUPS {
-        writeln!(out, "{} more groups; --json has them all", groups - GROUPS)?;
+    if groups > MAX_PRINTED_GROUPS {
+        writeln!(out, "{} more groups; --json prints all of them", groups - MAX_PRINTED_GROUPS)?;
     }
     Ok(())
 }
 
 fn bounds(zone: Zone) -> (String, String) {
     match zone {
-        Zone::Int(least, most) => (least.to_string(), most.to_string()),
-        Zone::Float(least, most) => (least.to_string(), most.to_string()),
+        Zone::Int(min, max) => (min.to_string(), max.to_string()),
+        Zone::Float(min, max) => (min.to_string(), max.to_string()),
     }
 }
 
@@ -200,7 +200,7 @@ fn table_json(table: &FrameInfo) -> Value {
         .columns
         .iter()
         .map(|column| json!({ "name": column.name, "type": column.kind, "bytes": column.bytes }));
-    let zones = table.zones.iter().map(|zone| zone.map(bounds).map(|(least, most)| [least, most]));
+    let zones = table.zones.iter().map(|zone| zone.map(bounds).map(|(min, max)| [min, max]));
     json!({
         "rows": table.rows,
         "columns": columns.collect::<Vec<_>>(),

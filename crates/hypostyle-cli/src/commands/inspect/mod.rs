@@ -1,13 +1,13 @@
-//! `hyp inspect`: where the bytes of a column file or an archive go.
+//! `hyp inspect`: shows the layout of a column file or an archive.
 
 use hypostyle::formats::Reader;
 use serde_json::json;
 
 use super::{Status, schema::type_name};
-use crate::cli::{FileArg, Kind, ReadArgs};
+use crate::args::{FileArg, ReadArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::output::{BAR, Grid, Out, bar};
+use crate::output::{BAR_CELLS, Grid, Out, bar};
 
 mod archive;
 
@@ -25,18 +25,18 @@ pub(crate) struct Args {
     read: ReadArgs,
 }
 
-/// Prints the byte map; nothing is decoded for it.
+/// Prints the layout, without decoding columns.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let kind = input.kind(args.read.from)?;
-    if kind == Kind::At1 {
+    if kind.is_archive() {
         let name = input.name();
         let archive = input.into_archive(&args.read.options())?;
         archive::inspect(&archive, args.json, out).map_err(|failure| failure.in_file(name))?;
         return Ok(Status::Fine);
     }
     let Some(format) = kind.format() else {
-        let why = format!("is {}: only column files and archives have a byte map", kind.name());
+        let why = format!("is {}: hyp can inspect only column files and archives", kind.name());
         return Err(Failure::usage(why).in_file(input.name()));
     };
     let reader = input.into_reader(format, &args.read.options())?;
@@ -86,7 +86,7 @@ fn as_map(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
     let name = reader.format().name().to_uppercase();
     writeln!(
         out,
-        "{name}, {} rows, {} columns, {} bytes stored, {} expanded ({})",
+        "{name}, {} rows, {} columns, {} bytes stored, {} decompressed ({})",
         reader.rows(),
         schema.fields().len(),
         stored,
@@ -115,7 +115,7 @@ fn as_map(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
             section.stored.to_string(),
             section.raw.map(|raw| raw.to_string()).unwrap_or_default(),
             section.raw.map(|raw| ratio(section.stored, raw)).unwrap_or_default(),
-            bar(section.stored, stored, BAR),
+            bar(section.stored, stored, BAR_CELLS),
         ]);
     }
     grid.print(out)?;
@@ -134,7 +134,7 @@ fn as_map(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
     Ok(())
 }
 
-/// How much of the expanded size is stored.
+/// Returns the stored size as a percentage of the decompressed size.
 pub(super) fn ratio(stored: u64, raw: u64) -> String {
     match stored.saturating_mul(1000).checked_div(raw) {
         Some(thousandths) => format!("{}.{}%", thousandths / 10, thousandths % 10),

@@ -1,4 +1,4 @@
-//! A folder and all that is in it, as one bundle.
+//! Packs a folder into a bundle.
 
 use std::cell::Cell;
 use std::fs::{self, File, FileType, Metadata};
@@ -8,88 +8,88 @@ use std::time::UNIX_EPOCH;
 
 use hypostyle::formats::at1::{self, BundleFile, Content, PackedBundle};
 
-use super::{Args, WHOLE, compared, explained, share, tell};
+use super::{Args, MAX_IN_MEMORY_BYTES, explanation, percent, print_summary, xz_comparison};
 use crate::commands::Status;
 use crate::failure::{Failure, InFile, Result};
-use crate::input::{is_dash, name_of};
 use crate::output::{Out, Progress, Target};
+use crate::path_arg::{input_name, is_dash};
 
-/// What is in a folder.
+/// The contents of a folder.
 #[derive(Debug, Default)]
-struct Found {
+struct FolderContents {
     files: Vec<BundleFile>,
-    /// What a bundle cannot hold, and what it is.
-    left_out: Vec<(PathBuf, &'static str)>,
-    /// Folders in which there is nothing.
+    /// Entries that a bundle cannot store, and what they are.
+    skipped: Vec<(PathBuf, &'static str)>,
+    /// Empty folders.
     empty: Vec<PathBuf>,
 }
 
-/// Packs a folder; the status says whether all of it could be packed.
+/// Packs a folder; fails the status if some entries cannot be packed.
 pub(super) fn pack(folder: &Path, args: &Args, out: &mut dyn Out) -> Result<Status> {
     let place = args.target(folder)?;
-    let mut found = Found::default();
-    found.walk(folder, "", fs::canonicalize(&place).ok().as_deref())?;
-    let Found { mut files, left_out, empty } = found;
+    let mut contents = FolderContents::default();
+    contents.walk(folder, "", fs::canonicalize(&place).ok().as_deref())?;
+    let FolderContents { mut files, skipped, empty } = contents;
     files.sort_by(|one, other| one.name.cmp(&other.name));
-    let target = Target::create(&place, true, args.force, out)?;
-    let progress = Progress::steps(&format!("packing {}", name_of(folder)), files.len() as u64);
-    let rival = Cell::new(args.compare.then_some(0));
+    let target = Target::create(&place, true, args.output.write.force, out)?;
+    let progress = Progress::steps(&format!("packing {}", input_name(folder)), files.len() as u64);
+    let xz_bytes = Cell::new(args.compare.then_some(0));
     let open =
-        |file: &BundleFile| content(&folder.join(&file.name), args, &rival).in_file(&file.name);
+        |file: &BundleFile| content(&folder.join(&file.name), args, &xz_bytes).in_file(&file.name);
     let (archive, packed) =
         at1::pack_bundle(&files, open, &args.options(), |_, _| progress.step())?;
     drop(progress);
     target.stream(out, |sink| Ok(sink.write_all(&archive)?))?;
-    for (path, what) in &left_out {
-        warn(path, &format!("is {what}, which a bundle cannot hold: left out"))?;
+    for (path, what) in &skipped {
+        warn(path, &format!("is {what}, which a bundle cannot store: left out"))?;
     }
     for path in &empty {
-        warn(path, "is a folder without files, which a bundle does not keep")?;
+        warn(path, "is an empty folder, which a bundle cannot store: left out")?;
     }
-    if !args.quiet {
-        let mut lines = summary(&place, &packed, rival.get(), args);
+    if !args.output.write.is_quiet() {
+        let mut lines = summary(&place, &packed, xz_bytes.get(), args);
         for (file, packed) in files.iter().zip(&packed.files).filter(|_| args.explain) {
             lines += &format!("{}: {}\n", file.name, packed.codec);
-            lines += &explained(packed, args.options().codec);
+            lines += &explanation(packed, args.options().codec);
         }
-        tell(&place, &lines, out)?;
+        print_summary(&place, &lines, out)?;
     }
-    Ok(if left_out.is_empty() { Status::Fine } else { Status::Failed })
+    Ok(if skipped.is_empty() { Status::Fine } else { Status::Failed })
 }
 
-impl Found {
-    /// Adds what is in a folder, whose names begin with `prefix`, but not `archive`.
+impl FolderContents {
+    /// Adds the entries of a folder, except `archive`; their names start with `prefix`.
     fn walk(&mut self, folder: &Path, prefix: &str, archive: Option<&Path>) -> Result<()> {
-        let before = self.files.len() + self.left_out.len();
+        let before = self.files.len() + self.skipped.len();
         let list = fs::read_dir(folder).in_file(folder.display())?;
         let mut entries = list.collect::<io::Result<Vec<_>>>().in_file(folder.display())?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let path = entry.path();
             let Ok(name) = entry.file_name().into_string() else {
-                let why = "its name is not UTF-8, as it must be in a bundle: rename it";
+                let why = "its name is not UTF-8, which a bundle requires: rename it";
                 return Err(Failure::usage(why).in_file(path.display()));
             };
             let name = format!("{prefix}{name}");
-            // Of the entry itself: links are not followed.
+            // The metadata of the entry itself: do not follow links.
             let meta = fs::symlink_metadata(&path).in_file(path.display())?;
             if meta.is_dir() {
                 self.walk(&path, &format!("{name}/"), archive)?;
             } else if !meta.is_file() {
-                self.left_out.push((path, kind(meta.file_type())));
+                self.skipped.push((path, special_kind(meta.file_type())));
             } else if archive.is_none() || fs::canonicalize(&path).ok().as_deref() != archive {
                 self.files.push(described(name, &meta));
             }
         }
-        if self.files.len() + self.left_out.len() == before && !prefix.is_empty() {
+        if self.files.len() + self.skipped.len() == before && !prefix.is_empty() {
             self.empty.push(folder.to_owned());
         }
         Ok(())
     }
 }
 
-/// What a file is that is neither a file nor a folder.
-fn kind(file: FileType) -> &'static str {
+/// Describes an entry that is neither a file nor a folder.
+fn special_kind(file: FileType) -> &'static str {
     if file.is_symlink() { "a symbolic link" } else { "a special file" }
 }
 
@@ -108,7 +108,7 @@ fn described(name: String, meta: &Metadata) -> BundleFile {
 }
 
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems have no such bits")]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have no permission bits")]
 fn mode(meta: &Metadata) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
     Some(meta.permissions().mode())
@@ -119,17 +119,17 @@ fn mode(_: &Metadata) -> Option<u32> {
     None
 }
 
-/// What is in a file; adds to what `xz` takes, if that is wanted and can be known.
-fn content(path: &Path, args: &Args, rival: &Cell<Option<u64>>) -> Result<Content> {
+/// Reads a file; adds its size in xz to `xz_bytes`, unless the file is too large to know.
+fn content(path: &Path, args: &Args, xz_bytes: &Cell<Option<u64>>) -> Result<Content> {
     let mut file = File::open(path)?;
-    if args.stream || file.metadata()?.len() > WHOLE {
-        rival.set(None);
+    if args.stream || file.metadata()?.len() > MAX_IN_MEMORY_BYTES {
+        xz_bytes.set(None);
         return Ok(Content::Stream(Box::new(file)));
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
-    if let Some(so_far) = rival.get() {
-        rival.set(Some(so_far + at1::xz_size(&bytes)?));
+    if let Some(so_far) = xz_bytes.get() {
+        xz_bytes.set(Some(so_far + at1::xz_size(&bytes)?));
     }
     Ok(Content::Whole(bytes))
 }
@@ -138,18 +138,18 @@ fn warn(path: &Path, what: &str) -> Result<()> {
     Ok(writeln!(io::stderr(), "warning: `{}` {what}", path.display())?)
 }
 
-fn summary(place: &Path, packed: &PackedBundle, rival: Option<u64>, args: &Args) -> String {
+fn summary(place: &Path, packed: &PackedBundle, xz_bytes: Option<u64>, args: &Args) -> String {
     let &PackedBundle { ref files, original, stored } = packed;
     let name = if is_dash(place) { String::new() } else { format!("{}: ", place.display()) };
     let count = match files.len() {
         1 => "1 file".to_owned(),
         count => format!("{count} files"),
     };
-    let percent = share(stored, original);
+    let percent = percent(stored, original);
     let mut line = format!("{name}{count}, {original} bytes to {stored}, {percent:.1} %, bundle");
     if args.options().codec.is_queryable() {
-        let asked = files.iter().filter(|file| file.codec.has_groups()).count();
-        line += &format!(", {asked} of them can be queried");
+        let queryable = files.iter().filter(|file| file.codec.has_groups()).count();
+        line += &format!(", {queryable} of them can be queried");
     }
-    line + &compared(stored, rival, "of each takes", args) + "\n"
+    line + &xz_comparison(stored, xz_bytes, "of each takes", args) + "\n"
 }

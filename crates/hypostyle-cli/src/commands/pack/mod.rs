@@ -1,8 +1,10 @@
-//! `hyp pack`: files and folders into AT-1 archives that restore them byte for byte.
+//! `hyp pack`: packs files and folders into AT-1 archives.
+//!
+//! This file packs single files; `folder` packs a folder into a bundle. Both unpack what they
+//! packed and compare it (in the library) before the archive gets its name.
 
 mod folder;
 
-use std::fs;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -12,84 +14,72 @@ use clap::builder::PossibleValue;
 use hypostyle::formats::at1::{self, Choice, Layout, Outcome, PackOptions, Packed, Trial};
 
 use super::Status;
-use crate::cli::PackArgs;
-use crate::failure::{Failure, InFile, Result};
-use crate::input::{Input, is_dash, name_of};
+use crate::args::{OutputArgs, PackArgs};
+use crate::failure::{Failure, Result};
+use crate::input::Input;
 use crate::output::{Out, Progress, Target};
+use crate::path_arg::{input_name, is_dash};
 
-/// A file that is larger is packed frame by frame, so that it need not fit memory.
-pub(crate) const WHOLE: u64 = 1 << 30;
+/// Larger files are packed frame by frame, so they need not fit in memory.
+pub(crate) const MAX_IN_MEMORY_BYTES: u64 = 1 << 30;
 
-/// Standard input that ends within so many bytes is packed as a file would be.
-const SMALL: u64 = 64 << 20;
+/// Shorter standard input is packed in memory, like a file.
+const MAX_BUFFERED_STDIN_BYTES: u64 = 64 << 20;
 
 /// Arguments of `hyp pack`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  hyp pack data.csv                       writes data.csv.at1
-  hyp pack -9 *.csv -o packed             writes every archive into the folder packed
-  hyp pack folder                         writes folder.at1, a bundle of all files in it
-  hyp pack data.csv --compare             says what xz -9e would make of it
-  hyp pack --explain server.log           says what was tried, and what each would take
-  hyp pack --query data.csv               can be asked: hyp cat data.csv.at1 --where 'price > 10'
+  hyp pack data.csv                       write data.csv.at1
+  hyp pack -9 *.csv -o packed             write all archives to the folder packed
+  hyp pack folder                         write folder.at1, a bundle of all files in the folder
+  hyp pack data.csv --compare             print the size that xz -9e reaches
+  hyp pack --explain server.log           print the size that each codec reaches
+  hyp pack --query data.csv               allow hyp cat data.csv.at1 --where 'price > 10'
   mysqldump ... | hyp pack - -o dump.at1
   hyp unpack data.csv.at1 -c | cmp - data.csv
 
-Tables are taken apart into columns; what is no table is compressed as it is. An archive is unpacked
-and compared with the original before it gets its name. The original is kept.
+hyp splits tables, logs and JSON into columns and compresses other content as it is. Before it
+names an archive, it unpacks the archive and compares it with the original. It keeps the original.
 
-A folder becomes a bundle of up to 255 files, each packed as it would be by itself, with permissions
-and times. Links and special files are left out with a warning and exit code 1; folders without
-files are not kept.")]
+A folder becomes a bundle of up to 255 files with their permissions and times; each file is packed
+separately. hyp leaves out links and special files with a warning and exit code 1, and does not
+store folders without files.")]
 pub(crate) struct Args {
-    /// The files and folders; - for standard input
+    /// The files and folders to pack; - reads standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
-    /// The archive to write, or the folder for several of them
-    #[arg(long, short, value_name = "OUT")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
 
-    /// Write to standard output
-    #[arg(long, short = 'c', conflicts_with = "output")]
-    stdout: bool,
+    /// How to split the content into streams
+    #[arg(long, value_enum, default_value_t = CodecArg::AUTO, value_name = "CODEC")]
+    codec: CodecArg,
 
-    /// Overwrite archives that exist
-    #[arg(long, short)]
-    force: bool,
-
-    /// Say nothing when all is well
-    #[arg(long, short)]
-    quiet: bool,
-
-    /// How the content is taken apart
-    #[arg(long, value_enum, default_value_t = Codec::AUTO, value_name = "CODEC")]
-    codec: Codec,
-
-    /// Make an archive that can be queried without unpacking it, if a little larger
+    /// Write an archive that can be queried without unpacking it, at a small cost in size
     #[arg(long, conflicts_with = "codec")]
     query: bool,
 
-    /// Pack frame by frame, with memory for a few frames; so are files above 1 GiB
+    /// Pack frame by frame, with memory for a few frames; default above 1 GiB
     #[arg(long)]
     stream: bool,
 
-    /// Lines in a frame
+    /// Lines in each frame
     #[arg(long, value_name = "N", default_value_t = PackOptions::CHUNK_LINES)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     chunk_lines: u64,
 
-    /// What the archive follows: what decoders really read, or the published text to
-    /// the letter (xz only, no hash)
-    #[arg(long, value_enum, default_value_t = Dialect::Reference, value_name = "WHICH")]
-    dialect: Dialect,
+    /// Layout of the archive: the one that decoders read, or the published specification to the
+    /// letter (xz only, no hash)
+    #[arg(long, value_enum, default_value_t = LayoutArg::Reference, value_name = "WHICH")]
+    dialect: LayoutArg,
 
-    /// Say what `xz -9e` would take; as slow as that is
+    /// Print the size that `xz -9e` reaches; takes as long as xz does
     #[arg(long)]
     compare: bool,
 
-    /// Say which codecs were tried, what each would take, and why the winner won
+    /// Print which codecs were tried, the size that each reaches, and why one was chosen
     #[arg(long, conflicts_with = "quiet")]
     explain: bool,
 
@@ -97,20 +87,20 @@ pub(crate) struct Args {
     pack: PackArgs,
 }
 
-/// How the content is taken apart: a codec, or whichever is best.
+/// The value of `--codec`: a codec, or `auto`.
 #[derive(Clone, Copy, Debug)]
-struct Codec(Choice);
+struct CodecArg(Choice);
 
-impl Codec {
+impl CodecArg {
     const AUTO: Self = Self(Choice::Auto);
 }
 
-impl ValueEnum for Codec {
+impl ValueEnum for CodecArg {
     fn value_variants<'a>() -> &'a [Self] {
-        static ALL: LazyLock<Vec<Codec>> = LazyLock::new(|| {
-            let one = at1::Codec::ALL.into_iter().filter(|&codec| codec != at1::Codec::Bundle);
-            let one = one.map(|codec| Codec(Choice::Only(codec)));
-            std::iter::once(Codec::AUTO).chain(one).collect()
+        static ALL: LazyLock<Vec<CodecArg>> = LazyLock::new(|| {
+            let single = at1::Codec::ALL.into_iter().filter(|&codec| codec != at1::Codec::Bundle);
+            let single = single.map(|codec| CodecArg(Choice::Only(codec)));
+            std::iter::once(CodecArg::AUTO).chain(single).collect()
         });
         &ALL
     }
@@ -118,16 +108,19 @@ impl ValueEnum for Codec {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self.0 {
             Choice::Only(codec) => PossibleValue::new(codec.name()).help(codec.about()),
-            _ => PossibleValue::new("auto").help("Whatever makes the smallest archive"),
+            _ => {
+                PossibleValue::new("auto").help("Choose the codec that makes the smallest archive")
+            }
         })
     }
 }
 
+/// The value of `--dialect`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Dialect {
-    /// A compression for each stream, and a hash at the end
+enum LayoutArg {
+    /// Compress each stream with its own backend, and append a hash
     Reference,
-    /// As the format was first published
+    /// Follow the published specification
     Published,
 }
 
@@ -138,99 +131,95 @@ impl Args {
             .with_chunk_lines(self.chunk_lines)
             .with_codec(if self.query { Choice::Query } else { self.codec.0 })
             .with_layout(match self.dialect {
-                Dialect::Reference => Layout::Reference,
-                Dialect::Published => Layout::Published,
+                LayoutArg::Reference => Layout::Reference,
+                LayoutArg::Published => Layout::Published,
             })
     }
 
-    /// Where the archive of a file goes.
+    /// Returns the path of the archive of a file.
     fn target(&self, path: &Path) -> Result<PathBuf> {
-        if self.stdout {
-            return Ok("-".into());
-        }
-        let named = || {
-            // Neither do `.` and `..`; what `folder/` is called ends before the slash.
+        let is_folder = |output: &Path| self.files.len() > 1 || output.is_dir();
+        self.output.path(is_folder, || {
+            // `.` and `..` have no name either.
             if is_dash(path) || path.file_name().is_none() {
                 return Err(Failure::usage("has no name: give one with -o, or write with -c"));
             }
+            // `components` drops the slash of `folder/`.
             let mut name = path.components().as_path().as_os_str().to_owned();
             name.push(".at1");
             Ok(PathBuf::from(name))
-        };
-        let Some(output) = &self.output else { return named() };
-        if self.files.len() == 1 && !output.is_dir() {
-            return Ok(output.clone());
-        }
-        let named = named()?;
-        fs::create_dir_all(output).in_file(output.display())?;
-        Ok(output.join(named.file_name().unwrap_or_default()))
+        })
     }
 }
 
-/// Packs every file; the first failure ends it.
+/// Packs every file; stops at the first failure.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
-    if args.stdout && args.files.len() > 1 {
-        return Err(Failure::usage("-c writes one archive: give one file"));
+    if args.output.stdout && args.files.len() > 1 {
+        return Err(Failure::usage("-c writes one archive: name one file"));
     }
     let mut worst = Status::Fine;
     for path in &args.files {
-        let status = match !is_dash(path) && path.is_dir() {
-            true => folder::pack(path, args, out),
-            false => one(path, args, out).map(|()| Status::Fine),
+        let status = if !is_dash(path) && path.is_dir() {
+            folder::pack(path, args, out)
+        } else {
+            pack_file(path, args, out).map(|()| Status::Fine)
         };
-        worst = worst.max(status.map_err(|failure| failure.in_file(name_of(path)))?);
+        worst = worst.max(status.map_err(|failure| failure.in_file(input_name(path)))?);
     }
     Ok(worst)
 }
 
-fn one(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
+fn pack_file(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
     let place = args.target(path)?;
-    let target = Target::create(&place, true, args.force, out)?;
+    let target = Target::create(&place, true, args.output.write.force, out)?;
     let input = Input::open(path)?;
     let size = input.size()?;
     let mut text = input.into_read();
     let mut start = Vec::new();
     let whole = !args.stream
         && match size {
-            Some(size) => size <= WHOLE,
-            None => text.by_ref().take(SMALL).read_to_end(&mut start)? < as_size(SMALL),
+            Some(size) => size <= MAX_IN_MEMORY_BYTES,
+            None => {
+                text.by_ref().take(MAX_BUFFERED_STDIN_BYTES).read_to_end(&mut start)?
+                    < as_size(MAX_BUFFERED_STDIN_BYTES)
+            }
         };
     let options = args.options();
     let mut packed = None;
-    let mut rival = None;
+    let mut xz_bytes = None;
     target.stream(out, |sink| {
-        let shown = format!("packing {}", name_of(path));
+        let message = format!("packing {}", input_name(path));
         if whole {
             text.read_to_end(&mut start)?;
-            let progress = Progress::bytes(&shown, 0);
+            let progress = Progress::bytes(&message, 0);
             progress.set(start.len() as u64);
             let (archive, done) = at1::pack(&start, &options)?;
             sink.write_all(&archive)?;
             packed = Some(done);
             if args.compare {
-                rival = Some(at1::xz_size(&start)?);
+                xz_bytes = Some(at1::xz_size(&start)?);
             }
             return Ok(());
         }
-        let progress = Progress::bytes(&shown, size.unwrap_or_default());
+        let progress = Progress::bytes(&message, size.unwrap_or_default());
         let all = Cursor::new(std::mem::take(&mut start)).chain(text);
         packed = Some(at1::pack_stream(all, sink, &options, |read, _| progress.set(read))?);
         Ok(())
     })?;
     if let Some(packed) = packed
-        && !args.quiet
+        && !args.output.write.is_quiet()
     {
-        let mut line = summary(&place, &packed, rival, args);
+        let mut line = summary(&place, &packed, xz_bytes, args);
         if args.explain {
-            line += &explained(&packed, args.options().codec);
+            line += &explanation(&packed, args.options().codec);
         }
-        tell(&place, &line, out)?;
+        print_summary(&place, &line, out)?;
     }
     Ok(())
 }
 
-/// Prints what came of packing. Standard output may be where the archive goes.
-fn tell(place: &Path, line: &str, out: &mut dyn Out) -> Result<()> {
+/// Prints a summary, on standard error if the archive goes to standard output.
+fn print_summary(place: &Path, line: &str, out: &mut dyn Out) -> Result<()> {
     if is_dash(place) {
         io::stderr().write_all(line.as_bytes())?;
     } else {
@@ -239,75 +228,76 @@ fn tell(place: &Path, line: &str, out: &mut dyn Out) -> Result<()> {
     Ok(())
 }
 
-/// A part in hundredths of a whole.
-fn share(part: u64, whole: u64) -> f64 {
+/// Returns a part as a percentage of the whole.
+fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / (whole.max(1)) as f64
 }
 
-fn summary(place: &Path, packed: &Packed, rival: Option<u64>, args: &Args) -> String {
+fn summary(place: &Path, packed: &Packed, xz_bytes: Option<u64>, args: &Args) -> String {
     let &Packed { codec, original, stored, frames, .. } = packed;
     let mut line = String::new();
     if !is_dash(place) {
         line += &format!("{}: ", place.display());
     }
-    line += &format!("{original} bytes to {stored}, {:.1} %, {codec}", share(stored, original));
+    line += &format!("{original} bytes to {stored}, {:.1} %, {codec}", percent(stored, original));
     if frames.0 != 1 {
         line += &format!(", {} frames", frames.0);
     }
     if args.options().codec.is_queryable() && !codec.has_groups() {
-        line += ", cannot be queried: it has neither rows of fields nor objects";
+        line += ", cannot be queried: the content is neither a table nor JSON objects";
     }
-    line + &compared(stored, rival, "takes", args) + "\n"
+    line + &xz_comparison(stored, xz_bytes, "takes", args) + "\n"
 }
 
-/// How an archive compares with what xz would take, if that was asked for.
-fn compared(stored: u64, rival: Option<u64>, takes: &str, args: &Args) -> String {
-    match rival {
-        Some(rival) => {
-            let times = share(stored, rival) / 100.0;
-            format!("; xz -9e {takes} {rival}, of which this is {times:.3}")
+/// Compares the size of an archive with that of xz, if the user asked for it.
+fn xz_comparison(stored: u64, xz_bytes: Option<u64>, takes: &str, args: &Args) -> String {
+    match xz_bytes {
+        Some(xz_bytes) => {
+            let ratio = percent(stored, xz_bytes) / 100.0;
+            format!("; xz -9e {takes} {xz_bytes}, ratio {ratio:.3}")
         }
         None if args.compare => "; too large to compare with xz".to_owned(),
         None => String::new(),
     }
 }
 
-/// What was tried, the winner first, and what came of it.
-fn explained(packed: &Packed, choice: Choice) -> String {
+/// Lists the codecs that were tried and the size that each reached, the chosen one first.
+fn explanation(packed: &Packed, choice: Choice) -> String {
     let Packed { codec: winner, trials, frames, .. } = packed;
     if trials.is_empty() || choice == Choice::Only(*winner) {
-        let why = if choice == Choice::Query { "it can be queried" } else { "it was asked for" };
-        return format!("  {winner}: {why}, nothing else was tried\n");
+        let why = if choice == Choice::Query { "can be queried" } else { "was requested" };
+        return format!("  {winner}: {why}, no other codec was tried\n");
     }
-    let least = trials.iter().filter_map(|trial| match trial.outcome {
+    let smallest = trials.iter().filter_map(|trial| match trial.outcome {
         Outcome::Made(bytes) if trial.codec == *winner => Some(bytes),
         _ => None,
     });
-    let least = least.min().unwrap_or_default();
+    let smallest = smallest.min().unwrap_or_default();
     let mut lines = Vec::new();
     let mut unlike = Vec::new();
     for &Trial { codec, form, outcome } in trials {
         let (order, what) = match outcome {
             Outcome::Unlike => {
-                // A codec may be tried in more ways than one.
+                // A codec may have several forms, of which some were tried.
                 let other = |it: &Trial| it.codec == codec && it.outcome != Outcome::Unlike;
                 if !trials.iter().any(other) && !unlike.contains(&codec.name()) {
                     unlike.push(codec.name());
                 }
                 continue;
             }
-            Outcome::Made(bytes) if codec == *winner && bytes == least => {
+            Outcome::Made(bytes) if codec == *winner && bytes == smallest => {
                 (0, format!("{bytes:>12} bytes  the smallest"))
             }
             Outcome::Made(bytes) => (bytes, format!("{bytes:>12} bytes")),
             Outcome::Sampled { bytes, stored } => {
-                let what = format!("{stored:>12} bytes  of a sample of {bytes}; others took less");
+                let what =
+                    format!("{stored:>12} bytes  of a sample of {bytes}; others were smaller");
                 (u64::MAX - 2, what)
             }
             Outcome::GivenUp => {
-                (u64::MAX - 1, format!("{:>18}  given up when it was clear to take more", ""))
+                (u64::MAX - 1, format!("{:>18}  stopped early: already larger than another", ""))
             }
-            _ => (u64::MAX, format!("{:>18}  does not fit the content", "")),
+            _ => (u64::MAX, format!("{:>18}  cannot encode the content", "")),
         };
         let name = if form.is_empty() { codec.to_string() } else { format!("{codec}, {form}") };
         lines.push((order, format!("  {name:<17} {what}\n")));
@@ -315,10 +305,10 @@ fn explained(packed: &Packed, choice: Choice) -> String {
     lines.sort();
     let mut out: String = lines.into_iter().map(|(_, line)| line).collect();
     if !unlike.is_empty() {
-        out += &format!("  not tried, the content is not like it: {}\n", unlike.join(", "));
+        out += &format!("  not tried, the content does not look like it: {}\n", unlike.join(", "));
     }
     if frames.0 > 1 {
-        out += "  this was for the first frame; the others have its codec, or none\n";
+        out += "  for the first frame; the other frames use its codec or are stored raw\n";
     }
     out
 }

@@ -1,6 +1,6 @@
 //! Compresses `.xz` streams whose blocks each have their own settings.
 //!
-//! A block is LZMA2 data behind a header that names its filters. Callers compress
+//! A block is LZMA2 data after a header that names its filters. Callers compress
 //! blocks one by one, in any order and on any thread, and [`stream`] joins them.
 //! Streams carry no check values: the archives that use them store their own hash.
 
@@ -271,8 +271,8 @@ mod tests {
             assert_eq!(used, file.len());
         }
         assert_eq!(Blocks::find(&file).unwrap().len(), 6);
-        let nothing = compress(&[], Tuning::XZ_9E).unwrap();
-        assert!(decompress(&nothing, &Limits::default(), 1).unwrap().0.is_empty());
+        let empty = compress(&[], Tuning::XZ_9E).unwrap();
+        assert!(decompress(&empty, &Limits::default(), 1).unwrap().0.is_empty());
     }
 
     #[test]

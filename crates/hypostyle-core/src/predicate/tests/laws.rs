@@ -121,18 +121,18 @@ struct Precision {
     widened: i64,
     texts: bool,
     cut: (usize, usize),
-    held: bool,
+    values: bool,
     cells: bool,
 }
 
 const EXACT: Precision =
-    Precision { numbers: true, widened: 0, texts: true, cut: (9, 9), held: true, cells: true };
+    Precision { numbers: true, widened: 0, texts: true, cut: (9, 9), values: true, cells: true };
 
 fn precision() -> impl Strategy<Value = Precision> {
     let partial = (any::<[bool; 4]>(), 0_i64..3, (0_usize..4, 0_usize..4)).prop_map(
-        |(told, widened, cut)| {
-            let [numbers, texts, held, cells] = told;
-            Precision { numbers, widened, texts, cut, held, cells }
+        |(known, widened, cut)| {
+            let [numbers, texts, values, cells] = known;
+            Precision { numbers, widened, texts, cut, values, cells }
         },
     );
     prop_oneof![Just(EXACT), partial]
@@ -158,8 +158,8 @@ fn state(cells: &[Cell], precision: Precision) -> Statement {
         let cut = |text: &[u8], len: usize| text[..len.min(text.len())].to_vec();
         statistics.texts = Some((cut(min, precision.cut.0), cut(max, precision.cut.1)));
     }
-    if precision.held {
-        statistics.held = Some(filled.iter().map(|cell| cell.to_vec()).collect());
+    if precision.values {
+        statistics.values = Some(filled.iter().map(|cell| cell.to_vec()).collect());
     }
     if precision.cells {
         statistics.cells =

@@ -30,7 +30,7 @@ struct Statement {
     numbers: NumberBounds,
     texts: Option<(Vec<u8>, Vec<u8>)>,
     /// The texts that a cell may have.
-    held: Option<Vec<Vec<u8>>>,
+    values: Option<Vec<Vec<u8>>>,
     cells: CellPresence,
 }
 
@@ -46,8 +46,8 @@ impl PruningStatistics for Stated {
 
     fn may_hold(&self, column: &str, text: &[u8]) -> bool {
         assert!(!text.is_empty(), "callers never pass the empty text");
-        let held = self.0.get(column).and_then(|statistics| statistics.held.as_ref());
-        held.is_none_or(|held| held.iter().any(|held| held == text))
+        let values = self.0.get(column).and_then(|statistics| statistics.values.as_ref());
+        values.is_none_or(|values| values.iter().any(|value| value == text))
     }
 
     fn cells(&self, column: &str) -> CellPresence {
@@ -283,7 +283,8 @@ fn groups_are_skipped_by_their_statistics() {
         ..Default::default()
     };
     let full = CellPresence { blank: false, filled: true };
-    let held = Statement { held: Some(vec![b"x".to_vec(), b"y".to_vec()]), ..Default::default() };
+    let values =
+        Statement { values: Some(vec![b"x".to_vec(), b"y".to_vec()]), ..Default::default() };
     let words = Statement { numbers: NumberBounds::NoNumbers, ..Default::default() };
     let blank =
         Statement { cells: CellPresence { blank: true, filled: false }, ..Default::default() };
@@ -361,7 +362,7 @@ fn groups_are_skipped_by_their_statistics() {
         &["a < 'bar'", "a <= ''", "a is null", "a = ''", "a like ''"],
     );
     check(
-        &held,
+        &values,
         &["a = 'x'", "a in ('z', 'y')", "a <> 'z'", "a like 'z%'", "a = ''", "a ilike 'z'"],
         &["a = 'z'", "a in ('z', 'w')", "a like 'z'", "not a <> 'z'"],
     );

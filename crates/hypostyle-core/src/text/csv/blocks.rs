@@ -227,7 +227,7 @@ impl<'a> BlockReader<'a> {
                 RowOutcome::Partial { cells } | RowOutcome::Bad { cells, .. }
                     if cells > self.width && !self.skip =>
                 {
-                    let err = self.ragged(format_args!("more than {}", self.width));
+                    let err = self.ragged(format_args!("more than {}", self.width), false);
                     return Err(err.at(self.input_offset(rows, start)).in_row(row_number));
                 }
                 RowOutcome::Partial { .. } | RowOutcome::End => return Ok(start),
@@ -249,7 +249,8 @@ impl<'a> BlockReader<'a> {
                         rows.cells.resize(first + self.width, CellSpan::MISSING);
                     }
                     _ => {
-                        let err = self.ragged(format_args!("{}", row.cells));
+                        let short = row.cells < self.width;
+                        let err = self.ragged(format_args!("{}", row.cells), short);
                         return Err(err.at(self.input_offset(rows, start)).in_row(row_number));
                     }
                 }
@@ -258,17 +259,17 @@ impl<'a> BlockReader<'a> {
         }
     }
 
-    fn ragged(&self, have: fmt::Arguments<'_>) -> Error {
+    fn ragged(&self, have: fmt::Arguments<'_>, short: bool) -> Error {
         let want = self.width;
         let why = match self.csv.ragged {
             Ragged::Pad => {
                 format!(
-                    "has {have} cells, the first row only {want}: only short rows can be padded"
+                    "has {have} cells, the first row has {want}, and only short rows can be padded"
                 )
             }
             Ragged::Refuse => format!("has {have} cells where the first row has {want}"),
         };
-        Error::malformed("row", why)
+        ErrorKind::RaggedRow { why: why.into(), short }.into()
     }
 
     /// Returns how many bytes to read so that the pending row may be complete, at least
@@ -351,8 +352,7 @@ impl<'a> BlockReader<'a> {
             Err(err) if err.error_len().is_none() && !self.at_end => Ok(()),
             Err(err) => {
                 let at = self.before + (start + err.valid_up_to()) as u64;
-                let why = "is not UTF-8: specify its encoding";
-                Err(Error::malformed("text", why).at(at))
+                Err(Error::from(ErrorKind::NotUtf8).at(at))
             }
         }
     }

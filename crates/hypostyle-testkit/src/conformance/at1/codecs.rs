@@ -62,7 +62,7 @@ fn logs(cases: &mut Cases) {
 }
 
 fn json(cases: &mut Cases) {
-    // The example of section 7.3, and a line that was kept as it was.
+    // The example of section 7.3, and a verbatim line.
     let rule = [vec![1], texts(&["https://x/", ""]), vec![1, 0]].concat();
     let streams = stored(&[
         ("meta", &[2, 1]),
@@ -76,7 +76,7 @@ fn json(cases: &mut Cases) {
     ]);
     let original = b"{\"id\":7,\"url\":\"https://x/7\",\"tags\":[\"a\",null],\"o\":{}}\nnot json\n";
     cases.good("json/example-of-the-spec", &File::whole(1, &streams).hashed(original), original);
-    // A derived value before any token, after one without quotes, and after one with.
+    // A derived value before any token, after an unquoted one, and after a quoted one.
     let rule = [vec![1], texts(&["<", "|", ">"]), vec![2, 0, 1]].concat();
     let streams = stored(&[
         ("meta", &[5, 0]),
@@ -185,7 +185,7 @@ fn vcf(cases: &mut Cases) {
             ("filter", b"PASS\nq10"),
             ("info", b"AC=1\n."),
             ("format", b"GT\nGT"),
-            // The example of section 7.6; then a sample that is named twice.
+            // The example of section 7.6, then an exception list that names a sample twice.
             ("gt", &[2, 0, 1, 2, 0, 2, 1, 0, 0, 1]),
             ("verbatim", b"##fileformat=VCFv4.2\n#CHROM\tPOS"),
         ])
@@ -213,7 +213,7 @@ fn images(cases: &mut Cases) {
     };
     cases.good("dicom/raw", &File::whole(9, &stored(&[("meta", &[0]), ("raw", b"DICM")])), b"DICM");
     cases.good("dicom/pixels-as-they-are", &image(0, 16, b"any"), b"PREany\0SUF");
-    // 1, +2 | 255, +2: sums start anew in each row, modulo 256.
+    // 1, +2 | 255, +2: sums restart in each row, modulo 256.
     cases.good("dicom/across-8-bits", &image(1, 8, &[1, 2, 255, 2]), b"PRE\x01\x03\xFF\x01\0SUF");
     // 0x00FF, +1 | 0xFFFF, +2: little-endian, modulo 65,536.
     let pixels = [0xFF, 0, 1, 0, 0xFF, 0xFF, 2, 0];
@@ -251,7 +251,7 @@ fn bundles(cases: &mut Cases) {
         &File::whole(12, &stored(&streams)),
         &[("a.txt", "one\n"), ("d/b.csv", "1\n2")],
     );
-    // The trailer at the end is that of the last entry.
+    // The trailer at the end belongs to the last entry.
     let streams = [("manifest", &br#"[{"name":"a"}]"#[..]), ("e0", &text("one\n"))];
     cases.bundle(
         "bundle/ends-like-a-trailer",

@@ -3,7 +3,9 @@
 use liblzma::stream::Check;
 
 use super::Cases;
-use crate::build::at1::{Column, Columnar, File, Stream, deltas, lp, sv, texts, uv, xz_checked};
+use crate::build::at1::{
+    Columnar, File, Stream, TypedChunk, deltas, lp, sv, texts, uv, xz_checked,
+};
 
 pub(super) const TEXT: u8 = 0;
 pub(super) const INT: u8 = 1;
@@ -19,7 +21,7 @@ pub(super) fn one(kind: u8, rows: usize, chunk: &[u8]) -> File {
 }
 
 /// A column of text.
-fn text(cells: &str) -> Column {
+fn text(cells: &str) -> TypedChunk {
     (TEXT, 0, cells.into())
 }
 
@@ -61,7 +63,7 @@ fn types(cases: &mut Cases) {
     cases.good("columnar/dec-scale-18", &one(DEC, 3, &small), {
         b"0.000000000000000001\n-0.000000000000000001\n1.000000000000000000\n"
     });
-    // Ten cells, so that the bitmap has two bytes; its padding may be anything.
+    // Ten cells, so the bitmap has two bytes; its padding bits are arbitrary.
     let exceptions = [lp(b"n/a"), lp(b"1e3")].concat();
     let values = deltas(&[15, -5, 0, 1, 2, 3, 4, 100]);
     let chunk = [vec![1, 1, 10, 0b1111_0111, 0b1111_1101, 2], exceptions, values].concat();
@@ -94,7 +96,7 @@ fn derived(cases: &mut Cases) {
     // The example of section 5.2.4.
     let file = Columnar::new(3, vec![land(), (DERIVED, 0, b"\x00\x02\x0249\x0233".to_vec())]);
     cases.good("columnar/derived", &file.file(), b"DE,49\nFR,33\nDE,49\n");
-    // Two cells of the source share an answer, and the next column sees only that.
+    // Two source cells map to the same value, and the next column depends on that value.
     let map = |source, map: &[&str]| (DERIVED, 0, [vec![source], texts(map)].concat());
     let columns = vec![text("a\nb\nc\na"), map(0, &["x", "x", "y"]), map(1, &["1", "2"])];
     let file = Columnar::new(4, columns);
@@ -102,15 +104,15 @@ fn derived(cases: &mut Cases) {
     let source = (DEC, 0, [vec![1], deltas(&[5, 10, 5])].concat());
     let file = Columnar::new(3, vec![source, map(0, &["half", "one"])]);
     cases.good("columnar/derived-from-numbers", &file.file(), b"0.5,half\n1.0,one\n0.5,half\n");
-    // Two entries of a dictionary that are spelled alike are one cell.
+    // Two equal dictionary entries are the same cell.
     let source = (DICT, 0, [vec![3], texts(&["a", "a", "b"]), vec![0, 1, 2]].concat());
     let file = Columnar::new(3, vec![source, map(0, &["1", "2"])]);
     cases.good("columnar/derived-from-equal-entries", &file.file(), b"a,1\na,1\nb,2\n");
-    // An exception that is spelled like a number is the same cell as the number.
+    // An exception with the spelling of a number is the same cell as the number.
     let source = (NUMEXC, 0, [vec![0, 3, 0b101], texts(&["7"]), deltas(&[7, 8])].concat());
     let file = Columnar::new(3, vec![source, map(0, &["x", "y"])]);
     cases.good("columnar/derived-from-exceptions", &file.file(), b"7,x\n7,x\n8,y\n");
-    // Quotes are no part of the cell.
+    // Quotes are not part of the cell.
     let source = (TEXT, 2, b"a\na\nb".to_vec());
     let file =
         Columnar { bits: vec![0b001], ..Columnar::new(3, vec![source, map(0, &["1", "2"])]) };
@@ -134,7 +136,7 @@ fn quotes(cases: &mut Cases) {
     cases.good("columnar/quotes-around-any-type", &file.file(), {
         b"\"1\",\"x\"\"\",\"5\",0.5\n\"2\",\"y\",6,\"0.6\"\n"
     });
-    // Nine cells: the second column's bitmap starts at a byte of its own.
+    // Nine cells: the bitmap of the second column starts at a byte boundary.
     let nine = || (TEXT, 2, b"1\n2\n3\n4\n5\n6\n7\n8\n9".to_vec());
     let bits = vec![0b0000_0001, 0b1, 0b1000_0000, 0b0];
     let file = Columnar { bits, ..Columnar::new(9, vec![nine(), nine()]) };
@@ -143,7 +145,7 @@ fn quotes(cases: &mut Cases) {
     });
 }
 
-/// Cells of several fields, and what our encoder says of them (§5.6).
+/// Cells of several fields, with the streams that our encoder adds (§5.6).
 fn fields(cases: &mut Cases) {
     let pairs = (DICT, 0, [vec![3], texts(&["1,\"a,b\"", "2,c"]), vec![0, 1, 0]].concat());
     let answer = (DERIVED, 0, [vec![0], texts(&["x", "y"])].concat());
@@ -158,10 +160,10 @@ fn fields(cases: &mut Cases) {
         let streams = [table.streams(), vec![Stream::new("hyp.fields", widths)]].concat();
         cases.good(name, &File::whole(4, &streams), original);
     }
-    // Entries that no index names.
+    // Entries that no index refers to.
     let gaps = [uv(2), texts(&["", "", "b", "", "a"]), vec![4, 2]].concat();
     cases.good("columnar/dict-with-gaps", &one(DICT, 2, &gaps), b"a\nb\n");
-    // A block for each column, and no checks.
+    // One block for each column, without integrity checks.
     let mut streams = Columnar::new(2, vec![text("a\nb"), text("c\nd")]).streams();
     let blocks = xz_checked(b"a\nbc\nd", 3, Check::None);
     streams.retain(|stream| stream.name != "values");

@@ -4,11 +4,11 @@ use liblzma::stream::Check;
 
 use super::Cases;
 use crate::build::at1::{
-    Columnar, File, Groups, Stream, TRAILER, XZ_OF_NOTHING, deltas, frame, lp, set, stored, uv, xz,
+    Columnar, EMPTY_XZ, File, RowGroups, Stream, TRAILER, deltas, frame, lp, set, stored, uv, xz,
     xz_checked, zstd, zstd_block, zstd_run,
 };
 
-/// A log of verbatim lines, as a set of streams.
+/// Returns the streams of a log of verbatim lines.
 pub(super) fn log(lines: &str) -> Vec<Stream> {
     let count = lines.split('\n').count();
     stored(&[
@@ -41,7 +41,7 @@ fn raw(cases: &mut Cases) {
     let short = [&[0; 25][..], &TRAILER].concat();
     cases.good("raw/too-short-for-a-trailer", &File::raw(2, &short), &short);
     // The 74 bytes of section 4.
-    cases.good("raw/empty-original", &File::raw(0, &XZ_OF_NOTHING).hashed(b""), b"");
+    cases.good("raw/empty-original", &File::raw(0, &EMPTY_XZ).hashed(b""), b"");
 }
 
 fn frames(cases: &mut Cases) {
@@ -73,15 +73,15 @@ fn frames(cases: &mut Cases) {
         },
         b"x\n",
     );
-    // Sums start anew in each frame.
+    // Sums restart in each frame.
     let numbers = |values: &[i128]| {
         frame(0, &set(&Columnar::new(values.len(), vec![(1, 0, deltas(values))]).streams()))
     };
     let file = File::streaming(4, 2, &[numbers(&[1_000, 1_001]), numbers(&[1_002])]);
     cases.good("frames/sums-start-anew", &file, b"1000\n1001\n1002\n");
     let group = |cells: &str, modes| {
-        let groups = Groups { types: &[0], ..Groups::delimited(1, b",", modes) };
-        frame(0, &set(&Groups { blocks: vec![zstd_block(cells)], ..groups }.streams("")))
+        let groups = RowGroups { types: &[0], ..RowGroups::delimited(1, b",", modes) };
+        frame(0, &set(&RowGroups { blocks: vec![zstd_block(cells)], ..groups }.streams("")))
     };
     let file = File::streaming(7, 2, &[group("id\n1", &[1, 1]), group("2", &[1])]);
     cases.good("frames/qcolumnar-appended-to", &file, b"id\n1\n2\n");
@@ -96,11 +96,11 @@ fn streams(cases: &mut Cases) {
     let mut many = log("one\ntwo");
     many.extend((0..253).map(|index| Stream::new(&format!("unknown-{index}"), b"")));
     cases.good("streams/two-hundred-and-fifty-six", &File::whole(3, &many), b"one\ntwo");
-    // A stream that the codec does not know is not expanded, so it may be broken.
+    // A reader does not decompress a stream that the codec does not use, so it may be broken.
     let mut unknown = log("one\ntwo");
     unknown.insert(0, Stream::packed("bloom", 1, b"no zstd at all"));
     cases.good("streams/unknown-and-broken", &File::whole(3, &unknown), b"one\ntwo");
-    // Names that agree in their first 31 bytes are two names.
+    // Names with the same first 31 bytes are different names.
     let start = "verbatim-and-then-some-more-of-it";
     let mut long = log("one");
     long.insert(0, Stream::new(start, b"not this"));
@@ -108,7 +108,7 @@ fn streams(cases: &mut Cases) {
     cases.good("streams/names-of-more-than-31-bytes", &File::whole(3, &long), b"one");
     let named = [log("one"), vec![Stream::new(&"n".repeat(1024), b"")]].concat();
     cases.good("streams/a-name-of-1024-bytes", &File::whole(3, &named), b"one");
-    // Numbers that are longer than they need to be.
+    // Varints with redundant bytes.
     let longer = stored(&[
         ("meta", &[0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0]),
         ("flags", &[0]),
@@ -154,12 +154,12 @@ fn backends(cases: &mut Cases) {
         let verbatim = Stream::packed("verbatim", backend, payload);
         File::whole(3, &[streams, vec![verbatim]].concat())
     };
-    cases.good("backends/xz-of-nothing", &empty(0, &XZ_OF_NOTHING), b"\n");
+    cases.good("backends/xz-of-nothing", &empty(0, &EMPTY_XZ), b"\n");
     cases.good("backends/zstd-of-nothing", &empty(1, b"\x28\xB5\x2F\xFD\x20\0\x01\0\0"), b"\n");
-    // A raw block, by hand, and a content checksum of the zstd library's own.
+    // A raw block, written byte by byte.
     let by_hand = b"\x28\xB5\x2F\xFD\x20\x03\x19\0\0abc";
     cases.good("backends/zstd-by-hand", &empty(1, by_hand), b"abc\n");
-    // Two lengths in a row, so that the byte after a name is no length of old (§2.3).
+    // A backend byte, then a length: the byte after a name is not a length of the old form (§2.3).
     let meta = [lp(b"meta"), vec![2, 2, 1, 0]].concat();
     let flags = [lp(b"flags"), vec![2, 1, 0]].concat();
     let verbatim = [lp(b"verbatim"), vec![2, 3], b"one".to_vec()].concat();

@@ -1,5 +1,5 @@
-//! Section 8 of the spec, number by number: what is accepted and recorded, and what
-//! is accepted without a word. What is refused is in `invalid`.
+//! The deviations of section 8 of the spec: those that a reader accepts and reports, and those that
+//! it accepts without a report. The `invalid` module has those that it refuses.
 //!
 //! A test compares the names of these files with the table in the spec.
 
@@ -10,8 +10,8 @@ use super::columnar::{DEC, DICT, INT, NUMEXC, SHUF, TEXT, one};
 use super::containers::log;
 use super::groups::{PEOPLE, SEGMENTS, TRADES, people, trades};
 use crate::build::at1::{
-    Columnar, File, Groups, Stream, XZ_OF_NOTHING, deltas, frame, lp, set, stored, sv, texts, uv,
-    xz, xz_block, xz_checked, zoned, zstd, zstd_block,
+    Columnar, EMPTY_XZ, File, RowGroups, Stream, deltas, frame, lp, set, stored, sv, texts, uv, xz,
+    xz_block, xz_checked, zoned, zstd, zstd_block,
 };
 
 pub(super) fn add(cases: &mut Cases) {
@@ -36,7 +36,7 @@ fn containers(cases: &mut Cases) {
         &["A1", "A1"],
     );
     cases.good("deviations/a01-streams-with-a-backend", &File::whole(3, &log("one")), b"one");
-    // 128 bytes and more: the first byte of the length is over 0x7F.
+    // A length of 128 or more: its first byte is over 0x7F.
     let long: String = (0..500).map(|n| n.to_string() + "\n").collect();
     let legacy = [
         Stream::new("meta", &[vec![0xF5, 3], vec![0]].concat()),
@@ -78,10 +78,10 @@ fn backends(cases: &mut Cases) {
     let file = File::whole(3, &[head, vec![verbatim]].concat());
     cases.odd("deviations/a07-bytes-after-a-stream", &file, b"one", &["A7"]);
     let (_, block) = zstd_block("x");
-    let table = Groups {
+    let table = RowGroups {
         types: &[0],
         blocks: vec![(Vec::new(), after(block, b"tail"))],
-        ..Groups::delimited(1, b",", &[1])
+        ..RowGroups::delimited(1, b",", &[1])
     };
     let file = File::whole(7, &table.streams(""));
     cases.odd("deviations/a07-bytes-after-a-block", &file, b"x\n", &["A7"]);
@@ -94,16 +94,16 @@ fn backends(cases: &mut Cases) {
     let (_, block) = xz_block("x");
     for (name, tag) in [("deviations/a09-block-tag-2", 2), ("deviations/a09-block-tag-255", 255)] {
         let block = [&[tag], block.get(1..).unwrap()].concat();
-        let table = Groups {
+        let table = RowGroups {
             types: &[0],
             blocks: vec![(Vec::new(), block)],
-            ..Groups::delimited(1, b",", &[1])
+            ..RowGroups::delimited(1, b",", &[1])
         };
         cases.odd(name, &File::whole(7, &table.streams("")), b"x\n", &["A9"]);
     }
     cases.odd("deviations/a24-raw-backend-7", &File::raw(7, &xz(text)), text, &["A24"]);
     let head = stored(&[("meta", &[1, 0]), ("flags", &[0])]);
-    let third = Stream::packed("verbatim", 3, &XZ_OF_NOTHING);
+    let third = Stream::packed("verbatim", 3, &EMPTY_XZ);
     let file = File::whole(3, &[head, vec![third]].concat());
     cases.odd("deviations/a24-stream-backend-3", &file, b"", &["A24"]);
 }
@@ -130,12 +130,12 @@ fn numbers(cases: &mut Cases) {
     let dec = [vec![2], deltas(&[10_i128.pow(20)])].concat();
     let original = b"1000000000000000000.00\n";
     cases.odd("deviations/a11-dec-beyond-64-bits", &one(DEC, 1, &dec), original, &["A11"]);
-    // A bound of 25 bytes is stepped over: the cells do not depend on it.
+    // The reader skips a bound of 25 bytes: cells do not depend on it.
     let endless = [vec![0xFF; 24], vec![0x00], sv(9)].concat();
-    let table = Groups {
+    let table = RowGroups {
         types: &[1],
         blocks: vec![zoned(&endless, zstd_block("9"))],
-        ..Groups::delimited(1, b",", &[1])
+        ..RowGroups::delimited(1, b",", &[1])
     };
     let file = File::whole(7, &table.streams(""));
     cases.odd("deviations/a11-zone-beyond-128-bits", &file, b"9\n", &["A11"]);
@@ -188,10 +188,10 @@ fn flags(cases: &mut Cases) {
         ..Columnar::new(3, vec![(TEXT, 0, b"a\nb\nc".to_vec())])
     };
     cases.odd("deviations/a14-columnar-modes", &rows.file(), b"a\nb\nc\n", &["A14"]);
-    let table = Groups {
+    let table = RowGroups {
         types: &[0],
         blocks: vec![zstd_block("a\nb")],
-        ..Groups::delimited(1, b",", &[1, 9])
+        ..RowGroups::delimited(1, b",", &[1, 9])
     };
     cases.odd(
         "deviations/a14-qcolumnar-modes",
@@ -220,8 +220,11 @@ fn groups(cases: &mut Cases) {
         let streams = [&compressed[..], &[Stream::packed("blocks", backend, &payload)]].concat();
         cases.odd(name, &File::whole(7, &streams), TRADES, &["A15"]);
     }
-    let empty =
-        Groups { types: &[0], blocks: vec![xz_block("")], ..Groups::delimited(1, b",", &[1]) };
+    let empty = RowGroups {
+        types: &[0],
+        blocks: vec![xz_block("")],
+        ..RowGroups::delimited(1, b",", &[1])
+    };
     let file = File::whole(7, &empty.streams(""));
     cases.good("deviations/a16-block-of-no-bytes-is-a-cell", &file, b"\n");
     for (name, stated) in [
@@ -229,7 +232,7 @@ fn groups(cases: &mut Cases) {
         ("deviations/a17-wrong-number-of-rows", (4, 2)),
         ("deviations/a17-both-wrong", (u64::MAX, 0)),
     ] {
-        let file = File::whole(7, &Groups { stated, ..trades() }.streams(""));
+        let file = File::whole(7, &RowGroups { stated, ..trades() }.streams(""));
         cases.odd(name, &file, TRADES, &["A17"]);
     }
     let none = stored(&[("meta", &[1, 1, 0]), ("line_map", &[0]), ("verbatim", b"x")]);

@@ -2,10 +2,10 @@
 
 use super::Cases;
 use crate::build::at1::{
-    File, Groups, Stream, deltas, lp, stored, sv, xz_block, zoned, zstd_block,
+    File, RowGroups, Stream, deltas, lp, stored, sv, xz_block, zoned, zstd_block,
 };
 
-/// The bounds of a block of integers.
+/// Encodes the zone of a block of integers.
 pub(super) fn int_zone(min: i128, max: i128) -> Vec<u8> {
     [sv(min), sv(max)].concat()
 }
@@ -14,9 +14,9 @@ fn float_zone(min: f64, max: f64) -> Vec<u8> {
     [min.to_le_bytes(), max.to_le_bytes()].concat()
 }
 
-/// Three columns of each type and two groups.
-pub(super) fn trades<'a>() -> Groups<'a> {
-    Groups {
+/// A column of each type, in two row groups.
+pub(super) fn trades<'a>() -> RowGroups<'a> {
+    RowGroups {
         types: &[1, 2, 0],
         group_rows: 2,
         stated: (3, 2),
@@ -28,34 +28,34 @@ pub(super) fn trades<'a>() -> Groups<'a> {
             zoned(&float_zone(9.1, 9.1), zstd_block("9.10")),
             zstd_block(""),
         ],
-        ..Groups::delimited(1, b",", &[1, 1, 1])
+        ..RowGroups::delimited(1, b",", &[1, 1, 1])
     }
 }
 
 pub(super) const TRADES: &[u8] = b"1,1.50,Ada\n2,-0.25,\"Grace, H.\"\n3,9.10,\n";
 
-/// Lines of one template, in one group.
-pub(super) fn people<'a>() -> Groups<'a> {
-    Groups {
+/// Lines of one template, in one row group.
+pub(super) fn people<'a>() -> RowGroups<'a> {
+    RowGroups {
         types: &[1, 0],
         blocks: vec![zoned(&int_zone(1, 2), zstd_block("1\n2")), zstd_block("bob\neve")],
-        ..Groups::template(1, &[1, 1])
+        ..RowGroups::template(1, &[1, 1])
     }
 }
 
 pub(super) const SEGMENTS: [&str; 3] = [r#"{"id":"#, r#","n":""#, r#""}"#];
 pub(super) const PEOPLE: &[u8] = b"{\"id\":1,\"n\":\"bob\"}\n{\"id\":2,\"n\":\"eve\"}\n";
 
-/// [`trades`] below a line of names.
-fn named<'a>() -> Groups<'a> {
+/// [`trades`] with a header line.
+fn named<'a>() -> RowGroups<'a> {
     let modes = &[0, 1, 1, 1];
-    let head = Groups::delimited(1, b",", modes).head;
-    Groups { head, modes, verbatim: b"id,price,name", ..trades() }
+    let head = RowGroups::delimited(1, b",", modes).head;
+    RowGroups { head, modes, verbatim: b"id,price,name", ..trades() }
 }
 
-/// The streams of a table of two groups and one column of text, with what our writer
-/// adds (§6.5); the first group has these texts, the second none.
-fn with_additions(table: &Groups<'_>, texts: &[&[u8]]) -> Vec<Stream> {
+/// Returns the streams of a table with two row groups and one text column, with the streams that
+/// our writer adds (§6.5). The first group has these texts, the second none.
+fn with_additions(table: &RowGroups<'_>, texts: &[&[u8]]) -> Vec<Stream> {
     let (bits, count) = (16, 2);
     let mut filter = 0_u16;
     for text in texts {
@@ -76,7 +76,7 @@ fn with_additions(table: &Groups<'_>, texts: &[&[u8]]) -> Vec<Stream> {
     streams
 }
 
-/// FNV-1a and three steps of mixing, as the spec has it.
+/// Computes the hash of the spec: FNV-1a and three mixing steps.
 fn hash(text: &[u8]) -> u64 {
     let mut hash = 0xCBF2_9CE4_8422_2325_u64;
     for &byte in text {
@@ -88,7 +88,7 @@ fn hash(text: &[u8]) -> u64 {
     hash
 }
 
-/// CRC-32, bit by bit.
+/// Computes CRC-32 bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| (crc >> 1) ^ (0xEDB8_8320 * (crc & 1));
     let byte = |crc: u32, &byte: &u8| (0..8).fold(crc ^ u32::from(byte), step);
@@ -96,12 +96,12 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 pub(super) fn add(cases: &mut Cases) {
-    let file = |groups: &Groups<'_>| File::whole(7, &groups.streams(""));
+    let file = |groups: &RowGroups<'_>| File::whole(7, &groups.streams(""));
     let trades_file = file(&trades()).hashed(TRADES);
     cases.good("qcolumnar/integers-decimals-text", &trades_file, TRADES);
     let modes = &[0, 1, 1, 0, 1, 0];
-    let mixed = Groups {
-        head: Groups::delimited(1, b",", modes).head,
+    let mixed = RowGroups {
+        head: RowGroups::delimited(1, b",", modes).head,
         modes,
         verbatim: b"id,price,name\n\nend",
         ..trades()
@@ -109,34 +109,37 @@ pub(super) fn add(cases: &mut Cases) {
     cases.good("qcolumnar/verbatim-lines-between-groups", &file(&mixed), {
         b"id,price,name\n1,1.50,Ada\n2,-0.25,\"Grace, H.\"\n\n3,9.10,\nend\n"
     });
-    let verbatim = Groups { verbatim: b"a\nb", ..Groups::delimited(0, b",", &[0, 0]) };
+    let verbatim = RowGroups { verbatim: b"a\nb", ..RowGroups::delimited(0, b",", &[0, 0]) };
     cases.good("qcolumnar/verbatim-lines-alone", &file(&verbatim), b"a\nb");
-    let crlf = Groups {
+    let crlf = RowGroups {
         types: &[0, 0],
         blocks: vec![zstd_block("a\n1"), zstd_block("b\r\n2\r")],
-        ..Groups::delimited(1, b"; ", &[1, 1])
+        ..RowGroups::delimited(1, b"; ", &[1, 1])
     };
     cases.good("qcolumnar/crlf-and-a-delimiter-of-two-bytes", &file(&crlf), b"a; b\r\n1; 2\r\n");
-    let empty =
-        Groups { types: &[0], blocks: vec![zstd_block("")], ..Groups::delimited(0, b",", &[1]) };
+    let empty = RowGroups {
+        types: &[0],
+        blocks: vec![zstd_block("")],
+        ..RowGroups::delimited(0, b",", &[1])
+    };
     cases.good("qcolumnar/empty-original", &file(&empty), b"");
-    let bare = Groups::delimited(1, b",", &[1, 1]);
+    let bare = RowGroups::delimited(1, b",", &[1, 1]);
     cases.good("qcolumnar/rows-without-columns", &file(&bare), b"\n\n");
-    // Zones are claims that decoding does not look at.
-    let lies = Groups {
+    // Decoding ignores zones.
+    let lies = RowGroups {
         types: &[1, 2],
         blocks: vec![
             zoned(&int_zone(9, -9), zstd_block("1")),
             zoned(&float_zone(f64::NAN, f64::INFINITY), zstd_block("x")),
         ],
-        ..Groups::delimited(1, b",", &[1])
+        ..RowGroups::delimited(1, b",", &[1])
     };
     cases.good("qcolumnar/zones-that-say-nothing", &file(&lies), b"1,x\n");
     // Types above 2 are text, without a zone.
-    let odd = Groups {
+    let odd = RowGroups {
         types: &[3, 255],
         blocks: vec![zstd_block("1"), zstd_block("x")],
-        ..Groups::delimited(1, b",", &[1])
+        ..RowGroups::delimited(1, b",", &[1])
     };
     cases.good("qcolumnar/unknown-types-are-text", &file(&odd), b"1,x\n");
 
@@ -146,14 +149,14 @@ pub(super) fn add(cases: &mut Cases) {
 
     let streams = people().template_streams("", &SEGMENTS, &["id", "n"]);
     cases.good("qjson/two-columns", &File::whole(8, &streams).hashed(PEOPLE), PEOPLE);
-    let no_columns = Groups::template(0, &[1, 1]).template_streams("", &["{}"], &[]);
+    let no_columns = RowGroups::template(0, &[1, 1]).template_streams("", &["{}"], &[]);
     cases.good("qjson/no-columns", &File::whole(8, &no_columns), b"{}\n{}");
     add_qjson2(cases);
-    // Sums of deltas are no part of these codecs: a block is text, whatever its type.
-    let padded = Groups {
+    // These codecs have no deltas: a block is text, whatever its type.
+    let padded = RowGroups {
         types: &[1],
         blocks: vec![zoned(&deltas(&[7, 7]), zstd_block("007"))],
-        ..Groups::delimited(1, b",", &[1])
+        ..RowGroups::delimited(1, b",", &[1])
     };
     cases.good("qcolumnar/integers-are-text", &file(&padded), b"007\n");
 }
@@ -166,10 +169,10 @@ fn add_qjson2(cases: &mut Cases) {
             ("verbatim", verbatim),
         ])
     };
-    let ids = Groups {
+    let ids = RowGroups {
         types: &[1],
         blocks: vec![zoned(&int_zone(5, 6), zstd_block("5\n6"))],
-        ..Groups::template(0, &[1, 1])
+        ..RowGroups::template(0, &[1, 1])
     };
     let t0 = people().template_streams("t0:", &SEGMENTS, &["id", "n"]);
     let t1 = ids.template_streams("t1:", &[r#"{"x":"#, "}"], &["x"]);
@@ -181,8 +184,8 @@ fn add_qjson2(cases: &mut Cases) {
     cases.good("qjson2/no-lines-and-no-newline", &File::whole(11, &none), b"");
     let verbatim = head(2, 0, 0, &[0, 0], b"a\nb");
     cases.good("qjson2/no-templates", &File::whole(11, &verbatim), b"a\nb");
-    // Lines that nothing asks for, in a set with verbatim lines of its own.
-    let own = Groups { verbatim: b"v", ..Groups::template(1, &[1, 0, 1]) };
+    // Unreferenced lines, in a stream set that has verbatim lines.
+    let own = RowGroups { verbatim: b"v", ..RowGroups::template(1, &[1, 0, 1]) };
     let own = own.template_streams("t0:", &["{}"], &[]);
     let streams = [head(2, 1, 1, &[1, 1], b""), own].concat();
     cases.good("qjson2/verbatim-lines-of-a-template", &File::whole(11, &streams), b"{}\nv\n");

@@ -1,4 +1,4 @@
-//! What is refused, and why.
+//! Archives that a reader must refuse.
 
 use liblzma::stream::Check;
 
@@ -7,7 +7,7 @@ use super::columnar::{DEC, DERIVED, DICT, INT, NUMEXC, SHUF, TEXT, one};
 use super::containers::log;
 use super::groups::{SEGMENTS, people, trades};
 use crate::build::at1::{
-    Columnar, File, Groups, Stream, TRAILER, deltas, frame, lp, set, stored, sv, texts, uv, xz,
+    Columnar, File, RowGroups, Stream, TRAILER, deltas, frame, lp, set, stored, sv, texts, uv, xz,
     xz_checked, zoned, zstd, zstd_block, zstd_run,
 };
 
@@ -101,11 +101,11 @@ fn backends(cases: &mut Cases) {
     let whole = xz(text);
     cases.bad("backends/xz-cut", &File::raw(0, whole.get(..whole.len() - 1).unwrap()));
     cases.bad("backends/xz-that-is-none", &File::raw(0, text));
-    // The stream of nothing with check 2, which is not known, and sums that are right.
+    // An empty stream with check 2, which is reserved, and correct checksums.
     let unknown = b"\xFD\x37\x7A\x58\x5A\x00\x00\x02\xD3\x73\xD7\xAF\x00\x00\x00\x00\
         \x1C\xDF\x44\x21\x2A\x13\x90\x94\x01\x00\x00\x00\x00\x02\x59\x5A";
     cases.bad("backends/xz-with-an-unknown-check", &File::raw(0, unknown));
-    // No block is damaged, only what is said of them behind the last.
+    // The blocks are intact; the index or the footer is damaged.
     let blocks = xz_checked(text, 5, Check::Crc64);
     for (name, back) in
         [("backends/xz-index-of-a-wrong-sum", 13), ("backends/xz-footer-of-a-wrong-sum", 12)]
@@ -118,7 +118,7 @@ fn backends(cases: &mut Cases) {
     let whole = zstd(text);
     cases.bad("backends/zstd-cut", &File::raw(1, whole.get(..whole.len() - 1).unwrap()));
     cases.bad("backends/zstd-that-is-none", &File::raw(1, text));
-    // A raw block of three bytes; first without a size, then with a false one.
+    // A raw block of three bytes, first without a content size, then with a wrong one.
     cases.bad("backends/zstd-without-its-size", &{
         File::raw(1, b"\x28\xB5\x2F\xFD\x00\x58\x19\0\0abc")
     });
@@ -211,14 +211,14 @@ fn rows(cases: &mut Cases) {
 }
 
 fn groups(cases: &mut Cases) {
-    let file = |groups: &Groups<'_>| File::whole(7, &groups.streams(""));
-    cases.bad("qcolumnar/no-rows-in-a-group", &file(&Groups { group_rows: 0, ..trades() }));
+    let file = |groups: &RowGroups<'_>| File::whole(7, &groups.streams(""));
+    cases.bad("qcolumnar/no-rows-in-a-group", &file(&RowGroups { group_rows: 0, ..trades() }));
     let mut blocks = trades().blocks;
     blocks.pop();
-    cases.bad("qcolumnar/block-is-missing", &file(&Groups { blocks, ..trades() }));
+    cases.bad("qcolumnar/block-is-missing", &file(&RowGroups { blocks, ..trades() }));
     let block = |block: (Vec<u8>, Vec<u8>)| {
-        let table = Groups { types: &[0], ..Groups::delimited(1, b",", &[1, 1]) };
-        file(&Groups { blocks: vec![block], ..table })
+        let table = RowGroups { types: &[0], ..RowGroups::delimited(1, b",", &[1, 1]) };
+        file(&RowGroups { blocks: vec![block], ..table })
     };
     cases.bad("qcolumnar/block-of-length-0", &block((Vec::new(), Vec::new())));
     cases.bad("qcolumnar/too-few-cells-in-a-block", &block(zstd_block("a")));
@@ -234,10 +234,10 @@ fn groups(cases: &mut Cases) {
     cases.bad("qcolumnar/lengths-that-wrap", &lengths(&[vec![0xFF; 9], vec![1, 2, 4]].concat()));
     cases.bad("qcolumnar/zone-cut", &lengths(&[11, 0x80]));
     let zone = zoned(&[0; 15], zstd_block("1\n2"));
-    let table = Groups { types: &[2], ..Groups::delimited(1, b",", &[1, 1]) };
-    let table = Groups { blocks: vec![zone], ..table };
+    let table = RowGroups { types: &[2], ..RowGroups::delimited(1, b",", &[1, 1]) };
+    let table = RowGroups { blocks: vec![zone], ..table };
     cases.bad("qcolumnar/zone-of-15-bytes", &file(&table));
-    let few = Groups { head: [uv(9), vec![1], lp(b",")].concat(), ..trades() };
+    let few = RowGroups { head: [uv(9), vec![1], lp(b",")].concat(), ..trades() };
     cases.bad("qcolumnar/too-few-modes", &file(&few));
     let mut streams = trades().streams("");
     let meta = [vec![3, 1], lp(b","), uv(1 << 60), vec![2, 3, 2, 0]].concat();
@@ -259,7 +259,7 @@ fn groups(cases: &mut Cases) {
     cases.bad("qjson2/template-without-streams", &File::whole(11, &head(1, &[1])));
     cases.bad("qjson2/unknown-template", &File::whole(11, &head(0, &[1])));
     cases.bad("qjson2/too-short-a-map", &File::whole(11, &head(0, b"")));
-    let own = Groups::template(0, &[1]).template_streams("t0:", &["{}"], &[]);
+    let own = RowGroups::template(0, &[1]).template_streams("t0:", &["{}"], &[]);
     let streams = stored(&[("meta", &[2, 1, 1]), ("line_map", &[1, 1])]);
     let file = File::whole(11, &[streams, own].concat());
     cases.bad("qjson2/too-few-lines-of-a-template", &file);
@@ -317,7 +317,7 @@ fn documents(cases: &mut Cases) {
     cases.bad("json/column-has-ended", &json(&[1, 1], &[0], &[2, 2, 0, 0, 0, 0]));
     cases.bad("json/tape-has-ended", &json(&[1, 1], &[0], b""));
     cases.bad("json/more-elements-than-the-tape-holds", &json(&[1, 1], &[0], &[2, 100, 0, 0]));
-    // As many sources as literals, then no source between two literals.
+    // A rule with as many sources as literals, then one without a source between two literals.
     let rule = |literals: &[&str], sources: &[u8]| {
         [vec![1], texts(literals), uv(sources.len() as u128), sources.to_vec()].concat()
     };
@@ -457,7 +457,7 @@ fn bundles(cases: &mut Cases) {
     cases.bad("bundle/no-manifest", &File::whole(12, &stored(&[("e0", &inner)])));
 }
 
-/// Numbers of section 8 that are errors, or have a form that is one.
+/// The deviations of section 8 that a reader refuses in some form.
 fn deviations(cases: &mut Cases) {
     let image = [1, 0, 7, 1, 1, 1, 8, 0];
     cases.bad("deviations/a06-pixels-of-an-image-codec", &{
@@ -495,7 +495,7 @@ fn deviations(cases: &mut Cases) {
         "deviations/a21-name-of-1025-bytes",
         &File::whole(3, &[log("one"), vec![long]].concat()),
     );
-    // Five gibibytes by its own words; the frame is cut, and nothing is expanded.
+    // The frame declares 5 GiB and is truncated; a reader must not decompress it.
     let huge = zstd_run(0, 5 << 30);
     let claim = huge.get(..40).unwrap();
     cases.bad("deviations/a21-zstd-of-5-gib", &File::raw(1, claim));

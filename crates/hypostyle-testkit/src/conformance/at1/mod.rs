@@ -1,7 +1,6 @@
-//! AT-1's cases: containers, then each codec, then each deviation by its number,
-//! then what is refused.
+//! The cases of AT-1: containers, codecs, deviations by number, and invalid archives.
 
-use super::{Archive, Case, Expected};
+use super::{Case, Expected, ExpectedArchive};
 use crate::build::at1::File;
 use crate::laws::Original;
 
@@ -29,12 +28,12 @@ struct Cases {
 }
 
 impl Cases {
-    /// An archive that departs from nothing.
+    /// Adds an archive without deviations.
     fn good(&mut self, name: &'static str, file: &File, original: impl AsRef<[u8]>) {
         self.odd(name, file, original, &[]);
     }
 
-    /// An archive that is read, with these deviations.
+    /// Adds a readable archive with these deviations.
     fn odd(
         &mut self,
         name: &'static str,
@@ -46,7 +45,7 @@ impl Cases {
         self.push(name, file, original, deviations, &[]);
     }
 
-    /// An archive with deviations that only the table view meets.
+    /// Adds an archive with deviations that only the table view reports.
     fn odd_table(
         &mut self,
         name: &'static str,
@@ -58,7 +57,7 @@ impl Cases {
         self.push(name, file, original, &[], deviations);
     }
 
-    /// A bundle of texts.
+    /// Adds a bundle of text files.
     fn bundle(&mut self, name: &'static str, file: &File, files: &[(&str, &str)]) {
         let files = files.iter().map(|&(name, text)| (name.to_owned(), text.into()));
         self.push(name, file, Original::Folder(files.collect()), &[], &[]);
@@ -72,7 +71,7 @@ impl Cases {
         deviations: &[&'static str],
         table_deviations: &[&'static str],
     ) {
-        let expected = Archive {
+        let expected = ExpectedArchive {
             codec: codec_name(file.codec),
             streaming: file.version == 3,
             hash: file.hash.is_some(),
@@ -84,7 +83,7 @@ impl Cases {
         self.all.push(Case { format, name, bytes, expected: Expected::Archive(expected) });
     }
 
-    /// An archive that must be refused.
+    /// Adds an archive that must be refused.
     fn bad(&mut self, name: &'static str, file: &File) {
         self.bad_bytes(name, file.build());
     }
@@ -94,7 +93,7 @@ impl Cases {
     }
 }
 
-/// What a codec is called, as section 2.6 of the spec has it.
+/// Returns the name of a codec in section 2.6 of the spec.
 fn codec_name(codec: u8) -> &'static str {
     match codec {
         0 => "ssh",

@@ -4,7 +4,7 @@ use arrow_array::ArrayRef;
 
 use super::Clmn;
 use crate::formats::columnfile::{ColumnToWrite, check_columns, plain, refuse_duplicates};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::options::{DuplicateNames, WriteOptions};
 use hypostyle_core::types::ColumnType;
 use hypostyle_core::wire::numbers::Order;
@@ -19,7 +19,11 @@ const MAX_RAW_BYTES: u64 = (1 << 31) - (1 << 20);
 /// Refuses a table that CLMN cannot store.
 pub(super) fn check(columns: &[ColumnToWrite], options: &WriteOptions) -> Result<()> {
     if i32::try_from(columns.len()).is_err() {
-        return Err(Error::refused("CLMN has at most 2^31-1 columns", "split the table"));
+        return Err(Error::refused(
+            Refusal::TooLarge,
+            "CLMN has at most 2^31-1 columns",
+            "split the table",
+        ));
     }
     check_columns::<Clmn>(columns, check_column)?;
     let way_out = match options.duplicate_names {
@@ -49,14 +53,23 @@ fn trimmed(name: &str) -> &str {
 fn check_column(column: &ColumnToWrite) -> Result<()> {
     let stats = &column.stats;
     if trimmed(&column.name).is_empty() {
-        return Err(Error::refused("CLMN has no columns without a name", "give it a name"));
+        return Err(Error::refused(
+            Refusal::EmptyName,
+            "CLMN has no columns without a name",
+            "give it a name",
+        ));
     }
     if column.name.len() as u64 > U16Be::MAX {
         let why = format!("a name of {} bytes is over CLMN's limit of 65535", column.name.len());
-        return Err(Error::refused(why, "shorten it, or write COLM or COLF")); // N7
+        return Err(Error::refused(
+            Refusal::NamesTooLong,
+            why,
+            "shorten it, or write COLM or COLF",
+        )); // N7
     }
     if let Some(row) = stats.first_null {
         return Err(Error::refused(
+            Refusal::NullsNotSupported,
             "CLMN has no nulls",
             "write COLF, or store the column as text with a word for null",
         )
@@ -66,7 +79,7 @@ fn check_column(column: &ColumnToWrite) -> Result<()> {
         && len > U16Be::MAX
     {
         let why = format!("a text of {len} bytes is over CLMN's limit of 65535");
-        return Err(Error::refused(why, "write COLM or COLF").in_row(row)); // N7
+        return Err(Error::refused(Refusal::TextTooLong, why, "write COLM or COLF").in_row(row)); // N7
     }
     let prefixes = if column.column_type == ColumnType::Text {
         stats.rows.saturating_mul(U16Be::BYTES as u64)
@@ -76,7 +89,7 @@ fn check_column(column: &ColumnToWrite) -> Result<()> {
     let raw = column.value_bytes().saturating_add(prefixes);
     if raw > MAX_RAW_BYTES {
         let why = format!("{raw} bytes are over CLMN's limit of {MAX_RAW_BYTES} a column");
-        return Err(Error::refused(why, "split the table, or write COLM")); // N5, N6
+        return Err(Error::refused(Refusal::TooLarge, why, "split the table, or write COLM")); // N5, N6
     }
     Ok(())
 }

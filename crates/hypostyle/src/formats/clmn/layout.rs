@@ -8,15 +8,15 @@ use crate::formats::columnfile::{
     EntryParse, column_name,
 };
 use hypostyle_core::deviations::Deviations;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::format::Sniff;
 use hypostyle_core::options::{ReadOptions, TextPolicy};
 use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::wire::Cursor;
 
-const MAGIC: [u8; 4] = *b"CLMN";
+pub(super) const MAGIC: [u8; 4] = *b"CLMN";
 /// The magic as written by a program that stores it as a little-endian number.
-const SWAPPED_MAGIC: [u8; 4] = *b"NMLC";
+pub(super) const SWAPPED_MAGIC: [u8; 4] = *b"NMLC";
 const VERSION: u16 = 1;
 /// Length of the header (§2.1).
 const HEADER_BYTES: u64 = 18;
@@ -160,7 +160,8 @@ pub(super) fn write(
     blocks: &[BlockLocation],
     rows: u64,
 ) -> Result<Vec<u8>> {
-    let too_many = |what| Error::refused(format!("too many {what}"), "split the table");
+    let too_many =
+        |what| Error::refused(Refusal::TooLarge, format!("too many {what}"), "split the table");
     let mut out = Vec::new();
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&VERSION.to_be_bytes());

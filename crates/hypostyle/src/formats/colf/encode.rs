@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use super::Colf;
 use super::schema::{self, has_nulls};
 use crate::formats::columnfile::{ColumnToWrite, check_columns, refuse_duplicates, values};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::options::{DuplicateNames, WriteOptions};
 use hypostyle_core::types::ColumnType;
 use hypostyle_core::wire::bitmap;
@@ -18,7 +18,7 @@ use hypostyle_core::wire::numbers::{Number, Order};
 /// Refuses a table that COLF cannot store.
 pub(super) fn check(columns: &[ColumnToWrite], options: &WriteOptions) -> Result<()> {
     if options.duplicate_names == DuplicateNames::Refuse {
-        refuse_duplicates(columns, |name| name, "rename one, or keep both by asking for it")?;
+        refuse_duplicates(columns, |name| name, "rename one, or set `DuplicateNames::Keep`")?;
     }
     check_columns::<Colf>(columns, check_column)
 }
@@ -27,7 +27,7 @@ fn check_column(column: &ColumnToWrite) -> Result<()> {
     if u32::try_from(column.stats.text_bytes).is_err() && column.column_type == ColumnType::Text {
         let bytes = column.stats.text_bytes;
         let why = format!("{bytes} bytes of text are over COLF's limit of {} a column", u32::MAX);
-        return Err(Error::refused(why, "split the table, or write COLM")); // F7
+        return Err(Error::refused(Refusal::TooLarge, why, "split the table, or write COLM")); // F7
     }
     Ok(())
 }

@@ -9,16 +9,16 @@ use crate::formats::columnfile::{
     BlockLocation, ColumnEntry, ColumnFileLayout, ColumnToWrite, DeviationCodes,
 };
 use hypostyle_core::deviations::Deviations;
-use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::error::{Error, ErrorKind, Refusal, Result};
 use hypostyle_core::format::Sniff;
 use hypostyle_core::limits::Limits;
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::wire::Cursor;
 
-const MAGIC: [u8; 4] = *b"COLF";
+pub(super) const MAGIC: [u8; 4] = *b"COLF";
 /// The magic as written by a program that stores it as a little-endian number.
-const SWAPPED_MAGIC: [u8; 4] = *b"FLOC";
+pub(super) const SWAPPED_MAGIC: [u8; 4] = *b"FLOC";
 const VERSION: u8 = 1;
 const LITTLE_ENDIAN: u8 = 1;
 /// Length of the header before the schema text (§2.1).
@@ -216,7 +216,13 @@ pub(super) fn write(
     blocks: &[BlockLocation],
     rows: u64,
 ) -> Result<Vec<u8>> {
-    let too_long = || Error::refused("the header is too long", "use fewer or shorter names");
+    let too_long = || {
+        Error::refused(
+            Refusal::NamesTooLong,
+            "the header is too long",
+            "use fewer or shorter names",
+        )
+    };
     let schema = schema_text(columns, rows)?;
     let size = header_len(columns, rows)?.saturating_sub(UNCOUNTED_BYTES);
     let mut out = Vec::new();
@@ -244,5 +250,5 @@ fn schema_text(columns: &[ColumnToWrite], rows: u64) -> Result<Vec<u8>> {
         "the schema takes {} bytes, and known readers stop at {MAX_SCHEMA_BYTES}",
         text.len()
     );
-    Err(Error::refused(why, "use fewer or shorter column names"))
+    Err(Error::refused(Refusal::NamesTooLong, why, "use fewer or shorter column names"))
 }

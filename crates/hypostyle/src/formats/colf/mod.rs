@@ -52,6 +52,10 @@ impl Format for Colf {
         &["colf"]
     }
 
+    fn magics(&self) -> &'static [&'static [u8]] {
+        &[&layout::MAGIC, &layout::SWAPPED_MAGIC]
+    }
+
     fn capabilities(&self) -> Capabilities {
         Self::CAPABILITIES
     }

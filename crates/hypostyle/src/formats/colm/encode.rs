@@ -4,7 +4,7 @@ use arrow_array::ArrayRef;
 
 use super::Colm;
 use crate::formats::columnfile::{ColumnToWrite, check_columns, plain, refuse_duplicates};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::options::{DuplicateNames, WriteOptions};
 use hypostyle_core::wire::numbers::Order;
 use hypostyle_core::wire::prefixed::{Prefix, U32Le};
@@ -13,10 +13,10 @@ use hypostyle_core::wire::prefixed::{Prefix, U32Le};
 pub(super) fn check(columns: &[ColumnToWrite], rows: u64, options: &WriteOptions) -> Result<()> {
     if u32::try_from(rows).is_err() {
         let why = format!("COLM counts rows in 32 bits, and there are {rows}");
-        return Err(Error::refused(why, "split the table"));
+        return Err(Error::refused(Refusal::TooLarge, why, "split the table"));
     }
     if options.duplicate_names == DuplicateNames::Refuse {
-        refuse_duplicates(columns, |name| name, "rename one, or keep both by asking for it")?;
+        refuse_duplicates(columns, |name| name, "rename one, or set `DuplicateNames::Keep`")?;
     }
     check_columns::<Colm>(columns, check_column)
 }
@@ -24,6 +24,7 @@ pub(super) fn check(columns: &[ColumnToWrite], rows: u64, options: &WriteOptions
 fn check_column(column: &ColumnToWrite) -> Result<()> {
     if let Some(row) = column.stats.first_null {
         return Err(Error::refused(
+            Refusal::NullsNotSupported,
             "COLM has no nulls",
             "write COLF, or store the column as text with a word for null",
         )
@@ -33,7 +34,7 @@ fn check_column(column: &ColumnToWrite) -> Result<()> {
         && len > U32Le::MAX
     {
         let why = format!("a text of {len} bytes is over COLM's limit of {}", U32Le::MAX);
-        return Err(Error::refused(why, "shorten the text").in_row(row));
+        return Err(Error::refused(Refusal::TextTooLong, why, "shorten the text").in_row(row));
     }
     Ok(())
 }

@@ -50,6 +50,10 @@ impl Format for Colm {
         &["colm", "colfile"]
     }
 
+    fn magics(&self) -> &'static [&'static [u8]] {
+        &[&layout::MAGIC, &layout::SWAPPED_MAGIC]
+    }
+
     fn capabilities(&self) -> Capabilities {
         Self::CAPABILITIES
     }

@@ -1,7 +1,7 @@
 //! Checks before a table is written: what the format cannot store is refused.
 
 use super::block_format::{BlockFormat, ColumnToWrite};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::table::ColumnStats;
 use hypostyle_core::types::ColumnType;
 
@@ -25,11 +25,15 @@ fn no_int64<F: BlockFormat>(stats: &ColumnStats) -> Error {
         Some((row, value)) => {
             let why = format!("{value} is beyond int32, and {format} has no 64-bit integers");
             let way_out = "store the column as text or float64, or write CLMN";
-            Error::refused(why, way_out).in_row(row)
+            Error::refused(Refusal::IntegerTooWide, why, way_out).in_row(row)
         }
         None => {
             let why = format!("{format} has no 64-bit integers");
-            Error::refused(why, "store the column as int32: every value fits")
+            Error::refused(
+                Refusal::IntegerTooWide,
+                why,
+                "store the column as int32: every value fits",
+            )
         }
     }
 }
@@ -45,6 +49,7 @@ pub(crate) fn refuse_duplicates(
         if let Some(first) = seen.insert(normalize(&column.name), column.index) {
             let first: usize = first;
             return Err(Error::refused(
+                Refusal::DuplicateName,
                 format!("has the same name as column {}", first.saturating_add(1)),
                 way_out,
             )

@@ -6,7 +6,7 @@ use super::block_format::{BlockFormat, ColumnToWrite};
 use super::layout::BlockLocation;
 use hypostyle_core::buffer_pool::BufferPool;
 use hypostyle_core::compress::zlib;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::options::{WriteOptions, resolve_threads};
 use hypostyle_core::parallel;
 use hypostyle_core::sink::Sink;
@@ -33,14 +33,23 @@ fn write_file<F: BlockFormat>(
     }
     let columns = columns_to_write(table, options)?;
     if columns.is_empty() {
-        return Err(Error::refused("the table has no columns", "give it at least one"));
+        return Err(Error::refused(
+            Refusal::Empty,
+            "the table has no columns",
+            "give it at least one",
+        ));
     }
     let rows = table.rows();
     F::check(&columns, rows, options)?;
     let header_len = F::header_len(&columns, rows)?;
 
-    let reserved = usize::try_from(header_len)
-        .map_err(|_| Error::refused("the header is too long", "use fewer or shorter names"))?;
+    let reserved = usize::try_from(header_len).map_err(|_| {
+        Error::refused(
+            Refusal::NamesTooLong,
+            "the header is too long",
+            "use fewer or shorter names",
+        )
+    })?;
     sink.write_all(&vec![0; reserved])?;
     let mut blocks = Vec::with_capacity(columns.len());
     let mut offset = header_len;
@@ -84,6 +93,7 @@ fn column_to_write(
 ) -> Result<ColumnToWrite> {
     let column_type = ColumnType::of(field.data_type()).ok_or_else(|| {
         Error::refused(
+            Refusal::TypeNotSupported,
             format!("columns of type {} are not supported", field.data_type()),
             "cast it to int32, int64, float64 or text first",
         )

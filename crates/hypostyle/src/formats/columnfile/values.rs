@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
 use arrow_schema::DataType;
 
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 
 /// Calls `each` with the bytes of every text in row order, and with no bytes for a null.
 pub(crate) fn for_each_text(arrays: &[ArrayRef], mut each: impl FnMut(&[u8])) -> Result<()> {
@@ -32,7 +32,9 @@ fn texts<O: OffsetSizeTrait>(array: &ArrayRef, each: &mut impl FnMut(&[u8])) {
 /// Reserves memory for `total` more bytes, or fails.
 pub(crate) fn reserve(total: u64, out: &mut Vec<u8>) -> Result<()> {
     let reserved = usize::try_from(total).ok().and_then(|total| out.try_reserve_exact(total).ok());
-    reserved.ok_or_else(|| Error::refused("the column does not fit in memory", "split the table"))
+    reserved.ok_or_else(|| {
+        Error::refused(Refusal::TooLarge, "the column does not fit in memory", "split the table")
+    })
 }
 
 /// Returns the error for an array whose type is not that of its column.

@@ -7,7 +7,7 @@ use hypostyle_onpair::{Config, Dictionary, Effort, Offsets, Parts};
 use super::bounds::ChunkBounds;
 use super::column_chunk::{Coding, ColumnChunk};
 use super::{dictionary, ints};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::wire::bitmap;
 
 /// Below this size of text, a dictionary takes more bytes than it saves.
@@ -76,7 +76,8 @@ impl ChunkEncoder {
         rows: &[Option<&[u8]>],
         out: &mut Vec<u8>,
     ) -> Result<ColumnChunk> {
-        let too_large = || Error::refused("the chunk is too large", "split the table");
+        let too_large =
+            || Error::refused(Refusal::TooLarge, "the chunk is too large", "split the table");
         let number = |count: usize| u32::try_from(count).map_err(|_| too_large());
         let values: Vec<&[u8]> = rows.iter().copied().flatten().collect();
         let text_len: usize = values.iter().map(|value| value.len()).sum();
@@ -143,7 +144,9 @@ impl ChunkEncoder {
             .iter()
             .map(|value| u32::try_from(value.len()))
             .collect::<Result<_, _>>()
-            .map_err(|_| Error::refused("a text is over 4 GiB", "shorten the text"))?;
+            .map_err(|_| {
+                Error::refused(Refusal::TextTooLong, "a text is over 4 GiB", "shorten the text")
+            })?;
         let counts = ints::pack(&lengths);
         let has_text = text_len >= MIN_DICTIONARY_TEXT_BYTES;
         if let Some(config) = self.config.as_ref().filter(|_| has_text) {

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, GenericByteArray};
 use arrow_schema::DataType;
 
 use super::column_chunk::MAX_TEXT_BYTES;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 
 /// Calls `each` with the bytes of every row, and with `None` for a null.
 pub(super) fn for_each_row<'a>(
@@ -58,7 +58,9 @@ impl TextSizeIndex {
             let len = value.map_or(0, <[u8]>::len) as u64;
             if u32::try_from(len).is_err() {
                 let why = format!("a text of {len} bytes is over the limit of 4 GiB");
-                return Err(Error::refused(why, "shorten the text").in_row(row));
+                return Err(
+                    Error::refused(Refusal::TextTooLong, why, "shorten the text").in_row(row)
+                );
             }
             text_len += len;
             while text_len > Self::STEP_BYTES * (rows_at.len() as u64 + 1) {

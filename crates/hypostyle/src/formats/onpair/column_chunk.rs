@@ -6,7 +6,7 @@ use bytes::Bytes;
 use hypostyle_onpair::Parse;
 
 use super::bounds::{ChunkBounds, MAX_BOUND_BYTES};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::wire::{Cursor, bitmap};
 
 /// Length of an entry without its bounds.
@@ -292,7 +292,7 @@ impl ColumnChunk {
             | flag(self.section(ChunkSection::Lengths).len > 0, LENGTHS)
             | flag(bounds.min_truncated, MIN_TRUNCATED)
             | flag(bounds.max_truncated, MAX_TRUNCATED);
-        let too_large = |_| Error::refused("the table is too large", "split it");
+        let too_large = |_| Error::refused(Refusal::TooLarge, "the table is too large", "split it");
         let (head, dictionary, code_count) = match self.coding {
             None => ([0, flags, 0, 0], 0, 0),
             Some(Coding { bits, parse, dictionary_chunk, code_count }) => {
@@ -323,8 +323,9 @@ impl ColumnChunk {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         for (entry, bytes) in self.sections.iter_mut().zip(sections) {
-            let len = u32::try_from(bytes.len())
-                .map_err(|_| Error::refused("a text is too long", "split it"))?;
+            let len = u32::try_from(bytes.len()).map_err(|_| {
+                Error::refused(Refusal::TextTooLong, "a text is too long", "split it")
+            })?;
             *entry = SectionEntry { len, checksum: hypostyle_core::wire::crc32(bytes) };
             out.extend_from_slice(bytes);
             out.resize(out.len().next_multiple_of(8), 0);

@@ -7,7 +7,7 @@ use super::chunking::{self, TextSizeIndex};
 use super::column_chunk::{ColumnChunk, MAX_ROWS, MAX_TEXT_BYTES};
 use super::layout::{self, HEAD_BYTES};
 use super::schema::{ColumnSchema, StringType};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::options::{WriteOptions, resolve_threads};
 use hypostyle_core::parallel;
 use hypostyle_core::sink::Sink;
@@ -70,17 +70,23 @@ fn columns(table: &dyn Table) -> Result<Vec<ColumnSchema>> {
     for (index, field) in schema.fields().iter().enumerate() {
         let string_type = StringType::of(field.data_type()).ok_or_else(|| {
             let why = format!("columns of type {} are not supported", field.data_type());
-            Error::refused(why, way_out(field.data_type())).in_column(index, field.name())
+            Error::refused(Refusal::TypeNotSupported, why, way_out(field.data_type()))
+                .in_column(index, field.name())
         })?;
         if let Some(first) = seen.insert(field.name(), index) {
             let first: usize = first;
             let why = format!("has the same name as column {}", first + 1);
-            return Err(Error::refused(why, "rename one").in_column(index, field.name()));
+            return Err(Error::refused(Refusal::DuplicateName, why, "rename one")
+                .in_column(index, field.name()));
         }
         columns.push(ColumnSchema { name: field.name().clone(), string_type });
     }
     if columns.is_empty() {
-        return Err(Error::refused("the table has no columns", "give it at least one"));
+        return Err(Error::refused(
+            Refusal::Empty,
+            "the table has no columns",
+            "give it at least one",
+        ));
     }
     Ok(columns)
 }

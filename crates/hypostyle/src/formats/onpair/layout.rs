@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::column_chunk::{ColumnChunk, ENTRY_BYTES, MAX_ROWS, take_zeros};
 use super::schema::{ColumnSchema, StringType};
-use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::error::{Error, ErrorKind, Refusal, Result};
 use hypostyle_core::format::Sniff;
 use hypostyle_core::limits::Limits;
 use hypostyle_core::source::{self, ByteSource};
@@ -246,7 +246,7 @@ pub(super) fn footer_and_tail(
 ) -> Result<Vec<u8>> {
     let number = |count: usize| {
         let count = u32::try_from(count);
-        count.map_err(|_| Error::refused("the table is too large", "split it"))
+        count.map_err(|_| Error::refused(Refusal::TooLarge, "the table is too large", "split it"))
     };
     let mut out = Vec::new();
     let rows = chunk_rows.iter().fold(0_u64, |sum, &rows| sum.saturating_add(rows.into()));

@@ -67,6 +67,10 @@ impl Format for OnPair {
         &["onpair"]
     }
 
+    fn magics(&self) -> &'static [&'static [u8]] {
+        &[&layout::MAGIC, &layout::CPP_MAGIC]
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { nulls: true, int64: false, numbers: false, binary: true }
     }

@@ -8,6 +8,7 @@ mod elements;
 
 use crate::codecs::dicom::Transform;
 use crate::pack::context::EncodeContext;
+use crate::pack::sample::aligned_pieces;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream};
 use elements::DicomImage;
@@ -174,7 +175,7 @@ impl<'a> DicomFile<'a> {
         let transformed = self.transform(plan);
         let mut tried = TriedPlan { plan, cost: 0.0, tunings: Vec::new() };
         for block in block_contents(&transformed, plan.transform) {
-            let sample = sample_pieces(block).concat();
+            let sample = aligned_pieces(block, PIECE_BYTES, SAMPLE_PIECES, 2).concat();
             let mut best: Option<(f64, Tuning)> = None;
             for tuning in self.tunings(plan, search) {
                 let cost = search.estimate(&sample, tuning)?;
@@ -252,15 +253,6 @@ fn block_contents(transformed: &[u8], transform: Transform) -> Vec<&[u8]> {
         Some((high, low)) => vec![high, low],
         None => vec![transformed],
     }
-}
-
-/// Returns evenly spaced pieces that start at even offsets, or all of a short content.
-fn sample_pieces(content: &[u8]) -> Vec<&[u8]> {
-    if content.len() <= PIECE_BYTES * SAMPLE_PIECES {
-        return vec![content];
-    }
-    let step = (content.len() - PIECE_BYTES) / (SAMPLE_PIECES - 1) / 2 * 2;
-    (0..SAMPLE_PIECES).filter_map(|at| content.get(at * step..at * step + PIECE_BYTES)).collect()
 }
 
 /// Subtracts from each element of `N` bytes the one before it in its row.

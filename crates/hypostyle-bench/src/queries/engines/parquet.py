@@ -1,20 +1,20 @@
 import pyarrow.parquet
 
-if job["url"] is not None:
+if task["url"] is not None:
     import fsspec
 
     web = fsspec.filesystem("http")
 
 
-def ask(place, question):
+def run_query(place, query):
     if place.startswith("http"):
-        # With a cache it would fetch five megabytes at a time.
+        # With a cache, fsspec would fetch five megabytes at a time.
         place = web.open(place, cache_type="none")
-    if question["row"] is None:
-        terms = [tuple(term) for term in question["terms"]]
-        return pyarrow.parquet.read_table(place, columns=question["columns"], filters=terms)
+    if query["row"] is None:
+        terms = [tuple(term) for term in query["terms"]]
+        return pyarrow.parquet.read_table(place, columns=query["columns"], filters=terms)
     file = pyarrow.parquet.ParquetFile(place, pre_buffer=True)
-    row = question["row"]
+    row = query["row"]
     for group in range(file.num_row_groups):
         rows = file.metadata.row_group(group).num_rows
         if row < rows:

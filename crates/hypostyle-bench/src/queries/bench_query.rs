@@ -1,4 +1,4 @@
-//! What is asked, in words that we and the rivals understand.
+//! The queries, in forms for ours and for the rivals.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -19,43 +19,43 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// A table that is asked, and what is worth asking of it.
+/// A table and its queries.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct QueriedTable {
     pub(super) name: String,
     pub(super) csv: PathBuf,
     pub(super) archive: PathBuf,
-    pub(super) facts: &'static PruningStatistics,
+    pub(super) queries: &'static TableQueries,
 }
 
-/// What is known of a table's columns.
+/// The queries of a table.
 #[derive(Debug)]
-pub(super) struct PruningStatistics {
-    pub(super) kept: [Kept; 4],
-    /// A column of numbers in no order, for tests that some share of the rows passes.
-    swept: &'static str,
-    /// A test that all rows pass.
+pub(super) struct TableQueries {
+    pub(super) published: [PublishedQuery; 4],
+    /// An unsorted column of numbers, for predicates of a given selectivity.
+    selectivity_column: &'static str,
+    /// A predicate that all rows match.
     all: Term,
-    /// What is shown of the rows of both.
-    shown: &'static [&'static str],
-    /// A column that is summed, and its place.
+    /// The projection of both.
+    projection: &'static [&'static str],
+    /// The column to sum, and its index.
     pub(super) summed: (&'static str, usize),
-    /// A row that is looked up by its number.
+    /// The number of the row to look up.
     pub(super) row: u64,
-    /// Whether targets are about this table.
+    /// Whether the targets apply to this table.
     pub(super) has_targets: bool,
 }
 
-/// A question that figures have been published about, and the same for awk.
+/// A query that published figures are about, and the same for awk.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct PublishedQuery {
     pub(super) name: &'static str,
     terms: &'static [Term],
     columns: &'static [&'static str],
     pub(super) awk: &'static str,
 }
 
-/// A column, how it is compared, and with what.
+/// A comparison: column, operator and literal.
 type Term = (&'static str, &'static str, Operand);
 
 #[derive(Clone, Copy, Debug)]
@@ -66,115 +66,115 @@ enum Operand {
 
 use Operand::{Number, Text};
 
-pub(super) const FLIGHTS: PruningStatistics = PruningStatistics {
-    kept: [
-        Kept {
+pub(super) const FLIGHTS: TableQueries = TableQueries {
+    published: [
+        PublishedQuery {
             name: "one day",
             terms: &[("month", "=", Number(7)), ("day", "=", Number(4))],
             columns: &["carrier", "dep_delay"],
             awk: "$2 == 7 && $3 == 4 {print $10, $6}",
         },
-        Kept {
+        PublishedQuery {
             name: "1 % of the rows",
             terms: &[("dep_delay", ">", Number(190))],
             columns: &["carrier", "dep_delay"],
             awk: "$6 + 0 > 190 {print $10, $6}",
         },
-        Kept {
-            name: "a text",
+        PublishedQuery {
+            name: "one text",
             terms: &[("tailnum", "=", Text("N14228"))],
             columns: &["flight", "dest"],
             awk: "$12 == \"N14228\" {print $11, $14}",
         },
-        Kept {
-            name: "no row",
+        PublishedQuery {
+            name: "no match",
             terms: &[("distance", ">", Number(5000))],
             columns: &["carrier"],
             awk: "$16 + 0 > 5000 {print $10}",
         },
     ],
-    swept: "dep_delay",
+    selectivity_column: "dep_delay",
     all: ("distance", ">", Number(0)),
-    shown: &["carrier", "dep_delay"],
+    projection: &["carrier", "dep_delay"],
     summed: ("dep_delay", 5),
     row: 200_000,
     has_targets: true,
 };
 
-/// Much the same of a table that is made.
-pub(super) const MADE: PruningStatistics = PruningStatistics {
-    kept: [
-        Kept {
+/// Similar queries of a generated table.
+pub(super) const GENERATED: TableQueries = TableQueries {
+    published: [
+        PublishedQuery {
             name: "one day",
             terms: &[("id_0", ">", Number(4000)), ("id_0", "<", Number(4100))],
             columns: &["city_1", "quantity_3"],
             awk: "$1 > 4000 && $1 < 4100 {print $2, $4}",
         },
-        Kept {
+        PublishedQuery {
             name: "1 % of the rows",
             terms: &[("quantity_3", ">", Number(88_000))],
             columns: &["city_1", "quantity_3"],
             awk: "$4 > 88000 {print $2, $4}",
         },
-        Kept {
-            name: "a text",
+        PublishedQuery {
+            name: "one text",
             terms: &[("person_4", "=", Text("Grace Hopper"))],
             columns: &["city_1", "rate_8"],
             awk: "$5 == \"Grace Hopper\" {print $2, $9}",
         },
-        Kept {
-            name: "no row",
+        PublishedQuery {
+            name: "no match",
             terms: &[("account_6", ">", Number(5_000_000))],
             columns: &["city_1"],
             awk: "$7 > 5000000 {print $2}",
         },
     ],
-    swept: "quantity_3",
+    selectivity_column: "quantity_3",
     all: ("id_0", ">", Number(0)),
-    shown: &["city_1", "quantity_3"],
+    projection: &["city_1", "quantity_3"],
     summed: ("quantity_3", 3),
     row: 2345,
     has_targets: false,
 };
 
-/// Shares of the rows that pass a test, in percent.
-const SHARES: [f64; 5] = [0.01, 0.1, 1.0, 10.0, 50.0];
+/// The selectivities of the predicates, in per cent of the rows.
+const SELECTIVITIES: [f64; 5] = [0.01, 0.1, 1.0, 10.0, 50.0];
 
-/// A question, and its columns; `None` for all.
+/// A query and its projection; `None` is all columns.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct BenchQuery {
     pub(super) name: String,
-    wanted: Wanted,
+    rows: RowFilter,
     columns: Option<&'static [&'static str]>,
 }
 
 #[derive(Debug)]
-enum Wanted {
-    /// Rows that pass all of these.
-    Passing(Vec<Term>),
-    /// The row of a number, counted from 0.
+enum RowFilter {
+    /// Rows that match all of these comparisons.
+    Matching(Vec<Term>),
+    /// The row with this number, counted from 0.
     Row(u64),
 }
 
-impl Kept {
-    pub(super) fn question(&self) -> Question {
-        Question {
+impl PublishedQuery {
+    pub(super) fn bench_query(&self) -> BenchQuery {
+        BenchQuery {
             name: self.name.to_owned(),
-            wanted: Wanted::Passing(self.terms.to_vec()),
+            rows: RowFilter::Matching(self.terms.to_vec()),
             columns: Some(self.columns),
         }
     }
 }
 
-impl Question {
-    /// A row by its number, with all columns.
+impl BenchQuery {
+    /// A lookup of a row by its number, with all columns.
     pub(super) fn row(number: u64) -> Self {
-        Self { name: "a row by number".to_owned(), wanted: Wanted::Row(number), columns: None }
+        Self { name: "row lookup".to_owned(), rows: RowFilter::Row(number), columns: None }
     }
 
-    /// The test, as we and SQL write it.
-    pub(super) fn test(&self) -> Option<String> {
-        let Wanted::Passing(terms) = &self.wanted else { return None };
+    /// Returns the predicate in our syntax, which is also SQL.
+    pub(super) fn predicate(&self) -> Option<String> {
+        let RowFilter::Matching(terms) = &self.rows else { return None };
         let term = |(column, is, operand): &Term| match operand {
             Number(number) => format!("{column} {is} {number}"),
             Text(text) => format!("{column} {is} '{text}'"),
@@ -183,11 +183,11 @@ impl Question {
     }
 
     pub(super) fn query(&self) -> Result<Query> {
-        let filter = self.test().map(|test| Predicate::parse(&test)).transpose()?;
+        let filter = self.predicate().map(|predicate| Predicate::parse(&predicate)).transpose()?;
         let names = |columns: &[&str]| columns.iter().map(|&column| column.to_owned()).collect();
-        let rows = match self.wanted {
-            Wanted::Row(number) => Some(vec![number]),
-            Wanted::Passing(_) => None,
+        let rows = match self.rows {
+            RowFilter::Row(number) => Some(vec![number]),
+            RowFilter::Matching(_) => None,
         };
         Ok(Query::default()
             .with_filter(filter)
@@ -195,52 +195,54 @@ impl Question {
             .with_rows(rows))
     }
 
-    /// For rivals.
+    /// Returns the query as JSON, for the rivals.
     pub(super) fn to_json(&self) -> Value {
         let term = |(column, is, operand): &Term| match operand {
             Number(number) => json!([column, is, number]),
             Text(text) => json!([column, is, text]),
         };
-        let (terms, row) = match &self.wanted {
-            Wanted::Passing(terms) => (terms.iter().map(term).collect(), None),
-            Wanted::Row(row) => (Vec::new(), Some(row)),
+        let (terms, row) = match &self.rows {
+            RowFilter::Matching(terms) => (terms.iter().map(term).collect(), None),
+            RowFilter::Row(row) => (Vec::new(), Some(row)),
         };
-        json!({"test": self.test(), "terms": terms, "row": row, "columns": self.columns})
+        json!({"predicate": self.predicate(), "terms": terms, "row": row, "columns": self.columns})
     }
 }
 
-impl Asked {
-    /// Everything that rivals are asked too: by share of the rows, and then the rest.
-    pub(super) fn questions(&self) -> Result<Vec<Question>> {
-        let query = Query::default().with_columns(Some(vec![self.facts.swept.to_owned()]));
-        let answer = ask(self.source()?, &query, None)?;
+impl QueriedTable {
+    /// Returns the queries for all engines: by selectivity, then the others.
+    pub(super) fn queries(&self) -> Result<Vec<BenchQuery>> {
+        let query =
+            Query::default().with_columns(Some(vec![self.queries.selectivity_column.to_owned()]));
+        let answer = run_query(self.source()?, &query, None)?;
         let mut values = numbers(&answer)?;
         values.sort_unstable_by(|one, other| other.cmp(one));
         let rows = answer.stats.rows;
-        let mut questions: Vec<Question> = Vec::new();
+        let mut queries: Vec<BenchQuery> = Vec::new();
         let mut add = |share: f64, term| {
-            questions.push(Question {
+            queries.push(BenchQuery {
                 name: format!("{share} % of the rows"),
-                wanted: Wanted::Passing(vec![term]),
-                columns: Some(self.facts.shown),
+                rows: RowFilter::Matching(vec![term]),
+                columns: Some(self.queries.projection),
             });
         };
-        for share in SHARES {
+        for share in SELECTIVITIES {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
-                reason = "a share of the rows"
+                reason = "a fraction of the rows"
             )]
             let at = (rows as f64 * share / 100.0) as usize;
-            let least = values.get(at).ok_or("a column has too few numbers")?;
-            add(share, (self.facts.swept, ">", Number(*least)));
+            let threshold = values.get(at).ok_or("the column has too few numbers")?;
+            add(share, (self.queries.selectivity_column, ">", Number(*threshold)));
         }
-        add(100.0, self.facts.all);
-        // The share that is kept has been swept already.
-        let kept = self.facts.kept.iter().filter(|kept| !kept.name.starts_with("1 %"));
-        questions.extend(kept.map(Kept::question));
-        questions.push(Question::row(self.facts.row));
-        Ok(questions)
+        add(100.0, self.queries.all);
+        // The list above has the query for 1 % of the rows.
+        let published =
+            self.queries.published.iter().filter(|query| !query.name.starts_with("1 %"));
+        queries.extend(published.map(PublishedQuery::bench_query));
+        queries.push(BenchQuery::row(self.queries.row));
+        Ok(queries)
     }
 
     pub(super) fn source(&self) -> Result<Arc<dyn ByteSource>> {
@@ -252,8 +254,8 @@ pub(super) fn file(path: &Path) -> Result<Arc<dyn ByteSource>> {
     Ok(Arc::new(FileSource::try_new(File::open(path)?)?))
 }
 
-/// Opens an archive, and asks it. `None` threads are as many as a user gets who says nothing.
-pub(super) fn ask(
+/// Opens an archive and runs a query. `None` is the default number of threads.
+pub(super) fn run_query(
     source: Arc<dyn ByteSource>,
     query: &Query,
     threads: Option<NonZeroUsize>,
@@ -263,10 +265,10 @@ pub(super) fn ask(
     options.null_words = vec!["NA".to_owned()];
     let answer =
         archive.query(query, &TableOptions::default(), &options, SpillBuffer::in_memory())?;
-    Ok(answer.ok_or("the archive does not answer")?)
+    Ok(answer.ok_or("the archive is not queryable")?)
 }
 
-/// The numbers of the first column.
+/// Returns the numbers of the first column.
 pub(super) fn numbers(answer: &Answer) -> Result<Vec<i64>> {
     let mut all = Vec::new();
     for array in answer.table.column(0)? {
@@ -281,17 +283,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_in_all_its_forms() {
-        let question = FLIGHTS.kept[0].question();
-        assert_eq!(question.test().unwrap(), "month = 7 and day = 4");
-        let json = question.to_json();
+    fn a_query_in_all_its_forms() {
+        let bench_query = FLIGHTS.published[0].bench_query();
+        assert_eq!(bench_query.predicate().unwrap(), "month = 7 and day = 4");
+        let json = bench_query.to_json();
         assert_eq!(json["terms"], json!([["month", "=", 7], ["day", "=", 4]]));
         assert_eq!(json["row"], Value::Null);
-        let text = FLIGHTS.kept[2].question();
-        assert_eq!(text.test().unwrap(), "tailnum = 'N14228'");
+        let text = FLIGHTS.published[2].bench_query();
+        assert_eq!(text.predicate().unwrap(), "tailnum = 'N14228'");
         assert_eq!(text.to_json()["terms"], json!([["tailnum", "=", "N14228"]]));
-        let row = Question::row(7);
-        assert_eq!(row.to_json(), json!({"test": null, "terms": [], "row": 7, "columns": null}));
+        let row = BenchQuery::row(7);
+        assert_eq!(
+            row.to_json(),
+            json!({"predicate": null, "terms": [], "row": 7, "columns": null})
+        );
         assert_eq!(row.query().unwrap().rows, Some(vec![7]));
     }
 }

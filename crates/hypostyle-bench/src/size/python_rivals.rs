@@ -1,36 +1,36 @@
-//! Rivals from wheels that keep the content of a file, and not always its bytes.
+//! Rivals from Python wheels, which store the values of a file and not always its bytes.
 
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
 use crate::Result;
-use crate::corpus::Sample;
+use crate::corpus::CorpusFile;
 use crate::rivals::Python;
 
-/// Who keeps the content.
+/// A format or tool from a Python wheel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keeper {
+pub(super) enum PythonRival {
     Parquet,
     Datacortex,
     ClpS,
 }
 
-/// What came of it.
+/// The result of a rival.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
+pub(super) struct RivalSize {
     pub(super) bytes: u64,
-    /// Whether the very bytes came back; `None` where they are not meant to.
+    /// Whether the rival restored the exact bytes; `None` if it is not meant to.
     pub(super) is_exact: Option<bool>,
 }
 
-/// More than this takes datacortex minutes.
-const MOST: u64 = 10_000_000;
+/// datacortex takes minutes on larger files.
+const MAX_DATACORTEX_BYTES: u64 = 10_000_000;
 
-impl Keeper {
+impl PythonRival {
     pub(super) const ALL: [Self; 3] = [Self::Parquet, Self::Datacortex, Self::ClpS];
 
-    /// The module that it needs.
+    /// Returns the Python module of the rival.
     pub(super) fn module(self) -> &'static str {
         match self {
             Self::Parquet => "pyarrow",
@@ -39,15 +39,16 @@ impl Keeper {
         }
     }
 
-    fn suits(self, sample: &Sample) -> bool {
+    fn supports(self, sample: &CorpusFile) -> bool {
         match self {
             Self::Parquet => sample.is_table(),
-            Self::Datacortex => sample.is_json_lines() && sample.bytes <= MOST,
+            Self::Datacortex => sample.is_json_lines() && sample.bytes <= MAX_DATACORTEX_BYTES,
             Self::ClpS => sample.is_json_lines(),
         }
     }
 
-    /// Takes a file and a name to write to; prints bytes, and whether they came back.
+    /// Returns a script that takes an input and an output path, and prints the size and whether the
+    /// bytes were restored.
     fn script(self) -> &'static str {
         match self {
             Self::Parquet => PARQUET,
@@ -57,7 +58,7 @@ impl Keeper {
     }
 }
 
-impl fmt::Display for Keeper {
+impl fmt::Display for PythonRival {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Parquet => "Parquet, zstd 19",
@@ -67,34 +68,38 @@ impl fmt::Display for Keeper {
     }
 }
 
-/// What each that suits a file makes of it; who fails is named and left out.
-pub(super) fn keep(sample: &Sample, python: &Python, folder: &Path) -> Vec<(Keeper, Kept)> {
+/// Runs every rival that supports a file. Prints and omits rivals that fail.
+pub(super) fn measure(
+    sample: &CorpusFile,
+    python: &Python,
+    folder: &Path,
+) -> Vec<(PythonRival, RivalSize)> {
     let mut all = Vec::new();
-    for keeper in Keeper::ALL.into_iter().filter(|keeper| keeper.suits(sample)) {
-        let Some(mut command) = python.script(&[keeper.module()], keeper.script()) else {
+    for rival in PythonRival::ALL.into_iter().filter(|rival| rival.supports(sample)) {
+        let Some(mut command) = python.script(&[rival.module()], rival.script()) else {
             continue;
         };
-        let to = folder.join(format!("{}, {keeper}", sample.name));
-        match told(command.arg(&sample.path).arg(to)) {
-            Ok(kept) => all.push((keeper, kept)),
-            Err(err) => eprintln!("left out: {keeper} of {}: {err}", sample.name),
+        let to = folder.join(format!("{}, {rival}", sample.name));
+        match run(command.arg(&sample.path).arg(to)) {
+            Ok(size) => all.push((rival, size)),
+            Err(err) => eprintln!("omitted: {rival} of {}: {err}", sample.name),
         }
     }
     all
 }
 
-fn told(command: &mut Command) -> Result<Kept> {
+fn run(command: &mut Command) -> Result<RivalSize> {
     let output = command.output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into());
     }
-    Kept::parse(&String::from_utf8(output.stdout)?)
+    RivalSize::parse(&String::from_utf8(output.stdout)?)
 }
 
-impl Kept {
+impl RivalSize {
     fn parse(line: &str) -> Result<Self> {
         let mut words = line.split_whitespace();
-        let bytes = words.next().ok_or("it does not say how many bytes")?.parse()?;
+        let bytes = words.next().ok_or("the script did not print a size")?.parse()?;
         Ok(Self { bytes, is_exact: words.next().map(|word| word == "True") })
     }
 }
@@ -135,8 +140,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_exact_is_told_apart_from_what_is_not_meant_to_be() {
-        let exact = |line| Kept::parse(line).map(|kept| (kept.bytes, kept.is_exact)).ok();
+    fn inexact_differs_from_not_meant_to_be_exact() {
+        let exact = |line| RivalSize::parse(line).map(|size| (size.bytes, size.is_exact)).ok();
         assert_eq!(exact("7\n"), Some((7, None)));
         assert_eq!(exact("7 True\n"), Some((7, Some(true))));
         assert_eq!(exact("7 False\n"), Some((7, Some(false))));

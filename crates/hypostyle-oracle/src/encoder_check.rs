@@ -1,21 +1,21 @@
-//! Does the vendor's decoder read what our encoder writes?
+//! Checks that the vendor's decoder reads the archives of our encoder.
 //!
-//! In the layout of the published text it does not, whoever wrote it, so that is
-//! left out.
+//! The vendor's decoder does not support the layout of the published description, so the check omits
+//! it.
 
 use std::fs;
 use std::num::NonZeroUsize;
 
 use hypostyle::formats::at1::{self, Choice, PackOptions};
 
-use crate::mutate::Dice;
+use crate::rng::Rng;
 use crate::{Args, Result, inputs};
 
-/// Packs files, and tables made by dice, in every way; the vendor must give them back.
+/// Packs files and random inputs with many options, and decodes them with the vendor's decoder.
 pub(crate) fn run(words: &[&str]) -> Result<bool> {
     let mut args = Args::new(words);
     let count = args.number("--count", 2000)?;
-    let mut dice = Dice::new(args.number("--seed", 1)?);
+    let mut rng = Rng::new(args.number("--seed", 1)?);
     let levels = args.value("--levels")?.unwrap_or("1,6");
     let levels: Vec<u8> =
         levels.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
@@ -31,17 +31,17 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
         }
     }
     for number in 0..count {
-        let codec = inputs::CODECS[dice.below(inputs::CODECS.len())];
-        let original = inputs::content(codec, &mut dice);
+        let codec = inputs::CODECS[rng.below(inputs::CODECS.len())];
+        let original = inputs::content(codec, &mut rng);
         let codec = Choice::Only(codec);
-        let level = u8::try_from(1 + dice.below(9))?;
+        let level = u8::try_from(1 + rng.below(9))?;
         let options = PackOptions::default()
             .with_level(level)
             .with_codec(codec)
-            .with_rows_per_group(NonZeroUsize::new(dice.below(40)));
+            .with_rows_per_group(NonZeroUsize::new(rng.below(40)));
         check(&original, &options, &format!("{codec:?} {number}"), &mut wrong)?;
     }
-    println!("{count} inputs of dice; {wrong} archives that the vendor reads otherwise");
+    println!("{count} random inputs; {wrong} archives that the vendor decodes differently");
     Ok(wrong == 0)
 }
 
@@ -54,7 +54,7 @@ fn check(original: &[u8], options: &PackOptions, name: &str, wrong: &mut u64) ->
     for (kind, archive) in [("whole", &whole), ("streaming", &stream)] {
         let why = match ::at1::decode(archive) {
             Ok(text) if text == original => continue,
-            Ok(text) => format!("{} bytes that differ", text.len()),
+            Ok(text) => format!("{} different bytes", text.len()),
             Err(err) => format!("{err:?}"),
         };
         *wrong += 1;

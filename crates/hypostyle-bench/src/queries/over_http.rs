@@ -1,4 +1,4 @@
-//! Questions over HTTP, to a server on this machine whose every answer is late.
+//! Queries over HTTP, from a server on this machine that delays every response.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
@@ -10,112 +10,112 @@ use std::time::Duration;
 use bytes::Bytes;
 use hypostyle::ByteSource;
 
-use super::question::{Asked, Question, ask};
+use super::bench_query::{BenchQuery, QueriedTable, run_query};
+use super::engines;
 use super::server::{RangeServer, Served};
-use super::wheels;
-use super::{Contender, OURS, chart, grid, timed};
+use super::{OURS, QueryTimes, chart, grid, timed};
 use crate::Result;
-use crate::bench::Setup;
-use crate::page::Page;
+use crate::page::ReportPage;
+use crate::setup::Setup;
 
-/// How late answers are: about as much as those of an object store are.
+/// The delay of every response, about that of an object store.
 const DELAY: Duration = Duration::from_millis(20);
 const ROUNDS: usize = 3;
-/// Requests that we have under way at most.
-const AT_ONCE: usize = 16;
+/// The maximum number of our concurrent requests.
+const MAX_REQUESTS: usize = 16;
 
-/// Asks ours and the rivals the same over HTTP.
+/// Runs the queries on ours and on the rivals over HTTP.
 pub(super) fn run(
-    asked: &Asked,
-    questions: &[Question],
+    table: &QueriedTable,
+    queries: &[BenchQuery],
     rows: &[u64],
     setup: &Setup,
-    page: &mut Page,
+    page: &mut ReportPage,
 ) -> Result<()> {
-    let folder = asked.archive.parent().unwrap_or(Path::new("."));
+    let folder = table.archive.parent().unwrap_or(Path::new("."));
     let server = RangeServer::start(folder, DELAY)?;
     let rounds = setup.rounds(ROUNDS);
-    let file = asked.archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let file = table.archive.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (mut seconds, mut served) = (Vec::new(), Vec::new());
-    for (index, question) in questions.iter().enumerate() {
-        let (query, mut turn) = (question.query()?, 0);
+    for (index, bench_query) in queries.iter().enumerate() {
+        let (query, mut round) = (bench_query.query()?, 0);
         let (best, answer) = timed(rounds, || {
-            let path = format!("ours-{index}-{turn}/{file}");
-            turn += 1;
-            ask(Arc::new(HttpSource::open(server.address(), path)?), &query, None)
+            let path = format!("ours-{index}-{round}/{file}");
+            round += 1;
+            run_query(Arc::new(HttpSource::open(server.address(), path)?), &query, None)
         })?;
         if Some(&answer.stats.rows) != rows.get(index) {
-            return Err(format!("{}: other rows over HTTP", question.name).into());
+            return Err(format!("{}: another row count over HTTP", bench_query.name).into());
         }
         seconds.push(Some(best));
         served.push(server.served(&format!("ours-{index}-0")));
     }
-    let mut contenders = vec![(Contender { name: OURS.to_owned(), figures: seconds }, served)];
+    let mut times = vec![(QueryTimes { name: OURS.to_owned(), figures: seconds }, served)];
     let url = format!("http://{}", server.address());
     let mut missing = String::new();
-    for rival in &wheels::ALL {
+    for rival in &engines::ALL {
         eprintln!("{} over HTTP", rival.name);
-        match rival.ask(asked, questions, rows, Some(&url), setup, rounds)? {
-            Ok(told) => {
-                let figures = told.answers.iter().map(|(seconds, _)| Some(*seconds)).collect();
+        match rival.run(table, queries, rows, Some(&url), setup, rounds)? {
+            Ok(results) => {
+                let figures = results.answers.iter().map(|(seconds, _)| Some(*seconds)).collect();
                 let label = |index| server.served(&format!("{}-{index}-0", rival.key));
-                let served = (0..questions.len()).map(label).collect();
-                contenders.push((Contender { name: rival.name.to_owned(), figures }, served));
+                let served = (0..queries.len()).map(label).collect();
+                times.push((QueryTimes { name: rival.name.to_owned(), figures }, served));
             }
             // Writing to a string cannot fail.
             Err(why) => drop(write!(missing, "\n- {}: {why}", rival.name)),
         }
     }
-    tell(questions, &contenders, &missing, rounds, page);
+    report(queries, &times, &missing, rounds, page);
     Ok(())
 }
 
-fn tell(
-    questions: &[Question],
-    contenders: &[(Contender, Vec<Served>)],
+fn report(
+    queries: &[BenchQuery],
+    times: &[(QueryTimes, Vec<Served>)],
     missing: &str,
     rounds: usize,
-    page: &mut Page,
+    page: &mut ReportPage,
 ) {
     page.heading("Over HTTP");
     page.add(format!(
-        "A server on this machine gives ranges of the files, every answer {} ms late and with no \
-         limit on how fast bytes come. Requests and bytes of bodies are as it counts them; seconds \
-         are the best of {rounds}. Ours reads by a source of bytes that makes one request of each \
-         read, at most {AT_ONCE} at a time, and one at the beginning for the size. Parquet is read \
-         through fsspec and aiohttp without a cache.",
+        "A server on this machine serves ranges of the files. It delays every response by {} ms and \
+         does not limit the bandwidth. It counts the requests and the bytes of bodies; seconds are \
+         the best of {rounds} rounds. Ours makes one request for each read of its byte source, at \
+         most {MAX_REQUESTS} concurrently, and one for the size. pyarrow reads Parquet through \
+         fsspec and aiohttp without a cache.",
         DELAY.as_millis()
     ));
     if !missing.is_empty() {
-        page.add(format!("Missing over HTTP:\n{missing}"));
+        page.add(format!("Not available over HTTP:\n{missing}"));
     }
-    let counted = |name: &str, of: fn(&Served) -> u64, page: &mut Page| {
+    let counted = |name: &str, of: fn(&Served) -> u64, page: &mut ReportPage| {
         #[expect(clippy::cast_precision_loss, reason = "files are far below 2^53 bytes")]
         let figure = |served: &Served| Some(of(served) as f64);
-        let contender = |(contender, served): &(Contender, Vec<Served>)| Contender {
-            name: contender.name.clone(),
+        let engine = |(engine, served): &(QueryTimes, Vec<Served>)| QueryTimes {
+            name: engine.name.clone(),
             figures: served.iter().map(figure).collect(),
         };
-        let counts: Vec<Contender> = contenders.iter().map(contender).collect();
+        let counts: Vec<QueryTimes> = times.iter().map(engine).collect();
         page.add(format!("{}:", name[..1].to_uppercase() + &name[1..]));
-        page.table(&format!("far {name}"), &grid(questions, &counts, 0));
+        page.table(&format!("HTTP {name}"), &grid(queries, &counts, 0));
     };
-    let seconds: Vec<Contender> = contenders.iter().map(|(it, _)| it.clone()).collect();
+    let seconds: Vec<QueryTimes> = times.iter().map(|(it, _)| it.clone()).collect();
     page.add("Seconds:");
-    page.table("far seconds", &grid(questions, &seconds, 4));
+    page.table("HTTP seconds", &grid(queries, &seconds, 4));
     counted("requests", |served| served.requests, page);
     counted("bytes", |served| served.bytes, page);
-    let title = format!("Milliseconds over HTTP with {} ms of delay", DELAY.as_millis());
-    page.plot(&chart("far", title, questions, &seconds));
+    let title = format!("Milliseconds over HTTP with a delay of {} ms", DELAY.as_millis());
+    page.plot(&chart("http", title, queries, &seconds));
 }
 
-/// A file on a web server, which is asked for a range by each read.
+/// A file on a web server; each read is a range request.
 #[derive(Debug)]
 struct HttpSource {
     address: SocketAddr,
     path: String,
     size: u64,
-    /// Connections that nobody is waiting on.
+    /// Idle connections.
     idle: Mutex<Vec<BufReader<TcpStream>>>,
 }
 
@@ -126,7 +126,7 @@ impl HttpSource {
         Ok(source)
     }
 
-    /// Makes a request, and hands the length of the answer and what follows to `take`.
+    /// Sends a request, and calls `take` with the content length and the stream of the body.
     fn request<T>(
         &self,
         method: &str,
@@ -152,12 +152,12 @@ impl HttpSource {
     }
 }
 
-/// Reads the head of an answer that is not a failure.
+/// Reads the headers of a successful response. Returns the content length.
 fn content_length(stream: &mut BufReader<TcpStream>) -> io::Result<u64> {
     let mut line = String::new();
     stream.read_line(&mut line)?;
     if !line.starts_with("HTTP/1.1 20") {
-        return Err(io::Error::other(format!("the server says {}", line.trim())));
+        return Err(io::Error::other(format!("the server returned `{}`", line.trim())));
     }
     let mut len = None;
     loop {
@@ -179,14 +179,14 @@ impl ByteSource for HttpSource {
     }
 
     fn concurrent_reads(&self) -> usize {
-        AT_ONCE
+        MAX_REQUESTS
     }
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
         let Some(last) = (len as u64).checked_sub(1) else { return Ok(Bytes::new()) };
         let range = format!("Range: bytes={offset}-{}\r\n", offset.saturating_add(last));
-        self.request("GET", &range, |told, stream| {
-            if told != len as u64 {
+        self.request("GET", &range, |content_length, stream| {
+            if content_length != len as u64 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let mut bytes = vec![0; len];
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_come_over_one_connection() {
+    fn ranges_use_one_connection() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("file"), "0123456789").unwrap();
         let server = RangeServer::start(folder.path(), Duration::ZERO).unwrap();

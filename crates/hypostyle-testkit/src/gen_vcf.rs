@@ -1,70 +1,70 @@
-//! Variant calls (VCF) as the usual tools write them, for any number of samples.
+//! Generates variant calls (VCF) the way the usual tools write them, for any number of samples.
 //!
-//! Genotypes come from a tree of haplotypes, as coalescent theory draws it: a variant
-//! is a mutation on one of its branches, so most are rare, and those of one branch
-//! have the same carriers. Now and then a branch moves to another place, so that
-//! variants far from each other have less to do with each other.
+//! Genotypes come from a coalescent tree of haplotypes. A variant is a mutation on one of its
+//! branches, so most variants are rare, and variants of one branch have the same carriers.
+//! Recombination moves a branch from time to time, so distant variants are less correlated.
 
-#![expect(clippy::indexing_slicing, reason = "tests panic when a law is broken")]
+#![expect(clippy::indexing_slicing, reason = "indices are in range by construction")]
 
 use std::fmt::Write;
 
-use crate::dice::{Dice, whole};
+use crate::rng::{Rng, truncate};
 
-/// What is written for each sample.
+/// The fields that each sample has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calls {
-    /// Phased genotypes alone, as panels of many genomes have them: `0|1`.
+    /// Phased genotypes only, as in reference panels: `0|1`.
     Phased,
-    /// Genotypes of a joint call: `GT:AD:DP:GQ:PL`, and more where reads span sites.
+    /// Genotypes of a joint call: `GT:AD:DP:GQ:PL`, with `PGT` and `PID` at phased sites.
     Clinical,
     /// Phased genotypes with dosage and probabilities: `GT:DS:GP`.
     Imputed,
 }
 
-/// A text of so many sites and samples.
+/// Generates a VCF file with so many sites and samples.
 pub fn vcf(calls: Calls, sites: usize, samples: usize, seed: u64) -> Vec<u8> {
-    let mut dice = Dice::new(seed);
-    let mut text = header(calls, samples, &mut dice);
-    let mut tree = Tree::new(samples * 2, &mut dice);
-    let depths: Vec<f64> = (0..samples).map(|_| 30.0 + 6.0 * dice.bell()).collect();
+    let mut rng = Rng::new(seed);
+    let mut text = header(calls, samples, &mut rng);
+    let mut tree = Tree::new(samples * 2, &mut rng);
+    let depths: Vec<f64> = (0..samples).map(|_| 30.0 + 6.0 * rng.normal()).collect();
     let mut position = 16_050_075_u64;
     let mut newest = 587_697_622_u64;
     for _ in 0..sites {
         position +=
-            u64::from(whole(dice.wait(if calls == Calls::Phased { 34.0 } else { 250.0 }))) + 1;
-        newest += u64::from(whole(dice.wait(40.0)));
-        let events = dice.count(0.8);
-        (0..events).for_each(|_| tree.recombine(&mut dice));
-        let site = Site::new(position, newest, tree.mutation(&mut dice), calls, &mut dice);
+            u64::from(truncate(rng.exponential(if calls == Calls::Phased { 34.0 } else { 250.0 })))
+                + 1;
+        newest += u64::from(truncate(rng.exponential(40.0)));
+        let events = rng.poisson(0.8);
+        (0..events).for_each(|_| tree.recombine(&mut rng));
+        let site = Site::new(position, newest, tree.mutation(&mut rng), calls, &mut rng);
         match calls {
-            Calls::Phased => site.phased(&mut text, &mut dice),
-            Calls::Clinical => site.clinical(&depths, &mut text, &mut dice),
-            Calls::Imputed => site.imputed(&mut text, &mut dice),
+            Calls::Phased => site.phased(&mut text, &mut rng),
+            Calls::Clinical => site.clinical(&depths, &mut text, &mut rng),
+            Calls::Imputed => site.imputed(&mut text, &mut rng),
         }
         text.push('\n');
     }
     text.into_bytes()
 }
 
-/// Lengths of chromosomes, in millions.
-const CONTIGS: [u64; 24] = [
+/// Lengths of chromosomes, in millions of bases.
+const CHROMOSOME_LENGTHS: [u64; 24] = [
     249, 243, 198, 191, 180, 171, 159, 146, 141, 135, 135, 133, 115, 107, 102, 90, 81, 78, 59, 63,
     48, 51, 155, 59,
 ];
 
-fn header(calls: Calls, samples: usize, dice: &mut Dice) -> String {
+fn header(calls: Calls, samples: usize, rng: &mut Rng) -> String {
     let mut text = String::from(
         "##fileformat=VCFv4.2\n##FILTER=<ID=PASS,Description=\"All filters passed\">\n",
     );
-    for (at, length) in CONTIGS.iter().enumerate() {
-        let length = length * 1_000_000 + dice.any() % 1_000_000;
+    for (at, length) in CHROMOSOME_LENGTHS.iter().enumerate() {
+        let length = length * 1_000_000 + rng.next_u64() % 1_000_000;
         let name =
             ["X", "Y"].get(at.wrapping_sub(22)).map_or((at + 1).to_string(), ToString::to_string);
         let _ = writeln!(text, "##contig=<ID={name},assembly=b37,length={length}>");
     }
     for at in 0..60 {
-        let length = 4000 + dice.below(500_000);
+        let length = 4000 + rng.below(500_000);
         let _ = writeln!(text, "##contig=<ID=GL000{}.1,assembly=b37,length={length}>", 191 + at);
     }
     const FIELDS: [(&str, &str, &str, &str); 22] = [
@@ -172,74 +172,75 @@ fn header(calls: Calls, samples: usize, dice: &mut Dice) -> String {
     text += "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT";
     let mut number = 96;
     for _ in 0..samples {
-        number += 1 + dice.rank(30);
+        number += 1 + rng.log_uniform(30);
         let _ = match calls {
             Calls::Phased => write!(text, "\tHG{number:05}"),
-            _ => write!(text, "\tS{:04}-{}", number, dice.below(3) + 1),
+            _ => write!(text, "\tS{:04}-{}", number, rng.below(3) + 1),
         };
     }
     text + "\n"
 }
 
-/// How haplotypes are related at one place of the genome.
+/// The ancestry of haplotypes at one position of the genome.
 #[derive(Debug)]
 struct Tree {
-    /// Haplotypes in an order in which every branch is a run of neighbours.
+    /// Haplotypes, ordered so that every branch is a contiguous range.
     leaves: Vec<usize>,
-    /// When each leaf and the one before it were last one: the lower the longer ago.
+    /// The age of the common ancestor of each leaf and its predecessor; lower is older.
     ranks: Vec<u64>,
 }
 
 impl Tree {
-    fn new(haplotypes: usize, dice: &mut Dice) -> Self {
-        // Samples of one population stand together.
+    fn new(haplotypes: usize, rng: &mut Rng) -> Self {
+        // Samples of one population are neighbours.
         let mut leaves: Vec<(f64, usize)> = (0..haplotypes)
-            .map(|leaf| (leaf as f64 + dice.bell() * haplotypes as f64 / 12.0, leaf))
+            .map(|leaf| (leaf as f64 + rng.normal() * haplotypes as f64 / 12.0, leaf))
             .collect();
         leaves.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let ranks = (0..haplotypes).map(|_| dice.any()).collect();
+        let ranks = (0..haplotypes).map(|_| rng.next_u64()).collect();
         Self { leaves: leaves.into_iter().map(|(_, leaf)| leaf).collect(), ranks }
     }
 
-    /// A branch: the leaves below it.
-    fn branch(&self, dice: &mut Dice) -> std::ops::Range<usize> {
+    /// Picks a branch and returns the range of its leaves.
+    fn branch(&self, rng: &mut Rng) -> std::ops::Range<usize> {
         let leaves = self.leaves.len();
-        // Long ago there were few branches, which were long; most are young, as
-        // populations have grown.
-        let level = match dice.chance(0.45) {
-            true => leaves as f64,
-            false => 2.0 * (leaves as f64 / 2.0).powf(dice.share()),
+        // Old branches are few and long; most are young because populations have grown.
+        let level = if rng.chance(0.45) {
+            leaves as f64
+        } else {
+            2.0 * (leaves as f64 / 2.0).powf(rng.fraction())
         };
         let share = level / leaves as f64;
-        let oldest = match share >= 1.0 {
-            true => u64::MAX,
-            false => u64::from(whole(share * f64::from(u32::MAX))) << 32,
+        let oldest = if share >= 1.0 {
+            u64::MAX
+        } else {
+            u64::from(truncate(share * f64::from(u32::MAX))) << 32
         };
         let cut = |at: &usize| self.ranks.get(*at).is_none_or(|&rank| rank <= oldest);
         loop {
-            let at = dice.below(leaves);
+            let at = rng.below(leaves);
             let start = (0..=at).rev().find(|at| *at == 0 || cut(at)).unwrap_or(0);
             let end = (at + 1..leaves).find(cut).unwrap_or(leaves);
-            // Long runs are met too often this way: a branch counts once, however long.
-            if dice.chance(1.0 / ((end - start) as f64 * share).max(1.0)) {
+            // A uniform leaf favours long branches; rejection makes branches equally likely.
+            if rng.chance(1.0 / ((end - start) as f64 * share).max(1.0)) {
                 return start..end;
             }
         }
     }
 
-    /// The haplotypes that share a mutation.
-    fn mutation(&self, dice: &mut Dice) -> Vec<bool> {
+    /// Returns for each haplotype whether it carries a new mutation.
+    fn mutation(&self, rng: &mut Rng) -> Vec<bool> {
         let mut carriers = vec![false; self.leaves.len()];
-        let branch = self.branch(dice);
+        let branch = self.branch(rng);
         for &leaf in self.leaves.get(branch).unwrap_or_default() {
             carriers[leaf] = true;
         }
         carriers
     }
 
-    /// A branch has other ancestors from here on.
-    fn recombine(&mut self, dice: &mut Dice) {
-        let branch = self.branch(dice);
+    /// Moves a branch to another place in the tree.
+    fn recombine(&mut self, rng: &mut Rng) {
+        let branch = self.branch(rng);
         if branch.len() == self.leaves.len() {
             return;
         }
@@ -247,11 +248,11 @@ impl Tree {
         let leaves: Vec<usize> = self.leaves.drain(branch.clone()).collect();
         let ranks: Vec<u64> = self.ranks.drain(branch).collect();
         let kin = self.leaves.len() / 20 + 1;
-        // Mostly into the same population.
+        // Prefer a place in the same population.
         let to = (0..50)
-            .map(|_| dice.below(self.leaves.len()))
+            .map(|_| rng.below(self.leaves.len()))
             .find(|&at| self.leaves[at].abs_diff(near) < kin)
-            .unwrap_or_else(|| dice.below(self.leaves.len()));
+            .unwrap_or_else(|| rng.below(self.leaves.len()));
         self.leaves.splice(to..to, leaves);
         self.ranks.splice(to..to, ranks);
     }
@@ -267,30 +268,31 @@ struct Site {
 }
 
 impl Site {
-    fn new(position: u64, newest: u64, carriers: Vec<bool>, calls: Calls, dice: &mut Dice) -> Self {
+    fn new(position: u64, newest: u64, carriers: Vec<bool>, calls: Calls, rng: &mut Rng) -> Self {
         const BASES: [&str; 4] = ["A", "C", "G", "T"];
-        let from = dice.below(4);
+        let from = rng.below(4);
         // Transitions are twice as common as both transversions together.
-        let to = if dice.chance(0.67) { from ^ 2 } else { from ^ (1 + 2 * dice.below(2)) };
+        let to = if rng.chance(0.67) { from ^ 2 } else { from ^ (1 + 2 * rng.below(2)) };
         let mut from = BASES[from].to_owned();
         let mut to = vec![BASES[to].to_owned()];
-        if dice.chance(0.08) {
-            let more: String = (0..=dice.rank(12)).map(|_| *dice.pick(&BASES)).collect();
-            match dice.chance(0.6) {
-                true => (from, to) = (format!("{from}{more}"), vec![from]),
-                false => to = vec![format!("{from}{more}")],
+        if rng.chance(0.08) {
+            let more: String = (0..=rng.log_uniform(12)).map(|_| *rng.choose(&BASES)).collect();
+            if rng.chance(0.6) {
+                (from, to) = (format!("{from}{more}"), vec![from]);
+            } else {
+                to = vec![format!("{from}{more}")];
             }
-        } else if dice.chance(0.02) && calls != Calls::Imputed {
+        } else if rng.chance(0.02) && calls != Calls::Imputed {
             to.push(
                 BASES[(BASES.iter().position(|base| *base == to[0]).unwrap_or(0) + 1) % 4]
                     .to_owned(),
             );
             to.dedup();
         }
-        let id = match dice.below(20) {
+        let id = match rng.below(20) {
             0..2 => ".".to_owned(),
             2..12 => format!("rs{newest}"),
-            _ => format!("rs{}", 1_000_000 + dice.below(200_000_000)),
+            _ => format!("rs{}", 1_000_000 + rng.below(200_000_000)),
         };
         Self { position, id, from, to, carriers }
     }
@@ -301,12 +303,11 @@ impl Site {
         let _ = write!(text, "22\t{position}\t{id}\t{from}\t{to}\t{quality}\t{filter}\t");
     }
 
-    /// The allele of each haplotype.
+    /// Returns the allele of each haplotype.
     fn alleles(&self) -> impl Iterator<Item = usize> + '_ {
         let other = self.to.len() > 1;
-        self.carriers.iter().enumerate().map(move |(at, &carried)| match carried {
-            true if other && at % 3 == 0 => 2,
-            carried => usize::from(carried),
+        self.carriers.iter().enumerate().map(move |(at, &carried)| {
+            if carried && other && at % 3 == 0 { 2 } else { usize::from(carried) }
         })
     }
 
@@ -314,16 +315,16 @@ impl Site {
         self.carriers.iter().filter(|&&carried| carried).count()
     }
 
-    fn phased(&self, text: &mut String, dice: &mut Dice) {
+    fn phased(&self, text: &mut String, rng: &mut Rng) {
         self.columns("100", "PASS", text);
         let (count, total) = (self.count(), self.carriers.len());
-        let depth = total as f64 * (3.6 + dice.bell() * 0.5);
+        let depth = total as f64 * (3.6 + rng.normal() * 0.5);
         let _ = write!(
             text,
             "AC={count};AF={};AN={total};NS={};DP={}",
             significant(count as f64 / total as f64, 6),
             total / 2,
-            whole(depth.max(0.0)),
+            truncate(depth.max(0.0)),
         );
         for (at, name) in ["EAS", "AMR", "AFR", "EUR", "SAS"].iter().enumerate() {
             let part = self.carriers.get(total * at / 5..total * (at + 1) / 5).unwrap_or_default();
@@ -332,7 +333,7 @@ impl Site {
             let _ = write!(text, ";{name}_AF={}", significant((share * 1e4).round() / 1e4, 4));
         }
         let kind = if self.from.len() + self.to[0].len() == 2 { "SNP" } else { "INDEL" };
-        let old = match dice.below(10) {
+        let old = match rng.below(10) {
             0 => ".".to_owned(),
             1 => self.to[0].clone(),
             2 => self.from.to_lowercase(),
@@ -345,10 +346,10 @@ impl Site {
         }
     }
 
-    fn imputed(&self, text: &mut String, dice: &mut Dice) {
+    fn imputed(&self, text: &mut String, rng: &mut Rng) {
         self.columns(".", "PASS", text);
         let share = self.count() as f64 / self.carriers.len() as f64;
-        let sure = dice.share().powf(0.2);
+        let sure = rng.fraction().powf(0.2);
         let _ = write!(
             text,
             "AF={share:.5};MAF={:.5};R2={sure:.5};IMPUTED\tGT:DS:GP",
@@ -356,12 +357,14 @@ impl Site {
         );
         let alleles: Vec<usize> = self.alleles().collect();
         for pair in alleles.chunks(2) {
-            let doubt = |dice: &mut Dice| match dice.chance(sure) {
-                true => 0.0,
-                false => (dice.share().powi(4) * (1.0 - sure) * 1000.0).round() / 1000.0,
+            let doubt = |rng: &mut Rng| {
+                if rng.chance(sure) {
+                    return 0.0;
+                }
+                (rng.fraction().powi(4) * (1.0 - sure) * 1000.0).round() / 1000.0
             };
             let odds: Vec<f64> =
-                pair.iter().map(|&allele| (allele as f64 - doubt(dice)).abs()).collect();
+                pair.iter().map(|&allele| (allele as f64 - doubt(rng)).abs()).collect();
             let (one, two) = (odds[0], odds[1]);
             let probs = [(1.0 - one) * (1.0 - two), one + two - 2.0 * one * two, one * two];
             let _ = write!(text, "\t{}|{}:{}:", pair[0], pair[1], rounded(one + two));
@@ -370,31 +373,31 @@ impl Site {
         }
     }
 
-    fn clinical(&self, depths: &[f64], text: &mut String, dice: &mut Dice) {
-        let here = (1.0 + 0.3 * dice.bell()).max(0.05);
-        let spanned = dice.chance(0.12);
+    fn clinical(&self, depths: &[f64], text: &mut String, rng: &mut Rng) {
+        let here = (1.0 + 0.3 * rng.normal()).max(0.05);
+        let spanned = rng.chance(0.12);
         let alleles: Vec<usize> = self.alleles().collect();
         let mut cells = String::new();
         let (mut deep, mut carried, mut called) = (0, vec![0; self.to.len()], 0);
         let (mut quality, mut support) = (0.0, 0);
         for (pair, mean) in alleles.chunks(2).zip(depths) {
-            let depth = if dice.chance(0.01) { 0 } else { dice.count(mean * here) };
+            let depth = if rng.chance(0.01) { 0 } else { rng.poisson(mean * here) };
             deep += depth;
-            let call = Call::new(pair, depth, self.to.len() + 1, dice);
+            let call = SampleCall::new(pair, depth, self.to.len() + 1, rng);
             if depth > 0 {
                 called += 2;
                 pair.iter()
                     .filter(|&&allele| allele > 0)
                     .for_each(|&allele| carried[allele - 1] += 1);
                 if pair.iter().any(|&allele| allele > 0) {
-                    quality += f64::from(call.likelihoods[0]) * (0.97 + 0.03 * dice.share());
+                    quality += f64::from(call.likelihoods[0]) * (0.97 + 0.03 * rng.fraction());
                     support += depth;
                 }
             }
             cells.push('\t');
-            call.put(spanned.then_some((self, pair)), &mut cells);
+            call.write(spanned.then_some((self, pair)), &mut cells);
         }
-        let fail = dice.chance(0.06);
+        let fail = rng.chance(0.06);
         self.columns(
             &format!("{quality:.2}"),
             if fail { "VQSRTrancheSNP99.90to100.00" } else { "PASS" },
@@ -410,62 +413,63 @@ impl Site {
         let _ = write!(text, "AN={called};");
         let some = support > 0;
         if some {
-            let _ = write!(text, "BaseQRankSum={:.3};", dice.bell());
+            let _ = write!(text, "BaseQRankSum={:.3};", rng.normal());
         }
         let _ = write!(text, "DP={deep};");
-        let strand = if dice.chance(0.4) { 0.0 } else { dice.wait(2.0) };
-        let excess = if dice.chance(0.5) { 3.0103 } else { dice.wait(3.0) };
+        let strand = if rng.chance(0.4) { 0.0 } else { rng.exponential(2.0) };
+        let excess = if rng.chance(0.5) { 3.0103 } else { rng.exponential(3.0) };
         let _ = write!(
             text,
             "ExcessHet={excess:.4};FS={strand:.3};InbreedingCoeff={:.4};",
-            dice.bell() * 0.05
+            rng.normal() * 0.05
         );
         each(text, "MLEAC", &|count| count.to_string());
         each(text, "MLEAF", &share);
-        let mapped = if dice.chance(0.7) { 60.0 } else { 60.0 - dice.wait(6.0) };
+        let mapped = if rng.chance(0.7) { 60.0 } else { 60.0 - rng.exponential(6.0) };
         let _ = write!(text, "MQ={mapped:.2};");
         if some {
-            let rank = if dice.chance(0.6) { 0.0 } else { dice.bell() };
+            let rank = if rng.chance(0.6) { 0.0 } else { rng.normal() };
             let _ = write!(
                 text,
                 "MQRankSum={rank:.3};QD={:.2};",
                 (quality / f64::from(support)).min(35.0)
             );
-            let _ = write!(text, "ReadPosRankSum={:.3};", dice.bell());
+            let _ = write!(text, "ReadPosRankSum={:.3};", rng.normal());
         }
         let format = if spanned { "GT:AD:DP:GQ:PGT:PID:PL" } else { "GT:AD:DP:GQ:PL" };
         let _ = write!(
             text,
             "SOR={:.3}\t{format}{cells}",
-            0.693 + strand / 4.0 + dice.bell().abs() * 0.2
+            0.693 + strand / 4.0 + rng.normal().abs() * 0.2
         );
     }
 }
 
-/// What was called for one sample.
+/// The call for one sample.
 #[derive(Debug)]
-struct Call {
+struct SampleCall {
     genotype: String,
     reads: Vec<u32>,
     quality: Option<u32>,
     likelihoods: Vec<u32>,
 }
 
-impl Call {
-    fn new(pair: &[usize], depth: u32, alleles: usize, dice: &mut Dice) -> Self {
+impl SampleCall {
+    fn new(pair: &[usize], depth: u32, alleles: usize, rng: &mut Rng) -> Self {
         let (low, high) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
         let mut reads = vec![0; alleles];
         for _ in 0..depth {
-            let wrong = dice.chance(0.002);
-            let seen = if wrong { dice.below(alleles) } else { *dice.pick(pair) };
+            let wrong = rng.chance(0.002);
+            let seen = if wrong { rng.below(alleles) } else { *rng.choose(pair) };
             reads[seen] += 1;
         }
         if depth == 0 {
             let likelihoods = vec![0; alleles * (alleles + 1) / 2];
             return Self { genotype: "./.".to_owned(), reads, quality: None, likelihoods };
         }
-        // Each read speaks against genotypes that it is not of, by some 30 or 3.
-        let each = 28.0 + 4.0 * dice.share();
+        // A read adds to the cost of a genotype: about 30 if its allele is absent from the
+        // genotype, about 3 if the genotype is heterozygous for it.
+        let each = 28.0 + 4.0 * rng.fraction();
         let mut costs = Vec::new();
         for second in 0..alleles {
             for first in 0..=second {
@@ -484,15 +488,15 @@ impl Call {
                 costs.push(cost);
             }
         }
-        let least = costs.iter().copied().fold(f64::MAX, f64::min);
+        let min_cost = costs.iter().copied().fold(f64::MAX, f64::min);
         let mut likelihoods: Vec<u32> =
-            costs.iter().map(|cost| whole((cost - least).round())).collect();
-        // References come in bands of quality, with likelihoods that are near multiples.
+            costs.iter().map(|cost| truncate((cost - min_cost).round())).collect();
+        // Homozygous references have few distinct qualities, and likelihoods near a multiple.
         if high == 0 && reads.iter().skip(1).all(|&count| count == 0) && alleles == 2 {
-            let least = depth.saturating_sub(u32::try_from(dice.rank(7)).unwrap_or(0));
-            let sure = (3 * least.max(1)).min(99);
-            let more = if dice.chance(0.6) { 15.0 } else { 10.0 + 5.0 * dice.share() };
-            likelihoods = vec![0, sure, whole(f64::from(sure) * more)];
+            let min_depth = depth.saturating_sub(u32::try_from(rng.log_uniform(7)).unwrap_or(0));
+            let sure = (3 * min_depth.max(1)).min(99);
+            let more = if rng.chance(0.6) { 15.0 } else { 10.0 + 5.0 * rng.fraction() };
+            likelihoods = vec![0, sure, truncate(f64::from(sure) * more)];
         }
         let mut sorted = likelihoods.clone();
         sorted.sort_unstable();
@@ -500,7 +504,7 @@ impl Call {
         Self { genotype: format!("{low}/{high}"), reads, quality, likelihoods }
     }
 
-    fn put(&self, spanned: Option<(&Site, &[usize])>, text: &mut String) {
+    fn write(&self, spanned: Option<(&Site, &[usize])>, text: &mut String) {
         let list = |numbers: &[u32]| {
             let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
             words.join(",")
@@ -509,25 +513,26 @@ impl Call {
         let quality = self.quality.map_or(".".to_owned(), |quality| quality.to_string());
         let _ = write!(text, "{}:{}:{depth}:{quality}", self.genotype, list(&self.reads));
         if let Some((site, pair)) = spanned {
-            let _ = match pair.iter().any(|&allele| allele > 0) && depth > 0 {
-                true => write!(text, ":0|1:{}_{}_{}", site.position, site.from, site.to[0]),
-                false => write!(text, ":.:."),
+            let _ = if pair.iter().any(|&allele| allele > 0) && depth > 0 {
+                write!(text, ":0|1:{}_{}_{}", site.position, site.from, site.to[0])
+            } else {
+                write!(text, ":.:.")
             };
         }
         let _ = write!(text, ":{}", list(&self.likelihoods));
     }
 }
 
-/// A share with so many digits that count, without zeros at the end.
+/// Formats a fraction with so many significant digits, without trailing zeros.
 fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let before = whole((-value.log10()).max(0.0).floor()) as usize;
+    let before = truncate((-value.log10()).max(0.0).floor()) as usize;
     trimmed(format!("{value:.*}", before + digits))
 }
 
-/// Three digits after the point, without zeros at the end.
+/// Formats a number with at most three decimals, without trailing zeros.
 fn rounded(value: f64) -> String {
     trimmed(format!("{:.3}", value.abs()))
 }

@@ -1,4 +1,4 @@
-//! Contenders that give back every byte.
+//! Candidates that restore every byte of the file.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -9,65 +9,65 @@ use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use liblzma::bufread::{XzDecoder, XzEncoder};
 use liblzma::stream::{Check, Stream};
 
-use super::Subject;
-use super::measure::{Halt, Outcome, Round, timed};
+use super::BenchInput;
+use super::round::{Round, RoundError, RoundResult, timed};
 use crate::failure::{CHECK, Failure, Result};
 
-/// Makes an AT-1 archive and unpacks it.
-pub(super) fn at1(subject: &Subject<'_>, level: u8, choice: Choice) -> Outcome {
+/// Packs an AT-1 archive and unpacks it.
+pub(super) fn at1(input: &BenchInput<'_>, level: u8, choice: Choice) -> RoundResult {
     let options = PackOptions::default()
         .with_level(level)
-        .with_threads(subject.read.threads)
+        .with_threads(input.read.threads())
         .with_codec(choice);
-    let (made, make) = timed(|| Ok(at1::pack(&subject.content, &options)?))?;
-    let (archive, packed) = made;
+    let (packed, make) = timed(|| Ok(at1::pack(&input.content, &options)?))?;
+    let (archive, packed) = packed;
     let codec = packed.codec;
     match choice {
         Choice::Query if !codec.has_groups() => {
-            return Err(Halt::left_out("it has neither rows of fields nor objects"));
+            return Err(RoundError::left_out("the content is neither a table nor JSON objects"));
         }
         Choice::Only(asked) if asked != codec => {
-            return Err(Halt::left_out("the content is not what it is for"));
+            return Err(RoundError::left_out("the codec does not suit the content"));
         }
         _ => {}
     }
     let size = archive.len() as u64;
-    let options = subject.read.options();
+    let options = input.read.options();
     let (back, took) = timed(|| {
-        let mut back = Vec::with_capacity(subject.content.len());
+        let mut back = Vec::with_capacity(input.content.len());
         Archive::open(Arc::new(Bytes::from(archive)), &options)?.unpack(&mut back)?;
         Ok(back)
     })?;
-    compare(&back, &subject.content)?;
+    compare(&back, &input.content)?;
     Ok(Round { size, codec: Some(codec), make, back: took })
 }
 
-/// What makes `xz -9e` of `xz -9`.
+/// The flag of liblzma that turns `xz -9` into `xz -9e`.
 pub(super) const EXTREME: u32 = 1 << 31;
 
-/// A compressor that knows nothing of tables.
+/// A general-purpose compressor.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Rival {
+pub(super) enum GenericCompressor {
     /// The preset of liblzma, with [`EXTREME`] or without.
     Xz(u32),
     Zstd(i32),
     Gzip(i32),
 }
 
-impl Rival {
-    /// Compresses the file and expands it again.
-    pub(super) fn round(self, subject: &Subject<'_>) -> Outcome {
-        let original = &subject.content;
-        let (small, make) = timed(|| self.shrink(original))?;
-        let (back, took) = timed(|| self.expand(&small, original.len()))?;
-        compare(&back, &subject.content)?;
-        Ok(Round { size: small.len() as u64, codec: None, make, back: took })
+impl GenericCompressor {
+    /// Compresses the file and decompresses the result.
+    pub(super) fn round(self, input: &BenchInput<'_>) -> RoundResult {
+        let original = &input.content;
+        let (compressed, make) = timed(|| self.compress(original))?;
+        let (back, took) = timed(|| self.decompress(&compressed, original.len()))?;
+        compare(&back, &input.content)?;
+        Ok(Round { size: compressed.len() as u64, codec: None, make, back: took })
     }
 
-    fn shrink(self, original: &[u8]) -> Result<Vec<u8>> {
+    fn compress(self, original: &[u8]) -> Result<Vec<u8>> {
         match self {
             Self::Xz(preset) => {
-                // What `xz` checks by, unless told otherwise.
+                // The default check of `xz`.
                 let stream = Stream::new_easy_encoder(preset, Check::Crc64);
                 let stream = stream.map_err(io::Error::from)?;
                 let mut small = Vec::new();
@@ -76,7 +76,7 @@ impl Rival {
             }
             Self::Zstd(level) => {
                 let mut compressor = zstd::bulk::Compressor::new(level)?;
-                // As `zstd` does for a file.
+                // `zstd` adds a checksum to files by default.
                 compressor.include_checksum(true)?;
                 Ok(compressor.compress(original)?)
             }
@@ -92,7 +92,7 @@ impl Rival {
         }
     }
 
-    fn expand(self, small: &[u8], size: usize) -> Result<Vec<u8>> {
+    fn decompress(self, small: &[u8], size: usize) -> Result<Vec<u8>> {
         match self {
             Self::Xz(_) => {
                 let mut back = Vec::with_capacity(size);
@@ -110,13 +110,13 @@ impl Rival {
     }
 }
 
-/// Fails unless the file has come back.
+/// Fails unless the restored file equals the original.
 fn compare(back: &[u8], original: &[u8]) -> Result<()> {
     if back == original {
         return Ok(());
     }
-    let same = back.iter().zip(original).take_while(|(ours, theirs)| ours == theirs);
-    let why = format!("what comes back differs from the file at byte {}", same.count());
+    let equal = back.iter().zip(original).take_while(|(ours, theirs)| ours == theirs);
+    let why = format!("the restored file differs from the original at byte {}", equal.count());
     Err(Failure::new(CHECK, why))
 }
 
@@ -125,18 +125,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rivals_restore_what_they_shrink() {
+    fn compressors_restore_their_input() {
         let text = b"one,two\n".repeat(100);
-        for rival in [Rival::Xz(6), Rival::Xz(9 | EXTREME), Rival::Zstd(19), Rival::Gzip(9)] {
-            let small = rival.shrink(&text).unwrap();
-            assert!(small.len() < 120, "{rival:?}");
-            assert_eq!(rival.expand(&small, text.len()).unwrap(), text, "{rival:?}");
+        for compressor in [
+            GenericCompressor::Xz(6),
+            GenericCompressor::Xz(9 | EXTREME),
+            GenericCompressor::Zstd(19),
+            GenericCompressor::Gzip(9),
+        ] {
+            let compressed = compressor.compress(&text).unwrap();
+            assert!(compressed.len() < 120, "{compressor:?}");
+            assert_eq!(
+                compressor.decompress(&compressed, text.len()).unwrap(),
+                text,
+                "{compressor:?}"
+            );
         }
-        assert!(Rival::Gzip(99).shrink(&text).is_err());
+        assert!(GenericCompressor::Gzip(99).compress(&text).is_err());
     }
 
     #[test]
-    fn what_differs_is_an_error() {
+    fn a_difference_is_an_error() {
         compare(b"abc", b"abc").unwrap();
         for (back, place) in [("abd", 2), ("ab", 2), ("abcd", 3), ("", 0)] {
             let failure = compare(back.as_bytes(), b"abc").unwrap_err();

@@ -1,30 +1,30 @@
-//! OnPair beside FSST, a dictionary and zstd, each with access to any row.
+//! OnPair compared with FSST, a dictionary and zstd blocks, each with random access to rows.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use hypostyle_onpair::{Column, Joined, compress};
-use hypostyle_testkit::dice::Dice;
+use hypostyle_testkit::rng::Rng;
 
-use super::columns::Strings;
+use super::columns::StringColumn;
 use super::{codes_size, config, ratio, rows_size, size};
 use crate::Result;
 use crate::measure::{Cost, once};
 
-/// A way to keep strings.
+/// A string encoding with random access.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(super) enum StringEncoding {
     OnPair,
     Fsst,
     Dictionary,
     Zstd,
 }
 
-impl Way {
+impl StringEncoding {
     pub(super) const ALL: [Self; 4] = [Self::OnPair, Self::Fsst, Self::Dictionary, Self::Zstd];
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for StringEncoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OnPair => "OnPair",
@@ -35,90 +35,93 @@ impl fmt::Display for Way {
     }
 }
 
-/// What was found of a way.
+/// The measurements of one encoding.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    /// Times smaller.
+pub(super) struct CandidateResult {
+    /// Compression ratio.
     pub(super) ratio: f64,
-    /// MB in a second.
+    /// MB per second.
     pub(super) compress: f64,
     pub(super) decode: f64,
-    /// Nanoseconds for a row.
+    /// Nanoseconds per random row.
     pub(super) row: f64,
 }
 
-/// Rows that are asked for: zstd is slow at it.
-const ROWS: usize = 100_000;
+/// The number of random rows; zstd blocks are slow to access.
+const RANDOM_ROWS: usize = 100_000;
 
-/// Bytes of a block of zstd, and its level.
-const BLOCK: usize = 32 << 10;
-const LEVEL: i32 = 3;
+/// The block size and the level of zstd.
+const ZSTD_BLOCK_BYTES: usize = 32 << 10;
+const ZSTD_LEVEL: i32 = 3;
 
-/// A column that was compressed in some way.
-trait Kept {
+/// An encoded column.
+trait EncodedStrings {
     fn stored(&self) -> usize;
     fn decode(&self, out: &mut Vec<u8>) -> Result<()>;
     fn rows(&self, rows: &[usize], out: &mut Vec<u8>) -> Result<()>;
 }
 
-/// Measures all ways with one column.
-pub(super) fn measure(strings: &Strings, rounds: usize) -> Result<Vec<(Way, Found)>> {
-    let measured = |way: Way| {
-        let found = match way {
-            Way::OnPair => timed(strings, rounds, OnPair::new),
-            Way::Fsst => timed(strings, rounds, Fsst::new),
-            Way::Dictionary => timed(strings, rounds, Dictionary::new),
-            Way::Zstd => timed(strings, rounds, Blocks::new),
+/// Measures all encodings on one column.
+pub(super) fn measure(
+    strings: &StringColumn,
+    rounds: usize,
+) -> Result<Vec<(StringEncoding, CandidateResult)>> {
+    let measured = |encoding: StringEncoding| {
+        let found = match encoding {
+            StringEncoding::OnPair => timed(strings, rounds, OnPair::new),
+            StringEncoding::Fsst => timed(strings, rounds, Fsst::new),
+            StringEncoding::Dictionary => timed(strings, rounds, Dictionary::new),
+            StringEncoding::Zstd => timed(strings, rounds, ZstdBlocks::new),
         };
-        Ok((way, found.map_err(|err| format!("{}, {way}: {err}", strings.name))?))
+        Ok((encoding, found.map_err(|err| format!("{}, {encoding}: {err}", strings.name))?))
     };
-    Way::ALL.into_iter().map(measured).collect()
+    StringEncoding::ALL.into_iter().map(measured).collect()
 }
 
-fn timed<'a, K: Kept>(
-    strings: &'a Strings,
+fn timed<'a, K: EncodedStrings>(
+    strings: &'a StringColumn,
     rounds: usize,
-    make: impl Fn(&'a Strings) -> Result<K>,
-) -> Result<Found> {
-    let (cost, kept) = once(|| make(strings));
-    let kept = kept?;
+    encode: impl Fn(&'a StringColumn) -> Result<K>,
+) -> Result<CandidateResult> {
+    let (cost, encoded) = once(|| encode(strings));
+    let encoded = encoded?;
     let mut compress = cost;
     for _ in 1..rounds.min(3) {
-        compress = compress.or_less(once(|| make(strings)).0);
+        compress = compress.min(once(|| encode(strings)).0);
     }
     let mut out = Vec::with_capacity(strings.bytes.len() + 64);
     let decode = best(rounds, || {
         out.clear();
-        kept.decode(&mut out)
+        encoded.decode(&mut out)
     })?;
     if out != strings.bytes {
-        return Err("what was decoded is not what was compressed".into());
+        return Err("the decoded strings differ from the original".into());
     }
-    let mut dice = Dice::new(11);
-    let rows: Vec<usize> = (0..ROWS).map(|_| dice.below(strings.len())).collect();
+    let mut rng = Rng::new(11);
+    let rows: Vec<usize> = (0..RANDOM_ROWS).map(|_| rng.below(strings.len())).collect();
     let take = best(rounds.min(3), || {
         out.clear();
-        kept.rows(&rows, &mut out)
+        encoded.rows(&rows, &mut out)
     })?;
     let expected: usize = rows.iter().map(|&row| strings.get(row).len()).sum();
-    if out.len() != expected || !out.ends_with(strings.get(rows[ROWS - 1])) {
-        return Err("rows are not what was compressed".into());
+    if out.len() != expected || !out.ends_with(strings.get(rows[RANDOM_ROWS - 1])) {
+        return Err("the decoded rows differ from the original".into());
     }
     let speed = |cost: Cost| strings.bytes.len() as f64 / 1e6 / cost.cpu;
-    Ok(Found {
-        ratio: ratio(strings.bytes.len(), kept.stored()),
+    Ok(CandidateResult {
+        ratio: ratio(strings.bytes.len(), encoded.stored()),
         compress: speed(compress),
         decode: speed(decode),
-        row: take.cpu * 1e9 / ROWS as f64,
+        row: take.cpu * 1e9 / RANDOM_ROWS as f64,
     })
 }
 
 fn best(rounds: usize, mut work: impl FnMut() -> Result<()>) -> Result<Cost> {
-    let mut best = Cost::MOST;
+    let mut best = Cost::MAX;
     for _ in 0..rounds {
         let (cost, done) = once(&mut work);
         done?;
-        best = best.or_less(cost);
+        best = best.min(cost);
     }
     Ok(best)
 }
@@ -130,14 +133,14 @@ struct OnPair {
 }
 
 impl OnPair {
-    fn new(strings: &Strings) -> Result<Self> {
+    fn new(strings: &StringColumn) -> Result<Self> {
         let parts = compress(&Joined::new(&strings.bytes, &strings.offsets)?, &config(None))?;
         let stored = size(&parts, strings);
         Ok(Self { column: Column::new(parts)?, stored, bytes: strings.bytes.len() })
     }
 }
 
-impl Kept for OnPair {
+impl EncodedStrings for OnPair {
     fn stored(&self) -> usize {
         self.stored
     }
@@ -156,12 +159,12 @@ struct Fsst {
     compressor: fsst::Compressor,
     bytes: Vec<u8>,
     ends: Vec<u64>,
-    /// Bytes of the longest row as it was.
+    /// The length of the longest row.
     longest: usize,
 }
 
 impl Fsst {
-    fn new(strings: &Strings) -> Result<Self> {
+    fn new(strings: &StringColumn) -> Result<Self> {
         let rows = strings.rows();
         let compressor = fsst::Compressor::train(&rows);
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
@@ -178,7 +181,7 @@ impl Fsst {
     }
 }
 
-impl Kept for Fsst {
+impl EncodedStrings for Fsst {
     fn stored(&self) -> usize {
         let start = |row: usize| row.checked_sub(1).map_or(0, |before| self.ends[before]);
         let lens = (0..self.ends.len()).map(|row| self.ends[row] - start(row));
@@ -200,17 +203,17 @@ impl Kept for Fsst {
             out.reserve(decompressor.max_decompression_capacity(compressed) + 8);
             let start = out.len();
             let len = decompressor.decompress_into(compressed, out.spare_capacity_mut());
-            set(out, start + len);
+            set_len(out, start + len);
         }
         Ok(())
     }
 }
 
-/// Says that bytes of the spare room have been set.
-#[expect(unsafe_code, reason = "the rival writes into bytes that are not set")]
-fn set(out: &mut Vec<u8>, len: usize) {
+/// Sets the length after bytes of the spare capacity were written.
+#[expect(unsafe_code, reason = "the rival writes into uninitialized bytes")]
+fn set_len(out: &mut Vec<u8>, len: usize) {
     assert!(len <= out.capacity());
-    // SAFETY: there is room, and `decompress_into` has written what it says.
+    // SAFETY: the capacity suffices, and `decompress_into` has written the bytes that it reports.
     unsafe { out.set_len(len) };
 }
 
@@ -220,7 +223,7 @@ struct Dictionary<'a> {
 }
 
 impl<'a> Dictionary<'a> {
-    fn new(strings: &'a Strings) -> Result<Self> {
+    fn new(strings: &'a StringColumn) -> Result<Self> {
         let mut numbers: HashMap<&[u8], u32> = HashMap::new();
         let mut it = Self { values: Vec::new(), rows: Vec::with_capacity(strings.len()) };
         for row in strings.rows() {
@@ -235,7 +238,7 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-impl Kept for Dictionary<'_> {
+impl EncodedStrings for Dictionary<'_> {
     fn stored(&self) -> usize {
         let lens = self.values.iter().map(|value| value.len());
         let bits = self.values.len().next_power_of_two().trailing_zeros();
@@ -257,26 +260,26 @@ impl Kept for Dictionary<'_> {
     }
 }
 
-/// Blocks of zstd, each of whole rows.
-struct Blocks<'a> {
-    strings: &'a Strings,
+/// zstd blocks of whole rows.
+struct ZstdBlocks<'a> {
+    strings: &'a StringColumn,
     blocks: Vec<Vec<u8>>,
-    /// The first row of each, and the end of the last.
+    /// The first row of each block, and the end of the last block.
     firsts: Vec<usize>,
 }
 
-impl<'a> Blocks<'a> {
-    fn new(strings: &'a Strings) -> Result<Self> {
+impl<'a> ZstdBlocks<'a> {
+    fn new(strings: &'a StringColumn) -> Result<Self> {
         let mut it = Self { strings, blocks: Vec::new(), firsts: vec![0] };
-        let mut packer = zstd::bulk::Compressor::new(LEVEL)?;
+        let mut compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL)?;
         let mut first = 0;
         while first < strings.len() {
             let start = strings.offsets[first];
-            let limit = start.saturating_add(u32::try_from(BLOCK)?);
+            let limit = start.saturating_add(u32::try_from(ZSTD_BLOCK_BYTES)?);
             let fit = strings.offsets.partition_point(|&end| end <= limit) - 1;
             let end = fit.max(first + 1);
             let bytes = &strings.bytes[start as usize..strings.offsets[end] as usize];
-            it.blocks.push(packer.compress(bytes)?);
+            it.blocks.push(compressor.compress(bytes)?);
             it.firsts.push(end);
             first = end;
         }
@@ -289,32 +292,32 @@ impl<'a> Blocks<'a> {
     }
 }
 
-impl Kept for Blocks<'_> {
+impl EncodedStrings for ZstdBlocks<'_> {
     fn stored(&self) -> usize {
         let rows = self.strings.len();
         let lens = (0..rows).map(|row| self.strings.get(row).len());
-        // Where a block is, and its first row.
+        // 12 bytes for the offset and the first row of a block.
         let blocks: usize = self.blocks.iter().map(|block| block.len() + 12).sum();
         blocks + rows_size(lens, rows)
     }
 
     fn decode(&self, out: &mut Vec<u8>) -> Result<()> {
-        let mut unpacker = zstd::bulk::Decompressor::new()?;
+        let mut decompressor = zstd::bulk::Decompressor::new()?;
         out.resize(self.strings.bytes.len(), 0);
         let mut at = 0;
         for block in &self.blocks {
-            at += unpacker.decompress_to_buffer(block, &mut out[at..])?;
+            at += decompressor.decompress_to_buffer(block, &mut out[at..])?;
         }
         Ok(())
     }
 
     fn rows(&self, rows: &[usize], out: &mut Vec<u8>) -> Result<()> {
-        let mut unpacker = zstd::bulk::Decompressor::new()?;
+        let mut decompressor = zstd::bulk::Decompressor::new()?;
         let mut plain = Vec::new();
         for &row in rows {
             let block = self.firsts.partition_point(|&first| first <= row) - 1;
             plain.resize(self.plain_len(block), 0);
-            unpacker.decompress_to_buffer(&self.blocks[block], &mut plain[..])?;
+            decompressor.decompress_to_buffer(&self.blocks[block], &mut plain[..])?;
             let offset = |row: usize| self.strings.offsets[row] as usize;
             let start = offset(self.firsts[block]);
             out.extend_from_slice(&plain[offset(row) - start..offset(row + 1) - start]);

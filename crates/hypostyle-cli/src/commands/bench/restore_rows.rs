@@ -1,5 +1,6 @@
-//! Contenders that give back the rows of the table in a file.
+//! Candidates that restore the rows of the table in a file.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,56 +13,56 @@ use hypostyle::coerce::{CoerceOptions, CoercedTable};
 use hypostyle::formats::{Capabilities, Format};
 use hypostyle::{Table, WriteOptions};
 
-use super::Subject;
-use super::measure::{Halt, Outcome, Round, timed};
-use crate::commands::convert::{MEMORY, with_table};
+use super::BenchInput;
+use super::round::{Round, RoundError, RoundResult, timed};
+use crate::commands::convert::{DEFAULT_MEMORY_BYTES, with_table};
 use crate::failure::{CHECK, Failure, Result};
-use crate::tables::{Flow, ParquetWriter, Source, parquet};
+use crate::tables::{ParquetWriter, TableSource, parquet};
 
-/// Makes a column file as `hyp convert` does, and decodes all of it.
-pub(super) fn columns(subject: &Subject<'_>, format: &'static dyn Format) -> Outcome {
+/// Writes a column file as `hyp convert` does, and decodes it.
+pub(super) fn columns(input: &BenchInput<'_>, format: &'static dyn Format) -> RoundResult {
     let start = Instant::now();
-    let source = open(subject, format.capabilities()).map_err(Halt::refused)?;
-    let round = with_table(source, MEMORY, |table, typed| {
-        Ok(columns_of(table, typed, format, subject, start))
+    let source = open(input, format.capabilities()).map_err(RoundError::refused)?;
+    let round = with_table(source, DEFAULT_MEMORY_BYTES, |table, typed| {
+        Ok(columns_of(table, typed, format, input, start))
     });
-    round.map_err(Halt::refused)?
+    round.map_err(RoundError::refused)?
 }
 
 fn columns_of(
     table: &dyn Table,
     typed: bool,
     format: &'static dyn Format,
-    subject: &Subject<'_>,
+    input: &BenchInput<'_>,
     start: Instant,
-) -> Outcome {
-    let refused = |err: hypostyle::Error| Halt::refused(err.into());
-    let fit = CoerceOptions {
-        // Text was given its types when it was read.
-        types: if typed { subject.read.csv.types.clone() } else { Vec::new() },
+) -> RoundResult {
+    let refused = |err: hypostyle::Error| RoundError::refused(err.into());
+    let coerce = CoerceOptions {
+        // Imported text already has the types that the user set.
+        types: if typed { input.read.csv.types.clone() } else { Vec::new() },
         null_word: None,
     };
-    let fitted = CoercedTable::try_new(table, format.capabilities(), &fit).map_err(refused)?;
+    let coerced = CoercedTable::try_new(table, format.capabilities(), &coerce).map_err(refused)?;
     let mut file = Vec::new();
-    let options = WriteOptions::default().with_threads(subject.read.threads);
-    format.encode(&fitted, &mut file, &options).map_err(refused)?;
+    let options = WriteOptions::default().with_threads(input.read.threads());
+    format.encode(&coerced, &mut file, &options).map_err(refused)?;
     let make = start.elapsed();
     let size = file.len() as u64;
     let (back, took) = timed(|| {
-        let reader = format.open(Arc::new(Bytes::from(file)), &subject.read.options())?;
+        let reader = format.open(Arc::new(Bytes::from(file)), &input.read.options())?;
         let schema = reader.schema();
         let wanted: Vec<usize> = (0..schema.fields().len()).collect();
         let chunks = (0..reader.chunks()).map(|chunk| reader.read(chunk, &wanted));
-        Ok(Decoded { schema, batches: chunks.collect::<hypostyle::Result<_>>()? })
+        Ok(DecodedTable { schema, batches: chunks.collect::<hypostyle::Result<_>>()? })
     })?;
-    compare(&fitted, &back)?;
+    compare(&coerced, &back)?;
     Ok(Round { size, codec: None, make, back: took })
 }
 
-/// Makes a Parquet file as `hyp convert` does, and decodes all of it.
-pub(super) fn parquet(subject: &Subject<'_>) -> Outcome {
+/// Writes a Parquet file as `hyp convert` does, and decodes it.
+pub(super) fn parquet(input: &BenchInput<'_>) -> RoundResult {
     let made = timed(|| {
-        let source = open(subject, Capabilities::EVERYTHING)?;
+        let source = open(input, Capabilities::EVERYTHING)?;
         let table = collected(source)?;
         let mut file = Vec::new();
         let mut writer = ParquetWriter::try_new(&mut file, table.schema.clone())?;
@@ -69,36 +70,37 @@ pub(super) fn parquet(subject: &Subject<'_>) -> Outcome {
         writer.finish()?;
         Ok((table, file))
     });
-    let ((table, file), make) = made.map_err(Halt::refused)?;
+    let ((table, file), make) = made.map_err(RoundError::refused)?;
     let size = file.len() as u64;
-    let (back, took) = timed(|| collected(Source::Batches(parquet::read(Bytes::from(file))?)))?;
+    let (back, took) =
+        timed(|| collected(TableSource::Batches(parquet::read(Bytes::from(file))?)))?;
     compare(&table, &back)?;
     Ok(Round { size, codec: None, make, back: took })
 }
 
-fn open(subject: &Subject<'_>, capabilities: Capabilities) -> Result<Source> {
-    Source::open(subject.input(), None, subject.read, capabilities, MEMORY)
+fn open(input: &BenchInput<'_>, capabilities: Capabilities) -> Result<TableSource> {
+    TableSource::open(input.open(), None, input.read, capabilities, DEFAULT_MEMORY_BYTES)
 }
 
-/// All rows, in memory.
-fn collected(source: Source) -> Result<Decoded> {
+/// Collects all rows.
+fn collected(source: TableSource) -> Result<DecodedTable> {
     let schema = source.schema();
     let wanted: Vec<usize> = (0..schema.fields().len()).collect();
     let mut batches = Vec::new();
     source.for_each(&wanted, |batch| {
         batches.push(batch);
-        Ok(Flow::More)
+        Ok(ControlFlow::Continue(()))
     })?;
-    Ok(Decoded { schema, batches })
+    Ok(DecodedTable { schema, batches })
 }
 
-/// A table that is all in memory.
-struct Decoded {
+/// A table in memory.
+struct DecodedTable {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
 
-impl Table for Decoded {
+impl Table for DecodedTable {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -113,10 +115,10 @@ impl Table for Decoded {
     }
 }
 
-/// Fails unless every value has come back.
+/// Fails unless every restored value equals the original.
 fn compare(table: &dyn Table, back: &dyn Table) -> Result<()> {
     let differs = |what: String| {
-        let why = format!("what comes back differs from the table in {what}");
+        let why = format!("the restored table differs from the original in {what}");
         Err(Failure::new(CHECK, why))
     };
     let (given, got) = (table.schema(), back.schema());
@@ -124,7 +126,7 @@ fn compare(table: &dyn Table, back: &dyn Table) -> Result<()> {
         return differs("its shape".to_owned());
     }
     for (index, (given, got)) in given.fields().iter().zip(got.fields()).enumerate() {
-        // Pieces and types may differ where values do not; text holds all of them.
+        // Equal values may be split and typed differently, so compare them as text.
         let (here, there) = (texts(table, index)?, texts(back, index)?);
         if given.name() != got.name() || !cells(&here).eq(cells(&there)) {
             return differs(format!("column `{}`", given.name()));
@@ -147,12 +149,12 @@ mod tests {
 
     use super::*;
 
-    fn one(name: &str, pieces: Vec<ArrayRef>) -> Decoded {
+    fn one(name: &str, pieces: Vec<ArrayRef>) -> DecodedTable {
         let batches: Vec<RecordBatch> = pieces
             .into_iter()
             .map(|piece| RecordBatch::try_from_iter_with_nullable([(name, piece, true)]).unwrap())
             .collect();
-        Decoded { schema: batches[0].schema(), batches }
+        DecodedTable { schema: batches[0].schema(), batches }
     }
 
     fn numbers(values: &[Option<i32>]) -> ArrayRef {
@@ -166,7 +168,7 @@ mod tests {
         compare(&table, &same).unwrap();
         let text: ArrayRef = Arc::new(StringArray::from(vec![Some("1"), None, Some("3")]));
         compare(&table, &one("n", vec![text])).unwrap();
-        let fails = |other: Decoded, word: &str| {
+        let fails = |other: DecodedTable, word: &str| {
             let failure = compare(&table, &other).unwrap_err();
             assert!(failure.code() == CHECK && failure.message().contains(word), "{failure:?}");
         };

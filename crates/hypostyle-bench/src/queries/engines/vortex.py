@@ -20,11 +20,11 @@ def opened(place):
     return vortex.open(name, store=store)
 
 
-def ask(place, question):
+def run_query(place, query):
     file = opened(place)
-    if question["row"] is not None:
-        rows = vortex.array([question["row"]])
+    if query["row"] is not None:
+        rows = vortex.array([query["row"]])
         return file.scan(indices=rows).read_all().to_arrow_table()
-    terms = [OPERATORS[is_](vortex.expr.column(name), value) for name, is_, value in question["terms"]]
-    test = functools.reduce(operator.and_, terms)
-    return file.scan(question["columns"], expr=test).read_all().to_arrow_table()
+    terms = [OPERATORS[is_](vortex.expr.column(name), value) for name, is_, value in query["terms"]]
+    predicate = functools.reduce(operator.and_, terms)
+    return file.scan(query["columns"], expr=predicate).read_all().to_arrow_table()

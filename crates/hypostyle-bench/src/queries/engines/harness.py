@@ -1,11 +1,11 @@
-# Asks one rival every question. The rival's own text comes behind this and defines `ask`,
-# and `make` unless its file is Parquet; `main` is called behind that.
+# Runs every query on one engine. The script of the engine follows this file and defines
+# `run_query`, and `make` unless its file is Parquet. A call of `main` follows that.
 import json
 import os
 import sys
 import time
 
-job = json.loads(sys.argv[1])
+task = json.loads(sys.argv[1])
 
 
 def table(csv):
@@ -28,29 +28,29 @@ def size(path):
     return sum(map(os.path.getsize, files))
 
 
-def place(index, turn):
-    if job["url"] is None:
-        return job["file"]
-    return f"{job['url']}/{job['key']}-{index}-{turn}/{os.path.basename(job['file'])}"
+def place(index, round_):
+    if task["url"] is None:
+        return task["file"]
+    return f"{task['url']}/{task['key']}-{index}-{round_}/{os.path.basename(task['file'])}"
 
 
 def answers():
-    if not os.path.exists(job["file"]):
-        make(job["csv"], job["file"])
-    for index, question in enumerate(job["questions"]):
+    if not os.path.exists(task["file"]):
+        make(task["csv"], task["file"])
+    for index, query in enumerate(task["queries"]):
         best, rows = float("inf"), None
-        for turn in range(job["rounds"]):
-            at = place(index, turn)
+        for round_ in range(task["rounds"]):
+            at = place(index, round_)
             start = time.perf_counter()
-            found = ask(at, question)
+            result = run_query(at, query)
             best = min(best, time.perf_counter() - start)
-            rows = found.num_rows
+            rows = result.num_rows
         yield {"seconds": best, "rows": rows}
 
 
 def main():
     try:
-        told = {"answers": list(answers()), "bytes": size(job["file"])}
+        results = {"answers": list(answers()), "bytes": size(task["file"])}
     except Exception as error:
-        told = {"failed": str(error).splitlines()[0]}
-    print(json.dumps(told))
+        results = {"failed": str(error).splitlines()[0]}
+    print(json.dumps(results))

@@ -1,0 +1,408 @@
+//! Arguments that several commands share, and the parsers of their values.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use hypostyle::formats::at1::PackOptions;
+use hypostyle::{Limits, ReadOptions, TextPolicy};
+
+use crate::failure::{InFile, Result};
+use crate::file_kind::FileKind;
+
+pub(crate) use hypostyle::formats::ColumnType;
+
+/// One input file, or `-`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FileArg {
+    /// The file to read; - reads standard input
+    pub(crate) file: PathBuf,
+}
+
+/// How an input is read.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ReadArgs {
+    /// Format of the input, instead of detecting it from the content
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<FileKind>,
+
+    /// Reject column files that deviate from their specification
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// What to do with invalid UTF-8 in column files: reject it, replace invalid bytes, or
+    /// decode it as Java's modified UTF-8
+    #[arg(long, value_enum, default_value_t = Text::Strict, value_name = "HOW")]
+    pub(crate) text: Text,
+
+    /// Maximum number of bytes to decode at once, such as 512M or 16G
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "8G")]
+    pub(crate) max_decoded: u64,
+
+    /// Maximum decompressed size of one column or stream
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "4G")]
+    pub(crate) max_block: u64,
+
+    /// Maximum unpacked size of an archive
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64G")]
+    pub(crate) max_output: u64,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    pub(crate) csv: CsvArgs,
+}
+
+impl ReadArgs {
+    pub(crate) fn threads(&self) -> Option<NonZeroUsize> {
+        self.threads.threads
+    }
+
+    pub(crate) fn options(&self) -> ReadOptions {
+        let limits = Limits::default()
+            .with_read_bytes(self.max_decoded)
+            .with_output_bytes(self.max_output)
+            .with_block_bytes(self.max_block.min(self.max_decoded));
+        ReadOptions::default()
+            .with_limits(limits)
+            .with_strict(self.strict)
+            .with_text(self.text.into())
+            .with_threads(self.threads())
+            .with_header(!self.csv.no_header)
+    }
+}
+
+/// How many threads a command uses.
+#[derive(Args, Clone, Copy, Debug)]
+struct ThreadArgs {
+    /// Number of threads; the output does not depend on it [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+/// Whether a command reports success.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct QuietArg {
+    /// Print nothing on success
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// How output files are written.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct WriteArgs {
+    /// Overwrite output files that exist
+    #[arg(long, short)]
+    pub(crate) force: bool,
+
+    #[command(flatten)]
+    report: QuietArg,
+}
+
+impl WriteArgs {
+    pub(crate) fn is_quiet(self) -> bool {
+        self.report.quiet
+    }
+}
+
+/// Where the output of a command with several inputs goes, and how it is written.
+#[derive(Args, Debug)]
+pub(crate) struct OutputArgs {
+    /// The file to write, or the folder if there are several files to write
+    #[arg(long, short, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Write to standard output
+    #[arg(long, short = 'c', conflicts_with = "output")]
+    pub(crate) stdout: bool,
+
+    #[command(flatten)]
+    pub(crate) write: WriteArgs,
+}
+
+impl OutputArgs {
+    /// Returns the path of one output, `-` for standard output.
+    ///
+    /// The path is `default` unless the user named one. If `is_folder` says so of the named
+    /// path, the output goes into that folder, under the file name of `default`.
+    pub(crate) fn path(
+        &self,
+        is_folder: impl FnOnce(&Path) -> bool,
+        default: impl FnOnce() -> Result<PathBuf>,
+    ) -> Result<PathBuf> {
+        if self.stdout {
+            return Ok("-".into());
+        }
+        let Some(output) = &self.output else { return default() };
+        if !is_folder(output) {
+            return Ok(output.clone());
+        }
+        let default = default()?;
+        fs::create_dir_all(output).in_file(output.display())?;
+        Ok(output.join(default.file_name().unwrap_or_default()))
+    }
+}
+
+/// How an archive is packed: effort, threads, and what queries can use.
+#[derive(Args, Debug)]
+pub(crate) struct PackArgs {
+    /// Rows in each row group, the unit that a query reads [default: as few as cost little]
+    #[arg(long, value_name = "N")]
+    rows_per_group: Option<NonZeroUsize>,
+
+    /// Omit the search index and the checksums of blocks
+    #[arg(long)]
+    no_index: bool,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    level: LevelArgs,
+}
+
+impl PackArgs {
+    pub(crate) fn threads(&self) -> Option<NonZeroUsize> {
+        self.threads.threads
+    }
+
+    pub(crate) fn options(&self) -> PackOptions {
+        PackOptions::default()
+            .with_level(self.level.number())
+            .with_threads(self.threads())
+            .with_rows_per_group(self.rows_per_group)
+            .with_index(!self.no_index)
+    }
+}
+
+/// The compression level as a flag, `-1` to `-9`.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+#[command(next_help_heading = "Level")]
+struct LevelArgs {
+    /// Fastest: zstd, with a quick choice of encodings
+    #[arg(short = '1')]
+    one: bool,
+    #[arg(short = '2', hide = true)]
+    two: bool,
+    #[arg(short = '3', hide = true)]
+    three: bool,
+    #[arg(short = '4', hide = true)]
+    four: bool,
+    #[arg(short = '5', hide = true)]
+    five: bool,
+    /// Default; -2 to -8 lie in between
+    #[arg(short = '6')]
+    six: bool,
+    #[arg(short = '7', hide = true)]
+    seven: bool,
+    #[arg(short = '8', hide = true)]
+    eight: bool,
+    /// Smallest: takes several times as long
+    #[arg(short = '9')]
+    nine: bool,
+}
+
+impl LevelArgs {
+    fn number(&self) -> u8 {
+        let flags = [
+            self.one, self.two, self.three, self.four, self.five, self.six, self.seven, self.eight,
+            self.nine,
+        ];
+        let chosen = (1..).zip(flags).find(|&(_, chosen)| chosen);
+        chosen.map_or(PackOptions::DEFAULT_LEVEL, |(level, _)| level)
+    }
+}
+
+/// How CSV and TSV input is parsed.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "CSV input")]
+pub(crate) struct CsvArgs {
+    /// Split cells at this character, also `tab`, `\t` or `space`; parse .txt as delimited cells
+    /// [default: , or tab for TSV]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    pub(crate) delimiter: Option<u8>,
+
+    /// Treat the first row as values; name the columns column_1, column_2, ...
+    #[arg(long)]
+    pub(crate) no_header: bool,
+
+    /// Make a column numeric if every cell can be restored exactly, or if every cell parses as
+    /// a number
+    #[arg(long, value_enum, default_value_t = Infer::Exact, value_name = "HOW")]
+    pub(crate) infer: Infer,
+
+    /// Make every column text
+    #[arg(long, conflicts_with = "infer")]
+    pub(crate) all_text: bool,
+
+    /// Set the types of columns: int32, int64, float64 or text
+    #[arg(long, value_name = "NAME=TYPE", value_delimiter = ',', value_parser = column_type)]
+    pub(crate) types: Vec<(String, ColumnType)>,
+
+    /// Read this cell as null, besides the empty cell; can be repeated. CSV output prints the
+    /// first one for null
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) null: Vec<String>,
+
+    /// What to do with rows that have too few cells: reject the file, or pad them with nulls
+    #[arg(long, value_enum, default_value_t = Ragged::Refuse, value_name = "HOW")]
+    pub(crate) ragged: Ragged,
+
+    /// Encoding of the text
+    #[arg(long, value_enum, default_value_t = Encoding::Utf8, value_name = "NAME")]
+    pub(crate) encoding: Encoding,
+}
+
+/// Which columns are printed, and in which format.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PrintArgs {
+    #[command(flatten)]
+    pub(crate) columns: ColumnArgs,
+
+    /// Output format [default: table on a terminal, csv otherwise]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<RowFormat>,
+}
+
+/// A projection.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ColumnArgs {
+    /// Columns to print, in this order: names, or #1, #2, ... by position
+    #[arg(long, short, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) columns: Option<Vec<String>>,
+
+    /// One more column, whose name may contain commas; can be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) column: Vec<String>,
+}
+
+impl ColumnArgs {
+    /// Returns the names, sorted, if the user chose columns and all of them by name.
+    pub(crate) fn names(&self) -> Option<Vec<String>> {
+        let listed = self.columns.iter().flatten().filter(|name| !name.is_empty());
+        let mut names: Vec<String> = listed.chain(&self.column).cloned().collect();
+        names.sort_unstable();
+        names.dedup();
+        let by_name = names.iter().all(|name| !name.starts_with('#'));
+        (!names.is_empty() && by_name).then_some(names)
+    }
+}
+
+/// The format in which rows are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowFormat {
+    Table,
+    Csv,
+    Tsv,
+    Jsonl,
+}
+
+/// What to do with invalid UTF-8 in column files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Text {
+    Strict,
+    Lossy,
+    Java,
+}
+
+impl From<Text> for TextPolicy {
+    fn from(text: Text) -> Self {
+        match text {
+            Text::Strict => Self::Strict,
+            Text::Lossy => Self::Lossy,
+            Text::Java => Self::Java,
+        }
+    }
+}
+
+/// When a column of text becomes numeric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Infer {
+    Exact,
+    Numeric,
+}
+
+/// What to do with rows that have too few cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ragged {
+    Refuse,
+    Pad,
+}
+
+/// The encoding of text input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Encoding {
+    Utf8,
+    Latin1,
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text {
+        "tab" | "\\t" => Ok(b'\t'),
+        "space" => Ok(b' '),
+        _ => match text.as_bytes() {
+            [byte] if !matches!(byte, b'"' | b'\n' | b'\r') && byte.is_ascii() => Ok(*byte),
+            _ => Err("must be one ASCII character other than a quote or line end".to_owned()),
+        },
+    }
+}
+
+fn column_type(text: &str) -> Result<(String, ColumnType), String> {
+    // Names may contain `=`, types do not.
+    let (name, type_name) = text.rsplit_once('=').ok_or("must be NAME=TYPE")?;
+    let column_type = ColumnType::by_name(type_name)
+        .ok_or_else(|| format!("`{type_name}` is not int32, int64, float64 or text"))?;
+    Ok((name.to_owned(), column_type))
+}
+
+/// Parses a number of bytes with an optional unit, such as `512M`.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text.get(digits.len()..).unwrap_or("").to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        unit => return Err(format!("unknown unit `{unit}`: use K, M, G or T")),
+    };
+    let number: u64 = digits.parse().map_err(|_| "must be a number, such as 512M".to_owned())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "is too large".to_owned())
+}
+
+/// Parses rows as `A..B`, counted from 0 and without B; either end may be omitted.
+pub(crate) fn row_range(text: &str) -> Result<std::ops::Range<u64>, String> {
+    let (from, to) = text.split_once("..").ok_or("must be A..B, such as 100..200")?;
+    let number = |text: &str, default| match text.trim() {
+        "" => Ok(default),
+        text => text.parse().map_err(|_| format!("`{text}` is not a row number")),
+    };
+    let (from, to) = (number(from, 0)?, number(to, u64::MAX)?);
+    if from > to {
+        return Err(format!("starts at {from}, after its end {to}"));
+    }
+    Ok(from..to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_ranges_are_read_as_people_write_them() {
+        assert_eq!(size("512M"), Ok(512 << 20));
+        assert_eq!(size("1GiB"), Ok(1 << 30));
+        assert_eq!(size("7"), Ok(7));
+        assert!(size("1X").is_err());
+        assert!(size("99999999999T").is_err());
+        assert_eq!(row_range("5..9"), Ok(5..9));
+        assert_eq!(row_range("..9"), Ok(0..9));
+        assert_eq!(row_range("5.."), Ok(5..u64::MAX));
+        assert!(row_range("9..5").is_err());
+        assert!(row_range("9").is_err());
+        assert_eq!(column_type("a=b=int").map(|(name, _)| name), Ok("a=b".to_owned()));
+    }
+}
