@@ -111,8 +111,8 @@ fn what_no_reader_would_take_is_refused_before_a_file_is_read() {
     refused(&named(&["a"]), &published, "no bundles");
     let many: Vec<BundleFile> = (0..256).map(|at| BundleFile::new(at.to_string())).collect();
     refused(&many, &options, "255 at most");
-    let most: Vec<_> = many[..255].iter().map(|file| (file.clone(), &b""[..])).collect();
-    let (archive, _) = bundle(&most, &options.with_level(1)).unwrap();
+    let full: Vec<_> = many[..255].iter().map(|file| (file.clone(), &b""[..])).collect();
+    let (archive, _) = bundle(&full, &options.with_level(1)).unwrap();
     assert_eq!(unbundled(archive).len(), 255);
 }
 

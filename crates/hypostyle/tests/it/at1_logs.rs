@@ -92,9 +92,9 @@ fn every_way_makes_a_log_smaller_and_auto_takes_the_best() {
         let first = outcomes.next();
         outcomes.find(|it| *it != Outcome::Unlike).or(first)
     };
-    let Some(Outcome::Made(least)) = size(auto.codec) else { panic!("{:?}", auto.trials) };
+    let Some(Outcome::Made(smallest)) = size(auto.codec) else { panic!("{:?}", auto.trials) };
     for trial in &auto.trials {
-        assert!(!matches!(trial.outcome, Outcome::Made(bytes) if bytes < least), "{trial:?}");
+        assert!(!matches!(trial.outcome, Outcome::Made(bytes) if bytes < smallest), "{trial:?}");
     }
     assert_eq!(size(Codec::Ssh), Some(Outcome::Unlike));
     assert_eq!(size(Codec::Raw), Some(Outcome::GivenUp));

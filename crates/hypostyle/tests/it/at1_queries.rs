@@ -323,17 +323,13 @@ fn remote_sources_read_several_ranges_at_once() {
     let filter = Predicate::parse("user like '%00' and day >= 10").unwrap();
     let (expected, counted) = answered(&open(near.clone()), &filter, &["user", "day"]);
     assert!(expected.len() > 10);
-    for (at_once, least, most) in [(1, 1, 1), (8, 2, usize::MAX)] {
+    for (at_once, min, max) in [(1, 1, 1), (8, 2, usize::MAX)] {
         let far = Arc::new(SlowSource::new(near.clone(), at_once));
         let archive = Archive::open(far.clone(), &one_thread).unwrap();
         let (found, stats) = answered(&archive, &filter, &["user", "day"]);
         assert_eq!(found, expected);
         assert_eq!(stats.bytes_read, counted.bytes_read);
-        assert!(
-            (least..=most).contains(&far.max_in_flight()),
-            "{} of {at_once}",
-            far.max_in_flight()
-        );
+        assert!((min..=max).contains(&far.max_in_flight()), "{} of {at_once}", far.max_in_flight());
     }
 }
 

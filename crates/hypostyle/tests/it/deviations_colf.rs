@@ -301,13 +301,13 @@ fn f14_a_block_of_no_bytes_is_all_null() {
     // Only the size of the file bounds these rows.
     let absent = || Column { block: Block::absent(), ..Column::int32("n", &[]) };
     let size = one(0, absent()).bytes.len() as u64;
-    let most = size * 1032 / 4;
-    let err = COLF.refuses(&one(most + 3_000, absent()), "stored as no bytes");
+    let max_rows = size * 1032 / 4;
+    let err = COLF.refuses(&one(max_rows + 3_000, absent()), "stored as no bytes");
     assert!(matches!(err.kind(), hypostyle::ErrorKind::LimitExceeded { .. }));
-    let made = one(most, absent());
+    let made = one(max_rows, absent());
     let (batches, _) = laws::decode(COLF.format(), &made.bytes, &ReadOptions::default()).unwrap();
-    assert_eq!(batches[0].column(0).null_count() as u64, most);
-    let two = File::new(most, vec![absent(), Column { name: "m".into(), ..absent() }]).build();
+    assert_eq!(batches[0].column(0).null_count() as u64, max_rows);
+    let two = File::new(max_rows, vec![absent(), Column { name: "m".into(), ..absent() }]).build();
     let reader = laws::open(COLF.format(), &two.bytes, &ReadOptions::default()).unwrap();
     assert!(reader.read(0, &[1]).is_ok());
     assert!(reader.read(0, &[0, 1, 0]).is_err(), "together they are over it");

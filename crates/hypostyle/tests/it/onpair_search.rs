@@ -123,9 +123,9 @@ fn part(cells: &[Cell], form: Form) -> ColumnChunk {
         values.dedup();
     }
     let mut step = 0_usize;
-    let mut choice = |most: usize| {
+    let mut choice = |count: usize| {
         step = step.wrapping_mul(31).wrapping_add(7);
-        step / 8 % most
+        step / 8 % count
     };
     let rows: Vec<Vec<u16>> = values.iter().map(|value| cut(value, parse, &mut choice)).collect();
     let rows: Vec<&[u16]> = rows.iter().map(Vec::as_slice).collect();
@@ -296,7 +296,7 @@ proptest! {
         cells in vec("[ab1]{0,9}", 0..30),
         test in predicate_of(vec!["value"]),
     ) {
-        let mut choice = |most: usize| most / 2;
+        let mut choice = |count: usize| count / 2;
         let rows: Vec<Vec<u16>> =
             cells.iter().map(|cell| cut(cell.as_bytes(), 2, &mut choice)).collect();
         let rows: Vec<&[u16]> = rows.iter().map(Vec::as_slice).collect();
