@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use super::codecs::bundle::{BundleFile, Entry};
-use super::codecs::{self, Cells, Codec, Job, Projection};
+use super::codecs::{self, Codec, DecodeContext, DelimitedCells, Projection};
 use super::container::{Container, Extent, Method};
 use super::output::Output;
 use super::streams::{Packed, PackedSet};
@@ -202,8 +202,8 @@ impl Archive {
             return Err(located(Error::invalid_argument(why)));
         }
         let mut entries = Vec::new();
-        self.for_each_job(|job| {
-            entries = codecs::bundle::entries(job)?;
+        self.for_each_structured(|context| {
+            entries = codecs::bundle::entries(context)?;
             Ok(ControlFlow::Break(()))
         })?;
         let spent: Arc<[AtomicU64]> = entries.iter().map(|_| AtomicU64::new(0)).collect();
@@ -221,11 +221,11 @@ impl Archive {
         entries.into_iter().enumerate().map(open).collect()
     }
 
-    /// Calls `each` with every structured frame, as a job for its codec, until
+    /// Calls `each` with every structured frame, as a context for its codec, until
     /// it says that it has seen enough.
-    pub(super) fn for_each_job(
+    pub(super) fn for_each_structured(
         &self,
-        mut each: impl FnMut(&Job<'_>) -> Result<ControlFlow<()>>,
+        mut each: impl FnMut(&DecodeContext<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let mut next = self.container.first(self.source()).map_err(located)?;
         while let Some(extent) = next {
@@ -233,7 +233,7 @@ impl Archive {
                 let body = self.body(extent).map_err(located)?;
                 let set = PackedSet::parse(&body, extent.offset, &self.deviations);
                 let set = set.map_err(located)?;
-                if each(&self.job(&set)).map_err(located)?.is_break() {
+                if each(&self.context(&set)).map_err(located)?.is_break() {
                     break;
                 }
             }
@@ -321,8 +321,8 @@ impl Archive {
             Method::Raw => output.put(&self.expand_raw(extent, body)?),
             Method::Structured => {
                 let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
-                let job = Job { pad, ..self.job(&set) };
-                codecs::decode(self.container.codec, &job, output)
+                let context = DecodeContext { pad, ..self.context(&set) };
+                codecs::decode(self.container.codec, &context, output)
             }
         }
     }
@@ -337,8 +337,8 @@ impl Archive {
         source::range(self.source(), extent.offset, extent.len, "frame")
     }
 
-    pub(super) fn job<'a>(&'a self, set: &'a PackedSet) -> Job<'a> {
-        Job {
+    pub(super) fn context<'a>(&'a self, set: &'a PackedSet) -> DecodeContext<'a> {
+        DecodeContext {
             set,
             limits: &self.options.limits,
             threads: resolve_threads(self.options.threads),
@@ -348,10 +348,10 @@ impl Archive {
     }
 
     /// How the first frame cuts lines into cells.
-    pub(super) fn cells(&self) -> Result<Cells> {
-        let mut found = Cells { delimiter: b",".to_vec(), columns: 0, header: None };
-        self.for_each_job(|job| {
-            found = codecs::cells(self.container.codec, job)?;
+    pub(super) fn cells(&self) -> Result<DelimitedCells> {
+        let mut found = DelimitedCells { delimiter: b",".to_vec(), columns: 0, header: None };
+        self.for_each_structured(|context| {
+            found = codecs::cells(self.container.codec, context)?;
             Ok(ControlFlow::Break(()))
         })?;
         Ok(found)
@@ -361,8 +361,8 @@ impl Archive {
     pub(super) fn projection(&self, names: &[String]) -> Result<Option<Projection>> {
         let mut found = None;
         if self.codec() == Codec::Columnar && self.container.chunk_lines.is_none() {
-            self.for_each_job(|job| {
-                found = codecs::project::find(job, names)?;
+            self.for_each_structured(|context| {
+                found = codecs::project::find(context, names)?;
                 Ok(ControlFlow::Break(()))
             })?;
         }
@@ -372,8 +372,8 @@ impl Archive {
     /// Writes the text of a table with some of its columns only.
     pub(super) fn unpack_columns(&self, out: &mut dyn Write, only: &Projection) -> Result<()> {
         let mut output = Output::new(out, false, &self.options.limits);
-        self.for_each_job(|job| {
-            codecs::project::decode(only, job, &mut output)?;
+        self.for_each_structured(|context| {
+            codecs::project::decode(only, context, &mut output)?;
             Ok(ControlFlow::Break(()))
         })?;
         output.finish(None).map(|_| ()).map_err(located)
@@ -381,8 +381,8 @@ impl Archive {
 
     /// Notes row groups whose columns have no names.
     pub(super) fn check_paths(&self) -> Result<()> {
-        self.for_each_job(|job| {
-            codecs::check_paths(self.codec(), job)?;
+        self.for_each_structured(|context| {
+            codecs::check_paths(self.codec(), context)?;
             Ok(ControlFlow::Continue(()))
         })
     }
@@ -390,8 +390,8 @@ impl Archive {
     /// Whether the first structured frame holds the lines of a log.
     pub(super) fn is_log(&self) -> Result<bool> {
         let mut found = false;
-        self.for_each_job(|job| {
-            found = codecs::is_log(self.codec(), job);
+        self.for_each_structured(|context| {
+            found = codecs::is_log(self.codec(), context);
             Ok(ControlFlow::Break(()))
         })?;
         Ok(found)
@@ -400,8 +400,8 @@ impl Archive {
     /// Whether the first structured frame, of columnar, holds variant calls.
     pub(super) fn is_calls(&self) -> Result<bool> {
         let mut found = false;
-        self.for_each_job(|job| {
-            found = codecs::is_calls(job)?;
+        self.for_each_structured(|context| {
+            found = codecs::is_calls(context)?;
             Ok(ControlFlow::Break(()))
         })?;
         Ok(found)
@@ -418,7 +418,7 @@ impl Archive {
             }
             Method::Structured => {
                 let set = PackedSet::parse(body, extent.offset, &self.deviations)?;
-                codecs::log_rows(self.codec(), &self.job(&set), &mut output)
+                codecs::log_rows(self.codec(), &self.context(&set), &mut output)
             }
         })?;
         output.finish(None).map(|_| ()).map_err(located)

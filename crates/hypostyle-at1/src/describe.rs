@@ -44,11 +44,11 @@ impl Archive {
     /// Describes each structured frame of a columnar or queryable archive.
     pub fn describe(&self) -> Result<Vec<FrameInfo>> {
         let mut frames = Vec::new();
-        self.for_each_job(|job| {
+        self.for_each_structured(|context| {
             match self.codec() {
-                Codec::Columnar => frames.push(codecs::describe_columnar(job)?),
+                Codec::Columnar => frames.push(codecs::describe_columnar(context)?),
                 codec if codec.has_groups() => {
-                    codecs::describe_groups(codec, job, &mut frames)?;
+                    codecs::describe_groups(codec, context, &mut frames)?;
                 }
                 _ => {}
             }

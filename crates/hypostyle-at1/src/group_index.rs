@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::filter;
+use crate::bloom;
 use crate::streams::Stream;
 use hypostyle_core::error::Result;
 
@@ -67,7 +67,7 @@ impl<'a> Texts<'a> {
     pub(super) fn may_hold(&self, column: usize, group: usize, text: &[u8]) -> bool {
         let Some(column) = self.columns.get(column) else { return true };
         let filter = column.filters.get(group);
-        filter.is_none_or(|filter| filter::may_hold(filter, filter::hash(text), column.count))
+        filter.is_none_or(|filter| bloom::may_hold(filter, bloom::hash(text), column.count))
     }
 }
 

@@ -17,22 +17,22 @@
 //! what it is made of.
 
 mod archive;
-mod cell;
+mod bloom;
+mod cell_syntax;
 mod codecs;
 mod container;
 mod describe;
 mod fields;
-mod filter;
 mod group_index;
+mod header_dedup;
 mod json_scan;
-mod names;
 mod output;
 mod pack;
-mod page;
 mod query;
 mod reader;
+mod row_buffer;
 mod streams;
-mod view;
+mod table_view;
 
 pub use archive::{Archive, BundleEntry, Frame, StreamInfo, Unpacked};
 pub use codecs::Codec;
@@ -44,4 +44,4 @@ pub use pack::{
 };
 pub use query::{Answer, Damage, Query, QueryStats};
 pub use reader::At1;
-pub use view::TableOptions;
+pub use table_view::TableOptions;

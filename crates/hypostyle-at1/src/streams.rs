@@ -271,11 +271,8 @@ impl PackedSet {
         for packed in long {
             keep(packed, expand(packed, threads)?)?;
         }
-        let work = |index: usize| match short.get(index) {
-            Some(packed) => Ok((*packed, expand(packed, 1)?)),
-            None => Err(Error::invalid_argument("no such stream")),
-        };
-        parallel::in_order(short.len(), threads, work, |_, (packed, bytes)| keep(packed, bytes))?;
+        let work = |packed: &&Packed| expand(packed, 1);
+        parallel::for_each(&short, threads, work, |packed, bytes| keep(packed, bytes))?;
         Ok(Streams { streams })
     }
 }

@@ -15,7 +15,7 @@ use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAcces
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use super::Job;
+use super::DecodeContext;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 
 /// Bytes in a name at most.
@@ -73,19 +73,19 @@ pub(crate) struct Entry {
 }
 
 /// The entries of a bundle, with all names checked.
-pub(crate) fn entries(job: &Job<'_>) -> Result<Vec<Entry>> {
-    let has = |name: &str| job.set.streams.iter().any(|stream| stream.name == name);
+pub(crate) fn entries(context: &DecodeContext<'_>) -> Result<Vec<Entry>> {
+    let has = |name: &str| context.set.streams.iter().any(|stream| stream.name == name);
     let present: Vec<String> =
         (0..).map(|index| format!("e{index}")).take_while(|name| has(name)).collect();
     let wanted = |name: &str| name == "manifest" || present.iter().any(|known| known == name);
-    let streams = job.expand(wanted)?;
+    let streams = context.expand(wanted)?;
     let archives: Vec<(String, Bytes)> = present
         .iter()
         .map(|name| (name.clone(), streams.shared(name)))
         .take_while(|(_, bytes)| !bytes.is_empty())
         .collect();
     let in_manifest = |err: Error| err.in_stream("manifest");
-    let mut files = files(streams.bytes("manifest"), job).map_err(in_manifest)?;
+    let mut files = files(streams.bytes("manifest"), context).map_err(in_manifest)?;
     if files.len() < archives.len() {
         let why = format!("{} names for {} entries", files.len(), archives.len());
         return Err(in_manifest(Error::malformed("manifest", why)));
@@ -97,8 +97,8 @@ pub(crate) fn entries(job: &Job<'_>) -> Result<Vec<Entry>> {
 }
 
 /// The files in the manifest; those that no set could have entries for are left out.
-fn files(manifest: &[u8], job: &Job<'_>) -> Result<Vec<BundleFile>> {
-    let (asked, limit) = (manifest.len() as u64, job.limits.header_bytes);
+fn files(manifest: &[u8], context: &DecodeContext<'_>) -> Result<Vec<BundleFile>> {
+    let (asked, limit) = (manifest.len() as u64, context.limits.header_bytes);
     if asked > limit {
         return Err(ErrorKind::LimitExceeded { what: "manifest", asked, limit }.into());
     }

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::Job;
+use super::DecodeContext;
 use crate::streams::{Stream, Streams};
 use hypostyle_core::error::{Error, Result};
 
@@ -27,7 +27,7 @@ impl<'a> Deltas<'a> {
 
     /// The next number.
     #[inline]
-    pub(super) fn next(&mut self, what: &'static str, job: &Job<'_>) -> Result<i128> {
+    pub(super) fn next(&mut self, what: &'static str, context: &DecodeContext<'_>) -> Result<i128> {
         self.start = self.stream.offset();
         let delta = self.stream.sv(what)?;
         let sum = self.sum.checked_add(delta);
@@ -35,7 +35,7 @@ impl<'a> Deltas<'a> {
         if i64::try_from(self.sum).is_err() && !self.noted {
             self.noted = true;
             let message = format!("`{}`: {what} {} has more than 64 bits", self.name, self.sum);
-            job.deviations.report("A11", job.offset_of(self.name), message)?;
+            context.deviations.report("A11", context.offset_of(self.name), message)?;
         }
         Ok(self.sum)
     }

@@ -8,7 +8,7 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use super::Job;
+use super::DecodeContext;
 use crate::output::Output;
 use crate::streams::Stream;
 use hypostyle_core::error::{Error, Result};
@@ -17,11 +17,11 @@ use hypostyle_core::error::{Error, Result};
 const PIECE: usize = 64 << 10;
 
 /// Writes the image.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let first = job.streams(&["meta"])?;
+pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let first = context.streams(&["meta"])?;
     let mut meta = first.read("meta");
     match meta.u8("form")? {
-        0 => return out.put(job.streams(&["raw"])?.bytes("raw")),
+        0 => return out.put(context.streams(&["raw"])?.bytes("raw")),
         1 => {}
         other => {
             return Err(meta.malformed_at(0, "form", format!("{other} is neither 0 nor 1")));
@@ -29,7 +29,7 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     }
     let image = Image::parse(&mut meta)?;
     let padding = meta.lp("padding")?;
-    let streams = job.streams(&["pre", "pix", "suf"])?;
+    let streams = context.streams(&["pre", "pix", "suf"])?;
     out.put(streams.bytes("pre"))?;
     image.put(&streams.read("pix"), out)?;
     out.put(padding)?;

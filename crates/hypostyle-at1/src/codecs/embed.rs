@@ -7,7 +7,7 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use super::Job;
+use super::DecodeContext;
 use crate::output::Output;
 use hypostyle_core::error::Result;
 
@@ -18,8 +18,8 @@ const WIDEST: u64 = 32;
 const BLOCK: usize = 4 << 10;
 
 /// Writes the header and the elements.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&STREAMS)?;
+pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let width = meta.uv("element width")?;
     if !(1..=WIDEST).contains(&width) {

@@ -3,18 +3,19 @@
 //! Structured rows are cut into groups of a fixed number of rows. A group has a
 //! block for each column, compressed by itself, which holds the cells of that
 //! column as a list. The index says how long each block is, and between what
-//! bounds its numbers lie. Groups are expanded and put together in parallel.
+//! bounds its numbers lie. RowGroups are expanded and put together in parallel.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 use memchr::memchr_iter;
 
-use super::{Job, check_modes, trailing};
+use super::{DecodeContext, check_modes, trailing};
 use crate::describe::{ColumnInfo, FrameInfo, Zone};
 use crate::output::Output;
-use crate::page::{Entries, Page, Pages, Slot};
+use crate::row_buffer::{InlineCell, PaddedDict, RowBuffer};
 use crate::streams::{Backend, Lines, Stream, Streams, stray};
+use hypostyle_core::buffer_pool::BufferPool;
 use hypostyle_core::compress::{xz, zstd};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::parallel;
@@ -29,7 +30,7 @@ pub(crate) const XZ: u8 = 0;
 
 /// The `meta` stream.
 #[derive(Debug)]
-pub(crate) struct Meta<'a> {
+pub(crate) struct GroupsMeta<'a> {
     pub(super) lines: u64,
     pub(crate) trailing: bool,
     pub(crate) delimiter: &'a [u8],
@@ -42,17 +43,17 @@ pub(crate) struct Meta<'a> {
     stated: (u64, u64),
 }
 
-impl<'a> Meta<'a> {
+impl<'a> GroupsMeta<'a> {
     pub(crate) fn read(
         streams: &'a Streams,
         prefix: &str,
         delimited: bool,
-        job: &Job<'_>,
+        context: &DecodeContext<'_>,
     ) -> Result<Self> {
         let name = format!("{prefix}meta");
         let mut stream = Stream::new("meta", streams.bytes(&name));
         let lines = stream.uv("line count")?;
-        let trailing = trailing(stream.u8("trailing")?, false, job)?;
+        let trailing = trailing(stream.u8("trailing")?, false, context)?;
         let delimiter = if delimited { stream.lp("delimiter")? } else { &[] };
         let columns = stream.size("column count")?;
         let at = stream.clone();
@@ -80,25 +81,25 @@ impl<'a> Meta<'a> {
 
 /// The lines and blocks of a frame.
 #[derive(Debug)]
-pub(super) struct Groups<'a> {
-    meta: &'a Meta<'a>,
+pub(super) struct RowGroups<'a> {
+    meta: &'a GroupsMeta<'a>,
     modes: &'a [u8],
     verbatim: Lines<'a>,
     blocks: Bytes,
     /// Where the blocks start in the file, and whether they lie there as they are.
     place: (u64, bool),
-    index: Index,
+    index: BlockIndex,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> RowGroups<'a> {
     pub(super) fn new(
         streams: &'a Streams,
         prefix: &str,
-        meta: &'a Meta<'a>,
-        job: &Job<'_>,
+        meta: &'a GroupsMeta<'a>,
+        context: &DecodeContext<'_>,
     ) -> Result<Self> {
         let modes = meta.modes(streams, prefix)?;
-        check_modes(modes, &format!("{prefix}row_modes"), job)?;
+        check_modes(modes, &format!("{prefix}row_modes"), context)?;
         let structured = modes.iter().filter(|&&mode| mode != 0).count();
         let verbatim = Stream::new("verbatim", streams.bytes(&format!("{prefix}verbatim"))).lines();
         let groups = structured.div_ceil(meta.group_rows);
@@ -108,22 +109,26 @@ impl<'a> Groups<'a> {
                 "{rows} structured rows in {stated} groups are stated, but there are \
                  {structured} in {groups}"
             );
-            job.deviations.report("A17", job.offset_of(&format!("{prefix}meta")), message)?;
+            context.deviations.report(
+                "A17",
+                context.offset_of(&format!("{prefix}meta")),
+                message,
+            )?;
         }
         let name = format!("{prefix}blocks");
         let blocks = streams.shared(&name);
-        let place = place(&name, job)?;
+        let place = place(&name, context)?;
         let name = format!("{prefix}index");
-        let index = Index::read(streams.bytes(&name), groups, meta, blocks.len())?;
+        let index = BlockIndex::read(streams.bytes(&name), groups, meta, blocks.len())?;
         if index.odd {
             let message = "a zone map has a bound of more than 128 bits, and is ignored";
-            job.deviations.report("A11", job.offset_of(&name), message)?;
+            context.deviations.report("A11", context.offset_of(&name), message)?;
         }
         Ok(Self { meta, modes, verbatim, blocks, place, index })
     }
 
     /// The cells of one column in one group, as a list.
-    fn cells(&self, group: usize, column: usize, job: &Job<'_>) -> Result<Vec<u8>> {
+    fn cells(&self, group: usize, column: usize, context: &DecodeContext<'_>) -> Result<Vec<u8>> {
         let at = group.saturating_mul(self.meta.columns).saturating_add(column);
         let Range { start, end } = self.index.block(at);
         let block = self.blocks.slice(start..end);
@@ -131,33 +136,33 @@ impl<'a> Groups<'a> {
             (offset, true) => (offset.saturating_add(start as u64), true),
             compressed => compressed,
         };
-        expand(&block, place, job)
+        expand(&block, place, context)
             .map_err(|err| err.at(start as u64).in_stream("blocks"))
             .map_err(|err| err.in_column(column, ""))
     }
 }
 
 /// Where blocks start in the file, and whether they are stored as they are (A15).
-fn place(name: &str, job: &Job<'_>) -> Result<(u64, bool)> {
-    let Some(packed) = job.packed(name) else { return Ok((0, true)) };
+fn place(name: &str, context: &DecodeContext<'_>) -> Result<(u64, bool)> {
+    let Some(packed) = context.packed(name) else { return Ok((0, true)) };
     let stored = packed.backend == Backend::Stored;
     if !stored {
         let message = format!("`{name}` is compressed by {}, not stored", packed.backend.name());
-        job.deviations.report("A15", packed.offset, message)?;
+        context.deviations.report("A15", packed.offset, message)?;
     }
     Ok((packed.offset, stored))
 }
 
 /// The `index` stream: where each block ends, and its zone map, group by group.
 #[derive(Debug)]
-pub(crate) struct Index {
+pub(crate) struct BlockIndex {
     pub(crate) ends: Vec<usize>,
     pub(crate) zones: Vec<Option<Zone>>,
     /// Whether a zone map was odd (A11).
     odd: bool,
 }
 
-impl Index {
+impl BlockIndex {
     /// Where a block is among the blocks.
     pub(crate) fn block(&self, at: usize) -> Range<usize> {
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
@@ -168,7 +173,7 @@ impl Index {
     pub(crate) fn read(
         index: &[u8],
         groups: usize,
-        meta: &Meta<'_>,
+        meta: &GroupsMeta<'_>,
         blocks: usize,
     ) -> Result<Self> {
         let mut read = Self { ends: Vec::new(), zones: Vec::new(), odd: false };
@@ -223,11 +228,11 @@ fn index_entry(stream: &mut Stream<'_>, kind: u8) -> Result<(usize, Option<Zone>
 pub(super) fn describe(
     streams: &Streams,
     prefix: &str,
-    meta: &Meta<'_>,
+    meta: &GroupsMeta<'_>,
     named: bool,
-    job: &Job<'_>,
+    context: &DecodeContext<'_>,
 ) -> Result<FrameInfo> {
-    let names = if named { paths(streams, prefix, meta, job)? } else { Vec::new() };
+    let names = if named { paths(streams, prefix, meta, context)? } else { Vec::new() };
     let mut names = names.into_iter();
     let mut columns: Vec<ColumnInfo> = meta
         .types
@@ -259,8 +264,8 @@ pub(super) fn describe(
 pub(crate) fn paths(
     streams: &Streams,
     prefix: &str,
-    meta: &Meta<'_>,
-    job: &Job<'_>,
+    meta: &GroupsMeta<'_>,
+    context: &DecodeContext<'_>,
 ) -> Result<Vec<String>> {
     let name = format!("{prefix}paths");
     let mut stream = streams.read(&name);
@@ -272,43 +277,47 @@ pub(crate) fn paths(
         Ok(names) if names.len() == meta.columns => Ok(names),
         _ => {
             let message = format!("`{name}` does not hold a name for each of {}", meta.columns);
-            job.deviations.report("A23", job.offset_of(&name), message)?;
+            context.deviations.report("A23", context.offset_of(&name), message)?;
             Ok(Vec::new())
         }
     }
 }
 
 /// Expands a block; `place` says where it is, or where the stream is that it is in.
-pub(crate) fn expand(block: &[u8], place: (u64, bool), job: &Job<'_>) -> Result<Vec<u8>> {
+pub(crate) fn expand(
+    block: &[u8],
+    place: (u64, bool),
+    context: &DecodeContext<'_>,
+) -> Result<Vec<u8>> {
     let Some((&tag, packed)) = block.split_first() else {
         return Err(Error::malformed("block", "is empty"));
     };
     let ((text, used), backend) = match tag {
-        ZSTD => (zstd::expand(packed, job.limits)?, "zstd"),
-        _ => (xz::expand(packed, job.limits, 1)?, "xz"),
+        ZSTD => (zstd::expand(packed, context.limits)?, "zstd"),
+        _ => (xz::expand(packed, context.limits, 1)?, "xz"),
     };
     let (at, exact) = place;
     if tag > ZSTD {
-        job.deviations.report("A9", at, format!("block tag {tag} is read as xz"))?;
+        context.deviations.report("A9", at, format!("block tag {tag} is read as xz"))?;
     }
     // The tag and what was expanded lie before stray bytes.
     let after = if exact { (used as u64).saturating_add(1) } else { 0 };
-    stray(packed.len(), used, at.saturating_add(after), backend, job.deviations)?;
+    stray(packed.len(), used, at.saturating_add(after), backend, context.deviations)?;
     Ok(text)
 }
 
 /// What cells stand between: an entry before each, and one after the last.
 #[derive(Debug)]
-pub(super) struct Shape {
-    entries: Entries,
+pub(super) struct CellSeparators {
+    entries: PaddedDict,
     /// The entries before cells as slots, if all of them are short.
-    leads: Option<Vec<Slot>>,
+    leads: Option<Vec<InlineCell>>,
 }
 
-impl Shape {
+impl CellSeparators {
     /// A delimiter between cells.
     pub(super) fn delimited(delimiter: &[u8], columns: usize) -> Self {
-        let mut entries = Entries::default();
+        let mut entries = PaddedDict::default();
         entries.push(&[]);
         if columns > 1 {
             entries.push(delimiter);
@@ -322,21 +331,21 @@ impl Shape {
         Self::new(segments.iter().copied().collect(), segments.len().saturating_sub(1))
     }
 
-    fn new(entries: Entries, columns: usize) -> Self {
-        let leads = (0..columns).map(|column| Slot::of_entry(entries.get(column)?)).collect();
+    fn new(entries: PaddedDict, columns: usize) -> Self {
+        let leads = (0..columns).map(|column| InlineCell::of_entry(entries.get(column)?)).collect();
         Self { entries, leads }
     }
 }
 
 /// Lines that belong together: those of one group, and what stands before them.
-struct Run<'a> {
+struct GroupLines<'a> {
     group: usize,
     lines: Range<usize>,
     verbatim: Lines<'a>,
 }
 
 /// A run of lines, and how far it has been written.
-struct Writing<'a> {
+struct GroupWriter<'a> {
     lines: Range<usize>,
     /// Cells of the first line that have been written already.
     columns: usize,
@@ -347,30 +356,28 @@ struct Writing<'a> {
 
 /// Writes all lines.
 pub(super) fn write(
-    table: &Groups<'_>,
-    shape: &Shape,
-    job: &Job<'_>,
+    table: &RowGroups<'_>,
+    separators: &CellSeparators,
+    context: &DecodeContext<'_>,
     out: &mut Output<'_>,
 ) -> Result<()> {
     let runs = runs(table)?;
-    let pages = Pages::default();
-    let work = |index: usize| {
-        let Some(run) = runs.get(index) else {
-            return Err(Error::invalid_argument("no such group"));
-        };
-        let mut writing = table.start(run, job)?;
-        let mut page = pages.take();
-        table.fill(&mut writing, shape, &mut page)?;
-        Ok((writing, page))
+    let buffers = BufferPool::<RowBuffer>::default();
+    let decode = |run| {
+        let mut writing = table.start(run, context)?;
+        let mut buffer = buffers.take();
+        table.fill(&mut writing, separators, &mut buffer)?;
+        Ok((writing, buffer))
     };
-    parallel::in_order(runs.len(), job.threads, work, |_, (mut writing, mut page)| {
-        out.put(page.text())?;
+    parallel::for_each(&runs, context.threads, decode, |_, (mut writing, mut buffer)| {
+        out.put(buffer.text())?;
         while !writing.lines.is_empty() {
-            page.clear();
-            table.fill(&mut writing, shape, &mut page)?;
-            out.put(page.text())?;
+            buffer.clear();
+            table.fill(&mut writing, separators, &mut buffer)?;
+            out.put(buffer.text())?;
         }
-        pages.give(page);
+        buffer.clear();
+        buffers.give(buffer);
         Ok(())
     })?;
     if table.meta.trailing {
@@ -380,10 +387,10 @@ pub(super) fn write(
 }
 
 /// Cuts the lines where a new group starts.
-fn runs<'a>(table: &Groups<'a>) -> Result<Vec<Run<'a>>> {
+fn runs<'a>(table: &RowGroups<'a>) -> Result<Vec<GroupLines<'a>>> {
     let mut runs = Vec::new();
     let mut verbatim = table.verbatim.clone();
-    let mut now = Run { group: 0, lines: 0..0, verbatim: verbatim.clone() };
+    let mut now = GroupLines { group: 0, lines: 0..0, verbatim: verbatim.clone() };
     let mut rows = 0_usize;
     for (line, &mode) in table.modes.iter().enumerate() {
         if mode == 0 {
@@ -394,7 +401,7 @@ fn runs<'a>(table: &Groups<'a>) -> Result<Vec<Run<'a>>> {
         if rows == table.meta.group_rows && table.meta.columns > 0 {
             now.lines.end = line;
             let group = now.group.saturating_add(1);
-            let next = Run { group, lines: line..line, verbatim: verbatim.clone() };
+            let next = GroupLines { group, lines: line..line, verbatim: verbatim.clone() };
             runs.push(std::mem::replace(&mut now, next));
             rows = 0;
         }
@@ -405,63 +412,68 @@ fn runs<'a>(table: &Groups<'a>) -> Result<Vec<Run<'a>>> {
     Ok(runs)
 }
 
-impl<'a> Groups<'a> {
+impl<'a> RowGroups<'a> {
     /// Expands the blocks that a run of lines needs.
-    fn start(&self, run: &Run<'a>, job: &Job<'_>) -> Result<Writing<'a>> {
+    fn start(&self, run: &GroupLines<'a>, context: &DecodeContext<'_>) -> Result<GroupWriter<'a>> {
         let modes = self.modes.get(run.lines.clone()).unwrap_or_default();
         let needed = modes.iter().any(|&mode| mode != 0);
         let columns = if needed { self.meta.columns } else { 0 };
         let blocks = (0..columns)
-            .map(|column| Ok((self.cells(run.group, column, job)?, Some(0))))
+            .map(|column| Ok((self.cells(run.group, column, context)?, Some(0))))
             .collect::<Result<_>>()?;
         let (lines, verbatim) = (run.lines.clone(), run.verbatim.clone());
-        Ok(Writing { lines, columns: 0, blocks, verbatim })
+        Ok(GroupWriter { lines, columns: 0, blocks, verbatim })
     }
 
-    /// Writes lines, each behind its newline, until they end or the page is full.
-    fn fill(&self, writing: &mut Writing<'_>, shape: &Shape, page: &mut Page) -> Result<()> {
-        let Writing { lines, columns, blocks, verbatim } = writing;
+    /// Writes lines, each behind its newline, until they end or the buffer is full.
+    fn fill(
+        &self,
+        writing: &mut GroupWriter<'_>,
+        separators: &CellSeparators,
+        buffer: &mut RowBuffer,
+    ) -> Result<()> {
+        let GroupWriter { lines, columns, blocks, verbatim } = writing;
         let cells: usize = blocks.iter().map(|(block, _)| block.len()).sum();
-        page.reserve(cells.saturating_mul(5) / 4);
+        buffer.reserve(cells.saturating_mul(5) / 4);
         let mut lists: Vec<Option<&[u8]>> =
             blocks.iter().map(|(block, at)| at.and_then(|at| block.get(at..))).collect();
         let modes = self.modes.get(lines.clone()).unwrap_or_default();
         for &mode in modes {
             let line = lines.start;
             if *columns == 0 && line > 0 {
-                page.byte(b'\n');
+                buffer.byte(b'\n');
             }
             if mode == 0 {
-                page.put(verbatim.line("verbatim line")?);
+                buffer.put(verbatim.line("verbatim line")?);
             } else {
-                if let Some(leads) = shape.leads.as_ref().filter(|_| *columns == 0) {
-                    *columns = page.lines(leads, &mut lists);
+                if let Some(leads) = separators.leads.as_ref().filter(|_| *columns == 0) {
+                    *columns = buffer.lines(leads, &mut lists);
                     if *columns < self.meta.columns {
                         return Err(too_few(blocks, line, *columns));
                     }
                 }
                 for (column, list) in lists.iter_mut().enumerate().skip(*columns) {
-                    if let Some(before) = shape.entries.get(column) {
-                        page.entry(before);
+                    if let Some(before) = separators.entries.get(column) {
+                        buffer.entry(before);
                     }
-                    if !page.line(list) {
+                    if !buffer.line(list) {
                         return Err(too_few(blocks, line, column));
                     }
-                    if page.is_full() {
+                    if buffer.is_full() {
                         *columns = column + 1;
                         break;
                     }
                 }
-                if page.is_full() && *columns < self.meta.columns {
+                if buffer.is_full() && *columns < self.meta.columns {
                     break;
                 }
-                if let Some(after) = shape.entries.get(self.meta.columns) {
-                    page.entry(after);
+                if let Some(after) = separators.entries.get(self.meta.columns) {
+                    buffer.entry(after);
                 }
                 *columns = 0;
             }
             lines.start += 1;
-            if page.is_full() {
+            if buffer.is_full() {
                 break;
             }
         }

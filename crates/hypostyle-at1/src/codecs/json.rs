@@ -20,8 +20,8 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use super::columns::Columns;
-use super::{Job, Joiner, Modes, pick, trailing};
+use super::token_columns::TokenColumns;
+use super::{DecodeContext, Joiner, Modes, pick, trailing};
 use crate::output::Output;
 use crate::streams::{Stream, Streams};
 use hypostyle_core::error::{ErrorKind, Result};
@@ -32,18 +32,18 @@ const STREAMS: [&str; 8] =
 const DEEPEST: usize = 8192;
 
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&STREAMS)?;
+pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
-    let trailing = trailing(meta.u8("trailing")?, true, job)?;
-    let mut tape = Tape::new(&streams, job.limits.output_bytes)?;
+    let trailing = trailing(meta.u8("trailing")?, true, context)?;
+    let mut tape = Tape::new(&streams, context.limits.output_bytes)?;
     let mut flags = Modes::new(&streams, "flags");
     let mut verbatim = streams.read("verbatim").lines();
     let mut joiner = Joiner::default();
     for _ in 0..lines {
         joiner.next(out)?;
-        if flags.structured(job)? {
+        if flags.structured(context)? {
             tape.put_line(out)?;
         } else {
             out.put(verbatim.line("verbatim line")?)?;
@@ -60,7 +60,7 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
 struct Tape<'a> {
     tape: Stream<'a>,
     keys: Vec<&'a [u8]>,
-    columns: Columns<'a>,
+    columns: TokenColumns<'a>,
     rules: Vec<Rule<'a>>,
     /// The last token of each column, without its quotes.
     last: Vec<&'a [u8]>,
@@ -89,7 +89,7 @@ struct Nest {
 
 impl<'a> Tape<'a> {
     fn new(streams: &'a Streams, limit: u64) -> Result<Self> {
-        let columns = Columns::parse(streams, 1)?;
+        let columns = TokenColumns::parse(streams, 1)?;
         let rules = rules(streams.read("rules"), columns.len())?;
         Ok(Self {
             tape: streams.read("tape"),

@@ -12,10 +12,10 @@
 
 use hashbrown::HashMap;
 
-use super::columns::Columns;
-use super::{Job, LINES, flag, log};
+use super::token_columns::TokenColumns;
+use super::{DecodeContext, LINES, flag, log};
 use crate::output::Output;
-use crate::page::Page;
+use crate::row_buffer::RowBuffer;
 use hypostyle_core::error::Result;
 
 const STREAMS: [&str; 4] = ["skeleton", "colids", "value_index", "values"];
@@ -24,43 +24,43 @@ const STREAMS: [&str; 4] = ["skeleton", "colids", "value_index", "values"];
 const PIECE: usize = 128 << 10;
 
 /// Writes the document.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let form = job.streams(&["meta"])?.read("meta").u8("form")?;
-    if !flag(form, "the form of the document", "meta", job)? {
-        return out.put(job.streams(&["raw"])?.bytes("raw"));
+pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let form = context.streams(&["meta"])?.read("meta").u8("form")?;
+    if !flag(form, "the form of the document", "meta", context)? {
+        return out.put(context.streams(&["raw"])?.bytes("raw"));
     }
-    let streams = job.streams(&STREAMS)?;
-    let mut columns = Columns::parse(&streams, 0)?;
+    let streams = context.streams(&STREAMS)?;
+    let mut columns = TokenColumns::parse(&streams, 0)?;
     let mut ids = streams.read("colids");
     let mut skeleton = Some(streams.bytes("skeleton"));
-    let mut page = Page::default();
-    page.reserve(PIECE);
-    page.part::<0>(&mut skeleton);
+    let mut buffer = RowBuffer::default();
+    buffer.reserve(PIECE);
+    buffer.part::<0>(&mut skeleton);
     while skeleton.is_some() {
         columns.fill_empty(&mut ids, &mut skeleton)?;
-        columns.put_token(&mut ids, &mut page)?;
-        page.part::<0>(&mut skeleton);
-        if page.len() >= PIECE {
-            out.put(page.text())?;
-            page.clear();
+        columns.put_token(&mut ids, &mut buffer)?;
+        buffer.part::<0>(&mut skeleton);
+        if buffer.len() >= PIECE {
+            out.put(buffer.text())?;
+            buffer.clear();
         }
     }
-    out.put(page.text())
+    out.put(buffer.text())
 }
 
 /// Whether the document is the lines of a log, by what our writer says of it.
-pub(super) fn is_log(job: &Job<'_>) -> bool {
-    job.packed(LINES).is_some()
+pub(super) fn is_log(context: &DecodeContext<'_>) -> bool {
+    context.packed(LINES).is_some()
 }
 
 /// Writes an object for each line of a log: which columns it is made of, as the number
 /// of its template, the line, and the tokens of those columns whose tokens differ.
-pub(super) fn rows(job: &Job<'_>, text: &[u8], out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&["colids", "value_index", "values", LINES])?;
+pub(super) fn rows(context: &DecodeContext<'_>, text: &[u8], out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&["colids", "value_index", "values", LINES])?;
     let mut lines = streams.read(LINES);
     let holes = lines.size("holes of a line")?;
     let whole = lines.size("column of whole lines")?;
-    let mut columns = Columns::parse(&streams, 0)?;
+    let mut columns = TokenColumns::parse(&streams, 0)?;
     let differ = columns.differ();
     let mut ids = streams.read("colids");
     let mut templates: HashMap<Vec<usize>, usize> = HashMap::new();

@@ -9,7 +9,7 @@
 //! | `vars` | list, one element per hole, for the whole file |
 //! | `verbatim` | list |
 
-use super::{Job, Joiner, Modes, pick, trailing};
+use super::{DecodeContext, Joiner, Modes, pick, trailing};
 use crate::output::Output;
 use hypostyle_core::error::Result;
 use hypostyle_core::number;
@@ -18,9 +18,9 @@ use hypostyle_core::text::stamp;
 const STREAMS: [&str; 6] = ["meta", "templates", "flags", "tids", "vars", "verbatim"];
 
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut joiner = Joiner::default();
-    let trailing = for_each_line(job, |line| {
+    let trailing = for_each_line(context, |line| {
         joiner.next(out)?;
         match line {
             Line::Verbatim(text) => out.put(text),
@@ -43,9 +43,9 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
 }
 
 /// Writes an object for each line: its template, its time, the line, and its variables.
-pub(super) fn rows(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+pub(super) fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut whole = Vec::new();
-    for_each_line(job, |line| match line {
+    for_each_line(context, |line| match line {
         Line::Verbatim(text) => row(None, text, &[], out),
         Line::Structured { template, parts, vars } => {
             whole.clear();
@@ -107,11 +107,14 @@ enum Line<'a> {
 }
 
 /// Calls `each` with every line; says whether a newline ends the last one.
-fn for_each_line(job: &Job<'_>, mut each: impl FnMut(Line<'_>) -> Result<()>) -> Result<bool> {
-    let streams = job.streams(&STREAMS)?;
+fn for_each_line(
+    context: &DecodeContext<'_>,
+    mut each: impl FnMut(Line<'_>) -> Result<()>,
+) -> Result<bool> {
+    let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
-    let trailing = trailing(meta.u8("trailing")?, false, job)?;
+    let trailing = trailing(meta.u8("trailing")?, false, context)?;
     let templates: Vec<Vec<&[u8]>> = streams
         .read("templates")
         .lines()
@@ -123,7 +126,7 @@ fn for_each_line(job: &Job<'_>, mut each: impl FnMut(Line<'_>) -> Result<()>) ->
     let mut verbatim = streams.read("verbatim").lines();
     let mut vars = Vec::new();
     for _ in 0..lines {
-        if !flags.structured(job)? {
+        if !flags.structured(context)? {
             each(Line::Verbatim(verbatim.line("verbatim line")?))?;
             continue;
         }

@@ -14,7 +14,6 @@ pub(super) use columnar::{kind, project};
 
 pub(super) mod bundle;
 mod columnar;
-mod columns;
 mod deltas;
 pub(super) mod dicom;
 mod embed;
@@ -27,6 +26,7 @@ mod qcolumnar;
 pub(super) mod qjson;
 pub(super) mod qjson2;
 pub(super) mod ssh;
+mod token_columns;
 mod vcf;
 
 #[cfg(test)]
@@ -174,7 +174,7 @@ pub(super) const VIEW: &str = "hyp.view";
 
 /// One frame to be decoded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job<'a> {
+pub(super) struct DecodeContext<'a> {
     pub(super) set: &'a PackedSet,
     pub(super) limits: &'a Limits,
     pub(super) threads: usize,
@@ -183,7 +183,7 @@ pub(super) struct Job<'a> {
     pub(super) pad: bool,
 }
 
-impl Job<'_> {
+impl DecodeContext<'_> {
     /// Expands the streams of these names, and no others.
     fn streams(&self, names: &[&str]) -> Result<Streams> {
         self.expand(|name| names.contains(&name))
@@ -206,20 +206,24 @@ impl Job<'_> {
 }
 
 /// Decodes one frame.
-pub(super) fn decode(codec: Codec, job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+pub(super) fn decode(
+    codec: Codec,
+    context: &DecodeContext<'_>,
+    out: &mut Output<'_>,
+) -> Result<()> {
     match codec {
-        Codec::Ssh => ssh::decode(job, out),
-        Codec::Json => json::decode(job, out),
-        Codec::Osm => osm::decode(job, out),
-        Codec::Log => log::decode(job, out),
-        Codec::Columnar => columnar::decode(job, out),
-        Codec::Vcf => vcf::decode(job, out),
-        Codec::JsonDoc => jsondoc::decode(job, out),
-        Codec::QColumnar => qcolumnar::decode(job, out),
-        Codec::QJson => qjson::decode(job, out),
-        Codec::Dicom => dicom::decode(job, out),
-        Codec::Embed => embed::decode(job, out),
-        Codec::QJson2 => qjson2::decode(job, out),
+        Codec::Ssh => ssh::decode(context, out),
+        Codec::Json => json::decode(context, out),
+        Codec::Osm => osm::decode(context, out),
+        Codec::Log => log::decode(context, out),
+        Codec::Columnar => columnar::decode(context, out),
+        Codec::Vcf => vcf::decode(context, out),
+        Codec::JsonDoc => jsondoc::decode(context, out),
+        Codec::QColumnar => qcolumnar::decode(context, out),
+        Codec::QJson => qjson::decode(context, out),
+        Codec::Dicom => dicom::decode(context, out),
+        Codec::Embed => embed::decode(context, out),
+        Codec::QJson2 => qjson2::decode(context, out),
         Codec::Bundle => Err(Error::unsupported("unpacking a bundle to a single file")),
         Codec::Raw => Err(Error::malformed("codec", "a raw archive has no streams")),
     }
@@ -227,7 +231,7 @@ pub(super) fn decode(codec: Codec, job: &Job<'_>, out: &mut Output<'_>) -> Resul
 
 /// How a codec for delimited text cuts lines into cells.
 #[derive(Clone, Debug)]
-pub(super) struct Cells {
+pub(super) struct DelimitedCells {
     pub(super) delimiter: Vec<u8>,
     pub(super) columns: usize,
     /// Whether a header was split off, where the codec does such a thing.
@@ -235,79 +239,92 @@ pub(super) struct Cells {
 }
 
 /// How a frame of delimited text is cut.
-pub(super) fn cells(codec: Codec, job: &Job<'_>) -> Result<Cells> {
+pub(super) fn cells(codec: Codec, context: &DecodeContext<'_>) -> Result<DelimitedCells> {
     match codec {
-        Codec::Columnar => columnar::cells(job),
-        _ => qcolumnar::cells(job),
+        Codec::Columnar => columnar::cells(context),
+        _ => qcolumnar::cells(context),
     }
 }
 
 /// Describes a columnar frame.
-pub(super) fn describe_columnar(job: &Job<'_>) -> Result<FrameInfo> {
-    columnar::describe(job)
+pub(super) fn describe_columnar(context: &DecodeContext<'_>) -> Result<FrameInfo> {
+    columnar::describe(context)
 }
 
 /// Describes a frame of row groups: one table, or one for each template.
 pub(super) fn describe_groups(
     codec: Codec,
-    job: &Job<'_>,
+    context: &DecodeContext<'_>,
     frames: &mut Vec<FrameInfo>,
 ) -> Result<()> {
-    let prefixes = prefixes(codec, job)?;
+    let prefixes = prefixes(codec, context)?;
     // The blocks themselves are not looked at.
-    let streams = job.expand(|name| !name.ends_with("blocks"))?;
+    let streams = context.expand(|name| !name.ends_with("blocks"))?;
     for prefix in prefixes {
-        let meta = groups::Meta::read(&streams, &prefix, codec == Codec::QColumnar, job)?;
-        frames.push(groups::describe(&streams, &prefix, &meta, codec != Codec::QColumnar, job)?);
+        let meta = groups::GroupsMeta::read(&streams, &prefix, codec == Codec::QColumnar, context)?;
+        frames.push(groups::describe(
+            &streams,
+            &prefix,
+            &meta,
+            codec != Codec::QColumnar,
+            context,
+        )?);
     }
     Ok(())
 }
 
 /// Notes row groups whose columns have no names (A23).
-pub(super) fn check_paths(codec: Codec, job: &Job<'_>) -> Result<()> {
-    let streams = job.expand(|name| name.ends_with("meta") || name.ends_with("paths"))?;
-    for prefix in prefixes(codec, job)? {
-        let meta = groups::Meta::read(&streams, &prefix, false, job)?;
-        groups::paths(&streams, &prefix, &meta, job)?;
+pub(super) fn check_paths(codec: Codec, context: &DecodeContext<'_>) -> Result<()> {
+    let streams = context.expand(|name| name.ends_with("meta") || name.ends_with("paths"))?;
+    for prefix in prefixes(codec, context)? {
+        let meta = groups::GroupsMeta::read(&streams, &prefix, false, context)?;
+        groups::paths(&streams, &prefix, &meta, context)?;
     }
     Ok(())
 }
 
 /// What the names of streams start with: nothing, or each template's number.
-pub(super) fn prefixes(codec: Codec, job: &Job<'_>) -> Result<Vec<String>> {
+pub(super) fn prefixes(codec: Codec, context: &DecodeContext<'_>) -> Result<Vec<String>> {
     Ok(match codec {
-        Codec::QJson2 => (0..qjson2::templates(job)?).map(|number| format!("t{number}:")).collect(),
+        Codec::QJson2 => {
+            (0..qjson2::templates(context)?).map(|number| format!("t{number}:")).collect()
+        }
         _ => vec![String::new()],
     })
 }
 
 /// Writes the lines of a log frame as objects.
-pub(super) fn log_rows(codec: Codec, job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+pub(super) fn log_rows(
+    codec: Codec,
+    context: &DecodeContext<'_>,
+    out: &mut Output<'_>,
+) -> Result<()> {
     if codec == Codec::Log {
-        return log::rows(job, out);
+        return log::rows(context, out);
     }
     let mut text = Vec::new();
-    let mut lines = Output::new(&mut text, false, job.limits);
-    decode(codec, job, &mut lines)?;
+    let mut lines = Output::new(&mut text, false, context.limits);
+    decode(codec, context, &mut lines)?;
     lines.finish(None)?;
     let text = text.strip_suffix(b"\n").unwrap_or(&text);
     match codec {
-        Codec::Ssh => ssh::rows(job, text, out),
-        _ => jsondoc::rows(job, text, out),
+        Codec::Ssh => ssh::rows(context, text, out),
+        _ => jsondoc::rows(context, text, out),
     }
 }
 
 /// Whether a frame holds the lines of a log.
-pub(super) fn is_log(codec: Codec, job: &Job<'_>) -> bool {
-    matches!(codec, Codec::Log | Codec::Ssh) || (codec == Codec::JsonDoc && jsondoc::is_log(job))
+pub(super) fn is_log(codec: Codec, context: &DecodeContext<'_>) -> bool {
+    matches!(codec, Codec::Log | Codec::Ssh)
+        || (codec == Codec::JsonDoc && jsondoc::is_log(context))
 }
 
 /// Whether a columnar frame holds variant calls.
-pub(super) fn is_calls(job: &Job<'_>) -> Result<bool> {
-    if job.packed(VIEW).is_none() {
+pub(super) fn is_calls(context: &DecodeContext<'_>) -> Result<bool> {
+    if context.packed(VIEW).is_none() {
         return Ok(false);
     }
-    let streams = job.streams(&[VIEW])?;
+    let streams = context.streams(&[VIEW])?;
     Ok(streams.read(VIEW).u8("codec of the view")? == Codec::Vcf.id())
 }
 
@@ -336,26 +353,26 @@ impl Joiner {
 }
 
 /// Reads a `trailing` byte: whether the text ends with a newline (A14).
-fn trailing(byte: u8, only_one: bool, job: &Job<'_>) -> Result<bool> {
-    let set = flag(byte, "the flag for the last newline", "meta", job)?;
+fn trailing(byte: u8, only_one: bool, context: &DecodeContext<'_>) -> Result<bool> {
+    let set = flag(byte, "the flag for the last newline", "meta", context)?;
     Ok(if only_one { byte == 1 } else { set })
 }
 
 /// Reads a byte that says yes or no (A14).
-fn flag(byte: u8, what: &str, stream: &str, job: &Job<'_>) -> Result<bool> {
+fn flag(byte: u8, what: &str, stream: &str, context: &DecodeContext<'_>) -> Result<bool> {
     if byte > 1 {
         let message = format!("{what} is {byte}");
-        job.deviations.report("A14", job.offset_of(stream), message)?;
+        context.deviations.report("A14", context.offset_of(stream), message)?;
     }
     Ok(byte != 0)
 }
 
 /// Notes the first byte that is no mode, in a stream of modes (A14).
-fn check_modes(modes: &[u8], name: &str, job: &Job<'_>) -> Result<()> {
+fn check_modes(modes: &[u8], name: &str, context: &DecodeContext<'_>) -> Result<()> {
     let odd = modes.iter().enumerate().find(|&(_, &mode)| mode > 1);
     if let Some((line, &mode)) = odd {
         let what = format!("`{name}`: the flag of line {}", line.saturating_add(1));
-        flag(mode, &what, name, job)?;
+        flag(mode, &what, name, context)?;
     }
     Ok(())
 }
@@ -376,12 +393,12 @@ impl<'a> Modes<'a> {
 
     /// Whether the next line is structured.
     #[inline]
-    fn structured(&mut self, job: &Job<'_>) -> Result<bool> {
+    fn structured(&mut self, context: &DecodeContext<'_>) -> Result<bool> {
         let mode = self.stream.u8("flag")?;
         if mode > 1 && !self.noted {
             self.noted = true;
             let what = format!("`{}`: the flag of line {}", self.name, self.stream.offset());
-            return flag(mode, &what, self.name, job);
+            return flag(mode, &what, self.name, context);
         }
         Ok(mode != 0)
     }

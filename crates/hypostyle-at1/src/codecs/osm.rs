@@ -21,7 +21,7 @@
 use memchr::memchr;
 
 use super::deltas::{Deltas, decimal, digits};
-use super::{Job, Joiner, pick, trailing};
+use super::{DecodeContext, Joiner, pick, trailing};
 use crate::output::Output;
 use crate::streams::{Stream, Streams};
 use hypostyle_core::error::Result;
@@ -61,9 +61,9 @@ const STREAMS: [&str; 31] = [
 ];
 
 /// Writes the items of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&STREAMS)?;
-    let trailing = trailing(streams.read("meta").u8("trailing")?, true, job)?;
+pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&STREAMS)?;
+    let trailing = trailing(streams.read("meta").u8("trailing")?, true, context)?;
     let keys = strings(streams.read("tag_keys"), "tag key")?;
     let roles = strings(streams.read("roles"), "role")?;
     let mut verbatim = streams.read("verbatim");
@@ -75,9 +75,9 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
         joiner.next(out)?;
         match opcode {
             0 => out.put(verbatim.lp("verbatim block")?)?,
-            1 => nodes.put(&keys, job, out)?,
-            2 => ways.put(&keys, job, out)?,
-            _ => relations.put(&keys, &roles, job, out)?,
+            1 => nodes.put(&keys, context, out)?,
+            2 => ways.put(&keys, context, out)?,
+            _ => relations.put(&keys, &roles, context, out)?,
         }
     }
     if trailing {
@@ -104,12 +104,17 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    fn put(&mut self, keys: &[&[u8]], job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-        self.head.put(b"  <node id=\"", job, out)?;
+    fn put(
+        &mut self,
+        keys: &[&[u8]],
+        context: &DecodeContext<'_>,
+        out: &mut Output<'_>,
+    ) -> Result<()> {
+        self.head.put(b"  <node id=\"", context, out)?;
         out.put(b"\" lat=\"")?;
-        coordinate(self.lat.next("latitude", job)?, out.buffer());
+        coordinate(self.lat.next("latitude", context)?, out.buffer());
         out.put(b"\" lon=\"")?;
-        coordinate(self.lon.next("longitude", job)?, out.buffer());
+        coordinate(self.lon.next("longitude", context)?, out.buffer());
         let tags = self.tags.count()?;
         if tags == 0 {
             return out.put(b"\"/>");
@@ -138,8 +143,13 @@ impl<'a> Ways<'a> {
         }
     }
 
-    fn put(&mut self, keys: &[&[u8]], job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-        self.head.put(b"  <way id=\"", job, out)?;
+    fn put(
+        &mut self,
+        keys: &[&[u8]],
+        context: &DecodeContext<'_>,
+        out: &mut Output<'_>,
+    ) -> Result<()> {
+        self.head.put(b"  <way id=\"", context, out)?;
         let nodes = self.counts.uv("node count")?;
         let tags = self.tags.count()?;
         if nodes == 0 && tags == 0 {
@@ -148,7 +158,7 @@ impl<'a> Ways<'a> {
         out.put(b"\">")?;
         for _ in 0..nodes {
             out.put(b"\n    <nd ref=\"")?;
-            decimal(self.nodes.next("node reference", job)?, out.buffer());
+            decimal(self.nodes.next("node reference", context)?, out.buffer());
             out.put(b"\"/>")?;
         }
         self.tags.put(tags, keys, out)?;
@@ -182,11 +192,11 @@ impl<'a> Relations<'a> {
         &mut self,
         keys: &[&[u8]],
         roles: &[&[u8]],
-        job: &Job<'_>,
+        context: &DecodeContext<'_>,
         out: &mut Output<'_>,
     ) -> Result<()> {
         const KINDS: [&[u8]; 3] = [b"node", b"way", b"relation"];
-        self.head.put(b"  <relation id=\"", job, out)?;
+        self.head.put(b"  <relation id=\"", context, out)?;
         let members = self.counts.uv("member count")?;
         let tags = self.tags.count()?;
         if members == 0 && tags == 0 {
@@ -197,7 +207,7 @@ impl<'a> Relations<'a> {
             out.put(b"\n    <member type=\"")?;
             out.put(pick(&mut self.kinds, &KINDS, "member type")?)?;
             out.put(b"\" ref=\"")?;
-            decimal(self.members.next("member reference", job)?, out.buffer());
+            decimal(self.members.next("member reference", context)?, out.buffer());
             out.put(b"\" role=\"")?;
             out.put(pick(&mut self.roles, roles, "role")?)?;
             out.put(b"\"/>")?;
@@ -225,13 +235,18 @@ impl<'a> Head<'a> {
     }
 
     /// Writes the element up to its timestamp; the quote after it is the caller's.
-    fn put(&mut self, start: &[u8], job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    fn put(
+        &mut self,
+        start: &[u8],
+        context: &DecodeContext<'_>,
+        out: &mut Output<'_>,
+    ) -> Result<()> {
         out.put(start)?;
-        decimal(self.ids.next("id", job)?, out.buffer());
+        decimal(self.ids.next("id", context)?, out.buffer());
         out.put(b"\" version=\"")?;
         decimal(i128::from(self.versions.uv("version")?), out.buffer());
         out.put(b"\" timestamp=\"")?;
-        let seconds = self.times.next("timestamp", job)?;
+        let seconds = self.times.next("timestamp", context)?;
         if !timestamp(seconds, out.buffer()) {
             let why = format!("{seconds} is outside the years 0000 to 9999");
             return Err(self.times.malformed("timestamp", why));

@@ -7,7 +7,7 @@
 //! | `verbatim` | list of the other lines |
 //! | `t0:meta`, `t0:template`, … | a complete qjson set for each template |
 
-use super::{Job, Joiner, groups, qjson, trailing};
+use super::{DecodeContext, Joiner, groups, qjson, trailing};
 use crate::output::Output;
 use crate::streams::{Lines, Stream};
 use hypostyle_core::error::Result;
@@ -16,8 +16,8 @@ use hypostyle_core::error::Result;
 const TEMPLATES: usize = 64;
 
 /// How many templates a frame has.
-pub(super) fn templates(job: &Job<'_>) -> Result<usize> {
-    let streams = job.streams(&["meta"])?;
+pub(super) fn templates(context: &DecodeContext<'_>) -> Result<usize> {
+    let streams = context.streams(&["meta"])?;
     let mut meta = streams.read("meta");
     meta.uv("line count")?;
     meta.u8("trailing")?;
@@ -42,21 +42,21 @@ fn is_needed(name: &str) -> bool {
 }
 
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.expand(is_needed)?;
+pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.expand(is_needed)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
-    let trailing = trailing(meta.u8("trailing")?, false, job)?;
+    let trailing = trailing(meta.u8("trailing")?, false, context)?;
     let templates = count(&mut meta)?;
     // The lines of each template are put together by themselves, then dealt out.
     // They are in memory meanwhile, and templates multiply, so they have one limit.
-    let mut left = job.limits.output_bytes.min(job.limits.read_bytes);
+    let mut left = context.limits.output_bytes.min(context.limits.read_bytes);
     let mut texts = Vec::with_capacity(templates);
     for template in 0..templates {
         let mut text = Vec::new();
-        let limits = job.limits.clone().with_output_bytes(left);
+        let limits = context.limits.clone().with_output_bytes(left);
         let mut part = Output::new(&mut text, false, &limits);
-        qjson::decode_set(&streams, &format!("t{template}:"), job, &mut part)?;
+        qjson::decode_set(&streams, &format!("t{template}:"), context, &mut part)?;
         left = left.saturating_sub(part.finish(None)?);
         texts.push(text);
     }

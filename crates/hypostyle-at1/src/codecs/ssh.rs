@@ -15,7 +15,7 @@
 use memchr::memmem;
 
 use super::deltas::decimal;
-use super::{Job, Joiner, log, pick, trailing};
+use super::{DecodeContext, Joiner, log, pick, trailing};
 use crate::output::Output;
 use crate::streams::Lines;
 use hypostyle_core::error::Result;
@@ -38,11 +38,11 @@ const STREAMS: [&str; 12] = [
 pub(crate) const HOLE: &[u8] = b"<*>";
 
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&STREAMS)?;
+pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
-    let trailing = trailing(meta.u8("trailing")?, false, job)?;
+    let trailing = trailing(meta.u8("trailing")?, false, context)?;
     let templates = Templates::parse(streams.read("templates").lines());
     let mut flags = streams.read("flags");
     let mut months = streams.read("months").lines();
@@ -95,8 +95,8 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
 
 /// Writes an object for each line: the template of its message, the line, and the
 /// variables of the message.
-pub(super) fn rows(job: &Job<'_>, text: &[u8], out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&["flags", "template_ids", "vars"])?;
+pub(super) fn rows(context: &DecodeContext<'_>, text: &[u8], out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&["flags", "template_ids", "vars"])?;
     let mut flags = streams.read("flags");
     let mut ids = streams.read("template_ids");
     let mut vars = streams.read("vars").lines();

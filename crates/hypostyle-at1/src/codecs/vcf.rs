@@ -12,7 +12,7 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 use super::deltas::{Deltas, decimal};
-use super::{Job, Joiner, Modes, flag, pick, trailing};
+use super::{DecodeContext, Joiner, Modes, flag, pick, trailing};
 use crate::output::Output;
 use crate::streams::{Lines, Stream, Streams};
 use hypostyle_core::error::Result;
@@ -27,17 +27,18 @@ const COLUMNS: [&str; 7] = ["id", "ref", "alt", "qual", "filter", "info", "forma
 const RUN: usize = 4 << 10;
 
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&STREAMS)?;
+pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
-    let trailing = trailing(meta.u8("trailing")?, false, job)?;
+    let trailing = trailing(meta.u8("trailing")?, false, context)?;
     let samples = meta.uv("sample count")?;
-    let deltas = flag(meta.u8("pos_delta")?, "the form of positions", "meta", job)?;
+    let deltas = flag(meta.u8("pos_delta")?, "the form of positions", "meta", context)?;
     let mut samples = Samples::parse(samples, &mut meta, &streams)?;
-    let mut positions = match deltas {
-        true => Positions::Deltas(Deltas::new(&streams, "pos")),
-        false => Positions::Text(streams.read("pos").lines()),
+    let mut positions = if deltas {
+        Positions::Deltas(Deltas::new(&streams, "pos"))
+    } else {
+        Positions::Text(streams.read("pos").lines())
     };
     let mut chroms = streams.read("chrom").lines();
     let mut columns = COLUMNS.map(|name| (name, streams.read(name).lines()));
@@ -46,13 +47,13 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut joiner = Joiner::default();
     for _ in 0..lines {
         joiner.next(out)?;
-        if !flags.structured(job)? {
+        if !flags.structured(context)? {
             out.put(verbatim.line("verbatim line")?)?;
             continue;
         }
         out.put(chroms.line("chrom")?)?;
         out.byte(b'\t')?;
-        positions.put(job, out)?;
+        positions.put(context, out)?;
         for (name, column) in &mut columns {
             out.byte(b'\t')?;
             out.put(column.line(name)?)?;
@@ -72,11 +73,11 @@ enum Positions<'a> {
 }
 
 impl Positions<'_> {
-    fn put(&mut self, job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    fn put(&mut self, context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
         match self {
             Self::Text(lines) => out.put(lines.line("pos")?),
             Self::Deltas(deltas) => {
-                decimal(deltas.next("pos", job)?, out.buffer());
+                decimal(deltas.next("pos", context)?, out.buffer());
                 Ok(())
             }
         }

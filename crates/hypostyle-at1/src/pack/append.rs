@@ -10,10 +10,10 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 
 use crate::archive::{Archive, located};
-use crate::cell::Syntax;
+use crate::cell_syntax::Syntax;
 use crate::codecs::Codec;
 use crate::fields::Dialect;
-use crate::names::FirstLine;
+use crate::header_dedup::FirstLine;
 use crate::pack::Frames;
 use crate::pack::check;
 use crate::pack::frame::FrameModel;

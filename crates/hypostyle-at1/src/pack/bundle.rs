@@ -165,7 +165,7 @@ fn compare(
     let mut entries = Vec::new();
     // Each entry was unpacked when it was made, so that its bytes are enough.
     let read = self_check::open(&bundle, options).and_then(|archive| {
-        archive.for_each_job(|job| {
+        archive.for_each_structured(|job| {
             entries = reader::entries(job)?;
             Ok(ControlFlow::Break(()))
         })

@@ -1,24 +1,24 @@
 //! Questions to an archive of row groups, answered from a few byte ranges (§6.4).
 //!
-//! `source` reads directories and blocks and counts what it reads, `held` is what
+//! `source` reads directories and blocks and counts what it reads, `metadata` is what
 //! is kept of that, `frame` and `set` say what a frame holds, `index` what our writer adds to that, and `run`
 //! goes through the lines. What comes out is text again: rows of CSV or objects,
 //! which the table view reads as it reads a whole archive.
 
-mod frame;
-mod held;
-mod row;
-mod run;
+mod frame_tables;
+mod grouped_table;
+mod metadata;
+mod plan;
 mod salvage;
-mod set;
 mod source;
+mod verbatim_row;
 mod verify;
 
 use std::io::Write;
 use std::ops::RangeInclusive;
 
 use super::archive::Archive;
-use super::view::TableOptions;
+use super::table_view::TableOptions;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::predicate::Predicate;
 use hypostyle_core::spill::SpillBuffer;
@@ -104,7 +104,7 @@ pub struct QueryStats {
 pub struct Damage {
     /// What is wrong with it, and where.
     pub what: String,
-    /// Lines of the original that it held, counted from 1; none if nobody can tell.
+    /// Lines of the original that it metadata, counted from 1; none if nobody can tell.
     pub lines: Vec<RangeInclusive<u64>>,
 }
 
@@ -148,21 +148,23 @@ impl Archive {
             return Ok(None);
         }
         let located = super::archive::located;
-        let Some(held) = held::Held::all(self).map_err(located)? else { return Ok(None) };
-        let plan = run::Plan::new(&held, query, &options.null_words).map_err(located)?;
+        let Some(metadata) = metadata::ArchiveMetadata::all(self).map_err(located)? else {
+            return Ok(None);
+        };
+        let plan = plan::QueryPlan::new(&metadata, query, &options.null_words).map_err(located)?;
         let Some(plan) = plan else { return Ok(None) };
         let mut stats = None;
         let feed = |out: &mut dyn Write| {
             stats = Some(plan.run(out)?);
             Ok(())
         };
-        let table = super::view::import_text(plan.is_json(), feed, options, stage);
+        let table = super::table_view::import_text(plan.is_json(), feed, options, stage);
         let stats = stats.unwrap_or_default();
         let table = match table {
             // No objects have no members, but we know which they would have had.
             Err(_) if plan.is_json() && stats.bytes > 0 && stats.rows == 0 => {
                 let feed = |out: &mut dyn Write| plan.put_names(out);
-                super::view::import_text(false, feed, options, SpillBuffer::in_memory())?
+                super::table_view::import_text(false, feed, options, SpillBuffer::in_memory())?
             }
             table => table?,
         };

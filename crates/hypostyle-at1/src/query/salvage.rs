@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use super::held::Held;
-use super::run::Plan;
+use super::metadata::ArchiveMetadata;
+use super::plan::QueryPlan;
 use super::{Damage, Query};
 use crate::archive::Archive;
 use crate::container::Extent;
@@ -46,8 +46,8 @@ fn frame(
     lines_before: u64,
     out: &mut dyn Write,
 ) -> Result<(u64, Vec<Damage>)> {
-    let held = Held::one(archive, extent).ok().flatten();
-    let plan = held.as_ref().map(|held| Plan::exact(held, query, lines_before));
+    let metadata = ArchiveMetadata::one(archive, extent).ok().flatten();
+    let plan = metadata.as_ref().map(|metadata| QueryPlan::exact(metadata, query, lines_before));
     if let Some(Ok(Some(plan))) = plan {
         let stats = plan.run(out)?;
         return Ok((plan.lines(), stats.damaged));

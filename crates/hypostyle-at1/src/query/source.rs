@@ -25,12 +25,12 @@ const AT_ONCE: usize = 32;
 
 /// A source that knows how much was read of it.
 #[derive(Debug)]
-pub(super) struct Counted<'a> {
+pub(super) struct CountedSource<'a> {
     source: &'a dyn ByteSource,
     bytes: AtomicU64,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> CountedSource<'a> {
     pub(super) fn new(source: &'a dyn ByteSource) -> Self {
         Self { source, bytes: AtomicU64::new(0) }
     }
@@ -56,16 +56,15 @@ impl<'a> Counted<'a> {
             other.0.saturating_sub(one.0.saturating_add(one.1)) <= GAP
         };
         let runs: Vec<&[(u64, u64)]> = ranges.chunk_by(near).collect();
-        let read = |nth: usize| {
-            let run = runs.get(nth).copied().unwrap_or_default();
+        let read = |run: &&[(u64, u64)]| {
             let start = run.first().map_or(0, |range| range.0);
             let end = run.iter().map(|range| range.0.saturating_add(range.1)).max();
             let end = end.unwrap_or(start);
-            Ok((start, run, self.range(start, end.saturating_sub(start), what)?))
+            Ok((start, self.range(start, end.saturating_sub(start), what)?))
         };
         let mut all = Vec::with_capacity(ranges.len());
-        parallel::in_order(runs.len(), self.at_once(), read, |_, (start, run, bytes)| {
-            for &(at, len) in run {
+        parallel::for_each(&runs, self.at_once(), read, |run, (start, bytes)| {
+            for &(at, len) in *run {
                 let from = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);
                 let len = usize::try_from(len).unwrap_or(usize::MAX);
                 all.push(bytes.slice(from..from.saturating_add(len)));
@@ -78,7 +77,7 @@ impl<'a> Counted<'a> {
 
 /// A stream and where it is.
 #[derive(Debug)]
-struct Place {
+struct BlocksStream {
     name: String,
     backend: Backend,
     offset: u64,
@@ -87,19 +86,23 @@ struct Place {
 
 /// The streams of a frame, of which only the small ones have been read.
 #[derive(Debug)]
-pub(super) struct Directory {
+pub(super) struct StreamDirectory {
     /// Everything but blocks.
     pub(super) set: PackedSet,
-    blocks: Vec<Place>,
+    blocks: Vec<BlocksStream>,
 }
 
-impl Directory {
+impl StreamDirectory {
     /// Reads the directory of a frame, and its streams but for the blocks.
     ///
     /// `None` if it is not as it has been written for long: then it takes more than
     /// a look at the directory to find the streams. With `cut` the blocks may run past
     /// the end of the file.
-    pub(super) fn read(source: &Counted<'_>, extent: Extent, cut: bool) -> Result<Option<Self>> {
+    pub(super) fn read(
+        source: &CountedSource<'_>,
+        extent: Extent,
+        cut: bool,
+    ) -> Result<Option<Self>> {
         let end = extent.offset.saturating_add(extent.len);
         let step = (extent.len / HEAD_SHARE).clamp(*HEAD.start(), *HEAD.end());
         let mut window = Window { start: extent.offset, bytes: Bytes::new(), step };
@@ -110,7 +113,7 @@ impl Directory {
         if count > streams::STREAMS as u64 {
             return Ok(None);
         }
-        let (mut small, mut blocks): (Vec<Packed>, Vec<Place>) = (Vec::new(), Vec::new());
+        let (mut small, mut blocks): (Vec<Packed>, Vec<BlocksStream>) = (Vec::new(), Vec::new());
         for _ in 0..count {
             let mut cursor = window.cursor(source, at, end)?;
             let name_len = cursor.size("stream name length")?;
@@ -124,7 +127,7 @@ impl Directory {
             at = offset.saturating_add(len);
             let is_blocks = name == "blocks" || name.ends_with(":blocks");
             if at > end && is_blocks && cut {
-                blocks.push(Place { name, backend, offset, len });
+                blocks.push(BlocksStream { name, backend, offset, len });
                 break;
             }
             if at > end {
@@ -137,7 +140,7 @@ impl Directory {
                 continue;
             }
             if is_blocks {
-                blocks.push(Place { name, backend, offset, len });
+                blocks.push(BlocksStream { name, backend, offset, len });
             } else {
                 let bytes = window.get(source, offset, len)?;
                 small.push(Packed { name, backend, offset, bytes });
@@ -167,7 +170,7 @@ struct Window {
 
 impl Window {
     /// A cursor at an offset, with room for one entry of the directory.
-    fn cursor(&mut self, source: &Counted<'_>, at: u64, end: u64) -> Result<Cursor<'_>> {
+    fn cursor(&mut self, source: &CountedSource<'_>, at: u64, end: u64) -> Result<Cursor<'_>> {
         // A name, a backend and two lengths.
         let wanted = (streams::NAME as u64 + 32).min(end.saturating_sub(at));
         if !self.has(at, wanted) {
@@ -183,7 +186,7 @@ impl Window {
         at >= self.start && at.saturating_add(len) <= end
     }
 
-    fn get(&self, source: &Counted<'_>, at: u64, len: u64) -> Result<Bytes> {
+    fn get(&self, source: &CountedSource<'_>, at: u64, len: u64) -> Result<Bytes> {
         if !self.has(at, len) {
             return source.range(at, len, "stream");
         }

@@ -1,10 +1,10 @@
 //! Whether blocks are whole, and whether their indexes tell the truth.
 
-use super::frame::Frame;
-use super::set::{Known, Set};
-use super::source::{Counted, Directory};
+use super::frame_tables::FrameTables;
+use super::grouped_table::{GroupPruning, GroupedTable};
+use super::source::{CountedSource, StreamDirectory};
 use crate::archive::Archive;
-use crate::codecs::Job;
+use crate::codecs::DecodeContext;
 use crate::container::Method;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::parallel;
@@ -16,27 +16,25 @@ pub(super) fn check(archive: &Archive) -> Result<Vec<Error>> {
     if !archive.codec().has_groups() {
         return Ok(found);
     }
-    let source = Counted::new(archive.source());
+    let source = CountedSource::new(archive.source());
     for extent in archive.extents()? {
         if extent.method == Method::Raw {
             continue;
         }
-        let Some(directory) = Directory::read(&source, extent, false)? else { continue };
-        let job = archive.job(&directory.set);
-        let streams = job.expand(|_| true)?;
-        let Some(frame) = Frame::new(archive.codec(), &directory, &streams, &job)? else {
+        let Some(directory) = StreamDirectory::read(&source, extent, false)? else { continue };
+        let context = archive.context(&directory.set);
+        let streams = context.expand(|_| true)?;
+        let Some(frame) = FrameTables::new(archive.codec(), &directory, &streams, &context)? else {
             continue;
         };
         for set in &frame.sets {
-            let count = set.groups.saturating_mul(set.meta.columns);
-            let work = |block: usize| {
-                let (group, column) = (block / set.meta.columns, block % set.meta.columns);
-                Ok(check_block(set, group, column, &source, &job).err())
-            };
-            parallel::in_order(count, job.threads, work, |_, err| {
-                found.extend(err);
-                Ok(())
+            let blocks: Vec<(usize, usize)> = (0..set.groups)
+                .flat_map(|group| (0..set.meta.columns).map(move |column| (group, column)))
+                .collect();
+            let errors = parallel::map(&blocks, context.threads, |&(group, column)| {
+                Ok(check_block(set, group, column, &source, &context).err())
             })?;
+            found.extend(errors.into_iter().flatten());
         }
     }
     Ok(found)
@@ -44,14 +42,14 @@ pub(super) fn check(archive: &Archive) -> Result<Vec<Error>> {
 
 /// Whether the cells of a block are what the indexes say.
 fn check_block(
-    set: &Set<'_>,
+    set: &GroupedTable<'_>,
     group: usize,
     column: usize,
-    source: &Counted<'_>,
-    job: &Job<'_>,
+    source: &CountedSource<'_>,
+    context: &DecodeContext<'_>,
 ) -> Result<()> {
-    let cells = set.cells(group, &[column], source, job)?;
-    let (known, last) = (Known { set, group }, column + 1 == set.meta.columns);
+    let cells = set.cells(group, &[column], source, context)?;
+    let (known, last) = (GroupPruning { set, group }, column + 1 == set.meta.columns);
     let (numbers, texts) = (known.numbers_of(column), known.texts_of(column));
     for (row, cell) in cells.iter().flat_map(|cells| cells.iter()).enumerate() {
         let Some(value) = set.syntax.value(cell, last).filter(|value| !value.is_empty()) else {

@@ -7,36 +7,36 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memchr_iter;
 
-use super::Budget;
+use super::DerivedBudget;
 use super::kind::{DEC, DICT, INT, NUMEXC, SHUF, TEXT};
-use super::number::{Numbers, Scale, Values, numbers, sums, unshuffle};
-use crate::page::{Entries, Page};
+use super::number::{NumberCursor, NumberValues, Scale, numbers, sums, unshuffle};
+use crate::row_buffer::{PaddedDict, RowBuffer};
 use crate::streams::Stream;
 use hypostyle_core::error::{Error, Result};
 
 /// A column whose cells can be taken from any one on.
 #[derive(Debug)]
-pub(crate) enum Column {
-    /// Cells one after the other, a newline between them.
-    Text(Text),
+pub(crate) enum DecodedColumn {
+    /// CellCursor one after the other, a newline between them.
+    Text(TextColumn),
     /// Numbers.
-    Numbers { values: Values, scale: Scale },
+    Numbers { values: NumberValues, scale: Scale },
     /// Numbers and exceptions; a bit says for each cell whether it is a number.
-    Mixed { values: Values, scale: Scale, bits: Bits, exceptions: Entries },
+    Mixed { values: NumberValues, scale: Scale, bits: CellBitmap, exceptions: PaddedDict },
     /// Numbers of entries.
-    Dict { ids: Vec<u32>, entries: Entries },
+    Dict { ids: Vec<u32>, entries: PaddedDict },
 }
 
 /// A list of cells in which one can be found by number.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub(crate) struct TextColumn {
     bytes: Bytes,
     cells: usize,
     /// Newlines before each block of so many bytes.
     before: Vec<usize>,
 }
 
-impl Text {
+impl TextColumn {
     const BLOCK: usize = 4096;
 
     fn new(bytes: Bytes) -> Self {
@@ -67,14 +67,14 @@ impl Text {
 
 /// A bit for each cell, least significant first.
 #[derive(Debug)]
-pub(crate) struct Bits {
+pub(crate) struct CellBitmap {
     bytes: Bytes,
     cells: usize,
-    /// Bits set before each block of so many bytes.
+    /// CellBitmap set before each block of so many bytes.
     before: Vec<usize>,
 }
 
-impl Bits {
+impl CellBitmap {
     const BLOCK: usize = 512;
 
     fn new(bytes: Bytes, cells: usize) -> Self {
@@ -115,8 +115,8 @@ impl Bits {
 }
 
 /// Reads entries, each behind its length.
-fn entries(stream: &mut Stream<'_>, count: usize) -> Result<Entries> {
-    let mut entries = Entries::default();
+fn entries(stream: &mut Stream<'_>, count: usize) -> Result<PaddedDict> {
+    let mut entries = PaddedDict::default();
     for _ in 0..count {
         entries.push(stream.lp("entry")?);
     }
@@ -128,18 +128,18 @@ pub(super) fn decode(
     kind: u8,
     chunk: &Bytes,
     note: impl Fn(&'static str, &str) -> Result<()>,
-) -> Result<Column> {
+) -> Result<DecodedColumn> {
     let mut stream = Stream::new("values", chunk);
     let (column, wide) = match kind {
-        TEXT => (Column::Text(Text::new(chunk.clone())), false),
+        TEXT => (DecodedColumn::Text(TextColumn::new(chunk.clone())), false),
         INT => {
             let (values, wide) = sums(&mut stream, None)?;
-            (Column::Numbers { values, scale: Scale::Whole }, wide)
+            (DecodedColumn::Numbers { values, scale: Scale::Whole }, wide)
         }
         DEC => {
             let scale = Scale::read(&mut stream)?;
             let (values, wide) = sums(&mut stream, None)?;
-            (Column::Numbers { values, scale }, wide)
+            (DecodedColumn::Numbers { values, scale }, wide)
         }
         NUMEXC => mixed(&mut stream)?,
         DICT => (dict(&mut stream)?, false),
@@ -149,7 +149,7 @@ pub(super) fn decode(
     if wide {
         note("A11", "has numbers of more than 64 bits")?;
     }
-    if let Column::Numbers { scale, .. } | Column::Mixed { scale, .. } = &column
+    if let DecodedColumn::Numbers { scale, .. } | DecodedColumn::Mixed { scale, .. } = &column
         && *scale == Scale::Digits(0)
     {
         note("A10", "has decimals without a digit behind the point, printed as `5.`")?;
@@ -157,7 +157,7 @@ pub(super) fn decode(
     Ok(column)
 }
 
-fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
+fn mixed(stream: &mut Stream<'_>) -> Result<(DecodedColumn, bool)> {
     let at = stream.clone();
     let scale = match stream.u8("subtype")? {
         0 => Scale::Whole,
@@ -170,7 +170,7 @@ fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
         return Err(at.malformed("value count", "is more than the bitmap can hold"));
     }
     let bits = Bytes::copy_from_slice(stream.take(count.div_ceil(8), "bitmap")?);
-    let bits = Bits::new(bits, count);
+    let bits = CellBitmap::new(bits, count);
     let at = stream.clone();
     let exceptions = stream.count(1, "exception count")?;
     if exceptions > count {
@@ -182,10 +182,10 @@ fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
     if count - numbers > exceptions.len() {
         return Err(stream.malformed("exception", "is missing: the list has ended"));
     }
-    Ok((Column::Mixed { values, scale, bits, exceptions }, wide))
+    Ok((DecodedColumn::Mixed { values, scale, bits, exceptions }, wide))
 }
 
-fn dict(stream: &mut Stream<'_>) -> Result<Column> {
+fn dict(stream: &mut Stream<'_>) -> Result<DecodedColumn> {
     let at = stream.clone();
     let count = stream.size("value count")?;
     let entries = stream.count(1, "entry count")?;
@@ -210,10 +210,10 @@ fn dict(stream: &mut Stream<'_>) -> Result<Column> {
             }
         }
     }
-    Ok(Column::Dict { ids, entries })
+    Ok(DecodedColumn::Dict { ids, entries })
 }
 
-fn shuffled(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
+fn shuffled(stream: &mut Stream<'_>) -> Result<(DecodedColumn, bool)> {
     let count = stream.size("value count")?;
     let before_min = stream.offset();
     let min = stream.sv("minimum")?;
@@ -230,12 +230,16 @@ fn shuffled(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
     let planes = stream.take(len, "byte planes")?;
     let values = unshuffle(min, width, count, planes)
         .ok_or_else(|| stream.malformed_at(before_min, "minimum", "leads beyond 128 bits"))?;
-    let wide = matches!(values, Values::Wide(_));
-    Ok((Column::Numbers { values, scale: Scale::Whole }, wide))
+    let wide = matches!(values, NumberValues::Wide(_));
+    Ok((DecodedColumn::Numbers { values, scale: Scale::Whole }, wide))
 }
 
 /// Decodes a DERIVED chunk, given the columns before it.
-pub(super) fn derive(chunk: &Bytes, before: &[Column], budget: &mut Budget) -> Result<Column> {
+pub(super) fn derive(
+    chunk: &Bytes,
+    before: &[DecodedColumn],
+    budget: &mut DerivedBudget,
+) -> Result<DecodedColumn> {
     let mut stream = Stream::new("values", chunk);
     let at = stream.clone();
     let source = stream.size("source column")?;
@@ -250,10 +254,10 @@ pub(super) fn derive(chunk: &Bytes, before: &[Column], budget: &mut Budget) -> R
     let ids = ids.ok_or_else(|| {
         stream.malformed("map size", "is less than the source has distinct values")
     })?;
-    Ok(Column::Dict { ids, entries })
+    Ok(DecodedColumn::Dict { ids, entries })
 }
 
-impl Column {
+impl DecodedColumn {
     /// The number of cells.
     pub(super) fn len(&self) -> usize {
         match self {
@@ -265,14 +269,14 @@ impl Column {
     }
 
     /// The cells from one on.
-    pub(super) fn from(&self, start: usize) -> Cells<'_> {
+    pub(super) fn from(&self, start: usize) -> CellCursor<'_> {
         match self {
-            Self::Text(text) => Cells::Text(text.from(start)),
-            Self::Numbers { values, scale } => Cells::Numbers(values.from(start), *scale),
+            Self::Text(text) => CellCursor::Text(text.from(start)),
+            Self::Numbers { values, scale } => CellCursor::Numbers(values.from(start), *scale),
             Self::Mixed { values, scale, bits, exceptions } => {
                 let start = start.min(bits.cells);
                 let numbers = bits.ones_before(start);
-                Cells::Mixed {
+                CellCursor::Mixed {
                     numbers: values.from(numbers),
                     scale: *scale,
                     next: start..bits.cells,
@@ -282,7 +286,7 @@ impl Column {
                 }
             }
             Self::Dict { ids, entries } => {
-                Cells::Dict(ids.get(start..).unwrap_or_default(), entries)
+                CellCursor::Dict(ids.get(start..).unwrap_or_default(), entries)
             }
         }
     }
@@ -294,10 +298,14 @@ impl Column {
     /// values; and without printing numbers where numbers will do.
     fn distinct(&self, most: usize) -> Option<Vec<u32>> {
         match self {
-            Self::Numbers { values: Values::Tiny(values), .. } => number(values.iter(), most),
-            Self::Numbers { values: Values::Small(values), .. } => number(values.iter(), most),
-            Self::Numbers { values: Values::Narrow(values), .. } => number(values.iter(), most),
-            Self::Numbers { values: Values::Wide(values), .. } => number(values.iter(), most),
+            Self::Numbers { values: NumberValues::Tiny(values), .. } => number(values.iter(), most),
+            Self::Numbers { values: NumberValues::Small(values), .. } => {
+                number(values.iter(), most)
+            }
+            Self::Numbers { values: NumberValues::Narrow(values), .. } => {
+                number(values.iter(), most)
+            }
+            Self::Numbers { values: NumberValues::Wide(values), .. } => number(values.iter(), most),
             Self::Dict { ids, entries } => {
                 // Two entries may be spelled alike.
                 let mut spelled: HashMap<Vec<u8>, u32> = HashMap::new();
@@ -313,11 +321,11 @@ impl Column {
             Self::Text(text) => number(text.cells(), most),
             Self::Mixed { bits, .. } => {
                 let mut cells = self.from(0);
-                let mut page = Page::default();
+                let mut buffer = RowBuffer::default();
                 let cells = (0..bits.cells).map(|_| {
-                    page.clear();
-                    cells.put(&mut page);
-                    page.text().to_vec()
+                    buffer.clear();
+                    cells.put(&mut buffer);
+                    buffer.text().to_vec()
                 });
                 number(cells, most)
             }
@@ -325,44 +333,44 @@ impl Column {
     }
 }
 
-/// Cells that are still to be written.
+/// CellCursor that are still to be written.
 #[derive(Clone, Debug)]
-pub(super) enum Cells<'a> {
+pub(super) enum CellCursor<'a> {
     Text(Option<&'a [u8]>),
-    Numbers(Numbers<'a>, Scale),
+    Numbers(NumberCursor<'a>, Scale),
     Mixed {
-        numbers: Numbers<'a>,
+        numbers: NumberCursor<'a>,
         scale: Scale,
         next: Range<usize>,
         bits: &'a [u8],
-        exceptions: &'a Entries,
+        exceptions: &'a PaddedDict,
         exception: usize,
     },
-    Dict(&'a [u32], &'a Entries),
+    Dict(&'a [u32], &'a PaddedDict),
 }
 
-impl Cells<'_> {
+impl CellCursor<'_> {
     /// Writes the next cell; `false` if there is none.
     #[inline]
-    pub(super) fn put(&mut self, page: &mut Page) -> bool {
+    pub(super) fn put(&mut self, buffer: &mut RowBuffer) -> bool {
         match self {
-            Self::Numbers(numbers, scale) => numbers.put(*scale, page),
-            Self::Text(list) => page.line(list),
+            Self::Numbers(numbers, scale) => numbers.put(*scale, buffer),
+            Self::Text(list) => buffer.line(list),
             Self::Dict(ids, entries) => {
                 let Some((&id, rest)) = ids.split_first() else { return false };
                 *ids = rest;
                 let Some(entry) = entries.get(id as usize) else { return false };
-                page.entry(entry);
+                buffer.entry(entry);
                 true
             }
             Self::Mixed { numbers, scale, next, bits, exceptions, exception } => {
                 let Some(cell) = next.next() else { return false };
                 if bit(bits, cell) {
-                    return numbers.put(*scale, page);
+                    return numbers.put(*scale, buffer);
                 }
                 let Some(entry) = exceptions.get(*exception) else { return false };
                 *exception += 1;
-                page.entry(entry);
+                buffer.entry(entry);
                 true
             }
         }
@@ -408,7 +416,7 @@ mod tests {
             if cell.is_empty() {
                 cells.iter_mut().for_each(String::clear);
             }
-            let text = Text::new(Bytes::from(cells.join("\n")));
+            let text = TextColumn::new(Bytes::from(cells.join("\n")));
             assert_eq!(text.cells, cells.len());
             for index in (0..cells.len()).step_by(7).chain([1, 2, 2998, 2999]) {
                 let rest = text.from(index).unwrap();
@@ -427,7 +435,7 @@ mod tests {
             assert_eq!(ones(&bits, end), (0..end).filter(|&index| bit(&bits, index)).count());
         }
         let bytes = bits.repeat(1000);
-        let long = Bits::new(Bytes::from(bytes.clone()), 31_990);
+        let long = CellBitmap::new(Bytes::from(bytes.clone()), 31_990);
         let mut set = 0;
         for index in 0..31_990 {
             assert_eq!(long.ones_before(index), set);

@@ -19,7 +19,7 @@
 
 use bytes::Bytes;
 
-use super::{Cells, Job, check_modes, flag, trailing};
+use super::{DecodeContext, DelimitedCells, check_modes, flag, trailing};
 use crate::describe::{ColumnInfo, FrameInfo};
 use crate::fields::{self, Dialect};
 use crate::output::Output;
@@ -28,13 +28,13 @@ use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::parallel;
 
 mod column;
+mod inline_column;
 pub(crate) mod kind;
 mod number;
 pub(crate) mod project;
 mod rows;
-mod slots;
 
-use column::Column;
+use column::DecodedColumn;
 
 const STREAMS: [&str; 10] = [
     "meta",
@@ -51,7 +51,7 @@ const STREAMS: [&str; 10] = [
 
 /// The `meta` stream.
 #[derive(Debug)]
-struct Meta<'a> {
+struct TableMeta<'a> {
     rows: u64,
     trailing: bool,
     has_header: bool,
@@ -68,24 +68,25 @@ enum Quotes<'a> {
 }
 
 /// Writes the rows of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&STREAMS)?;
-    let meta = meta(&streams, job)?;
-    let columns = columns(&streams, &meta, job)?;
-    let quotes = quotes(&streams, &columns, job)?;
-    rows::write(&streams, &meta, &columns, &quotes, job, out)
+pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&STREAMS)?;
+    let meta = meta(&streams, context)?;
+    let columns = columns(&streams, &meta, context)?;
+    let quotes = quotes(&streams, &columns, context)?;
+    rows::write(&streams, &meta, &columns, &quotes, context, out)
 }
 
 /// The columns of a frame and how they are coded; nothing is decoded for it.
-pub(super) fn describe(job: &Job<'_>) -> Result<FrameInfo> {
+pub(super) fn describe(context: &DecodeContext<'_>) -> Result<FrameInfo> {
     let wanted = ["meta", "coltypes", "quotemodes", "col_index", "header", project::FIELDS];
-    let streams = job.streams(&wanted)?;
-    let meta = meta(&streams, job)?;
+    let streams = context.streams(&wanted)?;
+    let meta = meta(&streams, context)?;
     let mut lengths = streams.read("col_index");
     let dialect = Dialect { delimiter: meta.delimiter.to_vec(), quotes: true };
-    let header: Vec<&[u8]> = match meta.has_header && !meta.delimiter.is_empty() {
-        true => dialect.fields(streams.bytes("header")),
-        false => Vec::new(),
+    let header: Vec<&[u8]> = if meta.has_header && !meta.delimiter.is_empty() {
+        dialect.fields(streams.bytes("header"))
+    } else {
+        Vec::new()
     };
     let mut header = header.into_iter().map(fields::name);
     let widths = project::widths(&streams, meta.columns);
@@ -101,18 +102,18 @@ pub(super) fn describe(job: &Job<'_>) -> Result<FrameInfo> {
 }
 
 /// How lines are cut into cells.
-pub(super) fn cells(job: &Job<'_>) -> Result<Cells> {
-    let streams = job.streams(&["meta", "coltypes", "quotemodes"])?;
-    let meta = meta(&streams, job)?;
+pub(super) fn cells(context: &DecodeContext<'_>) -> Result<DelimitedCells> {
+    let streams = context.streams(&["meta", "coltypes", "quotemodes"])?;
+    let meta = meta(&streams, context)?;
     let delimiter = meta.delimiter.to_vec();
-    Ok(Cells { delimiter, columns: meta.columns, header: Some(meta.has_header) })
+    Ok(DelimitedCells { delimiter, columns: meta.columns, header: Some(meta.has_header) })
 }
 
-fn meta<'a>(streams: &'a Streams, job: &Job<'_>) -> Result<Meta<'a>> {
+fn meta<'a>(streams: &'a Streams, context: &DecodeContext<'_>) -> Result<TableMeta<'a>> {
     let mut stream = streams.read("meta");
     let rows = stream.uv("row count")?;
-    let trailing = trailing(stream.u8("trailing")?, false, job)?;
-    let has_header = flag(stream.u8("has header")?, "the flag for a header", "meta", job)?;
+    let trailing = trailing(stream.u8("trailing")?, false, context)?;
+    let has_header = flag(stream.u8("has header")?, "the flag for a header", "meta", context)?;
     let delimiter = stream.lp("delimiter")?;
     let at = stream.clone();
     let columns = stream.size("column count")?;
@@ -121,39 +122,39 @@ fn meta<'a>(streams: &'a Streams, job: &Job<'_>) -> Result<Meta<'a>> {
         let why = format!("{columns} is more than there are column types or quote modes");
         return Err(at.malformed("column count", why));
     }
-    Ok(Meta { rows, trailing, has_header, delimiter, columns })
+    Ok(TableMeta { rows, trailing, has_header, delimiter, columns })
 }
 
 /// Decodes every column: those that stand alone in parallel, then the derived.
-fn columns(streams: &Streams, meta: &Meta<'_>, job: &Job<'_>) -> Result<Vec<Column>> {
+fn columns(
+    streams: &Streams,
+    meta: &TableMeta<'_>,
+    context: &DecodeContext<'_>,
+) -> Result<Vec<DecodedColumn>> {
     let chunks = chunks(streams, meta)?;
     let types = streams.bytes("coltypes");
-    let kind = |index: usize| types.get(index).copied().unwrap_or_default();
-    let mut columns: Vec<Option<Column>> = Vec::with_capacity(chunks.len());
-    let work = |index: usize| match (kind(index), chunks.get(index)) {
-        (kind::DERIVED, _) | (_, None) => Ok(None),
-        (kind, Some(chunk)) => {
-            let note = |code, what: &str| {
-                let message = format!("column {} {what}", index.saturating_add(1));
-                job.deviations.report(code, job.offset_of("values"), message)
-            };
-            column::decode(kind, chunk, note).map(Some).map_err(|err| placed(err, index))
+    let jobs: Vec<(usize, u8, Bytes)> = (0..)
+        .zip(types.iter().copied())
+        .zip(chunks)
+        .map(|((index, kind), chunk)| (index, kind, chunk))
+        .collect();
+    let columns = parallel::map(&jobs, context.threads, |&(index, kind, ref chunk)| {
+        if kind == kind::DERIVED {
+            return Ok(None);
         }
-    };
-    parallel::in_order(chunks.len(), job.threads, work, |_, column| {
-        columns.push(column);
-        Ok(())
+        let note = |code, what: &str| {
+            let message = format!("column {} {what}", index.saturating_add(1));
+            context.deviations.report(code, context.offset_of("values"), message)
+        };
+        column::decode(kind, chunk, note).map(Some).map_err(|err| placed(err, index))
     })?;
     // A derived column may be derived from a derived one, but only from one before it.
-    let mut done: Vec<Column> = Vec::with_capacity(columns.len());
-    let mut budget = Budget { spent: 0, limit: job.limits.read_bytes };
-    for (index, column) in columns.into_iter().enumerate() {
-        let column = match (column, chunks.get(index)) {
-            (Some(column), _) => column,
-            (None, Some(chunk)) => {
-                column::derive(chunk, &done, &mut budget).map_err(|err| placed(err, index))?
-            }
-            (None, None) => continue,
+    let mut done: Vec<DecodedColumn> = Vec::with_capacity(columns.len());
+    let mut budget = DerivedBudget { spent: 0, limit: context.limits.read_bytes };
+    for ((index, _, chunk), column) in jobs.iter().zip(columns) {
+        let column = match column {
+            Some(column) => column,
+            None => column::derive(chunk, &done, &mut budget).map_err(|err| placed(err, *index))?,
         };
         done.push(column);
     }
@@ -165,12 +166,12 @@ fn columns(streams: &Streams, meta: &Meta<'_>, job: &Job<'_>) -> Result<Vec<Colu
 /// A few bytes of the file make a column as long as its source, so the file does
 /// not bound their number times their length.
 #[derive(Debug)]
-struct Budget {
+struct DerivedBudget {
     spent: u64,
     limit: u64,
 }
 
-impl Budget {
+impl DerivedBudget {
     /// Fails if so many more bytes are too many.
     fn spend(&mut self, bytes: u64) -> Result<()> {
         self.spent = self.spent.saturating_add(bytes);
@@ -188,7 +189,7 @@ fn placed(err: Error, index: usize) -> Error {
 }
 
 /// Cuts `values` into one chunk per column.
-fn chunks(streams: &Streams, meta: &Meta<'_>) -> Result<Vec<Bytes>> {
+fn chunks(streams: &Streams, meta: &TableMeta<'_>) -> Result<Vec<Bytes>> {
     let values = streams.shared("values");
     let mut lengths = streams.read("col_index");
     let mut start = 0_usize;
@@ -206,7 +207,11 @@ fn chunks(streams: &Streams, meta: &Meta<'_>) -> Result<Vec<Bytes>> {
     Ok(chunks)
 }
 
-fn quotes<'a>(streams: &'a Streams, columns: &[Column], job: &Job<'_>) -> Result<Vec<Quotes<'a>>> {
+fn quotes<'a>(
+    streams: &'a Streams,
+    columns: &[DecodedColumn],
+    context: &DecodeContext<'_>,
+) -> Result<Vec<Quotes<'a>>> {
     let modes = streams.bytes("quotemodes");
     let mut bits = streams.read("quotebits");
     let mut quotes = Vec::with_capacity(columns.len());
@@ -218,7 +223,7 @@ fn quotes<'a>(streams: &'a Streams, columns: &[Column], job: &Job<'_>) -> Result
                 if mode > 2 {
                     let message =
                         format!("quote mode {mode} of column {}", index.saturating_add(1));
-                    job.deviations.report("A12", job.offset_of("quotemodes"), message)?;
+                    context.deviations.report("A12", context.offset_of("quotemodes"), message)?;
                 }
                 let len = column.len().div_ceil(8);
                 Quotes::Some(bits.take(len, "quote bits").map_err(|err| err.in_column(index, ""))?)

@@ -1,22 +1,22 @@
 //! Columns of numbers: deltas to values, values to text (§5.2, §5.5).
 
-use crate::page::{Page, Slot};
+use crate::row_buffer::{InlineCell, RowBuffer};
 use crate::streams::Stream;
 use hypostyle_core::error::Result;
 
-/// Values in the narrowest type that holds them all.
+/// NumberValues in the narrowest type that holds them all.
 ///
 /// The vendor's decoder wraps at 64 bits. Whatever it reads right fits 64 bits;
 /// what it reads wrong comes back right from 128 (A11).
 #[derive(Debug)]
-pub(super) enum Values {
+pub(super) enum NumberValues {
     Tiny(Vec<i16>),
     Small(Vec<i32>),
     Narrow(Vec<i64>),
     Wide(Vec<i128>),
 }
 
-impl Values {
+impl NumberValues {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Tiny(values) => values.len(),
@@ -27,36 +27,34 @@ impl Values {
     }
 
     /// The values from one on.
-    pub(super) fn from(&self, start: usize) -> Numbers<'_> {
+    pub(super) fn from(&self, start: usize) -> NumberCursor<'_> {
         match self {
-            Self::Tiny(values) => Numbers::Tiny(values.get(start..).unwrap_or_default()),
-            Self::Small(values) => Numbers::Small(values.get(start..).unwrap_or_default()),
-            Self::Narrow(values) => Numbers::Narrow(values.get(start..).unwrap_or_default()),
-            Self::Wide(values) => Numbers::Wide(values.get(start..).unwrap_or_default()),
+            Self::Tiny(values) => NumberCursor::Tiny(values.get(start..).unwrap_or_default()),
+            Self::Small(values) => NumberCursor::Small(values.get(start..).unwrap_or_default()),
+            Self::Narrow(values) => NumberCursor::Narrow(values.get(start..).unwrap_or_default()),
+            Self::Wide(values) => NumberCursor::Wide(values.get(start..).unwrap_or_default()),
         }
     }
 
     /// Adds values; `capacity` is how many there will be in all.
     fn extend(&mut self, more: &[i64], capacity: usize) {
         match self {
-            Self::Tiny(values) => match narrowed(more, values) {
-                true => {}
-                false => {
+            Self::Tiny(values) => {
+                if !narrowed(more, values) {
                     let mut wider = Vec::with_capacity(capacity);
                     wider.extend(values.iter().map(|&value| i32::from(value)));
                     *self = Self::Small(wider);
                     self.extend(more, capacity);
                 }
-            },
-            Self::Small(values) => match narrowed(more, values) {
-                true => {}
-                false => {
+            }
+            Self::Small(values) => {
+                if !narrowed(more, values) {
                     let mut wider = Vec::with_capacity(capacity);
                     wider.extend(values.iter().map(|&value| i64::from(value)));
                     *self = Self::Narrow(wider);
                     self.extend(more, capacity);
                 }
-            },
+            }
             Self::Narrow(values) => values.extend_from_slice(more),
             Self::Wide(values) => values.extend(more.iter().map(|&value| i128::from(value))),
         }
@@ -72,19 +70,19 @@ fn narrowed<T: TryFrom<i64> + Default>(more: &[i64], values: &mut Vec<T>) -> boo
     fit
 }
 
-/// Values that are still to be printed.
+/// NumberValues that are still to be printed.
 #[derive(Clone, Debug)]
-pub(super) enum Numbers<'a> {
+pub(super) enum NumberCursor<'a> {
     Tiny(&'a [i16]),
     Small(&'a [i32]),
     Narrow(&'a [i64]),
     Wide(&'a [i128]),
 }
 
-impl Numbers<'_> {
+impl NumberCursor<'_> {
     /// Prints the next one; `false` if there is none.
     #[inline]
-    pub(super) fn put(&mut self, scale: Scale, page: &mut Page) -> bool {
+    pub(super) fn put(&mut self, scale: Scale, buffer: &mut RowBuffer) -> bool {
         let value = match self {
             Self::Tiny(values) => first(values).map(i64::from),
             Self::Small(values) => first(values).map(i64::from),
@@ -92,15 +90,15 @@ impl Numbers<'_> {
             Self::Wide(values) => {
                 let Some(value) = first(values) else { return false };
                 match scale {
-                    Scale::Whole => page.wide(value, None),
-                    Scale::Digits(digits) => page.wide(value, Some(digits)),
+                    Scale::Whole => buffer.wide(value, None),
+                    Scale::Digits(digits) => buffer.wide(value, Some(digits)),
                 }
                 return true;
             }
         };
         match (value, scale) {
-            (Some(value), Scale::Whole) => page.integer(value),
-            (Some(value), Scale::Digits(digits)) => page.decimal(value, digits),
+            (Some(value), Scale::Whole) => buffer.integer(value),
+            (Some(value), Scale::Digits(digits)) => buffer.decimal(value, digits),
             (None, _) => {}
         }
         value.is_some()
@@ -116,7 +114,7 @@ fn first<T: Copy>(values: &mut &[T]) -> Option<T> {
 
 /// Sums `count` deltas, or all up to the end of the stream; says whether a delta
 /// or a sum has more than 64 bits.
-pub(super) fn sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, bool)> {
+pub(super) fn sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(NumberValues, bool)> {
     match narrow_sums(stream.clone().rest(), count) {
         Some(values) => Ok((values, false)),
         None => wide_sums(stream, count),
@@ -125,7 +123,7 @@ pub(super) fn sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Val
 
 /// Sums where every delta and every sum has 64 bits; `None` if not, or if
 /// anything else is odd.
-fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<Values> {
+fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<NumberValues> {
     // Each number ends with a byte below 128.
     let there = bytes.iter().filter(|&&byte| byte < 0x80).count();
     let to_the_end = count.is_none();
@@ -133,7 +131,7 @@ fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<Values> {
     if count > there {
         return None;
     }
-    let mut values = Values::Tiny(Vec::with_capacity(count));
+    let mut values = NumberValues::Tiny(Vec::with_capacity(count));
     let mut sums = [0_i64; 512];
     let (mut sum, mut too_far) = (0_i64, false);
     let (mut rest, mut left) = (bytes, count);
@@ -227,7 +225,7 @@ fn long_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Sums of any width; finds what is wrong, where something is.
-fn wide_sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, bool)> {
+fn wide_sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(NumberValues, bool)> {
     let mut values = Vec::new();
     let (mut sum, mut is_wide) = (0_i128, false);
     while count.map_or_else(|| !stream.is_empty(), |count| values.len() < count) {
@@ -238,7 +236,7 @@ fn wide_sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, b
         is_wide |= i64::try_from(delta).is_err() || i64::try_from(sum).is_err();
         values.push(sum);
     }
-    Ok((Values::Wide(values), is_wide))
+    Ok((NumberValues::Wide(values), is_wide))
 }
 
 /// How many digits stand behind the point.
@@ -263,7 +261,7 @@ impl Scale {
     }
 }
 
-impl Slot {
+impl InlineCell {
     /// Whether all numbers of 32 bits fit, behind a lead.
     pub(super) fn fits(scale: Scale) -> bool {
         match scale {
@@ -272,7 +270,7 @@ impl Slot {
         }
     }
 
-    /// A byte and a number, if it [`fits`](Slot::fits).
+    /// A byte and a number, if it [`fits`](InlineCell::fits).
     #[inline]
     pub(super) fn number(lead: u8, value: i32, scale: Scale) -> Self {
         match scale {
@@ -285,7 +283,12 @@ impl Slot {
 /// Undoes byte planes: `min` plus a number of `width` bytes each (SHUF).
 ///
 /// `None` if a sum has more than 128 bits.
-pub(super) fn unshuffle(min: i128, width: usize, count: usize, planes: &[u8]) -> Option<Values> {
+pub(super) fn unshuffle(
+    min: i128,
+    width: usize,
+    count: usize,
+    planes: &[u8],
+) -> Option<NumberValues> {
     let mut values = vec![0_u64; count];
     for (plane, bytes) in planes.chunks_exact(count.max(1)).take(width).enumerate() {
         for (value, &byte) in values.iter_mut().zip(bytes) {
@@ -296,7 +299,7 @@ pub(super) fn unshuffle(min: i128, width: usize, count: usize, planes: &[u8]) ->
     let last = min.checked_add(most.into())?;
     match (i64::try_from(min), i64::try_from(last)) {
         (Ok(min), Ok(_)) => {
-            let mut narrow = Values::Tiny(Vec::new());
+            let mut narrow = NumberValues::Tiny(Vec::new());
             let mut part = Vec::with_capacity(512);
             for offsets in values.chunks(512) {
                 part.clear();
@@ -307,7 +310,7 @@ pub(super) fn unshuffle(min: i128, width: usize, count: usize, planes: &[u8]) ->
         }
         _ => {
             let value = |offset: u64| min.saturating_add(offset.into());
-            Some(Values::Wide(values.into_iter().map(value).collect()))
+            Some(NumberValues::Wide(values.into_iter().map(value).collect()))
         }
     }
 }
@@ -365,13 +368,13 @@ mod tests {
             for at in [0, 511, 512, 1500] {
                 let mut want = vec![-3_i64; 2000];
                 want[at] = -(1 << bits);
-                let mut values = Values::Tiny(Vec::new());
+                let mut values = NumberValues::Tiny(Vec::new());
                 want.chunks(512).for_each(|part| values.extend(part, 2000));
                 let got: Vec<i64> = match values {
-                    Values::Tiny(values) => values.into_iter().map(i64::from).collect(),
-                    Values::Small(values) => values.into_iter().map(i64::from).collect(),
-                    Values::Narrow(values) => values,
-                    Values::Wide(_) => panic!(),
+                    NumberValues::Tiny(values) => values.into_iter().map(i64::from).collect(),
+                    NumberValues::Small(values) => values.into_iter().map(i64::from).collect(),
+                    NumberValues::Narrow(values) => values,
+                    NumberValues::Wide(_) => panic!(),
                 };
                 assert_eq!(got, want);
             }
@@ -389,16 +392,16 @@ mod tests {
                 let quick = narrow_sums(bytes, count);
                 let slow = wide_sums(&mut Stream::new("", bytes), count);
                 match (quick, slow) {
-                    (Some(quick), Ok((Values::Wide(slow), false))) => {
-                        let print = |values: Values| {
-                            let mut page = Page::default();
+                    (Some(quick), Ok((NumberValues::Wide(slow), false))) => {
+                        let print = |values: NumberValues| {
+                            let mut buffer = RowBuffer::default();
                             let mut numbers = values.from(0);
-                            while numbers.put(Scale::Whole, &mut page) {
-                                page.byte(b' ');
+                            while numbers.put(Scale::Whole, &mut buffer) {
+                                buffer.byte(b' ');
                             }
-                            page.text().to_vec()
+                            buffer.text().to_vec()
                         };
-                        assert_eq!(print(quick), print(Values::Wide(slow)));
+                        assert_eq!(print(quick), print(NumberValues::Wide(slow)));
                     }
                     (None, Err(_)) => {}
                     (quick, slow) => panic!("{quick:?} {slow:?}"),

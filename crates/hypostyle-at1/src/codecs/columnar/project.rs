@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::{Job, STREAMS, columns, meta, quotes, rows};
+use super::{DecodeContext, STREAMS, columns, meta, quotes, rows};
 use crate::fields::{self, Dialect};
 use crate::output::Output;
 use crate::streams::{Backend, Packed, Stream, Streams};
@@ -40,10 +40,10 @@ pub(super) fn widths(streams: &Streams, columns: usize) -> Vec<usize> {
 
 /// Finds the columns that hold fields of these names; `None` if the whole table
 /// must be read.
-pub(crate) fn find(job: &Job<'_>, names: &[String]) -> Result<Option<Projection>> {
+pub(crate) fn find(context: &DecodeContext<'_>, names: &[String]) -> Result<Option<Projection>> {
     let wanted = [&STREAMS[..5], &["quotemodes", "header", FIELDS]].concat();
-    let streams = job.streams(&wanted)?;
-    let meta = meta(&streams, job)?;
+    let streams = context.streams(&wanted)?;
+    let meta = meta(&streams, context)?;
     let rows = usize::try_from(meta.rows).unwrap_or(usize::MAX);
     let Some(modes) = streams.bytes("row_modes").get(..rows) else { return Ok(None) };
     let mut counts = streams.read("fieldcounts");
@@ -84,13 +84,17 @@ pub(crate) fn find(job: &Job<'_>, names: &[String]) -> Result<Option<Projection>
 }
 
 /// Writes the rows of one frame, with the columns that are kept.
-pub(crate) fn decode(projection: &Projection, job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&["meta", "coltypes", "quotemodes", "col_index"])?;
-    let whole = meta(&streams, job)?;
+pub(crate) fn decode(
+    projection: &Projection,
+    context: &DecodeContext<'_>,
+    out: &mut Output<'_>,
+) -> Result<()> {
+    let streams = context.streams(&["meta", "coltypes", "quotemodes", "col_index"])?;
+    let whole = meta(&streams, context)?;
     let types = streams.bytes("coltypes");
     let kind = |column: usize| types.get(column).copied().unwrap_or_default();
     let places = places(&streams, whole.columns)?;
-    let mut values = Values::new(job);
+    let mut values = ValuesStream::new(context);
     let mut chunks: BTreeMap<usize, Bytes> = BTreeMap::new();
     let mut wanted = projection.columns.clone();
     while let Some(column) = wanted.pop() {
@@ -98,7 +102,7 @@ pub(crate) fn decode(projection: &Projection, job: &Job<'_>, out: &mut Output<'_
             continue;
         }
         let place = places.get(column).cloned().unwrap_or_default();
-        let chunk = values.get(place, job).map_err(|err| super::placed(err, column))?;
+        let chunk = values.get(place, context).map_err(|err| super::placed(err, column))?;
         if kind(column) == super::kind::DERIVED {
             let source = Stream::new("values", &chunk).size("source column")?;
             // What comes later is refused when the chunk is decoded.
@@ -107,9 +111,9 @@ pub(crate) fn decode(projection: &Projection, job: &Job<'_>, out: &mut Output<'_
         chunks.insert(column, chunk);
     }
     let fewer = fewer(&chunks, &streams, kind)?;
-    let fewer_meta = meta(&fewer, job)?;
-    let all = columns(&fewer, &fewer_meta, job)?;
-    let quoted = quotes(&fewer, &all, job)?;
+    let fewer_meta = meta(&fewer, context)?;
+    let all = columns(&fewer, &fewer_meta, context)?;
+    let quoted = quotes(&fewer, &all, context)?;
     let (mut kept, mut marks) = (Vec::new(), Vec::new());
     for ((column, decoded), quotes) in chunks.keys().zip(all).zip(quoted) {
         if projection.columns.contains(column) {
@@ -124,11 +128,11 @@ pub(crate) fn decode(projection: &Projection, job: &Job<'_>, out: &mut Output<'_
         count
     };
     let lines = Streams::of([
-        ("row_modes", job.streams(&["row_modes"])?.shared("row_modes")),
+        ("row_modes", context.streams(&["row_modes"])?.shared("row_modes")),
         ("fieldcounts", count.repeat(rows).into()),
         ("header", projection.header.clone().into()),
     ]);
-    rows::write(&lines, &whole, &kept, &marks, job, out)
+    rows::write(&lines, &whole, &kept, &marks, context, out)
 }
 
 /// Where each chunk lies in `values`.
@@ -188,28 +192,30 @@ fn fewer(
 }
 
 /// The stream `values`, expanded where it is needed.
-struct Values<'a> {
+struct ValuesStream<'a> {
     packed: Option<&'a Packed>,
     blocks: Option<xz::Blocks<'a>>,
     expanded: BTreeMap<usize, Vec<u8>>,
     whole: Option<Bytes>,
 }
 
-impl<'a> Values<'a> {
-    fn new(job: &'a Job<'a>) -> Self {
-        let packed = job.packed("values");
+impl<'a> ValuesStream<'a> {
+    fn new(context: &'a DecodeContext<'a>) -> Self {
+        let packed = context.packed("values");
         let blocks = packed.filter(|packed| packed.backend == Backend::Xz);
         let blocks = blocks.and_then(|packed| xz::Blocks::find(&packed.bytes));
         Self { packed, blocks, expanded: BTreeMap::new(), whole: None }
     }
 
-    fn get(&mut self, place: Range<u64>, job: &Job<'_>) -> Result<Bytes> {
+    fn get(&mut self, place: Range<u64>, context: &DecodeContext<'_>) -> Result<Bytes> {
         let cut_off = || Error::malformed("chunk length", "runs past the end of `values`");
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let Some(blocks) = &self.blocks else {
             let whole = match (&self.whole, self.packed) {
                 (Some(whole), _) => whole.clone(),
-                (None, Some(packed)) => packed.expand(job.limits, job.threads, job.deviations)?,
+                (None, Some(packed)) => {
+                    packed.expand(context.limits, context.threads, context.deviations)?
+                }
                 (None, None) => Bytes::new(),
             };
             self.whole = Some(whole.clone());
@@ -224,7 +230,7 @@ impl<'a> Values<'a> {
             if !here.is_empty() {
                 let part = match self.expanded.entry(index) {
                     Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(fresh) => fresh.insert(blocks.expand(index, job.limits)?),
+                    Entry::Vacant(fresh) => fresh.insert(blocks.expand(index, context.limits)?),
                 };
                 let here = size(here.start - start)..size(here.end - start);
                 chunk.extend_from_slice(part.get(here).ok_or_else(cut_off)?);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::filter;
+use crate::bloom;
 use crate::group_index::{BOUNDS, FILTER};
 use crate::pack::groups::zones::Type;
 use hypostyle_core::predicate::TextBounds;
@@ -43,7 +43,7 @@ impl Group {
                 group.most = start.to_vec();
             }
             first = false;
-            group.hashes.push(filter::hash(&text));
+            group.hashes.push(bloom::hash(&text));
         }
         group.hashes.sort_unstable();
         group.hashes.dedup();
@@ -110,7 +110,7 @@ fn put_column(groups: &[Group], bytes: usize, out: &mut Vec<u8>) -> bool {
         out.push(count);
         for group in groups {
             let bytes = (group.hashes.len() * bits).div_ceil(8);
-            put::lp(out, &filter::make(&group.hashes, count, bytes));
+            put::lp(out, &bloom::make(&group.hashes, count, bytes));
         }
     }
     flags != 0

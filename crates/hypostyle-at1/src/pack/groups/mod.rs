@@ -5,7 +5,7 @@ pub(super) mod qcolumnar;
 pub(super) mod qjson;
 pub(super) mod zones;
 
-use crate::cell::Syntax;
+use crate::cell_syntax::Syntax;
 use crate::codecs::groups::{XZ, ZSTD};
 use crate::group_index::{INDEX, SUMS};
 use crate::pack::groups::index::{Group, Index};

@@ -1,6 +1,6 @@
 //! Delimited text in row groups (§6.1).
 
-use crate::cell::Syntax;
+use crate::cell_syntax::Syntax;
 use crate::fields::Dialect;
 use crate::pack::groups::{self, Grid, Table};
 use crate::pack::lines::ended;

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 
-use crate::cell::Syntax;
+use crate::cell_syntax::Syntax;
 use crate::codecs::Codec;
 use crate::json_scan::{Scan, paths};
 use crate::pack::groups::{self, Grid, Table};

@@ -1,88 +1,98 @@
-//! Short cells, a column at a time.
+//! InlineColumn cells, a column at a time.
 //!
 //! Most columns are of numbers and of few short words. For some rows at once,
 //! such columns are printed column by column into slots of one size, which is
 //! quick because the same is done again and again, and rows then copy slots.
 
 use super::Quotes;
-use super::column::{Bits, Column};
-use super::number::{Scale, Values};
-use crate::page::{Entries, Slot};
+use super::column::{CellBitmap, DecodedColumn};
+use super::number::{NumberValues, Scale};
+use crate::row_buffer::{InlineCell, PaddedDict};
 
 /// A column whose cells all fit a slot, behind the byte that stands before them.
 #[derive(Debug)]
-pub(super) struct Short<'a> {
+pub(super) struct InlineColumn<'a> {
     lead: u8,
-    kind: Kind<'a>,
+    values: InlineValues<'a>,
 }
 
 #[derive(Debug)]
-enum Kind<'a> {
+enum InlineValues<'a> {
     Tiny(&'a [i16], Scale),
     Small(&'a [i32], Scale),
-    Mixed { values: &'a Values, scale: Scale, bits: &'a Bits, exceptions: Vec<Slot> },
-    Dict { ids: &'a [u32], entries: Vec<Slot> },
+    Mixed {
+        values: &'a NumberValues,
+        scale: Scale,
+        bits: &'a CellBitmap,
+        exceptions: Vec<InlineCell>,
+    },
+    Dict {
+        ids: &'a [u32],
+        entries: Vec<InlineCell>,
+    },
 }
 
-impl<'a> Short<'a> {
+impl<'a> InlineColumn<'a> {
     /// Rows that can be laid out in one go.
     pub(super) const ROWS: usize = 64;
 
     /// Looks whether all cells are short; `lead` stands before each.
-    pub(super) fn new(column: &'a Column, quotes: &Quotes<'_>, lead: u8) -> Option<Self> {
+    pub(super) fn new(column: &'a DecodedColumn, quotes: &Quotes<'_>, lead: u8) -> Option<Self> {
         let plain = matches!(quotes, Quotes::None);
-        let kind = match column {
-            Column::Numbers { values, scale } if plain && Slot::fits(*scale) => match values {
-                Values::Tiny(values) => Kind::Tiny(values, *scale),
-                Values::Small(values) => Kind::Small(values, *scale),
-                _ => return None,
-            },
-            Column::Mixed {
-                values: values @ (Values::Tiny(_) | Values::Small(_)),
+        let values = match column {
+            DecodedColumn::Numbers { values, scale } if plain && InlineCell::fits(*scale) => {
+                match values {
+                    NumberValues::Tiny(values) => InlineValues::Tiny(values, *scale),
+                    NumberValues::Small(values) => InlineValues::Small(values, *scale),
+                    _ => return None,
+                }
+            }
+            DecodedColumn::Mixed {
+                values: values @ (NumberValues::Tiny(_) | NumberValues::Small(_)),
                 scale,
                 bits,
                 exceptions,
-            } if plain && Slot::fits(*scale) => Kind::Mixed {
+            } if plain && InlineCell::fits(*scale) => InlineValues::Mixed {
                 values,
                 scale: *scale,
                 bits,
                 exceptions: slots(exceptions, lead, false)?,
             },
-            Column::Dict { ids, entries } if plain || matches!(quotes, Quotes::All) => {
-                Kind::Dict { ids, entries: slots(entries, lead, !plain)? }
+            DecodedColumn::Dict { ids, entries } if plain || matches!(quotes, Quotes::All) => {
+                InlineValues::Dict { ids, entries: slots(entries, lead, !plain)? }
             }
             _ => return None,
         };
-        Some(Self { lead, kind })
+        Some(Self { lead, values })
     }
 
     /// Fills the first slot of each row with cells from `start` on.
     ///
-    /// `false` if there are fewer cells than rows. Rows are at most [`Short::ROWS`].
+    /// `false` if there are fewer cells than rows. Rows are at most [`InlineColumn::ROWS`].
     pub(super) fn lay<'s>(
         &self,
         start: usize,
         rows: usize,
-        slots: impl Iterator<Item = &'s mut Slot>,
+        slots: impl Iterator<Item = &'s mut InlineCell>,
     ) -> bool {
         let end = start.saturating_add(rows);
         let lead = self.lead;
-        match &self.kind {
-            Kind::Tiny(values, scale) => {
+        match &self.values {
+            InlineValues::Tiny(values, scale) => {
                 let Some(values) = values.get(start..end) else { return false };
                 lay(values.iter().copied().map(i32::from), *scale, lead, slots);
             }
-            Kind::Small(values, scale) => {
+            InlineValues::Small(values, scale) => {
                 let Some(values) = values.get(start..end) else { return false };
                 lay(values.iter().copied(), *scale, lead, slots);
             }
-            Kind::Dict { ids, entries } => {
+            InlineValues::Dict { ids, entries } => {
                 let Some(ids) = ids.get(start..end) else { return false };
                 for (slot, &id) in slots.zip(ids) {
                     *slot = entries.get(id as usize).copied().unwrap_or_default();
                 }
             }
-            Kind::Mixed { values, scale, bits, exceptions } => {
+            InlineValues::Mixed { values, scale, bits, exceptions } => {
                 if end > bits.len() {
                     return false;
                 }
@@ -91,11 +101,11 @@ impl<'a> Short<'a> {
                 let bits = bits.next_64(start);
                 let cells = (0..rows).map(|row| bits >> row & 1 == 1).zip(slots);
                 match values {
-                    Values::Tiny(values) => {
+                    NumberValues::Tiny(values) => {
                         let values = values.get(numbers..).unwrap_or_default();
                         mix(values.iter().copied().map(i32::from), exceptions, *scale, lead, cells);
                     }
-                    Values::Small(values) => {
+                    NumberValues::Small(values) => {
                         let values = values.get(numbers..).unwrap_or_default();
                         mix(values.iter().copied(), exceptions, *scale, lead, cells);
                     }
@@ -111,37 +121,38 @@ fn lay<'s>(
     values: impl Iterator<Item = i32>,
     scale: Scale,
     lead: u8,
-    slots: impl Iterator<Item = &'s mut Slot>,
+    slots: impl Iterator<Item = &'s mut InlineCell>,
 ) {
     match scale {
         Scale::Whole => slots.zip(values).for_each(|(slot, value)| {
-            *slot = Slot::integer(lead, value);
+            *slot = InlineCell::integer(lead, value);
         }),
         Scale::Digits(digits) => slots.zip(values).for_each(|(slot, value)| {
-            *slot = Slot::decimal(lead, value, digits);
+            *slot = InlineCell::decimal(lead, value, digits);
         }),
     }
 }
 
 fn mix<'s>(
     mut values: impl Iterator<Item = i32>,
-    exceptions: &[Slot],
+    exceptions: &[InlineCell],
     scale: Scale,
     lead: u8,
-    cells: impl Iterator<Item = (bool, &'s mut Slot)>,
+    cells: impl Iterator<Item = (bool, &'s mut InlineCell)>,
 ) {
     let mut exceptions = exceptions.iter().copied();
     for (is_number, slot) in cells {
-        let cell = match is_number {
-            true => values.next().map(|value| Slot::number(lead, value, scale)),
-            false => exceptions.next(),
+        let cell = if is_number {
+            values.next().map(|value| InlineCell::number(lead, value, scale))
+        } else {
+            exceptions.next()
         };
         *slot = cell.unwrap_or_default();
     }
 }
 
 /// The entries as slots; `None` if one is too long.
-fn slots(entries: &Entries, lead: u8, quoted: bool) -> Option<Vec<Slot>> {
+fn slots(entries: &PaddedDict, lead: u8, quoted: bool) -> Option<Vec<InlineCell>> {
     let slot = |index| {
         let cell = entries.get(index)?.to_vec();
         let mut text = vec![lead];
@@ -157,7 +168,7 @@ fn slots(entries: &Entries, lead: u8, quoted: bool) -> Option<Vec<Slot>> {
         } else {
             text.extend_from_slice(&cell);
         }
-        Slot::new(&text)
+        InlineCell::new(&text)
     };
     (0..entries.len()).map(slot).collect()
 }

@@ -4,7 +4,7 @@
 
 use memchr::memchr;
 
-use crate::page::Page;
+use crate::row_buffer::RowBuffer;
 use crate::streams::{Stream, Streams};
 use hypostyle_core::error::{Error, Result};
 
@@ -17,13 +17,13 @@ const NO_TOKENS: [u8; EIGHT] = [b'\n'; EIGHT];
 
 /// The columns of `values`, each with a cursor of its own.
 #[derive(Debug)]
-pub(super) struct Columns<'a> {
-    columns: Vec<Column<'a>>,
+pub(super) struct TokenColumns<'a> {
+    columns: Vec<TokenColumn<'a>>,
 }
 
 /// A column of `values`.
 #[derive(Clone, Copy, Debug)]
-struct Column<'a> {
+struct TokenColumn<'a> {
     /// What is left of it. A list of no bytes has one element, so the end of a column is not
     /// where its bytes end.
     rest: Option<&'a [u8]>,
@@ -31,7 +31,7 @@ struct Column<'a> {
     end: u64,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> TokenColumns<'a> {
     /// Reads `value_index`; between neighbours lie `gap` bytes that mean nothing.
     pub(super) fn parse(streams: &'a Streams, gap: usize) -> Result<Self> {
         let mut index = streams.read("value_index");
@@ -45,14 +45,14 @@ impl<'a> Columns<'a> {
             }
             let len = index.size("column length")?;
             let rest = Some(values.take(len, "column")?);
-            columns.push(Column { rest, end: values.offset() });
+            columns.push(TokenColumn { rest, end: values.offset() });
         }
         Ok(Self { columns })
     }
 
     /// For each column whether its tokens differ.
     pub(super) fn differ(&self) -> Vec<bool> {
-        let differs = |column: &Column<'_>| {
+        let differs = |column: &TokenColumn<'_>| {
             let mut tokens = column.rest.unwrap_or_default().split(|&byte| byte == b'\n');
             let first = tokens.next();
             tokens.any(|token| Some(token) != first)
@@ -75,14 +75,11 @@ impl<'a> Columns<'a> {
         Ok((index, rest.get(..len).unwrap_or_default()))
     }
 
-    /// Puts the next token of the column that `ids` names on a page.
+    /// Puts the next token of the column that `ids` names on a buffer.
     #[inline]
-    pub(super) fn put_token(&mut self, ids: &mut Stream<'_>, page: &mut Page) -> Result<()> {
+    pub(super) fn put_token(&mut self, ids: &mut Stream<'_>, buffer: &mut RowBuffer) -> Result<()> {
         let (index, column) = self.named(ids)?;
-        match page.line(&mut column.rest) {
-            true => Ok(()),
-            false => Err(column.ended(index)),
-        }
+        if buffer.line(&mut column.rest) { Ok(()) } else { Err(column.ended(index)) }
     }
 
     /// Fills holes that stand side by side with empty tokens of one column, eight at a time.
@@ -110,7 +107,7 @@ impl<'a> Columns<'a> {
 
     /// The column that `ids` names, and its number.
     #[inline]
-    fn named(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &mut Column<'a>)> {
+    fn named(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &mut TokenColumn<'a>)> {
         let start = ids.offset();
         let index = ids.size("column")?;
         let count = self.columns.len();
@@ -124,7 +121,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-impl Column<'_> {
+impl TokenColumn<'_> {
     #[cold]
     fn ended(&self, index: usize) -> Error {
         let why = format!("is missing: column {index} has ended");
@@ -140,18 +137,18 @@ mod tests {
 
     /// What comes of a skeleton and columns, with holes filled one by one or eight at a time.
     fn filled(skeleton: &[u8], streams: &Streams, quick: bool) -> Result<Vec<u8>> {
-        let mut columns = Columns::parse(streams, 0)?;
+        let mut columns = TokenColumns::parse(streams, 0)?;
         let mut ids = streams.read("colids");
-        let (mut page, mut skeleton) = (Page::default(), Some(skeleton));
-        page.part::<0>(&mut skeleton);
+        let (mut buffer, mut skeleton) = (RowBuffer::default(), Some(skeleton));
+        buffer.part::<0>(&mut skeleton);
         while skeleton.is_some() {
             if quick {
                 columns.fill_empty(&mut ids, &mut skeleton)?;
             }
-            columns.put_token(&mut ids, &mut page)?;
-            page.part::<0>(&mut skeleton);
+            columns.put_token(&mut ids, &mut buffer)?;
+            buffer.part::<0>(&mut skeleton);
         }
-        Ok(page.text().to_vec())
+        Ok(buffer.text().to_vec())
     }
 
     #[test]

@@ -1,21 +1,21 @@
 //! A line that is in no table.
 
-use super::frame::Frame;
-use super::set::{put_object, put_row};
-use crate::cell::Syntax;
+use super::frame_tables::FrameTables;
+use super::grouped_table::{put_object, put_row};
+use crate::cell_syntax::Syntax;
 use crate::json_scan::Members;
 use hypostyle_core::error::Result;
 use hypostyle_core::predicate::ColumnAccess;
 
 /// A line that is in no table, as a row.
-pub(super) enum Row<'l> {
+pub(super) enum VerbatimRow<'l> {
     Fields { names: &'l [String], nulls: &'l [String], fields: Vec<&'l [u8]>, syntax: Syntax },
     Object { line: &'l [u8], members: Members },
 }
 
-impl<'l> Row<'l> {
+impl<'l> VerbatimRow<'l> {
     pub(super) fn new(
-        frame: &'l Frame<'_>,
+        frame: &'l FrameTables<'_>,
         names: &'l [String],
         nulls: &'l [String],
         line: &'l [u8],
@@ -71,7 +71,7 @@ impl<'l> Row<'l> {
     }
 }
 
-impl ColumnAccess for Row<'_> {
+impl ColumnAccess for VerbatimRow<'_> {
     fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
         let (syntax, nulls) = match self {
             Self::Fields { syntax, nulls, .. } => (*syntax, *nulls),

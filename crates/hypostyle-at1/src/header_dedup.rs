@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::archive::Archive;
-use super::codecs::{self, Codec, Job};
+use super::codecs::{self, Codec, DecodeContext};
 use super::container::Method;
 use super::output::Output;
 use super::streams::PackedSet;
@@ -60,12 +60,13 @@ impl Archive {
                 }
                 Method::Structured => {
                     let set = PackedSet::parse(body, extent.offset, self.noted())?;
-                    let job = Job { pad: true, ..self.job(&set) };
-                    let streams = job.expand(|name| matches!(name, "row_modes" | "verbatim"))?;
+                    let context = DecodeContext { pad: true, ..self.context(&set) };
+                    let streams =
+                        context.expand(|name| matches!(name, "row_modes" | "verbatim"))?;
                     let verbatim = streams.bytes("row_modes").first() == Some(&0);
                     once.start(if verbatim { streams.bytes("verbatim") } else { b"" });
                     let mut output = Output::new(&mut once, false, &limits);
-                    codecs::decode(self.codec(), &job, &mut output)?;
+                    codecs::decode(self.codec(), &context, &mut output)?;
                     output.finish(None)?
                 }
             };

@@ -5,14 +5,14 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use memchr::memchr_iter;
 
-use super::source::Counted;
-use crate::cell::Syntax;
-use crate::codecs::Job;
-use crate::codecs::groups::{self, Index, Meta};
+use super::source::CountedSource;
+use crate::cell_syntax::Syntax;
+use crate::codecs::DecodeContext;
+use crate::codecs::groups::{self, BlockIndex, GroupsMeta};
 use crate::describe::Zone;
 use crate::fields::unquoted;
 use crate::group_index::{Sums, Texts};
-use crate::view::put_cell;
+use crate::table_view::put_cell;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::predicate::{
     CellPresence, ColumnAccess, Decimal, NumberBounds, Predicate, PruningStatistics, TextBounds,
@@ -20,9 +20,9 @@ use hypostyle_core::predicate::{
 
 /// A table of row groups.
 #[derive(Debug)]
-pub(super) struct Set<'a> {
-    pub(super) meta: Meta<'a>,
-    pub(super) index: Index,
+pub(super) struct GroupedTable<'a> {
+    pub(super) meta: GroupsMeta<'a>,
+    pub(super) index: BlockIndex,
     /// Where its blocks start in the file.
     pub(super) blocks: u64,
     pub(super) rows: usize,
@@ -40,7 +40,7 @@ pub(super) struct Set<'a> {
 
 /// What is asked, in terms of one table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'q> {
+pub(super) struct RowRequest<'q> {
     pub(super) filter: Option<&'q Predicate>,
     /// The columns to put out, by name; `None` for whole rows.
     pub(super) columns: Option<&'q [String]>,
@@ -52,7 +52,7 @@ pub(super) struct Wanted<'q> {
 
 /// Rows of a group as they are put out.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct GroupRows {
     /// Which rows of the group they are.
     pub(super) rows: Vec<usize>,
     /// Where each ends in the text.
@@ -66,13 +66,13 @@ pub(super) struct Kept {
 
 /// The cells of a block.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct CellBlock {
     text: Vec<u8>,
     /// Where each cell ends.
     ends: Vec<usize>,
 }
 
-impl Block {
+impl CellBlock {
     fn get(&self, row: usize) -> &[u8] {
         let start = row.checked_sub(1).and_then(|before| self.ends.get(before));
         let start = start.map_or(0, |end| end + 1);
@@ -90,7 +90,7 @@ impl Block {
     }
 }
 
-impl Set<'_> {
+impl GroupedTable<'_> {
     /// The column of a name.
     pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
@@ -112,31 +112,31 @@ impl Set<'_> {
         &self,
         group: usize,
         only: Option<&[usize]>,
-        wanted: Wanted<'_>,
-        source: &Counted<'_>,
-        job: &Job<'_>,
-    ) -> Result<Kept> {
+        wanted: RowRequest<'_>,
+        source: &CountedSource<'_>,
+        context: &DecodeContext<'_>,
+    ) -> Result<GroupRows> {
         let range = self.rows_of(group);
         let mut rows: Vec<usize> = match only {
             Some(only) => only.iter().map(|row| row - range.start).collect(),
             None => (0..range.len()).collect(),
         };
         if rows.is_empty() {
-            return Ok(Kept::default());
+            return Ok(GroupRows::default());
         }
         let (count, nulls, cells) = (range.len(), wanted.nulls, HashMap::new());
-        let mut loaded = Loaded { set: self, rows: count, nulls, cells };
+        let mut loaded = LoadedColumns { set: self, rows: count, nulls, cells };
         if let Some(filter) = wanted.filter {
-            if !filter.may_match(&Known { set: self, group }) {
-                return Ok(Kept::default());
+            if !filter.may_match(&GroupPruning { set: self, group }) {
+                return Ok(GroupRows::default());
             }
             let names = filter.columns();
             let columns = names.iter().filter_map(|name| self.column(name));
-            loaded.load(group, columns.collect(), source, job)?;
+            loaded.load(group, columns.collect(), source, context)?;
             let kept = filter.evaluate(range.len(), &loaded)?;
             rows.retain(|&row| kept.get(row).copied().unwrap_or_default());
         }
-        let mut kept = Kept { read: true, ..Kept::default() };
+        let mut kept = GroupRows { read: true, ..GroupRows::default() };
         if rows.is_empty() {
             return Ok(kept);
         }
@@ -147,8 +147,8 @@ impl Set<'_> {
             }
         };
         let needed = columns.iter().filter_map(|&(_, column)| column).collect();
-        loaded.load(group, needed, source, job)?;
-        self.check_size(&rows, &loaded, job)?;
+        loaded.load(group, needed, source, context)?;
+        self.check_size(&rows, &loaded, context)?;
         for &row in &rows {
             match (self.syntax, wanted.columns) {
                 (Syntax::Plain | Syntax::Csv, _) if wanted.exact => {
@@ -181,14 +181,19 @@ impl Set<'_> {
 
     /// Fails if the rows would take more than may be put out: what stands between
     /// cells is there once in the file, and once for each row in what is made of it.
-    fn check_size(&self, rows: &[usize], loaded: &Loaded<'_>, job: &Job<'_>) -> Result<()> {
+    fn check_size(
+        &self,
+        rows: &[usize],
+        loaded: &LoadedColumns<'_>,
+        context: &DecodeContext<'_>,
+    ) -> Result<()> {
         let between: usize = self.segments.iter().map(Vec::len).sum();
         let delimiters = self.meta.delimiter.len().saturating_mul(self.meta.columns);
         let names: usize = self.names.iter().map(String::len).sum();
         let row = between.saturating_add(delimiters).saturating_add(names) as u64;
         let asked = row.saturating_mul(rows.len() as u64).saturating_add(loaded.bytes());
         let (what, limit) =
-            ("size of the rows", job.limits.output_bytes.min(job.limits.read_bytes));
+            ("size of the rows", context.limits.output_bytes.min(context.limits.read_bytes));
         if asked > limit {
             return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
         }
@@ -199,17 +204,17 @@ impl Set<'_> {
     pub(super) fn row(
         &self,
         row: usize,
-        source: &Counted<'_>,
-        job: &Job<'_>,
+        source: &CountedSource<'_>,
+        context: &DecodeContext<'_>,
     ) -> Result<Vec<Vec<u8>>> {
         let columns: Vec<usize> = (0..self.meta.columns).collect();
         let group = row / self.meta.group_rows;
-        let cells = self.cells(group, &columns, source, job)?;
+        let cells = self.cells(group, &columns, source, context)?;
         Ok(cells.iter().map(|cells| cells.get(row % self.meta.group_rows).to_vec()).collect())
     }
 
     /// Puts together a line of JSON as it was.
-    fn put_line(&self, loaded: &Loaded<'_>, row: usize, out: &mut Vec<u8>) {
+    fn put_line(&self, loaded: &LoadedColumns<'_>, row: usize, out: &mut Vec<u8>) {
         for (column, segment) in self.segments.iter().enumerate() {
             out.extend_from_slice(segment);
             out.extend_from_slice(loaded.cell(column, row).unwrap_or_default());
@@ -241,9 +246,9 @@ impl Set<'_> {
         &self,
         group: usize,
         columns: &[usize],
-        source: &Counted<'_>,
-        job: &Job<'_>,
-    ) -> Result<Vec<Block>> {
+        source: &CountedSource<'_>,
+        context: &DecodeContext<'_>,
+    ) -> Result<Vec<CellBlock>> {
         let block = |column: usize| group.saturating_mul(self.meta.columns).saturating_add(column);
         // A checksum may cover neighbours, which must be read as well to compare it.
         let covered: Vec<(Range<usize>, Option<u32>)> =
@@ -268,7 +273,7 @@ impl Set<'_> {
             let from = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);
             let to = from.saturating_add(usize::try_from(len).unwrap_or(usize::MAX));
             let bytes = bytes.get(from..to).unwrap_or_default();
-            let text = groups::expand(bytes, (offset, true), job).map_err(placed)?;
+            let text = groups::expand(bytes, (offset, true), context).map_err(placed)?;
             let mut ends: Vec<usize> = memchr_iter(b'\n', &text).take(rows).collect();
             if ends.len() < rows {
                 ends.push(text.len());
@@ -277,36 +282,36 @@ impl Set<'_> {
                 let why = format!("group {group} has {} cells for {rows} rows", ends.len());
                 return Err(placed(Error::malformed("block", why)));
             }
-            all.push(Block { text, ends });
+            all.push(CellBlock { text, ends });
         }
         Ok(all)
     }
 }
 
 /// CellPresence of a group that have been read.
-struct Loaded<'s> {
-    set: &'s Set<'s>,
+struct LoadedColumns<'s> {
+    set: &'s GroupedTable<'s>,
     rows: usize,
     nulls: &'s [String],
-    cells: HashMap<usize, Block>,
+    cells: HashMap<usize, CellBlock>,
 }
 
-impl Loaded<'_> {
+impl LoadedColumns<'_> {
     /// Reads the cells of some columns, unless they are there.
     fn load(
         &mut self,
         group: usize,
         mut columns: Vec<usize>,
-        source: &Counted<'_>,
-        job: &Job<'_>,
+        source: &CountedSource<'_>,
+        context: &DecodeContext<'_>,
     ) -> Result<()> {
         columns.retain(|column| !self.cells.contains_key(column));
         columns.sort_unstable();
         columns.dedup();
-        let cells = self.set.cells(group, &columns, source, job)?;
+        let cells = self.set.cells(group, &columns, source, context)?;
         self.cells.extend(columns.into_iter().zip(cells));
         let asked = self.bytes();
-        let (what, limit) = ("size of the blocks", job.limits.read_bytes);
+        let (what, limit) = ("size of the blocks", context.limits.read_bytes);
         if asked > limit {
             return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
         }
@@ -323,7 +328,7 @@ impl Loaded<'_> {
     }
 }
 
-impl ColumnAccess for Loaded<'_> {
+impl ColumnAccess for LoadedColumns<'_> {
     fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
         let index = self.set.column(column);
         let last = index.is_some_and(|index| index + 1 == self.set.meta.columns);
@@ -340,12 +345,12 @@ impl ColumnAccess for Loaded<'_> {
 }
 
 /// What the indexes say of a group.
-pub(super) struct Known<'s> {
-    pub(super) set: &'s Set<'s>,
+pub(super) struct GroupPruning<'s> {
+    pub(super) set: &'s GroupedTable<'s>,
     pub(super) group: usize,
 }
 
-impl Known<'_> {
+impl GroupPruning<'_> {
     pub(super) fn numbers_of(&self, column: usize) -> NumberBounds {
         let at = self.group.saturating_mul(self.set.meta.columns).saturating_add(column);
         let bounds = match self.set.index.zones.get(at) {
@@ -372,7 +377,7 @@ impl Known<'_> {
     }
 }
 
-impl PruningStatistics for Known<'_> {
+impl PruningStatistics for GroupPruning<'_> {
     fn numbers(&self, column: &str) -> NumberBounds {
         // A shape of JSON that has no such member has no numbers in it either.
         self.set.column(column).map_or(NumberBounds::NoneAtAll, |column| self.numbers_of(column))

@@ -1,13 +1,13 @@
 //! A cell that is short enough to be copied in one go.
 
 use super::digits::{FOUR_DIGITS, count_of_four, digits};
-use super::entries::Entry;
+use super::padded_dict::DictEntry;
 
 /// A text of at most 15 bytes, lowest first, and its length in the top byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Slot(pub(super) u128);
+pub(crate) struct InlineCell(pub(super) u128);
 
-impl Slot {
+impl InlineCell {
     /// Bytes that a slot has room for.
     const ROOM: usize = 15;
 
@@ -22,7 +22,7 @@ impl Slot {
     }
 
     /// The text of an entry; `None` if it is too long.
-    pub(crate) fn of_entry(entry: Entry<'_>) -> Option<Self> {
+    pub(crate) fn of_entry(entry: DictEntry<'_>) -> Option<Self> {
         match (entry.pieces, entry.len) {
             (_, 0) => Some(Self::default()),
             ([piece], len @ 1..=Self::ROOM) => Some(Self::of(u128::from_le_bytes(*piece), len)),
@@ -61,7 +61,7 @@ impl Slot {
         Self::of(text, 1 + sign + len)
     }
 
-    /// A byte and a decimal with 1 to [`Slot::DIGITS`] digits behind the point.
+    /// A byte and a decimal with 1 to [`InlineCell::DIGITS`] digits behind the point.
     #[inline]
     pub(crate) fn decimal(lead: u8, value: i32, scale: usize) -> Self {
         let sign = usize::from(value < 0);

@@ -13,7 +13,7 @@ use memchr::memchr;
 use memchr::memmem;
 
 use super::Archive;
-use super::codecs::{Cells, Codec, Projection};
+use super::codecs::{Codec, DelimitedCells, Projection};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::spill::SpillBuffer;
 use hypostyle_core::text::csv::{self, CsvOptions, Encoding};
@@ -40,11 +40,11 @@ impl Default for TableOptions {
 /// How the text of an archive is read as a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum View {
-    /// Cells between delimiters of one byte, with quotes.
+    /// DelimitedCells between delimiters of one byte, with quotes.
     Csv { delimiter: u8, header: bool, columns: usize, only: Option<Projection> },
-    /// Cells between any other delimiter, without quotes.
+    /// DelimitedCells between any other delimiter, without quotes.
     Split { delimiter: Vec<u8>, header: bool, columns: usize },
-    /// Cells between tabs, behind lines that start with `##`.
+    /// DelimitedCells between tabs, behind lines that start with `##`.
     Vcf,
     /// An object on each line.
     Jsonl,
@@ -75,7 +75,7 @@ impl Archive {
         Ok(match self.codec() {
             Codec::Columnar if self.is_calls()? => View::Vcf,
             Codec::Columnar | Codec::QColumnar => {
-                let Cells { delimiter, columns, header: split_off } = self.cells()?;
+                let DelimitedCells { delimiter, columns, header: split_off } = self.cells()?;
                 let header = options.header && split_off.unwrap_or(true);
                 match *delimiter.as_slice() {
                     [delimiter] if csv::is_delimiter(delimiter) => {

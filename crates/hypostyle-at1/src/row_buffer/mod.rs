@@ -5,18 +5,16 @@
 //! is done where it can be: the bytes too many are overwritten by what follows.
 
 mod digits;
-mod entries;
-mod slot;
+mod inline_cell;
+mod padded_dict;
 
-use std::sync::{Mutex, PoisonError};
-
-pub(super) use entries::{Entries, Entry};
-pub(super) use slot::Slot;
+pub(super) use inline_cell::InlineCell;
+pub(super) use padded_dict::{DictEntry, PaddedDict};
 
 use digits::{ASCII, eight_digits, leading_zeros};
-use entries::PIECE;
+use padded_dict::PIECE;
 
-/// Bytes that a page should not hold more of: rows go on on the next one.
+/// Bytes that a buffer should not hold more of: rows go on on the next one.
 pub(super) const FULL: usize = 4 << 20;
 
 /// Bytes that a short copy may write beyond the end.
@@ -27,13 +25,13 @@ const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
 /// Text that is added to at its end.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(super) struct RowBuffer {
     bytes: Vec<u8>,
     len: usize,
 }
 
-impl Page {
-    /// Makes room for so many bytes in all, or for a full page.
+impl RowBuffer {
+    /// Makes room for so many bytes in all, or for a full buffer.
     pub(super) fn reserve(&mut self, bytes: usize) {
         let bytes = bytes.min(FULL).saturating_add(SLACK);
         if self.bytes.len() < bytes {
@@ -41,18 +39,18 @@ impl Page {
         }
     }
 
-    /// Whether so much is on the page that it should be handed on.
+    /// Whether so much is on the buffer that it should be handed on.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.len >= FULL
     }
 
-    /// What has been put on the page.
+    /// What has been put on the buffer.
     pub(super) fn text(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
-    /// Takes everything off the page, and keeps the room.
+    /// Takes everything off the buffer, and keeps the room.
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
@@ -112,7 +110,7 @@ impl Page {
 
     /// Adds an entry.
     #[inline]
-    pub(super) fn entry(&mut self, entry: Entry<'_>) {
+    pub(super) fn entry(&mut self, entry: DictEntry<'_>) {
         let (pieces, mut left) = (entry.pieces, entry.len);
         for piece in pieces {
             if let Some(place) = self.place::<PIECE>() {
@@ -130,7 +128,7 @@ impl Page {
 
     /// Adds the texts of slots.
     #[inline]
-    pub(super) fn slots(&mut self, slots: &[Slot]) {
+    pub(super) fn slots(&mut self, slots: &[InlineCell]) {
         let most = slots.len().saturating_mul(16);
         if self.bytes.len().saturating_sub(self.len) < most {
             self.grow(most);
@@ -146,11 +144,11 @@ impl Page {
         self.len += at;
     }
 
-    /// Adds the first line of each list behind a slot, as [`Page::line`] does.
+    /// Adds the first line of each list behind a slot, as [`RowBuffer::line`] does.
     ///
     /// Gives the number of lists; or that of lists before the first that has ended.
     #[inline]
-    pub(super) fn lines(&mut self, leads: &[Slot], lists: &mut [Option<&[u8]>]) -> usize {
+    pub(super) fn lines(&mut self, leads: &[InlineCell], lists: &mut [Option<&[u8]>]) -> usize {
         let mut done = 0;
         while let Some(lists) = lists.get_mut(done..).filter(|lists| !lists.is_empty()) {
             let leads = leads.get(done..).unwrap_or_default();
@@ -258,7 +256,7 @@ impl Page {
         }
     }
 
-    /// Adds a number of up to 128 bits, as [`Page::integer`] or [`Page::decimal`] do.
+    /// Adds a number of up to 128 bits, as [`RowBuffer::integer`] or [`RowBuffer::decimal`] do.
     pub(super) fn wide(&mut self, value: i128, digits: Option<usize>) {
         self.byte_if(b'-', value < 0);
         let mut text = itoa::Buffer::new();
@@ -287,7 +285,11 @@ impl Page {
 /// Writes lines as long as there is room, and eight bytes can be read; gives their
 /// number and length.
 #[inline]
-fn quick_lines(leads: &[Slot], lists: &mut [Option<&[u8]>], room: &mut [u8]) -> (usize, usize) {
+fn quick_lines(
+    leads: &[InlineCell],
+    lists: &mut [Option<&[u8]>],
+    room: &mut [u8],
+) -> (usize, usize) {
     let (mut done, mut end) = (0, 0);
     for (list, lead) in lists.iter_mut().zip(leads) {
         let Some(mut rest) = *list else { break };
@@ -321,34 +323,16 @@ fn first<const BYTE: u8>(word: u64) -> usize {
     (found.trailing_zeros() / 8) as usize
 }
 
-/// Pages that have been used, to be used again.
-#[derive(Debug, Default)]
-pub(super) struct Pages(Mutex<Vec<Page>>);
-
-impl Pages {
-    /// An empty page.
-    pub(super) fn take(&self) -> Page {
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pages.pop().unwrap_or_default()
-    }
-
-    /// Puts a page back.
-    pub(super) fn give(&self, mut page: Page) {
-        page.clear();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(page);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn put(work: impl FnOnce(&mut Page)) -> String {
-        let mut page = Page::default();
-        page.put(b"<");
-        work(&mut page);
-        page.put(b">");
-        String::from_utf8(page.text().to_vec()).unwrap()
+    fn put(work: impl FnOnce(&mut RowBuffer)) -> String {
+        let mut buffer = RowBuffer::default();
+        buffer.put(b"<");
+        work(&mut buffer);
+        buffer.put(b">");
+        String::from_utf8(buffer.text().to_vec()).unwrap()
     }
 
     #[test]
@@ -359,7 +343,7 @@ mod tests {
         let some = (0..100_000_000).step_by(7919);
         for value in ends.into_iter().chain(near).chain(some).chain(0..20_000) {
             for value in [value, value.saturating_neg()] {
-                assert_eq!(put(|page| page.integer(value)), format!("<{value}>"));
+                assert_eq!(put(|buffer| buffer.integer(value)), format!("<{value}>"));
             }
         }
     }
@@ -377,14 +361,14 @@ mod tests {
             for value in [value, value.saturating_neg()] {
                 for digits in 0..=18 {
                     let want = plain(value.into(), digits);
-                    assert_eq!(put(|page| page.decimal(value, digits)), want);
-                    assert_eq!(put(|page| page.wide(value.into(), Some(digits))), want);
+                    assert_eq!(put(|buffer| buffer.decimal(value, digits)), want);
+                    assert_eq!(put(|buffer| buffer.wide(value.into(), Some(digits))), want);
                 }
             }
         }
-        assert_eq!(put(|page| page.wide(i128::MIN, None)), format!("<{}>", i128::MIN));
+        assert_eq!(put(|buffer| buffer.wide(i128::MIN, None)), format!("<{}>", i128::MIN));
         let want = plain(-(1 << 100), 18);
-        assert_eq!(put(|page| page.wide(-(1 << 100), Some(18))), want);
+        assert_eq!(put(|buffer| buffer.wide(-(1 << 100), Some(18))), want);
     }
 
     #[test]
@@ -393,20 +377,23 @@ mod tests {
         let some = (0..i32::MAX).step_by(104_729);
         for value in near.chain(some).chain([i32::MAX, i32::MIN]) {
             for value in [value, value.saturating_neg()] {
-                let slot = Slot::integer(b',', value);
-                assert_eq!(put(|page| page.slots(&[slot])), format!("<,{value}>"));
-                assert_eq!(put(|page| page.slots(&[slot.without_lead()])), format!("<{value}>"));
-                for digits in 1..=Slot::DIGITS {
-                    let want = put(|page| page.decimal(value.into(), digits));
-                    let slot = Slot::decimal(b'<', value, digits);
-                    assert_eq!(put(|page| page.slots(&[slot.without_lead()])), want);
+                let slot = InlineCell::integer(b',', value);
+                assert_eq!(put(|buffer| buffer.slots(&[slot])), format!("<,{value}>"));
+                assert_eq!(
+                    put(|buffer| buffer.slots(&[slot.without_lead()])),
+                    format!("<{value}>")
+                );
+                for digits in 1..=InlineCell::DIGITS {
+                    let want = put(|buffer| buffer.decimal(value.into(), digits));
+                    let slot = InlineCell::decimal(b'<', value, digits);
+                    assert_eq!(put(|buffer| buffer.slots(&[slot.without_lead()])), want);
                 }
             }
         }
         for len in 0..20 {
             let text = "x".repeat(len);
-            match Slot::new(text.as_bytes()) {
-                Some(slot) => assert_eq!(put(|page| page.slots(&[slot])), format!("<{text}>")),
+            match InlineCell::new(text.as_bytes()) {
+                Some(slot) => assert_eq!(put(|buffer| buffer.slots(&[slot])), format!("<{text}>")),
                 None => assert!(len > 15),
             }
         }
@@ -419,48 +406,48 @@ mod tests {
             let text = lines[keep..].join("\n");
             let mut list = Some(text.as_bytes());
             for line in &lines[keep..] {
-                assert_eq!(put(|page| assert!(page.line(&mut list))), format!("<{line}>"));
+                assert_eq!(put(|buffer| assert!(buffer.line(&mut list))), format!("<{line}>"));
             }
-            assert_eq!(put(|page| assert!(!page.line(&mut list))), "<>");
+            assert_eq!(put(|buffer| assert!(!buffer.line(&mut list))), "<>");
         }
         // Several lists at once.
         let lists: Vec<String> = (0..30).map(|from| lines[from..].join("\n")).collect();
-        let leads: Vec<Slot> =
-            (0..30).map(|len| Slot::new("-".repeat(len % 16).as_bytes()).unwrap()).collect();
+        let leads: Vec<InlineCell> =
+            (0..30).map(|len| InlineCell::new("-".repeat(len % 16).as_bytes()).unwrap()).collect();
         let mut rests: Vec<Option<&[u8]>> =
             lists.iter().map(|list| Some(list.as_bytes())).collect();
-        let mut page = Page::default();
+        let mut buffer = RowBuffer::default();
         let mut want = String::new();
         for row in 0..lines.len() - 29 {
-            assert_eq!(page.lines(&leads, &mut rests), 30);
+            assert_eq!(buffer.lines(&leads, &mut rests), 30);
             for column in 0..30 {
                 want += &"-".repeat(column % 16);
                 want += &lines[row + column];
             }
-            assert_eq!(page.text(), want.as_bytes());
+            assert_eq!(buffer.text(), want.as_bytes());
         }
-        assert_eq!(page.lines(&leads, &mut rests), 29);
+        assert_eq!(buffer.lines(&leads, &mut rests), 29);
         // Bytes that a hasty test takes for newlines, after one and without.
         let odd = b"\x0b\x0a\x0b\x8a\x0b\x0a\x0b\x8a\x0a\x8a\x0b\x0b\x0b\x0b\x0b\x0b\x0b";
         let mut list = Some(&odd[..]);
-        let mut page = Page::default();
-        while page.line(&mut list) {
-            page.byte(b'\n');
+        let mut buffer = RowBuffer::default();
+        while buffer.line(&mut list) {
+            buffer.byte(b'\n');
         }
-        assert_eq!(page.text(), [&odd[..], b"\n"].concat());
+        assert_eq!(buffer.text(), [&odd[..], b"\n"].concat());
     }
 
     #[test]
     fn entries_of_every_length_are_copied_whole() {
         let all: Vec<Vec<u8>> = (0..70).map(|len| vec![b'a' + len % 26; len.into()]).collect();
-        let entries: Entries = all.iter().map(Vec::as_slice).collect();
+        let entries: PaddedDict = all.iter().map(Vec::as_slice).collect();
         assert_eq!(entries.len(), all.len());
-        let mut page = Page::default();
+        let mut buffer = RowBuffer::default();
         for (index, bytes) in all.iter().enumerate() {
-            page.entry(entries.get(index).unwrap());
+            buffer.entry(entries.get(index).unwrap());
             assert_eq!(entries.get(index).unwrap().to_vec(), *bytes);
         }
-        assert_eq!(page.text(), all.concat());
+        assert_eq!(buffer.text(), all.concat());
         assert!(entries.get(all.len()).is_none());
         let mut entries = entries;
         let pieces = entries.pieces.len();
@@ -473,11 +460,11 @@ mod tests {
     fn quotes_are_doubled_inside_quotes() {
         for (cell, want) in [("", "\"\""), ("a", "\"a\""), ("\"a\"b\"\"", "\"\"\"a\"\"b\"\"\"\"\"")]
         {
-            let quoted = put(|page| {
-                page.byte(b'"');
-                let start = page.len();
-                page.put(cell.as_bytes());
-                page.end_quotes(start);
+            let quoted = put(|buffer| {
+                buffer.byte(b'"');
+                let start = buffer.len();
+                buffer.put(cell.as_bytes());
+                buffer.end_quotes(start);
             });
             assert_eq!(quoted, format!("<{want}>"));
         }

@@ -5,20 +5,20 @@ pub(super) const PIECE: usize = 16;
 
 /// Byte strings by number, laid out for quick copies.
 #[derive(Debug, Default)]
-pub(crate) struct Entries {
+pub(crate) struct PaddedDict {
     pub(super) pieces: Vec<[u8; PIECE]>,
     /// Where each entry starts among the pieces, and its length.
     places: Vec<(usize, usize)>,
 }
 
-/// A byte string of [`Entries`].
+/// A byte string of [`PaddedDict`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct DictEntry<'a> {
     pub(super) pieces: &'a [[u8; PIECE]],
     pub(super) len: usize,
 }
 
-impl Entries {
+impl PaddedDict {
     /// Adds an entry at the end.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.places.push((self.pieces.len(), bytes.len()));
@@ -45,14 +45,14 @@ impl Entries {
 
     /// An entry by its number.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> Option<Entry<'_>> {
+    pub(crate) fn get(&self, index: usize) -> Option<DictEntry<'_>> {
         let &(start, len) = self.places.get(index)?;
         let pieces = self.pieces.get(start..)?.get(..len.div_ceil(PIECE))?;
-        Some(Entry { pieces, len })
+        Some(DictEntry { pieces, len })
     }
 }
 
-impl<'a> FromIterator<&'a [u8]> for Entries {
+impl<'a> FromIterator<&'a [u8]> for PaddedDict {
     fn from_iter<T: IntoIterator<Item = &'a [u8]>>(iter: T) -> Self {
         let mut entries = Self::default();
         iter.into_iter().for_each(|bytes| entries.push(bytes));
@@ -60,7 +60,7 @@ impl<'a> FromIterator<&'a [u8]> for Entries {
     }
 }
 
-impl Entry<'_> {
+impl DictEntry<'_> {
     /// The bytes.
     pub(crate) fn to_vec(self) -> Vec<u8> {
         let mut bytes = self.pieces.concat();

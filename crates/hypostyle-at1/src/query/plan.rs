@@ -6,13 +6,13 @@ use std::io::Write;
 
 use hashbrown::HashSet;
 
-use super::frame::Frame;
-use super::held::Held;
-use super::row::Row;
-use super::set::{Kept, Set, Wanted, put_row};
+use super::frame_tables::FrameTables;
+use super::grouped_table::{GroupRows, GroupedTable, RowRequest, put_row};
+use super::metadata::ArchiveMetadata;
+use super::verbatim_row::VerbatimRow;
 use super::{Damage, Query, QueryStats};
-use crate::cell::Syntax;
-use crate::codecs::{Codec, Job};
+use crate::cell_syntax::Syntax;
+use crate::codecs::{Codec, DecodeContext};
 use crate::fields;
 use crate::json_scan::Members;
 use hypostyle_core::error::{Error, ErrorKind, Result};
@@ -23,11 +23,11 @@ use hypostyle_core::text::BOM;
 const PAGE: usize = 1 << 18;
 
 /// A query that the archive can answer by itself.
-pub(super) struct Plan<'h, 'a> {
-    held: &'h Held<'a>,
+pub(super) struct QueryPlan<'h, 'a> {
+    metadata: &'h ArchiveMetadata<'a>,
     query: &'h Query,
-    frames: Vec<Frame<'h>>,
-    head: Head,
+    frames: Vec<FrameTables<'h>>,
+    head: HeaderLine,
     /// Whether lines are wanted as they were.
     exact: bool,
     /// Lines that come before those of the first frame here.
@@ -38,23 +38,23 @@ pub(super) struct Plan<'h, 'a> {
 
 /// The line of names, for delimited text.
 #[derive(Default)]
-struct Head {
+struct HeaderLine {
     line: Vec<u8>,
     /// Whether it is the first row of the first table.
     is_row: bool,
     names: Vec<String>,
 }
 
-impl<'h, 'a> Plan<'h, 'a> {
+impl<'h, 'a> QueryPlan<'h, 'a> {
     /// A plan for an archive; `None` if it cannot be asked that.
     pub(super) fn new(
-        held: &'h Held<'a>,
+        metadata: &'h ArchiveMetadata<'a>,
         query: &'h Query,
         nulls: &'h [String],
     ) -> Result<Option<Self>> {
-        let Some(frames) = held.frames()? else { return Ok(None) };
+        let Some(frames) = metadata.frames()? else { return Ok(None) };
         let (head, exact, lines_before) = Default::default();
-        let mut plan = Self { held, query, frames, head, exact, lines_before, nulls };
+        let mut plan = Self { metadata, query, frames, head, exact, lines_before, nulls };
         let Some(head) = plan.resolve()? else { return Ok(None) };
         let sets = plan.frames.iter_mut().flat_map(|frame| &mut frame.sets);
         for set in sets.filter(|set| set.names.is_empty()) {
@@ -66,13 +66,13 @@ impl<'h, 'a> Plan<'h, 'a> {
 
     /// A plan for all lines as they were; `None` if that is not possible.
     pub(super) fn exact(
-        held: &'h Held<'a>,
+        metadata: &'h ArchiveMetadata<'a>,
         query: &'h Query,
         lines_before: u64,
     ) -> Result<Option<Self>> {
-        let Some(frames) = held.frames()? else { return Ok(None) };
-        let (head, exact, nulls) = (Head::default(), true, &[]);
-        Ok(Some(Self { held, query, frames, head, exact, lines_before, nulls }))
+        let Some(frames) = metadata.frames()? else { return Ok(None) };
+        let (head, exact, nulls) = (HeaderLine::default(), true, &[]);
+        Ok(Some(Self { metadata, query, frames, head, exact, lines_before, nulls }))
     }
 
     /// Lines of all frames.
@@ -81,12 +81,12 @@ impl<'h, 'a> Plan<'h, 'a> {
     }
 
     pub(super) fn is_json(&self) -> bool {
-        self.held.archive.codec() != Codec::QColumnar
+        self.metadata.archive.codec() != Codec::QColumnar
     }
 
     /// Finds the names of columns; `None` if what is asked for is not to be had from
     /// the tables as they are.
-    fn resolve(&self) -> Result<Option<Head>> {
+    fn resolve(&self) -> Result<Option<HeaderLine>> {
         let frames = &self.frames;
         // A line that goes on in the next frame is in neither.
         let mut before = frames.iter().take(frames.len().saturating_sub(1));
@@ -98,20 +98,23 @@ impl<'h, 'a> Plan<'h, 'a> {
         if first.is_some_and(|line| line.starts_with(BOM)) {
             return Ok(None);
         }
-        let mut head = Head::default();
+        let mut head = HeaderLine::default();
         if !self.is_json() {
             let Some((line, is_row)) = self.first_line()? else { return Ok(None) };
             let Some(dialect) = frames.iter().find_map(|frame| frame.dialect.clone()) else {
                 return Ok(None);
             };
             let fields = dialect.fields(&line);
-            let quoted = |field: &&[u8]| match dialect.quotes {
-                true => fields::name(field),
-                false => String::from_utf8_lossy(field).into_owned(),
+            let name = |field: &&[u8]| {
+                if dialect.quotes {
+                    fields::name(field)
+                } else {
+                    String::from_utf8_lossy(field).into_owned()
+                }
             };
-            let names: Vec<String> = fields.iter().map(quoted).collect();
+            let names: Vec<String> = fields.iter().map(name).collect();
             let mut sets = frames.iter().flat_map(|frame| &frame.sets);
-            let alike = |set: &Set<'_>| {
+            let alike = |set: &GroupedTable<'_>| {
                 set.meta.columns == names.len() && set.meta.delimiter == dialect.delimiter
             };
             let mut sorted = names.clone();
@@ -120,7 +123,7 @@ impl<'h, 'a> Plan<'h, 'a> {
             if !sets.all(alike) || sorted.len() < names.len() {
                 return Ok(None);
             }
-            head = Head { line: line.into_owned(), is_row, names };
+            head = HeaderLine { line: line.into_owned(), is_row, names };
         }
         let columns = self.query.columns.as_deref().unwrap_or_default();
         let mut seen = HashSet::new();
@@ -161,14 +164,14 @@ impl<'h, 'a> Plan<'h, 'a> {
         }
         // A frame without lines in front of it would mix up the numbers of rows.
         let Some(set) = frame.sets.first().filter(|_| nth == 0) else { return Ok(None) };
-        let cells = set.row(0, &self.held.source, &self.held.job(0))?;
+        let cells = set.row(0, &self.metadata.source, &self.metadata.context(0))?;
         Ok(Some((Cow::Owned(cells.join(set.meta.delimiter)), true)))
     }
 
     /// Writes the rows that are kept.
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<QueryStats> {
         let frames = &self.frames;
-        let bytes = self.held.archive.source().size();
+        let bytes = self.metadata.archive.source().size();
         let mut stats = QueryStats { bytes, ..Default::default() };
         let mut text = Vec::new();
         if !self.is_json() && !self.exact {
@@ -186,15 +189,15 @@ impl<'h, 'a> Plan<'h, 'a> {
         let chosen = self.choose()?;
         let mut lines_before = self.lines_before;
         for (nth, frame) in frames.iter().enumerate() {
-            let job = self.held.job(nth);
+            let context = self.metadata.context(nth);
             let chosen = chosen.as_ref().and_then(|chosen| chosen.get(nth));
             let first = nth == 0;
-            let mut walk = Walk { plan: self, frame, job, first, chosen, lines_before };
+            let mut walk = FrameScan { plan: self, frame, context, first, chosen, lines_before };
             walk.run(&mut text, &mut stats, out)?;
             lines_before = lines_before.saturating_add(frame.map.len() as u64);
         }
         out.write_all(&text)?;
-        stats.bytes_read = self.held.source.bytes();
+        stats.bytes_read = self.metadata.source.bytes();
         Ok(stats)
     }
 
@@ -222,7 +225,7 @@ impl<'h, 'a> Plan<'h, 'a> {
 
     /// For each frame and table the rows of the numbers that were asked for, and
     /// for each frame the lines that are in no table.
-    fn choose(&self) -> Result<Option<Vec<Chosen>>> {
+    fn choose(&self) -> Result<Option<Vec<SelectedRows>>> {
         let Some(asked) = &self.query.rows else { return Ok(None) };
         let mut asked = asked.clone();
         asked.sort_unstable();
@@ -231,7 +234,8 @@ impl<'h, 'a> Plan<'h, 'a> {
         let mut number = 0_u64;
         let mut all = Vec::with_capacity(self.frames.len());
         for (nth, frame) in self.frames.iter().enumerate() {
-            let mut chosen = Chosen { sets: vec![Vec::new(); frame.sets.len()], lines: Vec::new() };
+            let mut chosen =
+                SelectedRows { sets: vec![Vec::new(); frame.sets.len()], lines: Vec::new() };
             let mut rows = vec![0_usize; frame.sets.len()];
             let mut verbatim = frame.verbatim.clone();
             for (at, &table) in frame.map.iter().enumerate() {
@@ -274,14 +278,14 @@ impl<'h, 'a> Plan<'h, 'a> {
     }
 
     /// Whether a line that is in no table is a row all the same.
-    fn parses(&self, frame: &Frame<'_>, line: &[u8]) -> bool {
+    fn parses(&self, frame: &FrameTables<'_>, line: &[u8]) -> bool {
         !line.trim_ascii().is_empty()
-            && Row::new(frame, &self.head.names, self.nulls, line).is_some()
+            && VerbatimRow::new(frame, &self.head.names, self.nulls, line).is_some()
     }
 }
 
 /// Rows by number.
-struct Chosen {
+struct SelectedRows {
     /// For each table.
     sets: Vec<Vec<usize>>,
     /// Lines that are in none.
@@ -289,28 +293,28 @@ struct Chosen {
 }
 
 /// A way through the lines of a frame.
-struct Walk<'w> {
-    plan: &'w Plan<'w, 'w>,
-    frame: &'w Frame<'w>,
-    job: Job<'w>,
+struct FrameScan<'w> {
+    plan: &'w QueryPlan<'w, 'w>,
+    frame: &'w FrameTables<'w>,
+    context: DecodeContext<'w>,
     first: bool,
-    chosen: Option<&'w Chosen>,
+    chosen: Option<&'w SelectedRows>,
     /// Lines of the frames before this one.
     lines_before: u64,
 }
 
 /// How far the rows of a table have come.
 #[derive(Default)]
-struct Progress {
+struct TableProgress {
     row: usize,
     group: usize,
-    ready: VecDeque<Kept>,
-    now: Kept,
+    ready: VecDeque<GroupRows>,
+    now: GroupRows,
     /// Rows of the group at hand that have been put out.
     taken: usize,
 }
 
-impl Walk<'_> {
+impl FrameScan<'_> {
     fn run(
         &mut self,
         text: &mut Vec<u8>,
@@ -319,7 +323,8 @@ impl Walk<'_> {
     ) -> Result<()> {
         let frame = self.frame;
         stats.groups += frame.sets.iter().map(|set| set.groups as u64).sum::<u64>();
-        let mut tables: Vec<Progress> = frame.sets.iter().map(|_| Progress::default()).collect();
+        let mut tables: Vec<TableProgress> =
+            frame.sets.iter().map(|_| TableProgress::default()).collect();
         let mut verbatim = frame.verbatim.clone();
         for (at, &table) in frame.map.iter().enumerate() {
             if table == 0 {
@@ -348,9 +353,9 @@ impl Walk<'_> {
     /// The next row of a table.
     fn row(
         &self,
-        set: &Set<'_>,
+        set: &GroupedTable<'_>,
         index: usize,
-        progress: &mut Progress,
+        progress: &mut TableProgress,
         text: &mut Vec<u8>,
         stats: &mut QueryStats,
     ) -> Result<()> {
@@ -384,23 +389,22 @@ impl Walk<'_> {
     /// gives at the same time.
     fn read_on(
         &self,
-        set: &Set<'_>,
+        set: &GroupedTable<'_>,
         index: usize,
-        progress: &mut Progress,
+        progress: &mut TableProgress,
         stats: &mut QueryStats,
     ) -> Result<()> {
         let query = self.plan.query;
-        let wanted = Wanted {
+        let wanted = RowRequest {
             filter: query.filter.as_ref(),
             columns: query.columns.as_deref(),
             exact: self.plan.exact,
             nulls: self.plan.nulls,
         };
-        let threads = self.job.threads.max(self.plan.held.source.at_once());
+        let threads = self.context.threads.max(self.plan.metadata.source.at_once());
         let count = (threads * 2).min(set.groups.saturating_sub(progress.group));
-        let first = progress.group;
-        let work = |nth: usize| {
-            let group = first + nth;
+        let groups: Vec<usize> = (progress.group..progress.group + count).collect();
+        let work = |&group: &usize| {
             let range = set.rows_of(group);
             let chosen = self.chosen.and_then(|chosen| chosen.sets.get(index)).map(|rows| {
                 let start = rows.partition_point(|&row| row < range.start);
@@ -414,21 +418,23 @@ impl Walk<'_> {
                 }
                 chosen => chosen,
             };
-            let kept =
-                set.keep(group, chosen.as_deref(), wanted, &self.plan.held.source, &self.job);
-            Ok(kept.map_err(|err| (group, err)))
+            Ok(set.keep(
+                group,
+                chosen.as_deref(),
+                wanted,
+                &self.plan.metadata.source,
+                &self.context,
+            ))
         };
-        parallel::in_order(count, threads, work, |_, kept| {
+        parallel::for_each(&groups, threads, work, |group, kept| {
             let kept = match kept {
                 Ok(kept) => kept,
-                Err((group, err))
-                    if query.skip_damaged && !matches!(err.kind(), ErrorKind::Io(_)) =>
-                {
+                Err(err) if query.skip_damaged && !matches!(err.kind(), ErrorKind::Io(_)) => {
                     stats.damaged.push(Damage::new(format!("group {group}: {err}")));
                     let damage = stats.damaged.len().checked_sub(1);
-                    Kept { read: true, damage, ..Kept::default() }
+                    GroupRows { read: true, damage, ..GroupRows::default() }
                 }
-                Err((_, err)) => return Err(err),
+                Err(err) => return Err(err),
             };
             stats.groups_read += u64::from(kept.read);
             progress.ready.push_back(kept);
@@ -456,7 +462,7 @@ impl Walk<'_> {
         if plan.is_header(line, at == 0) || line.trim_ascii().is_empty() || left_out {
             return Ok(());
         }
-        let Some(row) = Row::new(self.frame, &plan.head.names, plan.nulls, line) else {
+        let Some(row) = VerbatimRow::new(self.frame, &plan.head.names, plan.nulls, line) else {
             stats.odd_lines += 1;
             return Ok(());
         };
@@ -472,7 +478,7 @@ impl Walk<'_> {
 }
 
 /// Whether a line that is in no table has a member of this name.
-fn in_some_line(frames: &[Frame<'_>], name: &str) -> bool {
+fn in_some_line(frames: &[FrameTables<'_>], name: &str) -> bool {
     let lines = frames.iter().flat_map(|frame| {
         let verbatim = frame.map.iter().filter(|&&table| table == 0).count();
         frame.verbatim.clone().take(verbatim)
@@ -482,7 +488,7 @@ fn in_some_line(frames: &[Frame<'_>], name: &str) -> bool {
 }
 
 /// The names of all columns, each once.
-fn known_names(frames: &[Frame<'_>]) -> Vec<String> {
+fn known_names(frames: &[FrameTables<'_>]) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
     for name in frames.iter().flat_map(|frame| &frame.sets).flat_map(|set| &set.names) {
         if !known.contains(name) {

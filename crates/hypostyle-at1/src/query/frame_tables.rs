@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::set::Set;
-use super::source::Directory;
-use crate::cell::Syntax;
-use crate::codecs::groups::{self, Index, Meta};
-use crate::codecs::{self, Codec, Job, qjson};
+use super::grouped_table::GroupedTable;
+use super::source::StreamDirectory;
+use crate::cell_syntax::Syntax;
+use crate::codecs::groups::{self, BlockIndex, GroupsMeta};
+use crate::codecs::{self, Codec, DecodeContext, qjson};
 use crate::fields::Dialect;
 use crate::group_index::{INDEX, SUMS, Sums, Texts};
 use crate::json_scan::Members;
@@ -16,8 +16,8 @@ use hypostyle_core::error::Result;
 
 /// A frame that has been looked at.
 #[derive(Debug)]
-pub(super) struct Frame<'a> {
-    pub(super) sets: Vec<Set<'a>>,
+pub(super) struct FrameTables<'a> {
+    pub(super) sets: Vec<GroupedTable<'a>>,
     /// For each line one more than its table, or 0 if it is in none.
     pub(super) map: Cow<'a, [u8]>,
     pub(super) verbatim: Lines<'a>,
@@ -27,7 +27,7 @@ pub(super) struct Frame<'a> {
     pub(super) open: bool,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> FrameTables<'a> {
     /// A frame of text without structure.
     pub(super) fn raw(text: &'a [u8]) -> Self {
         let lines = text.strip_suffix(b"\n").unwrap_or(text);
@@ -41,16 +41,16 @@ impl<'a> Frame<'a> {
     /// they are.
     pub(super) fn new(
         codec: Codec,
-        directory: &Directory,
+        directory: &StreamDirectory,
         streams: &'a Streams,
-        job: &Job<'_>,
+        context: &DecodeContext<'_>,
     ) -> Result<Option<Self>> {
         let delimited = codec == Codec::QColumnar;
         let mut index = Stream::new(INDEX, streams.bytes(INDEX));
         let mut sums = Sums::read(streams.bytes(SUMS))?;
         let mut sets = Vec::new();
-        for prefix in codecs::prefixes(codec, job)? {
-            let meta = Meta::read(streams, &prefix, delimited, job)?;
+        for prefix in codecs::prefixes(codec, context)? {
+            let meta = GroupsMeta::read(streams, &prefix, delimited, context)?;
             // Lines without columns have nothing to be asked, and no blocks to bound them.
             if meta.delimiter.contains(&b'\n') || meta.columns == 0 {
                 return Ok(None);
@@ -63,11 +63,11 @@ impl<'a> Frame<'a> {
             let groups = rows.div_ceil(meta.group_rows);
             let len = usize::try_from(len).unwrap_or(usize::MAX);
             let entries =
-                Index::read(streams.bytes(&format!("{prefix}index")), groups, &meta, len)?;
+                BlockIndex::read(streams.bytes(&format!("{prefix}index")), groups, &meta, len)?;
             let said = if index.is_empty() { &[][..] } else { index.lp("index of a table")? };
             let texts = Texts::read(said, meta.types, groups)?;
             let sums = sums.of_next(entries.ends.len());
-            let mut set = Set {
+            let mut set = GroupedTable {
                 index: entries,
                 blocks,
                 rows,
@@ -86,7 +86,7 @@ impl<'a> Frame<'a> {
                     return Ok(None);
                 }
                 set.syntax = Syntax::Json;
-                set.names = groups::paths(streams, &prefix, &set.meta, job)?;
+                set.names = groups::paths(streams, &prefix, &set.meta, context)?;
                 let columns = set.meta.columns;
                 let template = format!("{prefix}template");
                 let segments = qjson::segments(streams, &template, columns)?;
@@ -122,9 +122,10 @@ impl<'a> Frame<'a> {
             _ => {
                 let Some(set) = sets.first() else { return Ok(None) };
                 let modes = set.meta.modes(streams, "")?;
-                let map = match modes.iter().any(|&mode| mode > 1) {
-                    true => Cow::Owned(modes.iter().map(|&mode| mode.min(1)).collect()),
-                    false => Cow::Borrowed(modes),
+                let map = if modes.iter().any(|&mode| mode > 1) {
+                    Cow::Owned(modes.iter().map(|&mode| mode.min(1)).collect())
+                } else {
+                    Cow::Borrowed(modes)
                 };
                 (map, set.meta.trailing)
             }
@@ -140,7 +141,7 @@ impl<'a> Frame<'a> {
 
 /// The names of the columns of a template, and where their cells are in a line whose
 /// cells have one byte each.
-fn holes(set: &Set<'_>) -> Vec<(String, Range<usize>)> {
+fn holes(set: &GroupedTable<'_>) -> Vec<(String, Range<usize>)> {
     let mut at = 0;
     let mut hole = |(name, segment): (&String, &Vec<u8>)| {
         at += segment.len() + 1;
