@@ -4,10 +4,10 @@
 
 use bytes::Bytes;
 
-use super::codecs::Codec;
-use hypostyle_core::deviations::Deviations;
+use super::codec::Codec;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::format::Sniff;
+use hypostyle_core::format_id::FormatId;
 use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::wire::Cursor;
 
@@ -177,13 +177,7 @@ fn number(source: &dyn ByteSource, at: u64, end: u64, what: &'static str) -> Res
     Ok((value, cursor.offset().saturating_sub(at)))
 }
 
-/// Notes that the archive has a form that only the published text describes.
-pub(super) fn legacy(
-    deviations: &Deviations,
-    code: &'static str,
-    at: u64,
-    what: &str,
-) -> Result<()> {
-    let message = format!("{what} without a backend byte, as the published text has it");
-    deviations.report(code, at, message)
+/// Marks an error as one of an AT-1 archive.
+pub(super) fn in_at1(err: Error) -> Error {
+    err.in_format(FormatId::At1)
 }

@@ -66,7 +66,7 @@ impl<'a> Output<'a> {
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
-    /// A buffer to append to directly; [`Output::settle`] must follow now and then.
+    /// A buffer to append to directly; [`Output::flush_if_full`] must follow now and then.
     #[inline]
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
@@ -74,7 +74,7 @@ impl<'a> Output<'a> {
 
     /// Hands on what has been collected, if it is much.
     #[inline]
-    pub(super) fn settle(&mut self) -> Result<()> {
+    pub(super) fn flush_if_full(&mut self) -> Result<()> {
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 

@@ -1,9 +1,9 @@
-//! An archive as a table: rows and typed columns (§11).
+//! Reads an archive as a table: rows and typed columns (§11).
 //!
-//! The text of the archive is put together and read again as what it is: rows
-//! of cells for the delimited codecs and for variant calls, objects for the JSON
-//! codecs, templates and variables for logs. So a line that was stored verbatim
-//! is a row like any other if it reads as one; if not, it is counted and named.
+//! One thread decodes the text of the archive, and another parses it: rows of cells for
+//! the delimited codecs and for variant calls, objects for the JSON codecs, templates
+//! and variables for logs. A line that was stored verbatim is parsed as any other. If it
+//! is not a row, the importer skips it and counts it.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,22 +12,26 @@ use std::thread;
 use memchr::memchr;
 use memchr::memmem;
 
-use super::Archive;
-use super::codecs::{Codec, DelimitedCells, Projection};
-use hypostyle_core::error::{Error, Result};
+use super::codecs;
+use super::codecs::entry::{Decode, DelimitedCells, Projection, TableRows};
+use super::codecs::groups::check_names;
+use super::container::in_at1;
+use super::frames::FrameReader;
+use super::unpack::Unpacker;
+use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::spill::SpillBuffer;
 use hypostyle_core::text::csv::{self, CsvOptions, Encoding};
 use hypostyle_core::text::{ImportOptions, Imported, jsonl};
 
-/// What the text of an archive does not say about its table.
+/// What the caller knows about the table of an archive.
 #[derive(Clone, Debug)]
 pub struct TableOptions {
-    /// Whether the first line of delimited text holds names.
+    /// Whether the first line of delimited text is a header.
     pub header: bool,
-    /// How bytes become characters.
+    /// The character encoding of the text.
     pub encoding: Encoding,
-    /// Names of the only columns that will be asked for, if they are known; others
-    /// may then be missing from the table, and need not be expanded.
+    /// The columns that the caller needs, if they are known. Other columns may then be
+    /// missing from the table, which saves decompressing them.
     pub columns: Option<Vec<String>>,
 }
 
@@ -37,168 +41,209 @@ impl Default for TableOptions {
     }
 }
 
+/// An archive that is read as a table.
+pub(super) struct TableView<'a> {
+    frames: &'a FrameReader,
+    options: &'a TableOptions,
+    syntax: ViewSyntax,
+}
+
 /// How the text of an archive is read as a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum View {
-    /// DelimitedCells between delimiters of one byte, with quotes.
-    Csv { delimiter: u8, header: bool, columns: usize, only: Option<Projection> },
-    /// DelimitedCells between any other delimiter, without quotes.
+#[derive(Clone, Debug)]
+enum ViewSyntax {
+    /// Cells between delimiters of one byte, with quotes.
+    Csv { delimiter: u8, header: bool, columns: usize, projection: Option<Projection> },
+    /// Cells between any other delimiter, without quotes.
     Split { delimiter: Vec<u8>, header: bool, columns: usize },
-    /// DelimitedCells between tabs, behind lines that start with `##`.
+    /// Cells between tabs, after lines that start with `##`.
     Vcf,
     /// An object on each line.
     Jsonl,
-    /// Templates and variables, as objects.
-    Log,
+    /// The lines of a log as objects, which the function writes.
+    Log(Decode),
 }
 
-impl Archive {
-    /// Reads the archive as a table.
+impl<'a> TableView<'a> {
+    /// Finds out how the text of the archive is read.
     ///
     /// # Errors
     ///
-    /// Besides damage: a codec whose content is no table.
-    pub fn import(
-        &self,
-        table: &TableOptions,
-        options: &ImportOptions,
-        stage: SpillBuffer,
-    ) -> Result<Imported> {
-        let view = self.view(table)?;
-        let mut options = options.clone();
-        options.skip = true;
-        let feed = |pipe: &mut dyn Write| self.feed(&view, pipe);
-        piped(feed, |receiver| take(&view, receiver, table, &options, stage))
+    /// Besides damage: the codec's content is not a table.
+    pub(super) fn new(frames: &'a FrameReader, options: &'a TableOptions) -> Result<Self> {
+        Ok(Self { frames, options, syntax: view_syntax(frames, options)? })
     }
 
-    fn view(&self, options: &TableOptions) -> Result<View> {
-        Ok(match self.codec() {
-            Codec::Columnar if self.is_calls()? => View::Vcf,
-            Codec::Columnar | Codec::QColumnar => {
-                let DelimitedCells { delimiter, columns, header: split_off } = self.cells()?;
-                let header = options.header && split_off.unwrap_or(true);
-                match *delimiter.as_slice() {
-                    [delimiter] if csv::is_delimiter(delimiter) => {
-                        let names = options.columns.as_deref().filter(|_| header);
-                        let only = names.map(|names| self.projection(names)).transpose()?.flatten();
-                        let columns = if only.is_some() { 0 } else { columns };
-                        View::Csv { delimiter, header, columns, only }
-                    }
-                    _ => View::Split { delimiter, header, columns },
-                }
-            }
-            Codec::Json => View::Jsonl,
-            Codec::QJson | Codec::QJson2 => {
-                self.check_paths()?;
-                View::Jsonl
-            }
-            Codec::Vcf => View::Vcf,
-            Codec::Log | Codec::Ssh => View::Log,
-            Codec::JsonDoc if self.is_log()? => View::Log,
-            other => {
-                let why = format!("a table view of codec {other}: unpack it instead");
-                return Err(super::archive::located(Error::unsupported(why)));
-            }
-        })
+    /// Decodes the archive and parses its text.
+    pub(super) fn import(&self, options: &ImportOptions, stage: SpillBuffer) -> Result<Imported> {
+        let decode = |pipe: &mut dyn Write| self.decode(pipe);
+        import_piped(decode, &self.syntax, self.options, options, stage)
     }
 
     /// Writes the text of the view into the pipe.
-    fn feed(&self, view: &View, pipe: &mut dyn Write) -> Result<()> {
-        match view {
-            View::Jsonl => self.unpack(pipe).map(|_| ()),
-            View::Csv { only: Some(only), .. } => self.unpack_columns(pipe, only),
-            View::Csv { header: true, .. } => self.unpack_named(pipe),
-            View::Csv { .. } => self.unpack_rows(pipe, None, true).map(|_| ()),
-            View::Split { delimiter, header, .. } => {
-                let mut cells = Resplit::new(pipe, delimiter, false);
-                match header {
-                    true => self.unpack_named(&mut cells)?,
-                    false => self.unpack_rows(&mut cells, None, true).map(|_| ())?,
-                }
+    fn decode(&self, pipe: &mut dyn Write) -> Result<()> {
+        let unpacker = Unpacker::new(self.frames);
+        let hash = self.frames.container().hash;
+        match &self.syntax {
+            ViewSyntax::Jsonl => unpacker.original(pipe, hash).map(|_| ()),
+            ViewSyntax::Csv { projection: Some(projection), .. } => {
+                unpacker.projected(pipe, projection)
+            }
+            ViewSyntax::Csv { header, .. } => padded_rows(unpacker, *header, pipe),
+            ViewSyntax::Split { delimiter, header, .. } => {
+                let mut cells = CsvConverter::new(pipe, delimiter, false);
+                padded_rows(unpacker, *header, &mut cells)?;
                 Ok(cells.finish()?)
             }
-            View::Vcf => {
-                let mut cells = Resplit::new(pipe, b"\t", true);
-                self.unpack(&mut cells)?;
+            ViewSyntax::Vcf => {
+                let mut cells = CsvConverter::new(pipe, b"\t", true);
+                unpacker.original(&mut cells, hash)?;
                 Ok(cells.finish()?)
             }
-            View::Log => self.log_rows(pipe),
+            ViewSyntax::Log(put_rows) => unpacker.log_rows(pipe, *put_rows),
         }
     }
 }
 
-/// Reads rows of CSV under a line of names, or objects, as a table.
+fn padded_rows(unpacker: Unpacker<'_>, header: bool, out: &mut dyn Write) -> Result<()> {
+    if header { unpacker.padded_rows_with_one_header(out) } else { unpacker.padded_rows(out) }
+}
+
+fn view_syntax(frames: &FrameReader, options: &TableOptions) -> Result<ViewSyntax> {
+    let codec = frames.codec();
+    let entry = codecs::entry(codec);
+    let of_frame = entry.rows_of_frame.map(|rows| frames.first_structured(rows)).transpose()?;
+    match of_frame.flatten().unwrap_or(entry.rows) {
+        TableRows::Delimited(cells) => {
+            // An archive without structured frames is read as CSV.
+            let cells = frames.first_structured(cells)?;
+            let cells = cells.unwrap_or_else(|| DelimitedCells {
+                delimiter: b",".to_vec(),
+                columns: 0,
+                header: None,
+            });
+            delimited_syntax(frames, options, cells)
+        }
+        TableRows::VariantCalls => Ok(ViewSyntax::Vcf),
+        TableRows::Objects => {
+            if let Some(groups) = entry.groups {
+                frames.for_each_structured(|context| {
+                    check_names(&(groups.prefixes)(context)?, context)
+                })?;
+            }
+            Ok(ViewSyntax::Jsonl)
+        }
+        TableRows::LogLines(put_rows) => Ok(ViewSyntax::Log(put_rows)),
+        TableRows::NotATable => {
+            let why = format!("a table view of codec {codec}: unpack it instead");
+            Err(in_at1(Error::unsupported(why)))
+        }
+    }
+}
+
+fn delimited_syntax(
+    frames: &FrameReader,
+    options: &TableOptions,
+    cells: DelimitedCells,
+) -> Result<ViewSyntax> {
+    let DelimitedCells { delimiter, columns, header: stored_header } = cells;
+    let header = options.header && stored_header.unwrap_or(true);
+    let [byte] = *delimiter.as_slice() else {
+        return Ok(ViewSyntax::Split { delimiter, header, columns });
+    };
+    if !csv::is_delimiter(byte) {
+        return Ok(ViewSyntax::Split { delimiter, header, columns });
+    }
+    let names = options.columns.as_deref().filter(|_| header);
+    let projection = names.map(|names| find_projection(frames, names)).transpose()?.flatten();
+    let columns = if projection.is_some() { 0 } else { columns };
+    Ok(ViewSyntax::Csv { delimiter: byte, header, columns, projection })
+}
+
+/// Finds the columns of these names, if the archive can be decoded without the others.
+fn find_projection(frames: &FrameReader, names: &[String]) -> Result<Option<Projection>> {
+    match codecs::entry(frames.codec()).project {
+        Some(find) if frames.container().chunk_lines.is_none() => {
+            let found = frames.first_structured(|context| find(context, names))?;
+            Ok(found.flatten())
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Reads CSV with a header, or JSON Lines, as a table; `write` produces the text.
 pub(super) fn import_text(
     json: bool,
-    feed: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
+    write: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
     options: &ImportOptions,
     stage: SpillBuffer,
 ) -> Result<Imported> {
-    let view = match json {
-        true => View::Jsonl,
-        false => View::Csv { delimiter: b',', header: true, columns: 0, only: None },
+    let syntax = if json {
+        ViewSyntax::Jsonl
+    } else {
+        ViewSyntax::Csv { delimiter: b',', header: true, columns: 0, projection: None }
     };
-    let mut options = options.clone();
-    options.skip = true;
-    piped(feed, |receiver| take(&view, receiver, &TableOptions::default(), &options, stage))
+    import_piped(write, &syntax, &TableOptions::default(), options, stage)
 }
 
-/// Lets one side write what the other reads.
-fn piped(
-    feed: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
-    take: impl FnOnce(Receiver<Vec<u8>>) -> Result<Imported>,
+/// Parses text on this thread while `write` produces it on another one.
+fn import_piped(
+    write: impl FnOnce(&mut dyn Write) -> Result<()> + Send,
+    syntax: &ViewSyntax,
+    table: &TableOptions,
+    options: &ImportOptions,
+    stage: SpillBuffer,
 ) -> Result<Imported> {
-    let (sender, receiver) = sync_channel(PIPE);
+    let mut options = options.clone();
+    options.skip = true;
+    let (sender, receiver) = sync_channel(PIPE_PIECES);
     thread::scope(|scope| {
-        let fed = scope.spawn(move || feed(&mut Feeder { sender }));
-        let imported = take(receiver);
-        // The archive's own error says more than that of a text cut short.
-        match fed.join() {
-            Ok(Err(err)) if !is_hang_up(&err) => Err(super::archive::located(err)),
-            _ => imported.map_err(super::archive::located),
+        let writer = scope.spawn(move || write(&mut PipeWriter { sender }));
+        let imported = parse(syntax, receiver, table, &options, stage);
+        // If decoding failed, the parser only sees a text that is cut short.
+        match writer.join() {
+            Ok(Err(err)) if !is_broken_pipe(&err) => Err(in_at1(err)),
+            _ => imported.map_err(in_at1),
         }
     })
 }
 
-fn take(
-    view: &View,
+fn parse(
+    syntax: &ViewSyntax,
     receiver: Receiver<Vec<u8>>,
     table: &TableOptions,
     options: &ImportOptions,
     stage: SpillBuffer,
 ) -> Result<Imported> {
-    let mut text = Taker { receiver, now: io::Cursor::new(Vec::new()) };
+    let mut text = PipeReader { receiver, piece: io::Cursor::new(Vec::new()) };
     let mut quiet = |_| {};
-    let (header, columns) = match view {
-        View::Csv { header, columns, .. } | View::Split { header, columns, .. } => {
-            (*header, *columns)
+    let (delimiter, header, columns) = match syntax {
+        ViewSyntax::Csv { delimiter, header, columns, .. } => (*delimiter, *header, *columns),
+        ViewSyntax::Split { header, columns, .. } => (b',', *header, *columns),
+        ViewSyntax::Vcf => (b',', true, 0),
+        ViewSyntax::Jsonl | ViewSyntax::Log(_) => {
+            return jsonl::import(&mut text, options, stage, &mut quiet);
         }
-        View::Vcf => (true, 0),
-        View::Jsonl | View::Log => return jsonl::import(&mut text, options, stage, &mut quiet),
     };
-    let mut syntax = CsvOptions::new(match view {
-        View::Csv { delimiter, .. } => *delimiter,
-        _ => b',',
-    });
-    syntax.header = header;
-    syntax.columns = columns;
-    syntax.encoding = table.encoding;
-    csv::import(&mut text, &syntax, options, stage, &mut quiet)
+    let mut csv_options = CsvOptions::new(delimiter);
+    csv_options.header = header;
+    csv_options.columns = columns;
+    csv_options.encoding = table.encoding;
+    csv::import(&mut text, &csv_options, options, stage, &mut quiet)
 }
 
-/// Pieces of text that may wait between the two ends.
-const PIPE: usize = 4;
+/// Pieces of text that may wait in the pipe.
+const PIPE_PIECES: usize = 4;
 
-/// The end that an archive is unpacked into.
-struct Feeder {
+/// The end of the pipe that an archive is decoded into.
+struct PipeWriter {
     sender: SyncSender<Vec<u8>>,
 }
 
-impl Write for Feeder {
+impl Write for PipeWriter {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        // The reader goes away when it has found an error of its own.
-        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
-        self.sender.send(buf.to_vec()).map_err(gone)?;
+        // The parser drops its end when it fails.
+        let broken = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+        self.sender.send(buf.to_vec()).map_err(broken)?;
         Ok(buf.len())
     }
 
@@ -207,44 +252,43 @@ impl Write for Feeder {
     }
 }
 
-fn is_hang_up(err: &Error) -> bool {
-    matches!(err.kind(), hypostyle_core::error::ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::BrokenPipe)
+fn is_broken_pipe(err: &Error) -> bool {
+    matches!(err.kind(), ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// The end that text is read from.
-struct Taker {
+/// The end of the pipe that the parser reads.
+struct PipeReader {
     receiver: Receiver<Vec<u8>>,
-    now: io::Cursor<Vec<u8>>,
+    piece: io::Cursor<Vec<u8>>,
 }
 
-impl Read for Taker {
+impl Read for PipeReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         loop {
-            let got = self.now.read(buf)?;
+            let got = self.piece.read(buf)?;
             if got > 0 || buf.is_empty() {
                 return Ok(got);
             }
             match self.receiver.recv() {
-                Ok(next) => self.now = io::Cursor::new(next),
+                Ok(next) => self.piece = io::Cursor::new(next),
                 Err(_) => return Ok(0),
             }
         }
     }
 }
 
-/// Turns lines of cells between any delimiter into CSV.
-struct Resplit<'a, W> {
+/// Converts lines of cells between any delimiter into CSV.
+struct CsvConverter<'a, W> {
     out: W,
     finder: memmem::Finder<'a>,
-    /// Lines that start with `##` are no rows, and the `#` of the first row is
-    /// no part of a name.
+    /// Whether to drop lines that start with `##`, and the `#` before the header.
     is_vcf: bool,
     first: bool,
     pending: Vec<u8>,
     line: Vec<u8>,
 }
 
-impl<'a, W: Write> Resplit<'a, W> {
+impl<'a, W: Write> CsvConverter<'a, W> {
     fn new(out: W, delimiter: &'a [u8], is_vcf: bool) -> Self {
         let finder = memmem::Finder::new(delimiter);
         Self { out, finder, is_vcf, first: true, pending: Vec::new(), line: Vec::new() }
@@ -261,9 +305,10 @@ impl<'a, W: Write> Resplit<'a, W> {
         self.line.clear();
         let step = self.finder.needle().len();
         loop {
-            // An empty delimiter is found everywhere, and splits nothing.
+            // An empty delimiter would match everywhere; it splits nothing.
             let found = if step == 0 { None } else { self.finder.find(rest) };
-            put_cell(rest.get(..found.unwrap_or(rest.len())).unwrap_or_default(), &mut self.line);
+            let cell = rest.get(..found.unwrap_or(rest.len())).unwrap_or_default();
+            csv::put_cell(cell, b',', &mut self.line);
             match found {
                 Some(at) => {
                     self.line.push(b',');
@@ -285,7 +330,7 @@ impl<'a, W: Write> Resplit<'a, W> {
     }
 }
 
-impl<W: Write> Write for Resplit<'_, W> {
+impl<W: Write> Write for CsvConverter<'_, W> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let mut rest = buf;
         while let Some(newline) = memchr(b'\n', rest) {
@@ -304,20 +349,4 @@ impl<W: Write> Write for Resplit<'_, W> {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// Appends a cell, in quotes if it needs them; an empty one needs none.
-pub(super) fn put_cell(cell: &[u8], out: &mut Vec<u8>) {
-    if !cell.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
-        out.extend_from_slice(cell);
-        return;
-    }
-    out.push(b'"');
-    for &byte in cell {
-        out.push(byte);
-        if byte == b'"' {
-            out.push(b'"');
-        }
-    }
-    out.push(b'"');
 }

@@ -15,7 +15,9 @@ use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAcces
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use super::DecodeContext;
+use super::context::DecodeContext;
+use super::entry::CodecEntry;
+use crate::output::Output;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 
 /// Bytes in a name at most.
@@ -63,9 +65,16 @@ impl BundleFile {
     }
 }
 
+pub(super) static ENTRY: CodecEntry = CodecEntry::new(decode);
+
+/// Fails: a bundle is unpacked entry by entry, see [`entries`].
+fn decode(_: &DecodeContext<'_>, _: &mut Output<'_>) -> Result<()> {
+    Err(Error::unsupported("unpacking a bundle to a single file"))
+}
+
 /// An archive in a bundle.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct PackedEntry {
     pub(crate) file: BundleFile,
     /// The stream that it is in.
     pub(crate) stream: String,
@@ -73,12 +82,12 @@ pub(crate) struct Entry {
 }
 
 /// The entries of a bundle, with all names checked.
-pub(crate) fn entries(context: &DecodeContext<'_>) -> Result<Vec<Entry>> {
+pub(crate) fn entries(context: &DecodeContext<'_>) -> Result<Vec<PackedEntry>> {
     let has = |name: &str| context.set.streams.iter().any(|stream| stream.name == name);
     let present: Vec<String> =
         (0..).map(|index| format!("e{index}")).take_while(|name| has(name)).collect();
     let wanted = |name: &str| name == "manifest" || present.iter().any(|known| known == name);
-    let streams = context.expand(wanted)?;
+    let streams = context.decompress(wanted)?;
     let archives: Vec<(String, Bytes)> = present
         .iter()
         .map(|name| (name.clone(), streams.shared(name)))
@@ -93,7 +102,7 @@ pub(crate) fn entries(context: &DecodeContext<'_>) -> Result<Vec<Entry>> {
     files.truncate(archives.len());
     check(&files).map_err(|why| in_manifest(Error::malformed("name", why)))?;
     let entries = files.into_iter().zip(archives);
-    Ok(entries.map(|(file, (stream, bytes))| Entry { file, stream, bytes }).collect())
+    Ok(entries.map(|(file, (stream, bytes))| PackedEntry { file, stream, bytes }).collect())
 }
 
 /// The files in the manifest; those that no set could have entries for are left out.

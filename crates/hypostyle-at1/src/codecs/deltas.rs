@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::DecodeContext;
+use super::context::DecodeContext;
 use crate::streams::{Stream, Streams};
 use hypostyle_core::error::{Error, Result};
 

@@ -8,7 +8,8 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use super::DecodeContext;
+use super::context::DecodeContext;
+use super::entry::CodecEntry;
 use crate::output::Output;
 use crate::streams::Stream;
 use hypostyle_core::error::{Error, Result};
@@ -16,8 +17,10 @@ use hypostyle_core::error::{Error, Result};
 /// Bytes that are worked on at a time; even, so that no element is cut.
 const PIECE: usize = 64 << 10;
 
+pub(super) static ENTRY: CodecEntry = CodecEntry::new(decode);
+
 /// Writes the image.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let first = context.streams(&["meta"])?;
     let mut meta = first.read("meta");
     match meta.u8("form")? {
@@ -133,7 +136,7 @@ fn across<const N: usize>(pixels: &[u8], row: usize, out: &mut Output<'_>) -> Re
                 sum = value(element).wrapping_add(sum);
                 push::<N>(sum, out);
             }
-            out.settle()?;
+            out.flush_if_full()?;
         }
     }
     Ok(())
@@ -149,7 +152,7 @@ fn down<const N: usize>(pixels: &[u8], row: usize, out: &mut Output<'_>) -> Resu
                 *sum = value(element).wrapping_add(*sum);
                 push::<N>(*sum, out);
             }
-            out.settle()?;
+            out.flush_if_full()?;
         }
     }
     Ok(())
@@ -162,7 +165,7 @@ fn planes(pixels: &[u8], out: &mut Output<'_>) -> Result<()> {
         for (&high, &low) in high.iter().zip(low) {
             out.buffer().extend_from_slice(&[low, high]);
         }
-        out.settle()?;
+        out.flush_if_full()?;
     }
     Ok(())
 }

@@ -7,7 +7,8 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use super::DecodeContext;
+use super::context::DecodeContext;
+use super::entry::CodecEntry;
 use crate::output::Output;
 use hypostyle_core::error::Result;
 
@@ -17,8 +18,10 @@ const WIDEST: u64 = 32;
 /// Elements that are put together at a time.
 const BLOCK: usize = 4 << 10;
 
+pub(super) static ENTRY: CodecEntry = CodecEntry::new(decode);
+
 /// Writes the header and the elements.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let width = meta.uv("element width")?;

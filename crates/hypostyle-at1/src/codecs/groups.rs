@@ -10,11 +10,13 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memchr_iter;
 
-use super::{DecodeContext, check_modes, trailing};
-use crate::describe::{ColumnInfo, FrameInfo, Zone};
+use super::context::DecodeContext;
+use super::line_flags::{check_modes, trailing};
+use crate::description::{ColumnInfo, FrameInfo};
 use crate::output::Output;
 use crate::row_buffer::{InlineCell, PaddedDict, RowBuffer};
-use crate::streams::{Backend, Lines, Stream, Streams, stray};
+use crate::statistics::{DECIMAL, GroupStatistics, INTEGER};
+use crate::streams::{Backend, Lines, Stream, Streams, report_stray};
 use hypostyle_core::buffer_pool::BufferPool;
 use hypostyle_core::compress::{xz, zstd};
 use hypostyle_core::error::{Error, Result};
@@ -136,7 +138,7 @@ impl<'a> RowGroups<'a> {
             (offset, true) => (offset.saturating_add(start as u64), true),
             compressed => compressed,
         };
-        expand(&block, place, context)
+        decompress(&block, place, context)
             .map_err(|err| err.at(start as u64).in_stream("blocks"))
             .map_err(|err| err.in_column(column, ""))
     }
@@ -157,7 +159,8 @@ fn place(name: &str, context: &DecodeContext<'_>) -> Result<(u64, bool)> {
 #[derive(Debug)]
 pub(crate) struct BlockIndex {
     pub(crate) ends: Vec<usize>,
-    pub(crate) zones: Vec<Option<Zone>>,
+    /// The statistics of each block, for columns of numbers.
+    pub(crate) statistics: Vec<Option<GroupStatistics>>,
     /// Whether a zone map was odd (A11).
     odd: bool,
 }
@@ -176,56 +179,65 @@ impl BlockIndex {
         meta: &GroupsMeta<'_>,
         blocks: usize,
     ) -> Result<Self> {
-        let mut read = Self { ends: Vec::new(), zones: Vec::new(), odd: false };
+        let mut read = Self { ends: Vec::new(), statistics: Vec::new(), odd: false };
         let mut end = 0_usize;
         let mut stream = Stream::new("index", index);
         for _ in 0..groups {
             for &kind in meta.types {
                 let at = stream.clone();
-                let (len, zone) = index_entry(&mut stream, kind)?;
-                read.odd |= kind == 1 && zone.is_none();
+                let (len, statistics) = index_entry(&mut stream, kind)?;
+                read.odd |= kind == INTEGER && statistics.is_none();
                 end = end.checked_add(len).filter(|&end| len > 0 && end <= blocks).ok_or_else(
                     || at.malformed("block length", format!("{len} is 0 or runs past the blocks")),
                 )?;
                 read.ends.push(end);
-                read.zones.push(zone);
+                read.statistics.push(statistics);
             }
         }
         Ok(read)
     }
 }
 
-/// The length of a block and its zone map.
-///
-/// Integers of more than 128 bits are no zone map, but no damage either: cells do
-/// not depend on it.
-fn index_entry(stream: &mut Stream<'_>, kind: u8) -> Result<(usize, Option<Zone>)> {
+/// Reads the length of a block and its statistics.
+fn index_entry(
+    stream: &mut Stream<'_>,
+    column_type: u8,
+) -> Result<(usize, Option<GroupStatistics>)> {
     let len = stream.size("block length")?;
-    let zone = match kind {
-        1 => {
-            // A number that cannot be read was not taken either.
-            let mut bound = |what| match stream.sv(what) {
-                Ok(bound) => Ok(Some(bound)),
-                Err(_) => stream.skip_number(what).map(|()| None),
-            };
-            let bounds = (bound("least")?, bound("most")?);
-            bounds.0.zip(bounds.1).map(|(least, most)| Zone::Int(least, most))
-        }
-        2 => {
-            let mut float = || -> Result<f64> {
-                let bytes = stream.take(8, "bound")?;
-                let bytes = bytes.first_chunk().copied().unwrap_or_default();
-                Ok(f64::from_le_bytes(bytes))
-            };
-            Some(Zone::Float(float()?, float()?))
-        }
-        _ => None,
-    };
-    Ok((len, zone))
+    Ok((len, GroupStatistics::read(stream, column_type)?))
 }
 
-/// The columns and zone maps of a frame; no block is expanded for it.
+/// Returns the prefix of a frame with one table, which is empty.
+pub(super) fn one_table(_: &DecodeContext<'_>) -> Result<Vec<String>> {
+    Ok(vec![String::new()])
+}
+
+/// Describes each table of a frame; decompresses no block.
 pub(super) fn describe(
+    prefixes: &[String],
+    delimited: bool,
+    context: &DecodeContext<'_>,
+) -> Result<Vec<FrameInfo>> {
+    let streams = context.decompress(|name| !name.ends_with("blocks"))?;
+    let table = |prefix: &String| {
+        let meta = GroupsMeta::read(&streams, prefix, delimited, context)?;
+        describe_table(&streams, prefix, &meta, !delimited, context)
+    };
+    prefixes.iter().map(table).collect()
+}
+
+/// Reports tables whose columns have no names (A23).
+pub(crate) fn check_names(prefixes: &[String], context: &DecodeContext<'_>) -> Result<()> {
+    let streams = context.decompress(|name| name.ends_with("meta") || name.ends_with("paths"))?;
+    for prefix in prefixes {
+        let meta = GroupsMeta::read(&streams, prefix, false, context)?;
+        paths(&streams, prefix, &meta, context)?;
+    }
+    Ok(())
+}
+
+/// Describes the columns and statistics of one table.
+fn describe_table(
     streams: &Streams,
     prefix: &str,
     meta: &GroupsMeta<'_>,
@@ -238,9 +250,9 @@ pub(super) fn describe(
         .types
         .iter()
         .map(|kind| {
-            let kind = match kind {
-                1 => "integer",
-                2 => "decimal",
+            let kind = match *kind {
+                INTEGER => "integer",
+                DECIMAL => "decimal",
                 _ => "text",
             };
             ColumnInfo { name: names.next(), kind, bytes: 0 }
@@ -248,16 +260,16 @@ pub(super) fn describe(
         .collect();
     let index = streams.bytes(&format!("{prefix}index"));
     let mut stream = Stream::new("index", index);
-    let mut zones = Vec::new();
+    let mut statistics = Vec::new();
     while !stream.is_empty() && !meta.types.is_empty() {
         for (&kind, column) in meta.types.iter().zip(&mut columns) {
-            let (len, zone) = index_entry(&mut stream, kind)?;
+            let (len, of_block) = index_entry(&mut stream, kind)?;
             column.bytes = column.bytes.saturating_add(len as u64);
-            zones.push(zone);
+            statistics.push(of_block);
         }
     }
     let group_rows = Some(meta.group_rows as u64);
-    Ok(FrameInfo { rows: meta.lines, columns, group_rows, zones })
+    Ok(FrameInfo { rows: meta.lines, columns, group_rows, statistics })
 }
 
 /// The names of the columns; none if there is not just one for each (A23).
@@ -284,7 +296,7 @@ pub(crate) fn paths(
 }
 
 /// Expands a block; `place` says where it is, or where the stream is that it is in.
-pub(crate) fn expand(
+pub(crate) fn decompress(
     block: &[u8],
     place: (u64, bool),
     context: &DecodeContext<'_>,
@@ -302,7 +314,7 @@ pub(crate) fn expand(
     }
     // The tag and what was expanded lie before stray bytes.
     let after = if exact { (used as u64).saturating_add(1) } else { 0 };
-    stray(packed.len(), used, at.saturating_add(after), backend, context.deviations)?;
+    report_stray(packed.len(), used, at.saturating_add(after), backend, context.deviations)?;
     Ok(text)
 }
 

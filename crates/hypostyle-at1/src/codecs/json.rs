@@ -20,8 +20,10 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, TableRows};
+use super::line_flags::{Joiner, Modes, pick, trailing};
 use super::token_columns::TokenColumns;
-use super::{DecodeContext, Joiner, Modes, pick, trailing};
 use crate::output::Output;
 use crate::streams::{Stream, Streams};
 use hypostyle_core::error::{ErrorKind, Result};
@@ -31,8 +33,11 @@ const STREAMS: [&str; 8] =
 /// Objects and arrays that may be open at once.
 const DEEPEST: usize = 8192;
 
+pub(super) static ENTRY: CodecEntry =
+    CodecEntry { rows: TableRows::Objects, ..CodecEntry::new(decode) };
+
 /// Writes the lines of one frame.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;

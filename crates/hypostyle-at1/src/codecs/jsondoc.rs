@@ -12,19 +12,28 @@
 
 use hashbrown::HashMap;
 
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, TableRows};
+use super::line_flags::flag;
+use super::log_rows;
 use super::token_columns::TokenColumns;
-use super::{DecodeContext, LINES, flag, log};
 use crate::output::Output;
 use crate::row_buffer::RowBuffer;
 use hypostyle_core::error::Result;
+
+/// The stream of our writer in a jsondoc frame that holds the lines of a log (§7.4).
+pub(crate) const LINES: &str = "hyp.lines";
 
 const STREAMS: [&str; 4] = ["skeleton", "colids", "value_index", "values"];
 
 /// Bytes that are put together before they are handed on.
 const PIECE: usize = 128 << 10;
 
+pub(super) static ENTRY: CodecEntry =
+    CodecEntry { rows_of_frame: Some(rows_of_frame), ..CodecEntry::new(decode) };
+
 /// Writes the document.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let form = context.streams(&["meta"])?.read("meta").u8("form")?;
     if !flag(form, "the form of the document", "meta", context)? {
         return out.put(context.streams(&["raw"])?.bytes("raw"));
@@ -48,14 +57,16 @@ pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Resul
     out.put(buffer.text())
 }
 
-/// Whether the document is the lines of a log, by what our writer says of it.
-pub(super) fn is_log(context: &DecodeContext<'_>) -> bool {
-    context.packed(LINES).is_some()
+/// Returns that the document is the lines of a log if it has the stream that says so.
+fn rows_of_frame(context: &DecodeContext<'_>) -> Result<TableRows> {
+    let is_log = context.packed(LINES).is_some();
+    Ok(if is_log { TableRows::LogLines(rows) } else { TableRows::NotATable })
 }
 
 /// Writes an object for each line of a log: which columns it is made of, as the number
 /// of its template, the line, and the tokens of those columns whose tokens differ.
-pub(super) fn rows(context: &DecodeContext<'_>, text: &[u8], out: &mut Output<'_>) -> Result<()> {
+fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let text = log_rows::decoded_lines(decode, context)?;
     let streams = context.streams(&["colids", "value_index", "values", LINES])?;
     let mut lines = streams.read(LINES);
     let holes = lines.size("holes of a line")?;
@@ -76,12 +87,12 @@ pub(super) fn rows(context: &DecodeContext<'_>, text: &[u8], out: &mut Output<'_
             }
         }
         if record.first() == Some(&whole) {
-            log::row(None, line, &[], out)?;
+            log_rows::put_row(None, line, &[], out)?;
             continue;
         }
         let next = templates.len();
         let template = *templates.entry_ref(&record[..]).or_insert(next);
-        log::row(Some(template), line, &vars, out)?;
+        log_rows::put_row(Some(template), line, &vars, out)?;
     }
     Ok(())
 }

@@ -9,16 +9,20 @@
 //! | `vars` | list, one element per hole, for the whole file |
 //! | `verbatim` | list |
 
-use super::{DecodeContext, Joiner, Modes, pick, trailing};
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, TableRows};
+use super::line_flags::{Joiner, Modes, pick, trailing};
+use super::log_rows::put_row;
 use crate::output::Output;
 use hypostyle_core::error::Result;
-use hypostyle_core::number;
-use hypostyle_core::text::stamp;
 
 const STREAMS: [&str; 6] = ["meta", "templates", "flags", "tids", "vars", "verbatim"];
 
+pub(super) static ENTRY: CodecEntry =
+    CodecEntry { rows: TableRows::LogLines(rows), ..CodecEntry::new(decode) };
+
 /// Writes the lines of one frame.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut joiner = Joiner::default();
     let trailing = for_each_line(context, |line| {
         joiner.next(out)?;
@@ -43,10 +47,10 @@ pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Resul
 }
 
 /// Writes an object for each line: its template, its time, the line, and its variables.
-pub(super) fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut whole = Vec::new();
     for_each_line(context, |line| match line {
-        Line::Verbatim(text) => row(None, text, &[], out),
+        Line::Verbatim(text) => put_row(None, text, &[], out),
         Line::Structured { template, parts, vars } => {
             whole.clear();
             for (index, part) in parts.iter().enumerate() {
@@ -54,50 +58,10 @@ pub(super) fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<
                 whole.extend_from_slice(var.copied().unwrap_or_default());
                 whole.extend_from_slice(part);
             }
-            row(Some(template), &whole, vars, out)
+            put_row(Some(template), &whole, vars, out)
         }
     })?;
     Ok(())
-}
-
-/// Writes one object; variables that are numbers become numbers.
-pub(super) fn row(
-    template: Option<usize>,
-    line: &[u8],
-    vars: &[&[u8]],
-    out: &mut Output<'_>,
-) -> Result<()> {
-    let buffer = out.buffer();
-    buffer.extend_from_slice(b"{\"template\":");
-    match template {
-        Some(template) => buffer.extend_from_slice(template.to_string().as_bytes()),
-        None => buffer.extend_from_slice(b"null"),
-    }
-    buffer.extend_from_slice(b",\"time\":");
-    match stamp::find(line) {
-        Some(time) => put_text(time.as_bytes(), buffer),
-        None => buffer.extend_from_slice(b"null"),
-    }
-    buffer.extend_from_slice(b",\"line\":");
-    put_text(line, buffer);
-    for (index, var) in vars.iter().enumerate() {
-        let number = index.saturating_add(1);
-        buffer.extend_from_slice(format!(",\"var_{number}\":").as_bytes());
-        if number::exact_int(var).is_some() {
-            buffer.extend_from_slice(var);
-        } else {
-            put_text(var, buffer);
-        }
-    }
-    buffer.extend_from_slice(b"}\n");
-    out.settle()
-}
-
-/// Appends a JSON string; bytes that are not UTF-8 are replaced in this view.
-fn put_text(text: &[u8], out: &mut Vec<u8>) {
-    let text = String::from_utf8_lossy(text);
-    // Writing to memory cannot fail.
-    let _ = serde_json::to_writer(out, &*text);
 }
 
 /// A line of a log.

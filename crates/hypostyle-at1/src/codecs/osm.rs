@@ -20,8 +20,10 @@
 
 use memchr::memchr;
 
+use super::context::DecodeContext;
 use super::deltas::{Deltas, decimal, digits};
-use super::{DecodeContext, Joiner, pick, trailing};
+use super::entry::CodecEntry;
+use super::line_flags::{Joiner, pick, trailing};
 use crate::output::Output;
 use crate::streams::{Stream, Streams};
 use hypostyle_core::error::Result;
@@ -60,8 +62,10 @@ const STREAMS: [&str; 31] = [
     "r_tagval",
 ];
 
+pub(super) static ENTRY: CodecEntry = CodecEntry::new(decode);
+
 /// Writes the items of one frame.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = context.streams(&STREAMS)?;
     let trailing = trailing(streams.read("meta").u8("trailing")?, true, context)?;
     let keys = strings(streams.read("tag_keys"), "tag key")?;

@@ -7,14 +7,27 @@
 //! | `paths` | count uv, then that many lp: names for queries |
 //! | `row_modes`, `verbatim`, `index`, `blocks` | as in qcolumnar |
 
-use super::DecodeContext;
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, GroupedCodec, TableRows};
 use super::groups::{self, CellSeparators, GroupsMeta, RowGroups};
+use crate::description::FrameInfo;
 use crate::output::Output;
 use crate::streams::Streams;
 use hypostyle_core::error::Result;
 
+pub(super) static ENTRY: CodecEntry = CodecEntry {
+    rows: TableRows::Objects,
+    describe: Some(describe),
+    groups: Some(GroupedCodec { delimited: false, line_map: false, prefixes: groups::one_table }),
+    ..CodecEntry::new(decode)
+};
+
+fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
+    groups::describe(&groups::one_table(context)?, false, context)
+}
+
 /// Writes the lines of one frame.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = context.streams(&groups::STREAMS)?;
     decode_set(&streams, "", context, out)
 }

@@ -7,7 +7,11 @@
 //! | `verbatim` | list of the other lines |
 //! | `t0:meta`, `t0:template`, … | a complete qjson set for each template |
 
-use super::{DecodeContext, Joiner, groups, qjson, trailing};
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, GroupedCodec, TableRows};
+use super::line_flags::{Joiner, trailing};
+use super::{groups, qjson};
+use crate::description::FrameInfo;
 use crate::output::Output;
 use crate::streams::{Lines, Stream};
 use hypostyle_core::error::Result;
@@ -15,13 +19,25 @@ use hypostyle_core::error::Result;
 /// Templates that an archive may have; the vendor's decoder stops here too.
 const TEMPLATES: usize = 64;
 
-/// How many templates a frame has.
-pub(super) fn templates(context: &DecodeContext<'_>) -> Result<usize> {
+pub(super) static ENTRY: CodecEntry = CodecEntry {
+    rows: TableRows::Objects,
+    describe: Some(describe),
+    groups: Some(GroupedCodec { delimited: false, line_map: true, prefixes }),
+    ..CodecEntry::new(decode)
+};
+
+/// Returns the prefix of the stream names of each template.
+fn prefixes(context: &DecodeContext<'_>) -> Result<Vec<String>> {
     let streams = context.streams(&["meta"])?;
     let mut meta = streams.read("meta");
     meta.uv("line count")?;
     meta.u8("trailing")?;
-    count(&mut meta)
+    Ok((0..count(&mut meta)?).map(prefix).collect())
+}
+
+/// Returns the prefix of the stream names of one template.
+fn prefix(template: usize) -> String {
+    format!("t{template}:")
 }
 
 fn count(meta: &mut Stream<'_>) -> Result<usize> {
@@ -41,9 +57,13 @@ fn is_needed(name: &str) -> bool {
     }
 }
 
+fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
+    groups::describe(&prefixes(context)?, false, context)
+}
+
 /// Writes the lines of one frame.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = context.expand(is_needed)?;
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.decompress(is_needed)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
     let trailing = trailing(meta.u8("trailing")?, false, context)?;
@@ -56,7 +76,7 @@ pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Resul
         let mut text = Vec::new();
         let limits = context.limits.clone().with_output_bytes(left);
         let mut part = Output::new(&mut text, false, &limits);
-        qjson::decode_set(&streams, &format!("t{template}:"), context, &mut part)?;
+        qjson::decode_set(&streams, &prefix(template), context, &mut part)?;
         left = left.saturating_sub(part.finish(None)?);
         texts.push(text);
     }

@@ -14,8 +14,11 @@
 
 use memchr::memmem;
 
+use super::context::DecodeContext;
 use super::deltas::decimal;
-use super::{DecodeContext, Joiner, log, pick, trailing};
+use super::entry::{CodecEntry, TableRows};
+use super::line_flags::{Joiner, pick, trailing};
+use super::log_rows;
 use crate::output::Output;
 use crate::streams::Lines;
 use hypostyle_core::error::Result;
@@ -37,8 +40,11 @@ const STREAMS: [&str; 12] = [
 /// How a hole is written in a template.
 pub(crate) const HOLE: &[u8] = b"<*>";
 
+pub(super) static ENTRY: CodecEntry =
+    CodecEntry { rows: TableRows::LogLines(rows), ..CodecEntry::new(decode) };
+
 /// Writes the lines of one frame.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
@@ -95,7 +101,8 @@ pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Resul
 
 /// Writes an object for each line: the template of its message, the line, and the
 /// variables of the message.
-pub(super) fn rows(context: &DecodeContext<'_>, text: &[u8], out: &mut Output<'_>) -> Result<()> {
+fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let text = log_rows::decoded_lines(decode, context)?;
     let streams = context.streams(&["flags", "template_ids", "vars"])?;
     let mut flags = streams.read("flags");
     let mut ids = streams.read("template_ids");
@@ -105,9 +112,9 @@ pub(super) fn rows(context: &DecodeContext<'_>, text: &[u8], out: &mut Output<'_
             2 => {
                 let template = ids.size("template")?;
                 let vars: Vec<&[u8]> = vars.line("variables")?.split(|&byte| byte == 0).collect();
-                log::row(Some(template), line, &vars, out)?;
+                log_rows::put_row(Some(template), line, &vars, out)?;
             }
-            _ => log::row(None, line, &[], out)?,
+            _ => log_rows::put_row(None, line, &[], out)?,
         }
     }
     Ok(())

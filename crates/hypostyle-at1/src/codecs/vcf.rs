@@ -11,8 +11,10 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
+use super::context::DecodeContext;
 use super::deltas::{Deltas, decimal};
-use super::{DecodeContext, Joiner, Modes, flag, pick, trailing};
+use super::entry::{CodecEntry, TableRows};
+use super::line_flags::{Joiner, Modes, flag, pick, trailing};
 use crate::output::Output;
 use crate::streams::{Lines, Stream, Streams};
 use hypostyle_core::error::Result;
@@ -26,8 +28,11 @@ const COLUMNS: [&str; 7] = ["id", "ref", "alt", "qual", "filter", "info", "forma
 /// Bytes of usual samples that are written at a time, roughly.
 const RUN: usize = 4 << 10;
 
+pub(super) static ENTRY: CodecEntry =
+    CodecEntry { rows: TableRows::VariantCalls, ..CodecEntry::new(decode) };
+
 /// Writes the lines of one frame.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;

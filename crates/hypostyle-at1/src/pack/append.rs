@@ -9,9 +9,12 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use crate::archive::{Archive, located};
+use crate::archive::Archive;
 use crate::cell_syntax::Syntax;
-use crate::codecs::Codec;
+use crate::codec::Codec;
+use crate::codecs;
+use crate::codecs::entry::TableRows;
+use crate::container::in_at1;
 use crate::fields::Dialect;
 use crate::header_dedup::FirstLine;
 use crate::pack::Frames;
@@ -21,6 +24,7 @@ use crate::pack::groups::qcolumnar::Cut;
 use crate::pack::lines::Lines;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::stream_set::put_trailer;
+use crate::unpack::Unpacker;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::source;
 use hypostyle_core::wire::put;
@@ -110,20 +114,20 @@ impl<'a, W: Write> Appender<'a, W> {
         if !codec.has_groups() {
             let why = format!("the archive has codec {codec}, to which nothing can be appended");
             let way_out = "unpack it and pack it again for queries (`hyp pack --query`)";
-            return Err(located(Error::refused(why, way_out)));
+            return Err(in_at1(Error::refused(why, way_out)));
         }
         check(&options.clone().with_codec(Choice::Query))?;
         let mut seen = Seen::default();
-        let original = archive.unpack_rows(&mut seen, None, false)?.bytes;
+        let original = Unpacker::new(archive.reader()).original(&mut seen, None)?.bytes;
         if archive.hash().is_some_and(|hash| seen.hash.clone().finalize().as_slice() != hash) {
             let why = "the hash of the unpacked bytes does not agree";
-            return Err(located(Error::malformed("trailer", why)));
+            return Err(in_at1(Error::malformed("trailer", why)));
         }
         if seen.open {
             let why = "its text does not end with a newline, so that its last line and the \
                        first new one would become one";
             let way_out = "unpack it, end the line, and pack it again";
-            return Err(located(Error::refused(why, way_out)));
+            return Err(in_at1(Error::refused(why, way_out)));
         }
         let model = match codec {
             Codec::QColumnar if original > 0 => table(archive)?,
@@ -167,7 +171,7 @@ impl<'a, W: Write> Appender<'a, W> {
     /// When writing fails.
     pub fn finish(mut self) -> Result<Appended> {
         if self.appended.frames.0 == 0 {
-            self.copy(0..self.archive.source().size())?;
+            self.copy(0..self.archive.reader().source().size())?;
         } else {
             let mut trailer = Vec::new();
             put_trailer(&self.hash.clone().finalize(), Layout::Reference, &mut trailer);
@@ -211,7 +215,8 @@ impl<'a, W: Write> Appender<'a, W> {
 
     /// Writes what was there before, but for its trailer.
     fn start(&mut self) -> Result<()> {
-        let (start, end) = self.archive.body_range();
+        let container = self.archive.reader().container();
+        let (start, end) = (container.start, container.end);
         // A frame of nothing would only be in the way of queries.
         let end = if self.appended.original == 0 { start } else { end };
         if self.archive.chunk_lines().is_some() {
@@ -230,8 +235,8 @@ impl<'a, W: Write> Appender<'a, W> {
     fn copy(&mut self, mut range: Range<u64>) -> Result<()> {
         while range.start < range.end {
             let len = PIECE.min(range.end - range.start);
-            let piece = source::range(self.archive.source(), range.start, len, "frame");
-            self.send(&piece.map_err(located)?)?;
+            let piece = source::range(self.archive.reader().source(), range.start, len, "frame");
+            self.send(&piece.map_err(in_at1)?)?;
             range.start += len;
         }
         Ok(())
@@ -245,10 +250,13 @@ impl<'a, W: Write> Appender<'a, W> {
 
 /// How the first structured frame cuts lines; `None` if there is none.
 fn table(archive: &Archive) -> Result<Option<FrameModel>> {
-    let cells = archive.cells()?;
-    if cells.columns == 0 || cells.delimiter.is_empty() {
+    let TableRows::Delimited(read_cells) = codecs::entry(archive.codec()).rows else {
         return Ok(None);
-    }
+    };
+    let cells = archive.reader().first_structured(read_cells)?;
+    let Some(cells) = cells.filter(|it| it.columns > 0 && !it.delimiter.is_empty()) else {
+        return Ok(None);
+    };
     let quotes = Syntax::of_delimiter(&cells.delimiter) == Syntax::Csv;
     let dialect = Dialect { delimiter: cells.delimiter, quotes };
     Ok(Some(FrameModel::Table(Cut { dialect, width: Some(cells.columns), header: false })))

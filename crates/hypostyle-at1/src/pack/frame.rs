@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{self, Sender};
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
 use crate::pack::groups::qcolumnar;
 use crate::pack::groups::qcolumnar::Cut;

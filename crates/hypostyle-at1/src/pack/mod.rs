@@ -15,7 +15,7 @@ use std::io::{Read, Write};
 
 use sha2::{Digest, Sha256};
 
-use super::codecs::Codec;
+use super::codec::Codec;
 use super::container::{MAGIC, STREAMING, WHOLE};
 use hypostyle_core::compress::xz::encode::{self as xz, Tuning};
 use hypostyle_core::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 
 /// How an archive is made.
 #[derive(Clone, Debug)]

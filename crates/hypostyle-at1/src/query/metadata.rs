@@ -1,19 +1,22 @@
-//! What a query holds of an archive: everything but its blocks.
+//! Everything that a query needs from an archive except the blocks.
 
 use bytes::Bytes;
 
 use super::frame_tables::FrameTables;
 use super::source::{CountedSource, StreamDirectory};
-use crate::archive::Archive;
-use crate::codecs::DecodeContext;
+use crate::codecs;
+use crate::codecs::context::DecodeContext;
+use crate::codecs::entry::GroupedCodec;
 use crate::container::{Extent, Method};
+use crate::frames::FrameReader;
 use crate::group_index::{INDEX, SUMS};
 use crate::streams::{PackedSet, Streams};
 use hypostyle_core::error::{ErrorKind, Result};
 
-/// A frame without its blocks.
+/// The streams of one frame except its blocks.
 enum FrameMetadata {
     Tables(StreamDirectory, Streams),
+    /// The text of a raw frame.
     Text(Bytes),
 }
 
@@ -26,96 +29,92 @@ impl FrameMetadata {
     }
 }
 
-/// The frames of an archive without their blocks.
+/// The streams of all frames except their blocks.
 pub(super) struct ArchiveMetadata<'a> {
-    pub(super) archive: &'a Archive,
+    reader: &'a FrameReader,
+    pub(super) groups: GroupedCodec,
     pub(super) source: CountedSource<'a>,
-    parts: Vec<FrameMetadata>,
-    empty: PackedSet,
+    frames: Vec<FrameMetadata>,
+    no_streams: PackedSet,
 }
 
 impl<'a> ArchiveMetadata<'a> {
-    /// Reads every frame; `None` if one of them cannot be asked.
-    pub(super) fn all(archive: &'a Archive) -> Result<Option<Self>> {
-        if !archive.codec().has_groups() {
-            return Ok(None);
-        }
-        let mut metadata = Self::nothing(archive);
+    /// Reads every frame; `None` if the archive cannot be queried.
+    pub(super) fn all(reader: &'a FrameReader) -> Result<Option<Self>> {
+        let Some(mut metadata) = Self::without_frames(reader) else { return Ok(None) };
         let mut asked = 0_u64;
-        for extent in archive.extents()? {
-            let Some(part) = metadata.read(extent, false)? else { return Ok(None) };
-            asked = asked.saturating_add(part.bytes());
-            let (what, limit) = ("size of what is not in blocks", archive.limits().read_bytes);
+        for extent in reader.extents()? {
+            let Some(frame) = metadata.read(extent, false)? else { return Ok(None) };
+            asked = asked.saturating_add(frame.bytes());
+            let (what, limit) = ("size of the streams without blocks", reader.limits().read_bytes);
             if asked > limit {
                 return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
             }
-            metadata.parts.push(part);
+            metadata.frames.push(frame);
         }
         Ok(Some(metadata))
     }
 
-    /// Reads one frame, whose blocks may be cut off; `None` if it cannot be asked.
-    pub(super) fn one(archive: &'a Archive, extent: Extent) -> Result<Option<Self>> {
-        if !archive.codec().has_groups() {
+    /// Reads one frame, whose blocks may be truncated; `None` if it cannot be queried.
+    pub(super) fn one(reader: &'a FrameReader, extent: Extent) -> Result<Option<Self>> {
+        let Some(mut metadata) = Self::without_frames(reader) else { return Ok(None) };
+        let Some(frame) = metadata.read(extent, true)? else { return Ok(None) };
+        metadata.frames.push(frame);
+        Ok(Some(metadata))
+    }
+
+    fn without_frames(reader: &'a FrameReader) -> Option<Self> {
+        let groups = codecs::entry(reader.codec()).groups?;
+        let source = CountedSource::new(reader.source());
+        let no_streams = PackedSet { streams: Vec::new() };
+        Some(Self { reader, groups, source, frames: Vec::new(), no_streams })
+    }
+
+    /// Reads a frame except its blocks; `None` if its blocks cannot be read one by one.
+    fn read(&self, extent: Extent, truncated: bool) -> Result<Option<FrameMetadata>> {
+        if extent.method == Method::Raw {
+            let text = self.reader.raw_text(extent, &self.reader.body(extent)?)?;
+            return Ok(Some(FrameMetadata::Text(text)));
+        }
+        let Some(directory) = StreamDirectory::read(&self.source, extent, truncated)? else {
             return Ok(None);
+        };
+        let context = self.reader.context(&directory.set);
+        // Only our writer adds these streams. If they are damaged, queries do without them.
+        let is_added = |name: &str| matches!(name, INDEX | SUMS);
+        let mut streams = context.decompress(|name| !is_added(name))?;
+        if let Ok(added) = context.decompress(is_added) {
+            streams.join(added);
         }
-        let mut metadata = Self::nothing(archive);
-        let Some(part) = metadata.read(extent, true)? else { return Ok(None) };
-        metadata.parts.push(part);
-        Ok(Some(metadata))
+        Ok(Some(FrameMetadata::Tables(directory, streams)))
     }
 
-    fn nothing(archive: &'a Archive) -> Self {
-        let source = CountedSource::new(archive.source());
-        Self { archive, source, parts: Vec::new(), empty: PackedSet { streams: Vec::new() } }
-    }
-
-    /// Reads a frame but for its blocks; `None` if that is not possible.
-    fn read(&self, extent: Extent, cut: bool) -> Result<Option<FrameMetadata>> {
-        Ok(match extent.method {
-            Method::Raw => Some(FrameMetadata::Text(self.archive.raw_text(extent)?)),
-            Method::Structured => match StreamDirectory::read(&self.source, extent, cut)? {
-                None => None,
-                Some(directory) => {
-                    let context = self.archive.context(&directory.set);
-                    // What only our queries know is not needed: damaged, it is as if absent.
-                    let added = |name: &str| matches!(name, INDEX | SUMS);
-                    let mut streams = context.expand(|name| !added(name))?;
-                    if let Ok(more) = context.expand(added) {
-                        streams.join(more);
-                    }
-                    Some(FrameMetadata::Tables(directory, streams))
-                }
-            },
-        })
-    }
-
-    /// The frames; `None` if one of them cannot be asked.
+    /// Parses the tables of all frames; `None` if a frame cannot be queried.
     pub(super) fn frames(&self) -> Result<Option<Vec<FrameTables<'_>>>> {
-        let mut frames: Vec<FrameTables<'_>> = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
-            let frame = match part {
+        let mut frames: Vec<FrameTables<'_>> = Vec::with_capacity(self.frames.len());
+        for frame in &self.frames {
+            let tables = match frame {
                 FrameMetadata::Text(text) => FrameTables::raw(text),
                 FrameMetadata::Tables(directory, streams) => {
-                    let context = self.archive.context(&directory.set);
-                    match FrameTables::new(self.archive.codec(), directory, streams, &context)? {
-                        Some(frame) => frame,
+                    let context = self.reader.context(&directory.set);
+                    match FrameTables::parse(self.groups, directory, streams, &context)? {
+                        Some(tables) => tables,
                         None => return Ok(None),
                     }
                 }
             };
-            frames.push(frame);
+            frames.push(tables);
         }
         let dialect = frames.iter().find_map(|frame| frame.dialect.clone());
         frames.iter_mut().for_each(|frame| frame.dialect.clone_from(&dialect));
         Ok(Some(frames))
     }
 
-    /// What it takes to expand the blocks of a frame.
+    /// Returns the context to decompress the blocks of a frame with.
     pub(super) fn context(&self, frame: usize) -> DecodeContext<'_> {
-        match self.parts.get(frame) {
-            Some(FrameMetadata::Tables(directory, _)) => self.archive.context(&directory.set),
-            _ => self.archive.context(&self.empty),
+        match self.frames.get(frame) {
+            Some(FrameMetadata::Tables(directory, _)) => self.reader.context(&directory.set),
+            _ => self.reader.context(&self.no_streams),
         }
     }
 }

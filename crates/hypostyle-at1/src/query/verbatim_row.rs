@@ -1,4 +1,4 @@
-//! A line that is in no table.
+//! Lines that are not in a table, evaluated as rows.
 
 use super::frame_tables::FrameTables;
 use super::grouped_table::{put_object, put_row};
@@ -7,13 +7,14 @@ use crate::json_scan::Members;
 use hypostyle_core::error::Result;
 use hypostyle_core::predicate::ColumnAccess;
 
-/// A line that is in no table, as a row.
+/// A verbatim line that parses as a row.
 pub(super) enum VerbatimRow<'l> {
     Fields { names: &'l [String], nulls: &'l [String], fields: Vec<&'l [u8]>, syntax: Syntax },
     Object { line: &'l [u8], members: Members },
 }
 
 impl<'l> VerbatimRow<'l> {
+    /// Parses a line by the rules of its frame; `None` if it is not a row.
     pub(super) fn new(
         frame: &'l FrameTables<'_>,
         names: &'l [String],
@@ -35,7 +36,7 @@ impl<'l> VerbatimRow<'l> {
         }
     }
 
-    /// A cell as it is written, and whether it is the last of its line.
+    /// Returns a cell as it is written, and whether it is the last of its line.
     fn cell(&self, name: &str) -> Option<(&[u8], bool)> {
         match self {
             Self::Fields { names, fields, .. } => {
@@ -46,6 +47,7 @@ impl<'l> VerbatimRow<'l> {
         }
     }
 
+    /// Appends the row as CSV or as an object, with these columns or with all.
     pub(super) fn put(&self, columns: Option<&[String]>, out: &mut Vec<u8>) {
         match (self, columns) {
             (Self::Object { line, .. }, None) => {

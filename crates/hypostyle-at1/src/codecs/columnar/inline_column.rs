@@ -8,6 +8,7 @@ use super::Quotes;
 use super::column::{CellBitmap, DecodedColumn};
 use super::number::{NumberValues, Scale};
 use crate::row_buffer::{InlineCell, PaddedDict};
+use hypostyle_core::text::csv;
 
 /// A column whose cells all fit a slot, behind the byte that stands before them.
 #[derive(Debug)]
@@ -157,14 +158,7 @@ fn slots(entries: &PaddedDict, lead: u8, quoted: bool) -> Option<Vec<InlineCell>
         let cell = entries.get(index)?.to_vec();
         let mut text = vec![lead];
         if quoted {
-            text.push(b'"');
-            for &byte in &cell {
-                text.push(byte);
-                if byte == b'"' {
-                    text.push(b'"');
-                }
-            }
-            text.push(b'"');
+            csv::put_quoted(&cell, &mut text);
         } else {
             text.extend_from_slice(&cell);
         }

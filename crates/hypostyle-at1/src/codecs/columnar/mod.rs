@@ -19,8 +19,11 @@
 
 use bytes::Bytes;
 
-use super::{DecodeContext, DelimitedCells, check_modes, flag, trailing};
-use crate::describe::{ColumnInfo, FrameInfo};
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, DelimitedCells, TableRows};
+use super::line_flags::{flag, trailing};
+use crate::codec::Codec;
+use crate::description::{ColumnInfo, FrameInfo};
 use crate::fields::{self, Dialect};
 use crate::output::Output;
 use crate::streams::Streams;
@@ -67,8 +70,20 @@ enum Quotes<'a> {
     Some(&'a [u8]),
 }
 
+pub(super) static ENTRY: CodecEntry = CodecEntry {
+    rows: TableRows::Delimited(cells),
+    rows_of_frame: Some(rows_of_frame),
+    project: Some(project::find),
+    describe: Some(describe),
+    ..CodecEntry::new(decode)
+};
+
+/// The stream of our writer in a frame whose cells are not the fields of a table: the id of
+/// the codec by whose rules the lines are viewed (§7.6.1).
+pub(crate) const VIEW: &str = "hyp.view";
+
 /// Writes the rows of one frame.
-pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = context.streams(&STREAMS)?;
     let meta = meta(&streams, context)?;
     let columns = columns(&streams, &meta, context)?;
@@ -77,7 +92,7 @@ pub(super) fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Resul
 }
 
 /// The columns of a frame and how they are coded; nothing is decoded for it.
-pub(super) fn describe(context: &DecodeContext<'_>) -> Result<FrameInfo> {
+fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
     let wanted = ["meta", "coltypes", "quotemodes", "col_index", "header", project::FIELDS];
     let streams = context.streams(&wanted)?;
     let meta = meta(&streams, context)?;
@@ -98,11 +113,21 @@ pub(super) fn describe(context: &DecodeContext<'_>) -> Result<FrameInfo> {
         let bytes = lengths.uv("chunk length")?;
         columns.push(ColumnInfo { name, kind: kind::name(kind), bytes });
     }
-    Ok(FrameInfo { rows: meta.rows, columns, ..FrameInfo::default() })
+    Ok(vec![FrameInfo { rows: meta.rows, columns, ..FrameInfo::default() }])
 }
 
-/// How lines are cut into cells.
-pub(super) fn cells(context: &DecodeContext<'_>) -> Result<DelimitedCells> {
+/// Returns that the lines are variant calls if the frame says so.
+fn rows_of_frame(context: &DecodeContext<'_>) -> Result<TableRows> {
+    if context.packed(VIEW).is_none() {
+        return Ok(TableRows::Delimited(cells));
+    }
+    let streams = context.streams(&[VIEW])?;
+    let is_vcf = streams.read(VIEW).u8("codec of the view")? == Codec::Vcf.id();
+    Ok(if is_vcf { TableRows::VariantCalls } else { TableRows::Delimited(cells) })
+}
+
+/// Returns how lines are split into cells.
+fn cells(context: &DecodeContext<'_>) -> Result<DelimitedCells> {
     let streams = context.streams(&["meta", "coltypes", "quotemodes"])?;
     let meta = meta(&streams, context)?;
     let delimiter = meta.delimiter.to_vec();

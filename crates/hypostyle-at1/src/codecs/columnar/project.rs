@@ -11,7 +11,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::{DecodeContext, STREAMS, columns, meta, quotes, rows};
+use super::{STREAMS, columns, meta, quotes, rows};
+use crate::codecs::context::DecodeContext;
+use crate::codecs::entry::Projection;
 use crate::fields::{self, Dialect};
 use crate::output::Output;
 use crate::streams::{Backend, Packed, Stream, Streams};
@@ -21,13 +23,6 @@ use hypostyle_core::wire::put;
 
 /// The stream that says how many fields each column holds.
 pub(crate) const FIELDS: &str = "hyp.fields";
-
-/// The columns to keep, and the header above them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Projection {
-    columns: Vec<usize>,
-    header: Vec<u8>,
-}
 
 /// How many fields each column holds: one, unless the archive says otherwise.
 ///
@@ -195,7 +190,7 @@ fn fewer(
 struct ValuesStream<'a> {
     packed: Option<&'a Packed>,
     blocks: Option<xz::Blocks<'a>>,
-    expanded: BTreeMap<usize, Vec<u8>>,
+    decompressed: BTreeMap<usize, Vec<u8>>,
     whole: Option<Bytes>,
 }
 
@@ -204,7 +199,7 @@ impl<'a> ValuesStream<'a> {
         let packed = context.packed("values");
         let blocks = packed.filter(|packed| packed.backend == Backend::Xz);
         let blocks = blocks.and_then(|packed| xz::Blocks::find(&packed.bytes));
-        Self { packed, blocks, expanded: BTreeMap::new(), whole: None }
+        Self { packed, blocks, decompressed: BTreeMap::new(), whole: None }
     }
 
     fn get(&mut self, place: Range<u64>, context: &DecodeContext<'_>) -> Result<Bytes> {
@@ -214,7 +209,7 @@ impl<'a> ValuesStream<'a> {
             let whole = match (&self.whole, self.packed) {
                 (Some(whole), _) => whole.clone(),
                 (None, Some(packed)) => {
-                    packed.expand(context.limits, context.threads, context.deviations)?
+                    packed.decompress(context.limits, context.threads, context.deviations)?
                 }
                 (None, None) => Bytes::new(),
             };
@@ -228,7 +223,7 @@ impl<'a> ValuesStream<'a> {
             let end = start.saturating_add(blocks.raw(index));
             let here = place.start.max(start)..place.end.min(end);
             if !here.is_empty() {
-                let part = match self.expanded.entry(index) {
+                let part = match self.decompressed.entry(index) {
                     Entry::Occupied(known) => known.into_mut(),
                     Entry::Vacant(fresh) => fresh.insert(blocks.expand(index, context.limits)?),
                 };

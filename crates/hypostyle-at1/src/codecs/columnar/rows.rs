@@ -9,7 +9,9 @@ use std::ops::Range;
 
 use super::column::{CellCursor, DecodedColumn, bit};
 use super::inline_column::InlineColumn;
-use super::{DecodeContext, Quotes, TableMeta, check_modes};
+use super::{Quotes, TableMeta};
+use crate::codecs::context::DecodeContext;
+use crate::codecs::line_flags::check_modes;
 use crate::output::Output;
 use crate::row_buffer::{InlineCell, PaddedDict, RowBuffer};
 use crate::streams::{Lines, Stream, Streams};

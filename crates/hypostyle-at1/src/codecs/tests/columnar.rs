@@ -1,4 +1,5 @@
 use super::*;
+use crate::unpack::Unpacker;
 
 /// One column and rows of one cell: type, chunk, cells.
 fn column(kind: u8, chunk: &[u8], rows: usize) -> Vec<(&'static str, Vec<u8>)> {
@@ -117,7 +118,7 @@ fn rows_that_fill_pages_go_on_where_they_stopped() {
     // At full width, as the table view wants it: two more, one more and two more delimiters.
     let file = open(archive(Codec::Columnar, set), &ReadOptions::default()).unwrap();
     let mut padded = Vec::new();
-    file.unpack_rows(&mut padded, None, true).unwrap();
+    Unpacker::new(file.reader()).padded_rows(&mut padded).unwrap();
     assert_eq!(padded.len(), want.len() + delimiter.len() * (1 + 2 + 2 + 1));
 }
 

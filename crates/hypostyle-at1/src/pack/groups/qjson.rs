@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use hashbrown::HashMap;
 
 use crate::cell_syntax::Syntax;
-use crate::codecs::Codec;
+use crate::codec::Codec;
 use crate::json_scan::{Scan, paths};
 use crate::pack::groups::{self, Grid, Table};
 use crate::pack::lines::ended;

@@ -8,7 +8,8 @@
 
 use hashbrown::HashMap;
 
-use crate::codecs::{Codec, VIEW};
+use crate::codec::Codec;
+use crate::codecs::VIEW;
 use crate::pack::context::EncodeContext;
 use crate::pack::lines::ended;
 use crate::pack::options::Layout;

@@ -10,7 +10,7 @@ pub(in crate::pack) mod report;
 
 use std::collections::VecDeque;
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
 use crate::pack::json::jsondoc;
 use crate::pack::json::lines as json;

@@ -1,6 +1,6 @@
 //! What was tried when an archive was made, and what came of it.
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 
 /// A codec that was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

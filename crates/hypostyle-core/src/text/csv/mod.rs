@@ -7,12 +7,14 @@
 
 mod blocks;
 mod import;
+mod quote;
 mod split;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use import::import;
+pub use quote::{put_cell, put_quoted, put_unquoted};
 pub use write::Writer;
 
 use crate::error::{Error, Result};

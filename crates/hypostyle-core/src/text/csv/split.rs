@@ -6,6 +6,8 @@
 
 use memchr::{memchr, memchr3};
 
+use super::quote::put_unquoted;
+
 /// A cell: where its bytes are, and whether it was quoted.
 ///
 /// Eight bytes, since there are as many of these as cells in a block.
@@ -258,7 +260,7 @@ impl Splitter {
             return Some((Loose::InText { start: 1, len: inside.len() }, used));
         }
         let start = side.len();
-        undouble(inside, side);
+        put_unquoted(inside, side);
         side.extend_from_slice(after.get(..tail).unwrap_or_default());
         Some((Loose::InSide { start, len: side.len() - start }, used))
     }
@@ -282,16 +284,6 @@ impl Loose {
             Self::InSide { start, len } => Cell::try_new(start, len, QUOTED | SIDE),
         }
     }
-}
-
-/// Appends text with each pair of quotes as one.
-fn undouble(mut text: &[u8], out: &mut Vec<u8>) {
-    while let Some(quote) = memchr(b'"', text) {
-        let (head, tail) = text.split_at_checked(quote + 1).unwrap_or((text, &[]));
-        out.extend_from_slice(head);
-        text = tail.strip_prefix(b"\"").unwrap_or(tail);
-    }
-    out.extend_from_slice(text);
 }
 
 #[cfg(test)]

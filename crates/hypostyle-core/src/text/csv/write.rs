@@ -11,6 +11,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Schema};
 
 use super::check_delimiter;
+use super::quote::{is_special, put_cell, put_quoted};
 use crate::cast::cast;
 use crate::error::{Error, Result};
 use crate::number;
@@ -150,18 +151,11 @@ impl<W: Write> Writer<W> {
     fn text(&mut self, text: &[u8], must_quote: bool) {
         let like_mark = self.buffer.is_empty() && !self.begun && text.starts_with(BOM);
         let must_quote = must_quote || like_mark;
-        if !must_quote && !text.iter().any(is_special(self.delimiter)) {
-            self.buffer.extend_from_slice(text);
-            return;
+        if must_quote {
+            put_quoted(text, &mut self.buffer);
+        } else {
+            put_cell(text, self.delimiter, &mut self.buffer);
         }
-        self.buffer.push(b'"');
-        for part in text.split_inclusive(|&byte| byte == b'"') {
-            self.buffer.extend_from_slice(part);
-            if part.last() == Some(&b'"') {
-                self.buffer.push(b'"');
-            }
-        }
-        self.buffer.push(b'"');
     }
 
     fn flush_if_full(&mut self) -> Result<()> {
@@ -172,11 +166,6 @@ impl<W: Write> Writer<W> {
         }
         Ok(())
     }
-}
-
-/// Whether a byte makes quotes necessary.
-fn is_special(delimiter: u8) -> impl Fn(&u8) -> bool {
-    move |&byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r')
 }
 
 /// A column in one of the types that are printed directly.
