@@ -1,9 +1,9 @@
-//! Row groups: what qcolumnar and qjson share (§6).
+//! Row groups, which qcolumnar, qjson and qjson2 share (§6).
 //!
-//! Structured rows are cut into groups of a fixed number of rows. A group has a
-//! block for each column, compressed by itself, which holds the cells of that
-//! column as a list. The index says how long each block is, and between what
-//! bounds its numbers lie. RowGroups are expanded and put together in parallel.
+//! Structured rows are split into groups of a fixed number of rows. A group has a block for
+//! each column, which is the list of its cells, compressed independently. The index has the
+//! length of each block and the statistics of its numbers. Groups are decompressed and
+//! assembled in parallel.
 
 use std::ops::Range;
 
@@ -22,12 +22,13 @@ use hypostyle_core::compress::{xz, zstd};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::parallel;
 
-/// The streams of both codecs that lines are made of; `paths` is for queries.
+/// The streams that lines are decoded from; only queries need `paths`.
 pub(super) const STREAMS: [&str; 6] =
     ["meta", "template", "row_modes", "verbatim", "index", "blocks"];
 
-/// The tag of a block that is a zstd frame; any other is xz (A9), and 0 is written.
+/// The tag of a block that is a zstd frame; every other tag is read as xz (A9).
 pub(crate) const ZSTD: u8 = 1;
+/// The tag that our writer gives to xz blocks.
 pub(crate) const XZ: u8 = 0;
 
 /// The `meta` stream.
@@ -37,15 +38,16 @@ pub(crate) struct GroupsMeta<'a> {
     pub(crate) trailing: bool,
     pub(crate) delimiter: &'a [u8],
     pub(crate) columns: usize,
-    /// Rows in a group, but for the last.
+    /// The number of rows in each group but the last.
     pub(crate) group_rows: usize,
-    /// A type per column: 1 integer, 2 decimal, else text.
+    /// The type of each column: 1 integer, 2 decimal, else text.
     pub(crate) types: &'a [u8],
-    /// Structured rows and groups, as they are stated; both are counted instead.
+    /// The stated numbers of structured rows and groups; readers count both instead.
     stated: (u64, u64),
 }
 
 impl<'a> GroupsMeta<'a> {
+    /// Reads the `meta` stream of the table whose stream names start with `prefix`.
     pub(crate) fn read(
         streams: &'a Streams,
         prefix: &str,
@@ -70,7 +72,7 @@ impl<'a> GroupsMeta<'a> {
         Ok(Self { lines, trailing, delimiter, columns, group_rows, types, stated })
     }
 
-    /// For each line whether it is a row.
+    /// Returns a byte for each line: 0 verbatim, else a row.
     pub(crate) fn modes<'s>(&self, streams: &'s Streams, prefix: &str) -> Result<&'s [u8]> {
         let modes = streams.bytes(&format!("{prefix}row_modes"));
         let lines = usize::try_from(self.lines).unwrap_or(usize::MAX);
@@ -81,14 +83,14 @@ impl<'a> GroupsMeta<'a> {
     }
 }
 
-/// The lines and blocks of a frame.
+/// The lines and blocks of one table.
 #[derive(Debug)]
 pub(super) struct RowGroups<'a> {
     meta: &'a GroupsMeta<'a>,
     modes: &'a [u8],
     verbatim: Lines<'a>,
     blocks: Bytes,
-    /// Where the blocks start in the file, and whether they lie there as they are.
+    /// The offset of the blocks in the file, and whether they are stored without compression.
     place: (u64, bool),
     index: BlockIndex,
 }
@@ -123,13 +125,13 @@ impl<'a> RowGroups<'a> {
         let name = format!("{prefix}index");
         let index = BlockIndex::read(streams.bytes(&name), groups, meta, blocks.len())?;
         if index.odd {
-            let message = "a zone map has a bound of more than 128 bits, and is ignored";
+            let message = "a zone map has a bound of more than 128 bits and is ignored";
             context.deviations.report("A11", context.offset_of(&name), message)?;
         }
         Ok(Self { meta, modes, verbatim, blocks, place, index })
     }
 
-    /// The cells of one column in one group, as a list.
+    /// Decompresses the list of cells of one column in one group.
     fn cells(&self, group: usize, column: usize, context: &DecodeContext<'_>) -> Result<Vec<u8>> {
         let at = group.saturating_mul(self.meta.columns).saturating_add(column);
         let Range { start, end } = self.index.block(at);
@@ -144,7 +146,8 @@ impl<'a> RowGroups<'a> {
     }
 }
 
-/// Where blocks start in the file, and whether they are stored as they are (A15).
+/// Returns the offset of the blocks in the file, and whether they are stored without
+/// compression (A15).
 fn place(name: &str, context: &DecodeContext<'_>) -> Result<(u64, bool)> {
     let Some(packed) = context.packed(name) else { return Ok((0, true)) };
     let stored = packed.backend == Backend::Stored;
@@ -155,24 +158,25 @@ fn place(name: &str, context: &DecodeContext<'_>) -> Result<(u64, bool)> {
     Ok((packed.offset, stored))
 }
 
-/// The `index` stream: where each block ends, and its zone map, group by group.
+/// The `index` stream: the end and the statistics of each block, group by group.
 #[derive(Debug)]
 pub(crate) struct BlockIndex {
+    /// The end of each block in `blocks`.
     pub(crate) ends: Vec<usize>,
     /// The statistics of each block, for columns of numbers.
     pub(crate) statistics: Vec<Option<GroupStatistics>>,
-    /// Whether a zone map was odd (A11).
+    /// Whether the statistics of a block were ignored (A11).
     odd: bool,
 }
 
 impl BlockIndex {
-    /// Where a block is among the blocks.
+    /// Returns the range of a block in `blocks`.
     pub(crate) fn block(&self, at: usize) -> Range<usize> {
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
         start.unwrap_or_default()..self.ends.get(at).copied().unwrap_or_default()
     }
 
-    /// Reads the index; blocks that lines need must all be there.
+    /// Reads the index of `groups` groups; fails if it runs past `blocks` bytes.
     pub(crate) fn read(
         index: &[u8],
         groups: usize,
@@ -272,7 +276,7 @@ fn describe_table(
     Ok(FrameInfo { rows: meta.lines, columns, group_rows, statistics })
 }
 
-/// The names of the columns; none if there is not just one for each (A23).
+/// Reads the names of the columns; returns none if their number does not match (A23).
 pub(crate) fn paths(
     streams: &Streams,
     prefix: &str,
@@ -288,14 +292,18 @@ pub(crate) fn paths(
     match read() {
         Ok(names) if names.len() == meta.columns => Ok(names),
         _ => {
-            let message = format!("`{name}` does not hold a name for each of {}", meta.columns);
+            let message =
+                format!("`{name}` does not have a name for each of {} columns", meta.columns);
             context.deviations.report("A23", context.offset_of(&name), message)?;
             Ok(Vec::new())
         }
     }
 }
 
-/// Expands a block; `place` says where it is, or where the stream is that it is in.
+/// Decompresses a block.
+///
+/// `place` is the offset of the block and `true`, or that of its stream and `false` if the
+/// stream is compressed.
 pub(crate) fn decompress(
     block: &[u8],
     place: (u64, bool),
@@ -312,22 +320,22 @@ pub(crate) fn decompress(
     if tag > ZSTD {
         context.deviations.report("A9", at, format!("block tag {tag} is read as xz"))?;
     }
-    // The tag and what was expanded lie before stray bytes.
+    // Stray bytes follow the tag and the compressed data.
     let after = if exact { (used as u64).saturating_add(1) } else { 0 };
     report_stray(packed.len(), used, at.saturating_add(after), backend, context.deviations)?;
     Ok(text)
 }
 
-/// What cells stand between: an entry before each, and one after the last.
+/// The text before each cell of a row, and after the last.
 #[derive(Debug)]
 pub(super) struct CellSeparators {
     entries: PaddedDict,
-    /// The entries before cells as slots, if all of them are short.
+    /// The texts before cells as inline cells, if all of them are short.
     leads: Option<Vec<InlineCell>>,
 }
 
 impl CellSeparators {
-    /// A delimiter between cells.
+    /// Returns separators with a delimiter between cells.
     pub(super) fn delimited(delimiter: &[u8], columns: usize) -> Self {
         let mut entries = PaddedDict::default();
         entries.push(&[]);
@@ -338,7 +346,7 @@ impl CellSeparators {
         Self::new(entries, columns)
     }
 
-    /// Text before, between and after them.
+    /// Returns separators from the segments of a template.
     pub(super) fn template(segments: &[&[u8]]) -> Self {
         Self::new(segments.iter().copied().collect(), segments.len().saturating_sub(1))
     }
@@ -349,19 +357,19 @@ impl CellSeparators {
     }
 }
 
-/// Lines that belong together: those of one group, and what stands before them.
+/// The lines from the start of one group to the start of the next.
 struct GroupLines<'a> {
     group: usize,
     lines: Range<usize>,
     verbatim: Lines<'a>,
 }
 
-/// A run of lines, and how far it has been written.
+/// The lines of a group, and how much of them has been written.
 struct GroupWriter<'a> {
     lines: Range<usize>,
-    /// Cells of the first line that have been written already.
+    /// The number of cells of the first line that have been written.
     columns: usize,
-    /// The blocks of the group, and where the next cell of each starts.
+    /// The blocks of the group, and the offset of the next cell of each.
     blocks: Vec<(Vec<u8>, Option<usize>)>,
     verbatim: Lines<'a>,
 }
@@ -398,34 +406,34 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Cuts the lines where a new group starts.
+/// Splits the lines where a new group starts.
 fn runs<'a>(table: &RowGroups<'a>) -> Result<Vec<GroupLines<'a>>> {
     let mut runs = Vec::new();
     let mut verbatim = table.verbatim.clone();
-    let mut now = GroupLines { group: 0, lines: 0..0, verbatim: verbatim.clone() };
+    let mut current = GroupLines { group: 0, lines: 0..0, verbatim: verbatim.clone() };
     let mut rows = 0_usize;
     for (line, &mode) in table.modes.iter().enumerate() {
         if mode == 0 {
             verbatim.line("verbatim line").map_err(|err| err.in_row(line as u64))?;
             continue;
         }
-        // Lines without a column have no blocks, so nothing tells groups apart.
+        // Without columns there are no blocks, and all lines are one group.
         if rows == table.meta.group_rows && table.meta.columns > 0 {
-            now.lines.end = line;
-            let group = now.group.saturating_add(1);
+            current.lines.end = line;
+            let group = current.group.saturating_add(1);
             let next = GroupLines { group, lines: line..line, verbatim: verbatim.clone() };
-            runs.push(std::mem::replace(&mut now, next));
+            runs.push(std::mem::replace(&mut current, next));
             rows = 0;
         }
         rows += 1;
     }
-    now.lines.end = table.modes.len();
-    runs.push(now);
+    current.lines.end = table.modes.len();
+    runs.push(current);
     Ok(runs)
 }
 
 impl<'a> RowGroups<'a> {
-    /// Expands the blocks that a run of lines needs.
+    /// Decompresses the blocks of a group.
     fn start(&self, run: &GroupLines<'a>, context: &DecodeContext<'_>) -> Result<GroupWriter<'a>> {
         let modes = self.modes.get(run.lines.clone()).unwrap_or_default();
         let needed = modes.iter().any(|&mode| mode != 0);
@@ -437,7 +445,7 @@ impl<'a> RowGroups<'a> {
         Ok(GroupWriter { lines, columns: 0, blocks, verbatim })
     }
 
-    /// Writes lines, each behind its newline, until they end or the buffer is full.
+    /// Appends lines, each after a newline, until they end or the buffer is full.
     fn fill(
         &self,
         writing: &mut GroupWriter<'_>,
@@ -489,9 +497,9 @@ impl<'a> RowGroups<'a> {
                 break;
             }
         }
-        let rests: Vec<Option<usize>> =
+        let remaining: Vec<Option<usize>> =
             lists.into_iter().map(|list| list.map(<[u8]>::len)).collect();
-        for ((block, at), rest) in blocks.iter_mut().zip(rests) {
+        for ((block, at), rest) in blocks.iter_mut().zip(remaining) {
             *at = rest.and_then(|rest| block.len().checked_sub(rest));
         }
         Ok(())

@@ -8,7 +8,7 @@
 //! | `colids` | column uv per hole |
 //! | `value_index` | columns uv, length uv of each |
 //! | `values` | a list of tokens per column, back to back |
-//! | `hyp.lines` | ours, where the document is the lines of a log: holes uv of each line, column uv of lines without a template |
+//! | `hyp.lines` | added by our writer to the lines of a log: holes uv of each line, column uv of lines without a template |
 
 use hashbrown::HashMap;
 
@@ -26,8 +26,8 @@ pub(crate) const LINES: &str = "hyp.lines";
 
 const STREAMS: [&str; 4] = ["skeleton", "colids", "value_index", "values"];
 
-/// Bytes that are put together before they are handed on.
-const PIECE: usize = 128 << 10;
+/// Bytes that are assembled before they are written.
+const BUFFER_BYTES: usize = 128 << 10;
 
 pub(super) static ENTRY: CodecEntry =
     CodecEntry { rows_of_frame: Some(rows_of_frame), ..CodecEntry::new(decode) };
@@ -43,13 +43,13 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut ids = streams.read("colids");
     let mut skeleton = Some(streams.bytes("skeleton"));
     let mut buffer = RowBuffer::default();
-    buffer.reserve(PIECE);
+    buffer.reserve(BUFFER_BYTES);
     buffer.part::<0>(&mut skeleton);
     while skeleton.is_some() {
         columns.fill_empty(&mut ids, &mut skeleton)?;
         columns.put_token(&mut ids, &mut buffer)?;
         buffer.part::<0>(&mut skeleton);
-        if buffer.len() >= PIECE {
+        if buffer.len() >= BUFFER_BYTES {
             out.put(buffer.text())?;
             buffer.clear();
         }
@@ -63,8 +63,10 @@ fn rows_of_frame(context: &DecodeContext<'_>) -> Result<TableRows> {
     Ok(if is_log { TableRows::LogLines(rows) } else { TableRows::NotATable })
 }
 
-/// Writes an object for each line of a log: which columns it is made of, as the number
-/// of its template, the line, and the tokens of those columns whose tokens differ.
+/// Writes an object for each line of a log.
+///
+/// Lines with tokens of the same columns have the same template number. The variables are the
+/// tokens of columns that have different tokens.
 fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let text = log_rows::decoded_lines(decode, context)?;
     let streams = context.streams(&["colids", "value_index", "values", LINES])?;

@@ -61,20 +61,20 @@ pub(super) struct Modes<'a> {
     name: &'a str,
     stream: Stream<'a>,
     /// Whether a byte above 1 was reported; one report is enough.
-    noted: bool,
+    reported: bool,
 }
 
 impl<'a> Modes<'a> {
     pub(super) fn new(streams: &'a Streams, name: &'a str) -> Self {
-        Self { name, stream: streams.read(name), noted: false }
+        Self { name, stream: streams.read(name), reported: false }
     }
 
     /// Returns whether the next line is structured.
     #[inline]
     pub(super) fn structured(&mut self, context: &DecodeContext<'_>) -> Result<bool> {
         let mode = self.stream.u8("flag")?;
-        if mode > 1 && !self.noted {
-            self.noted = true;
+        if mode > 1 && !self.reported {
+            self.reported = true;
             let what = format!("`{}`: the flag of line {}", self.name, self.stream.offset());
             return flag(mode, &what, self.name, context);
         }

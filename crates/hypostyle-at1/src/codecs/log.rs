@@ -46,7 +46,7 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes an object for each line: its template, its time, the line, and its variables.
+/// Writes an object for each line, with its template and variables.
 fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut whole = Vec::new();
     for_each_line(context, |line| match line {
@@ -70,7 +70,7 @@ enum Line<'a> {
     Structured { template: usize, parts: &'a [&'a [u8]], vars: &'a [&'a [u8]] },
 }
 
-/// Calls `each` with every line; says whether a newline ends the last one.
+/// Calls `each` with every line; returns whether the last one ends with a newline.
 fn for_each_line(
     context: &DecodeContext<'_>,
     mut each: impl FnMut(Line<'_>) -> Result<()>,

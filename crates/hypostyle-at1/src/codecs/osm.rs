@@ -174,7 +174,7 @@ impl<'a> Ways<'a> {
 struct Relations<'a> {
     head: Head<'a>,
     counts: Stream<'a>,
-    kinds: Stream<'a>,
+    member_types: Stream<'a>,
     members: Deltas<'a>,
     roles: Stream<'a>,
     tags: Tags<'a>,
@@ -185,7 +185,7 @@ impl<'a> Relations<'a> {
         Self {
             head: Head::new(streams, ["r_id", "r_ver", "r_ts"]),
             counts: streams.read("r_memcnt"),
-            kinds: streams.read("r_memtype"),
+            member_types: streams.read("r_memtype"),
             members: Deltas::new(streams, "r_memref"),
             roles: streams.read("r_memrole"),
             tags: Tags::new(streams, ["r_tagcnt", "r_tagkey", "r_tagval"]),
@@ -199,7 +199,7 @@ impl<'a> Relations<'a> {
         context: &DecodeContext<'_>,
         out: &mut Output<'_>,
     ) -> Result<()> {
-        const KINDS: [&[u8]; 3] = [b"node", b"way", b"relation"];
+        const MEMBER_TYPES: [&[u8]; 3] = [b"node", b"way", b"relation"];
         self.head.put(b"  <relation id=\"", context, out)?;
         let members = self.counts.uv("member count")?;
         let tags = self.tags.count()?;
@@ -209,7 +209,7 @@ impl<'a> Relations<'a> {
         out.put(b"\">")?;
         for _ in 0..members {
             out.put(b"\n    <member type=\"")?;
-            out.put(pick(&mut self.kinds, &KINDS, "member type")?)?;
+            out.put(pick(&mut self.member_types, &MEMBER_TYPES, "member type")?)?;
             out.put(b"\" ref=\"")?;
             decimal(self.members.next("member reference", context)?, out.buffer());
             out.put(b"\" role=\"")?;
@@ -238,7 +238,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Writes the element up to its timestamp; the quote after it is the caller's.
+    /// Writes the element up to its timestamp, without the closing quote.
     fn put(
         &mut self,
         start: &[u8],
@@ -259,7 +259,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The tags of elements of one kind.
+/// The tags of nodes, ways or relations.
 #[derive(Debug)]
 struct Tags<'a> {
     counts: Stream<'a>,
@@ -272,7 +272,7 @@ impl<'a> Tags<'a> {
         Self { counts: streams.read(count), keys: streams.read(key), values: streams.read(value) }
     }
 
-    /// How many tags the next element has.
+    /// Returns the number of tags of the next element.
     fn count(&mut self) -> Result<u64> {
         self.counts.uv("tag count")
     }
@@ -289,7 +289,7 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// Reads a number of strings, each ended by a byte 0.
+/// Reads a list of strings, each of which ends with a byte 0.
 fn strings<'a>(mut stream: Stream<'a>, what: &'static str) -> Result<Vec<&'a [u8]>> {
     let count = stream.count(1, "string count")?;
     let mut strings = Vec::with_capacity(count);
@@ -303,7 +303,7 @@ fn strings<'a>(mut stream: Stream<'a>, what: &'static str) -> Result<Vec<&'a [u8
     Ok(strings)
 }
 
-/// Appends `YYYY-MM-DDTHH:MM:SSZ`, or nothing if the year has not four digits.
+/// Appends `YYYY-MM-DDTHH:MM:SSZ`; returns `false` if the year does not have four digits.
 fn timestamp(seconds: i128, out: &mut Vec<u8>) -> bool {
     const DAY: i64 = 86_400;
     /// The seconds from the start of year 0 to the end of year 9999.
@@ -327,14 +327,14 @@ fn timestamp(seconds: i128, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Year, month and day of a day in the years 0 to 9999, counted from 1970.
+/// Returns year, month and day of a day in the years 0 to 9999, counted from 1970.
 #[expect(clippy::arithmetic_side_effects, reason = "days lie in the range of 10,000 years")]
 fn date(day: i64) -> (i64, i64, i64) {
     /// Days from the first of March of year 0 to the start of 1970.
     const EPOCH: i64 = 719_468;
-    /// Days in 400 years, after which the calendar repeats itself.
+    /// Days in 400 years, after which the calendar repeats.
     const ERA: i64 = 146_097;
-    // Years are taken to start in March, so that a leap day is their last.
+    // Years start in March here, so that a leap day is the last day of its year.
     let day = day + EPOCH;
     let (era, day) = (day.div_euclid(ERA), day.rem_euclid(ERA));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -345,7 +345,7 @@ fn date(day: i64) -> (i64, i64, i64) {
     (era * 400 + year + january, month + 3 - 12 * january, of_month)
 }
 
-/// Appends a number of 10^-7 degrees in degrees, without zeros at the end.
+/// Appends a number of 10^-7 degrees in degrees, without trailing zeros.
 fn coordinate(value: i128, out: &mut Vec<u8>) {
     const ONE: u128 = 10_000_000;
     if value < 0 {

@@ -29,11 +29,11 @@ fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
 /// Writes the lines of one frame.
 fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = context.streams(&groups::STREAMS)?;
-    decode_set(&streams, "", context, out)
+    decode_table(&streams, "", context, out)
 }
 
-/// Writes the lines of the set whose stream names start with `prefix`.
-pub(super) fn decode_set(
+/// Writes the lines of the table whose stream names start with `prefix`.
+pub(super) fn decode_table(
     streams: &Streams,
     prefix: &str,
     context: &DecodeContext<'_>,
@@ -46,6 +46,7 @@ pub(super) fn decode_set(
     groups::write(&table, &CellSeparators::template(&segments), context, out)
 }
 
+/// Reads the segments of a template, one more than there are columns.
 pub(crate) fn segments<'a>(
     streams: &'a Streams,
     name: &'a str,

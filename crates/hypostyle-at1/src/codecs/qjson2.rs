@@ -16,8 +16,8 @@ use crate::output::Output;
 use crate::streams::{Lines, Stream};
 use hypostyle_core::error::Result;
 
-/// Templates that an archive may have; the vendor's decoder stops here too.
-const TEMPLATES: usize = 64;
+/// The largest number of templates; the vendor's decoder has the same limit.
+const MAX_TEMPLATES: usize = 64;
 
 pub(super) static ENTRY: CodecEntry = CodecEntry {
     rows: TableRows::Objects,
@@ -43,13 +43,13 @@ fn prefix(template: usize) -> String {
 fn count(meta: &mut Stream<'_>) -> Result<usize> {
     let at = meta.clone();
     let templates = meta.size("template count")?;
-    if templates > TEMPLATES {
-        return Err(at.malformed("template count", format!("{templates} is over {TEMPLATES}")));
+    if templates > MAX_TEMPLATES {
+        return Err(at.malformed("template count", format!("{templates} is over {MAX_TEMPLATES}")));
     }
     Ok(templates)
 }
 
-/// Whether a stream is one that lines are made of.
+/// Returns whether lines are decoded from a stream.
 fn is_needed(name: &str) -> bool {
     match name.split_once(':') {
         None => matches!(name, "meta" | "line_map" | "verbatim"),
@@ -68,20 +68,20 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let lines = meta.uv("line count")?;
     let trailing = trailing(meta.u8("trailing")?, false, context)?;
     let templates = count(&mut meta)?;
-    // The lines of each template are put together by themselves, then dealt out.
-    // They are in memory meanwhile, and templates multiply, so they have one limit.
+    // The lines of each template are decoded into memory, and then merged by the line map.
+    // All templates share one limit.
     let mut left = context.limits.output_bytes.min(context.limits.read_bytes);
     let mut texts = Vec::with_capacity(templates);
     for template in 0..templates {
         let mut text = Vec::new();
         let limits = context.limits.clone().with_output_bytes(left);
         let mut part = Output::new(&mut text, false, &limits);
-        qjson::decode_set(&streams, &prefix(template), context, &mut part)?;
+        qjson::decode_table(&streams, &prefix(template), context, &mut part)?;
         left = left.saturating_sub(part.finish(None)?);
         texts.push(text);
     }
     let names: Vec<String> = (0..templates).map(|template| format!("t{template}:lines")).collect();
-    let mut dealt: Vec<Lines<'_>> =
+    let mut template_lines: Vec<Lines<'_>> =
         names.iter().zip(&texts).map(|(name, text)| Stream::new(name, text).lines()).collect();
     let mut map = streams.read("line_map");
     let mut verbatim = streams.read("verbatim").lines();
@@ -91,10 +91,11 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
         let choice = map.size("template of a line")?;
         let line = match choice.checked_sub(1) {
             None => verbatim.line("verbatim line")?,
-            Some(template) => match dealt.get_mut(template) {
+            Some(template) => match template_lines.get_mut(template) {
                 Some(lines) => lines.line("line of a template")?,
                 None => {
-                    let why = format!("there is no template {template}");
+                    let why =
+                        format!("{template} is out of range: the frame has {templates} templates");
                     return Err(at.malformed("template of a line", why));
                 }
             },

@@ -37,7 +37,7 @@ const STREAMS: [&str; 12] = [
     "rawmsgs",
     "verbatim",
 ];
-/// How a hole is written in a template.
+/// The text that marks a hole in a template.
 pub(crate) const HOLE: &[u8] = b"<*>";
 
 pub(super) static ENTRY: CodecEntry =
@@ -99,8 +99,7 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes an object for each line: the template of its message, the line, and the
-/// variables of the message.
+/// Writes an object for each line, with the template and the variables of its message.
 fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let text = log_rows::decoded_lines(decode, context)?;
     let streams = context.streams(&["flags", "template_ids", "vars"])?;
@@ -120,20 +119,20 @@ fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The templates, with their holes taken out.
+/// The templates, with the text between their holes joined.
 ///
-/// A line may have fewer parts than its template has holes. What follows its last
-/// part is then a single run of `text`, however many holes it spans.
+/// A line may have fewer parts than its template has holes. The text after its last part is
+/// then one slice of `text`, however many holes are in it.
 #[derive(Debug, Default)]
 struct Templates {
-    /// What stands between the holes, of all templates.
+    /// The text between the holes of all templates.
     text: Vec<u8>,
-    /// Where in `text` the holes were.
+    /// The offsets of the holes in `text`.
     holes: Vec<usize>,
     list: Vec<Template>,
 }
 
-/// Where a template starts and ends.
+/// The ranges of a template in `text` and `holes`.
 #[derive(Clone, Copy, Debug)]
 struct Template {
     text: (usize, usize),
@@ -160,7 +159,7 @@ impl Templates {
         all
     }
 
-    /// Writes a message; parts that are missing are empty, surplus ones dropped.
+    /// Writes a message; missing parts are empty, and surplus parts are dropped.
     fn put(&self, template: Template, vars: &[u8], out: &mut Output<'_>) -> Result<()> {
         let Template { text: (mut from, end), holes: (first, last) } = template;
         let holes = self.holes.get(first..last).unwrap_or_default();

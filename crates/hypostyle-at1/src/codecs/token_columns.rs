@@ -1,4 +1,4 @@
-//! Lists of tokens, one after another in `values` (§7.3, §7.4).
+//! The token columns of json and jsondoc: lists of tokens in `values` (§7.3, §7.4).
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -10,29 +10,30 @@ use hypostyle_core::error::{Error, Result};
 
 const VALUES: &str = "values";
 
-/// Holes that are filled at once, the text between so many, and as many tokens of no bytes.
+/// The number of holes that are filled at once.
 const EIGHT: usize = 8;
+/// Eight holes without text between them.
 const NO_TEXT: [u8; EIGHT] = [0; EIGHT];
+/// Eight empty tokens.
 const NO_TOKENS: [u8; EIGHT] = [b'\n'; EIGHT];
 
-/// The columns of `values`, each with a cursor of its own.
+/// The columns of `values`, each with its own cursor.
 #[derive(Debug)]
 pub(super) struct TokenColumns<'a> {
     columns: Vec<TokenColumn<'a>>,
 }
 
-/// A column of `values`.
+/// The cursor over one column of `values`.
 #[derive(Clone, Copy, Debug)]
 struct TokenColumn<'a> {
-    /// What is left of it. A list of no bytes has one element, so the end of a column is not
-    /// where its bytes end.
+    /// The remaining tokens; `None` after the last one. Empty bytes are one empty token.
     rest: Option<&'a [u8]>,
-    /// Where its bytes end in `values`.
+    /// The end of the column in `values`.
     end: u64,
 }
 
 impl<'a> TokenColumns<'a> {
-    /// Reads `value_index`; between neighbours lie `gap` bytes that mean nothing.
+    /// Parses `value_index`; `gap` bytes between two columns are skipped.
     pub(super) fn parse(streams: &'a Streams, gap: usize) -> Result<Self> {
         let mut index = streams.read("value_index");
         let mut values = streams.read(VALUES);
@@ -50,7 +51,7 @@ impl<'a> TokenColumns<'a> {
         Ok(Self { columns })
     }
 
-    /// For each column whether its tokens differ.
+    /// Returns for each column whether it has two different tokens.
     pub(super) fn differ(&self) -> Vec<bool> {
         let differs = |column: &TokenColumn<'_>| {
             let mut tokens = column.rest.unwrap_or_default().split(|&byte| byte == b'\n');
@@ -60,12 +61,12 @@ impl<'a> TokenColumns<'a> {
         self.columns.iter().map(differs).collect()
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub(super) fn len(&self) -> usize {
         self.columns.len()
     }
 
-    /// The next token of the column that `ids` names, and which column that is.
+    /// Takes the next token of the column that `ids` names; returns the column and the token.
     #[inline]
     pub(super) fn token(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &'a [u8])> {
         let (index, column) = self.named(ids)?;
@@ -75,17 +76,17 @@ impl<'a> TokenColumns<'a> {
         Ok((index, rest.get(..len).unwrap_or_default()))
     }
 
-    /// Puts the next token of the column that `ids` names on a buffer.
+    /// Appends the next token of the column that `ids` names to a buffer.
     #[inline]
     pub(super) fn put_token(&mut self, ids: &mut Stream<'_>, buffer: &mut RowBuffer) -> Result<()> {
         let (index, column) = self.named(ids)?;
         if buffer.line(&mut column.rest) { Ok(()) } else { Err(column.ended(index)) }
     }
 
-    /// Fills holes that stand side by side with empty tokens of one column, eight at a time.
+    /// Fills adjacent holes with empty tokens of one column, eight at a time.
     ///
-    /// `holes` is what follows a hole. The records of a log end so, all of them as long as
-    /// the longest, and most of their holes are of this kind.
+    /// `holes` is the text after a hole. The records of a log are padded to the longest one
+    /// with such holes, so most holes are of this kind.
     #[inline]
     pub(super) fn fill_empty(
         &mut self,
@@ -105,7 +106,7 @@ impl<'a> TokenColumns<'a> {
         Ok(())
     }
 
-    /// The column that `ids` names, and its number.
+    /// Returns the index and the cursor of the column that `ids` names.
     #[inline]
     fn named(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &mut TokenColumn<'a>)> {
         let start = ids.offset();
@@ -114,7 +115,7 @@ impl<'a> TokenColumns<'a> {
         match self.columns.get_mut(index) {
             Some(column) => Ok((index, column)),
             None => {
-                let why = format!("{index} is not below {count}, the number there are");
+                let why = format!("{index} is not below {count}, the number of columns");
                 Err(ids.malformed_at(start, "column", why))
             }
         }
@@ -135,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes of a skeleton and columns, with holes filled one by one or eight at a time.
+    /// Fills the holes of a skeleton, one by one or eight at a time.
     fn filled(skeleton: &[u8], streams: &Streams, quick: bool) -> Result<Vec<u8>> {
         let mut columns = TokenColumns::parse(streams, 0)?;
         let mut ids = streams.read("colids");
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_tokens_are_the_same_eight_at_a_time() {
+    fn filling_eight_holes_at_once_changes_nothing() {
         let (mut filled_well, mut refused) = (0, 0);
         for holes in 1..40_usize {
             for empty in 0..40_usize {

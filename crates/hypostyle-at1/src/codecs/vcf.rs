@@ -25,8 +25,8 @@ const STREAMS: [&str; 13] = [
 ];
 /// The columns after the position.
 const COLUMNS: [&str; 7] = ["id", "ref", "alt", "qual", "filter", "info", "format"];
-/// Bytes of usual samples that are written at a time, roughly.
-const RUN: usize = 4 << 10;
+/// The approximate number of bytes of usual samples that are written at a time.
+const RUN_BYTES: usize = 4 << 10;
 
 pub(super) static ENTRY: CodecEntry =
     CodecEntry { rows: TableRows::VariantCalls, ..CodecEntry::new(decode) };
@@ -89,12 +89,12 @@ impl Positions<'_> {
     }
 }
 
-/// The samples of a line, most of which are the same.
+/// The samples of a line, most of which have the usual token.
 #[derive(Debug)]
 struct Samples<'a> {
     count: u64,
     usual: &'a [u8],
-    /// A tab and the usual token, several times over.
+    /// A tab and the usual token, repeated.
     run: Vec<u8>,
     tokens: Vec<&'a [u8]>,
     gt: Stream<'a>,
@@ -107,24 +107,24 @@ impl<'a> Samples<'a> {
         let tokens = (0..others).map(|_| meta.lp("token")).collect::<Result<_>>()?;
         let mut once = vec![b'\t'];
         once.extend_from_slice(usual);
-        let times = RUN.checked_div(once.len()).unwrap_or(0).max(1);
+        let times = RUN_BYTES.checked_div(once.len()).unwrap_or(0).max(1);
         Ok(Self { count, usual, run: once.repeat(times), tokens, gt: streams.read("gt") })
     }
 
     /// Writes a tab and a token for each sample; without samples, a tab.
     fn put_line(&mut self, out: &mut Output<'_>) -> Result<()> {
         let named = self.gt.count(2, "number of unusual samples")?;
-        // The number of samples is a mere claim: before so many are written, see
-        // whether what they take at the very least is allowed.
+        // The file only states the number of samples, so check their smallest size against
+        // the limit before writing them.
         let usual = self.count.saturating_sub(named as u64);
-        let least = usual.saturating_mul(self.usual.len() as u64).saturating_add(self.count);
-        out.reserve(least)?;
+        let min_bytes = usual.saturating_mul(self.usual.len() as u64).saturating_add(self.count);
+        out.reserve(min_bytes)?;
         if self.count == 0 && named == 0 {
             return out.byte(b'\t');
         }
         let mut done = 0;
         let mut index = 0_u64;
-        let mut held: Option<(u64, &[u8])> = None;
+        let mut pending: Option<(u64, &[u8])> = None;
         for _ in 0..named {
             let start = self.gt.offset();
             let step = self.gt.uv("step")?;
@@ -137,14 +137,14 @@ impl<'a> Samples<'a> {
             };
             let token = *pick(&mut self.gt, &self.tokens, "token")?;
             // A sample that is named twice takes the later token.
-            match held.replace((index, token)) {
+            match pending.replace((index, token)) {
                 Some((earlier, token)) if earlier != index => {
                     done = self.put_upto(done, earlier, token, out)?;
                 }
                 _ => {}
             }
         }
-        if let Some((last, token)) = held {
+        if let Some((last, token)) = pending {
             done = self.put_upto(done, last, token, out)?;
         }
         self.put_usual(self.count.saturating_sub(done), out)
@@ -166,7 +166,7 @@ impl<'a> Samples<'a> {
             out.put(&self.run)?;
             left = after;
         }
-        // Less than a run, which is in memory.
+        // Less than a run, so it fits a `usize`.
         let rest = usize::try_from(left).unwrap_or(0).saturating_mul(each);
         out.put(self.run.get(..rest).unwrap_or_default())
     }

@@ -120,7 +120,7 @@ impl<'a, W: Write> Appender<'a, W> {
         let mut seen = Seen::default();
         let original = Unpacker::new(archive.reader()).original(&mut seen, None)?.bytes;
         if archive.hash().is_some_and(|hash| seen.hash.clone().finalize().as_slice() != hash) {
-            let why = "the hash of the unpacked bytes does not agree";
+            let why = "the hash of the unpacked bytes does not match";
             return Err(in_at1(Error::malformed("trailer", why)));
         }
         if seen.open {

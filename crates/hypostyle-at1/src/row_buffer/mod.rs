@@ -1,8 +1,9 @@
-//! Text under construction, cell by cell.
+//! A buffer of rows that are assembled cell by cell.
 //!
-//! Cells are short, and there are many. Copying a run whose length is not known
-//! beforehand costs a call; copying 8 or 16 bytes costs nothing, so that is what
-//! is done where it can be: the bytes too many are overwritten by what follows.
+//! Cells are short and numerous. A copy of variable length costs a function call, but a copy
+//! of 8 or 16 bytes costs two instructions. So cells are copied in such pieces, and the next
+//! cell overwrites the excess bytes. `digits` formats numbers, `inline_cell` holds short
+//! cells in a register, and `padded_dict` holds entries that are padded to whole pieces.
 
 mod digits;
 mod inline_cell;
@@ -14,16 +15,16 @@ pub(super) use padded_dict::{DictEntry, PaddedDict};
 use digits::{ASCII, eight_digits, leading_zeros};
 use padded_dict::PIECE;
 
-/// Bytes that a buffer should not hold more of: rows go on on the next one.
+/// The length from which on a buffer is full; rows continue in the next buffer.
 pub(super) const FULL: usize = 4 << 20;
 
-/// Bytes that a short copy may write beyond the end.
+/// Bytes that a copy of fixed size may write beyond the end.
 const SLACK: usize = 64;
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// Text that is added to at its end.
+/// Rows that are appended to.
 #[derive(Debug, Default)]
 pub(super) struct RowBuffer {
     bytes: Vec<u8>,
@@ -31,7 +32,7 @@ pub(super) struct RowBuffer {
 }
 
 impl RowBuffer {
-    /// Makes room for so many bytes in all, or for a full buffer.
+    /// Makes room for `bytes` bytes in total, or for a full buffer if that is less.
     pub(super) fn reserve(&mut self, bytes: usize) {
         let bytes = bytes.min(FULL).saturating_add(SLACK);
         if self.bytes.len() < bytes {
@@ -39,18 +40,18 @@ impl RowBuffer {
         }
     }
 
-    /// Whether so much is on the buffer that it should be handed on.
+    /// Returns whether the buffer should be written out.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.len >= FULL
     }
 
-    /// What has been put on the buffer.
+    /// The text so far.
     pub(super) fn text(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
-    /// Takes everything off the buffer, and keeps the room.
+    /// Removes the text, and keeps the allocation.
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
@@ -62,7 +63,7 @@ impl RowBuffer {
         self.bytes.resize(room.max(self.bytes.len().saturating_mul(2)), 0);
     }
 
-    /// A place for `N` bytes at the end.
+    /// Returns `N` bytes at the end to write to.
     #[inline]
     fn place<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
         if self.bytes.len().saturating_sub(self.len) < N {
@@ -71,13 +72,13 @@ impl RowBuffer {
         self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut)
     }
 
-    /// Adds a byte.
+    /// Appends a byte.
     #[inline]
     pub(super) fn byte(&mut self, byte: u8) {
         self.byte_if(byte, true);
     }
 
-    /// Adds a byte if `wanted`, without a branch.
+    /// Appends a byte if `wanted`, without a branch.
     #[inline]
     fn byte_if(&mut self, byte: u8, wanted: bool) {
         if let Some(place) = self.place::<1>() {
@@ -86,7 +87,7 @@ impl RowBuffer {
         self.len += usize::from(wanted);
     }
 
-    /// Adds the first `len` bytes of a word, which are at most 8, lowest first.
+    /// Appends the first `len` bytes of a word, at most 8, lowest first.
     #[inline]
     fn word(&mut self, word: u64, len: usize) {
         if let Some(place) = self.place::<8>() {
@@ -95,7 +96,7 @@ impl RowBuffer {
         self.len += len.min(8);
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8]) {
         if self.bytes.len().saturating_sub(self.len) < bytes.len() {
@@ -108,7 +109,7 @@ impl RowBuffer {
         self.len = end;
     }
 
-    /// Adds an entry.
+    /// Appends an entry.
     #[inline]
     pub(super) fn entry(&mut self, entry: DictEntry<'_>) {
         let (pieces, mut left) = (entry.pieces, entry.len);
@@ -126,27 +127,28 @@ impl RowBuffer {
         self.len
     }
 
-    /// Adds the texts of slots.
+    /// Appends inline cells.
     #[inline]
-    pub(super) fn slots(&mut self, slots: &[InlineCell]) {
-        let most = slots.len().saturating_mul(16);
-        if self.bytes.len().saturating_sub(self.len) < most {
-            self.grow(most);
+    pub(super) fn inline_cells(&mut self, cells: &[InlineCell]) {
+        let max_len = cells.len().saturating_mul(16);
+        if self.bytes.len().saturating_sub(self.len) < max_len {
+            self.grow(max_len);
         }
         let room = self.bytes.get_mut(self.len..).unwrap_or_default();
         let mut at = 0;
-        for slot in slots {
+        for cell in cells {
             if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-                *place = slot.0.to_le_bytes();
+                *place = cell.0.to_le_bytes();
             }
-            at += slot.len();
+            at += cell.len();
         }
         self.len += at;
     }
 
-    /// Adds the first line of each list behind a slot, as [`RowBuffer::line`] does.
+    /// Appends an inline cell and the first line of a list, for each list, as
+    /// [`RowBuffer::line`] does.
     ///
-    /// Gives the number of lists; or that of lists before the first that has ended.
+    /// Returns the number of lists before the first one that has ended.
     #[inline]
     pub(super) fn lines(&mut self, leads: &[InlineCell], lists: &mut [Option<&[u8]>]) -> usize {
         let mut done = 0;
@@ -156,7 +158,7 @@ impl RowBuffer {
             let (count, len) = quick_lines(leads, lists, room);
             (done, self.len) = (done + count, self.len + len);
             if let Some((list, lead)) = lists.get_mut(count).zip(leads.get(count)) {
-                self.slots(&[*lead]);
+                self.inline_cells(&[*lead]);
                 if !self.line(list) {
                     break;
                 }
@@ -166,10 +168,10 @@ impl RowBuffer {
         done
     }
 
-    /// Doubles the quotes from `start` on, and adds one.
+    /// Doubles the quotes from `start` on, and appends the closing quote.
     #[inline]
     pub(super) fn end_quotes(&mut self, start: usize) {
-        // Quotes inside are rare: look first, and only then make room.
+        // Quotes inside a cell are rare, so look for one before copying.
         let cell = self.bytes.get(start..self.len).unwrap_or_default();
         if memchr::memchr(b'"', cell).is_some() {
             self.double_quotes(start);
@@ -187,15 +189,15 @@ impl RowBuffer {
         }
     }
 
-    /// Adds the first line of `list`, without its newline, and takes it off.
+    /// Removes the first line of `list`, and appends it without its newline.
     ///
-    /// `false` if nothing is left: a list that has ended is `None`.
+    /// Returns `false` at the end of the list, which is `None`.
     #[inline]
     pub(super) fn line(&mut self, list: &mut Option<&[u8]>) -> bool {
         self.part::<b'\n'>(list)
     }
 
-    /// The same for a list with another byte between its parts.
+    /// Does the same for a list with another separator.
     #[inline]
     pub(super) fn part<const END: u8>(&mut self, list: &mut Option<&[u8]>) -> bool {
         let Some(mut rest) = *list else { return false };
@@ -223,7 +225,7 @@ impl RowBuffer {
         true
     }
 
-    /// Adds an integer in decimal.
+    /// Appends an integer in decimal.
     #[inline]
     pub(super) fn integer(&mut self, value: i64) {
         let size = value.unsigned_abs();
@@ -238,7 +240,7 @@ impl RowBuffer {
         }
     }
 
-    /// Adds a decimal with `digits` behind the point, and at least one before it.
+    /// Appends a decimal with `digits` digits after the point, and at least one before it.
     #[inline]
     pub(super) fn decimal(&mut self, value: i64, digits: usize) {
         let size = value.unsigned_abs();
@@ -256,7 +258,8 @@ impl RowBuffer {
         }
     }
 
-    /// Adds a number of up to 128 bits, as [`RowBuffer::integer`] or [`RowBuffer::decimal`] do.
+    /// Appends a number of up to 128 bits, as [`RowBuffer::integer`] or
+    /// [`RowBuffer::decimal`] do.
     pub(super) fn wide(&mut self, value: i128, digits: Option<usize>) {
         self.byte_if(b'-', value < 0);
         let mut text = itoa::Buffer::new();
@@ -267,7 +270,7 @@ impl RowBuffer {
         }
     }
 
-    /// Adds digits with a point before the last `digits`, and at least one before it.
+    /// Appends digits with a point before the last `digits`, and at least one before it.
     fn fixed(&mut self, text: &[u8], digits: usize) {
         const ZEROS: [u8; 20] = [b'0'; 20];
         let (whole, fraction) = match text.len().checked_sub(digits) {
@@ -282,8 +285,8 @@ impl RowBuffer {
     }
 }
 
-/// Writes lines as long as there is room, and eight bytes can be read; gives their
-/// number and length.
+/// Copies lines while there is room to write and eight bytes to read; returns their number
+/// and length.
 #[inline]
 fn quick_lines(
     leads: &[InlineCell],
@@ -314,11 +317,11 @@ fn quick_lines(
     (done, end)
 }
 
-/// Where in a word, from its lowest byte, the first `BYTE` is; 8 if there is none.
+/// Returns the index of the first `BYTE` in a word, from its lowest byte; 8 if there is none.
 #[inline]
 fn first<const BYTE: u8>(word: u64) -> usize {
     let other = word ^ (LOW_BITS * BYTE as u64);
-    // The lowest bit set is that of the first; others may be wrong.
+    // Only the lowest set bit is reliable.
     let found = other.wrapping_sub(LOW_BITS) & !other & HIGH_BITS;
     (found.trailing_zeros() / 8) as usize
 }
@@ -336,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_as_everybody_prints_them() {
+    fn integers_print_as_the_standard_library_prints_them() {
         let ends = [i64::MIN, i64::MAX, i64::MIN + 1, u32::MAX.into()];
         let powers = (0..19).map(|digits| 10_i64.pow(digits));
         let near = powers.flat_map(|power| [power - 1, power, power + 1]);
@@ -372,28 +375,30 @@ mod tests {
     }
 
     #[test]
-    fn slots_hold_what_pages_print() {
+    fn inline_cells_equal_what_buffers_print() {
         let near = (0..10).flat_map(|digits| [10_i32.pow(digits) - 1, 10_i32.pow(digits)]);
         let some = (0..i32::MAX).step_by(104_729);
         for value in near.chain(some).chain([i32::MAX, i32::MIN]) {
             for value in [value, value.saturating_neg()] {
-                let slot = InlineCell::integer(b',', value);
-                assert_eq!(put(|buffer| buffer.slots(&[slot])), format!("<,{value}>"));
+                let cell = InlineCell::integer(b',', value);
+                assert_eq!(put(|buffer| buffer.inline_cells(&[cell])), format!("<,{value}>"));
                 assert_eq!(
-                    put(|buffer| buffer.slots(&[slot.without_lead()])),
+                    put(|buffer| buffer.inline_cells(&[cell.without_lead()])),
                     format!("<{value}>")
                 );
-                for digits in 1..=InlineCell::DIGITS {
+                for digits in 1..=InlineCell::MAX_SCALE {
                     let want = put(|buffer| buffer.decimal(value.into(), digits));
-                    let slot = InlineCell::decimal(b'<', value, digits);
-                    assert_eq!(put(|buffer| buffer.slots(&[slot.without_lead()])), want);
+                    let cell = InlineCell::decimal(b'<', value, digits);
+                    assert_eq!(put(|buffer| buffer.inline_cells(&[cell.without_lead()])), want);
                 }
             }
         }
         for len in 0..20 {
             let text = "x".repeat(len);
             match InlineCell::new(text.as_bytes()) {
-                Some(slot) => assert_eq!(put(|buffer| buffer.slots(&[slot])), format!("<{text}>")),
+                Some(cell) => {
+                    assert_eq!(put(|buffer| buffer.inline_cells(&[cell])), format!("<{text}>"))
+                }
                 None => assert!(len > 15),
             }
         }
@@ -427,7 +432,7 @@ mod tests {
             assert_eq!(buffer.text(), want.as_bytes());
         }
         assert_eq!(buffer.lines(&leads, &mut rests), 29);
-        // Bytes that a hasty test takes for newlines, after one and without.
+        // Bytes that a word-wise search may mistake for newlines.
         let odd = b"\x0b\x0a\x0b\x8a\x0b\x0a\x0b\x8a\x0a\x8a\x0b\x0b\x0b\x0b\x0b\x0b\x0b";
         let mut list = Some(&odd[..]);
         let mut buffer = RowBuffer::default();

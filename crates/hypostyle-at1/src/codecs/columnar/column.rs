@@ -1,4 +1,4 @@
-//! A column chunk of each type (§5.2).
+//! Decodes the column chunks of each type (§5.2).
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,54 +7,53 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memchr_iter;
 
-use super::DerivedBudget;
 use super::kind::{DEC, DICT, INT, NUMEXC, SHUF, TEXT};
 use super::number::{NumberCursor, NumberValues, Scale, numbers, sums, unshuffle};
 use crate::row_buffer::{PaddedDict, RowBuffer};
 use crate::streams::Stream;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, ErrorKind, Result};
 
-/// A column whose cells can be taken from any one on.
+/// A column whose cells can be read from any index on.
 #[derive(Debug)]
 pub(crate) enum DecodedColumn {
-    /// CellCursor one after the other, a newline between them.
+    /// Cells with a newline between them.
     Text(TextColumn),
     /// Numbers.
     Numbers { values: NumberValues, scale: Scale },
-    /// Numbers and exceptions; a bit says for each cell whether it is a number.
+    /// Numbers and exceptions; a bit of each cell says whether it is a number.
     Mixed { values: NumberValues, scale: Scale, bits: CellBitmap, exceptions: PaddedDict },
-    /// Numbers of entries.
+    /// Indexes into a dictionary.
     Dict { ids: Vec<u32>, entries: PaddedDict },
 }
 
-/// A list of cells in which one can be found by number.
+/// A list of cells with an index by which a cell is found quickly.
 #[derive(Debug)]
 pub(crate) struct TextColumn {
     bytes: Bytes,
     cells: usize,
-    /// Newlines before each block of so many bytes.
+    /// The number of newlines before each block of [`TextColumn::BLOCK_BYTES`] bytes.
     before: Vec<usize>,
 }
 
 impl TextColumn {
-    const BLOCK: usize = 4096;
+    const BLOCK_BYTES: usize = 4096;
 
     fn new(bytes: Bytes) -> Self {
         let mut newlines = 0;
-        let mut before = Vec::with_capacity(bytes.len().div_ceil(Self::BLOCK));
-        for block in bytes.chunks(Self::BLOCK) {
+        let mut before = Vec::with_capacity(bytes.len().div_ceil(Self::BLOCK_BYTES));
+        for block in bytes.chunks(Self::BLOCK_BYTES) {
             before.push(newlines);
             newlines += memchr_iter(b'\n', block).count();
         }
         Self { bytes, cells: newlines + 1, before }
     }
 
-    /// The list from a cell on; `None` behind the last one.
+    /// Returns the list from a cell on; `None` after the last cell.
     fn from(&self, cell: usize) -> Option<&[u8]> {
         let Some(newline) = cell.checked_sub(1) else { return Some(&self.bytes) };
-        // The newline that the cell follows is in the last block with fewer before it.
+        // The newline before the cell is in the last block with fewer newlines before it.
         let block = self.before.partition_point(|&before| before <= newline).checked_sub(1)?;
-        let start = block.saturating_mul(Self::BLOCK);
+        let start = block.saturating_mul(Self::BLOCK_BYTES);
         let rest = self.bytes.get(start..)?;
         let at = memchr_iter(b'\n', rest).nth(newline - self.before.get(block)?)?;
         rest.get(at + 1..)
@@ -70,17 +69,17 @@ impl TextColumn {
 pub(crate) struct CellBitmap {
     bytes: Bytes,
     cells: usize,
-    /// CellBitmap set before each block of so many bytes.
+    /// The number of set bits before each block of [`CellBitmap::BLOCK_BYTES`] bytes.
     before: Vec<usize>,
 }
 
 impl CellBitmap {
-    const BLOCK: usize = 512;
+    const BLOCK_BYTES: usize = 512;
 
     fn new(bytes: Bytes, cells: usize) -> Self {
         let mut set = 0;
-        let mut before = Vec::with_capacity(bytes.len() / Self::BLOCK + 1);
-        for block in bytes.chunks(Self::BLOCK) {
+        let mut before = Vec::with_capacity(bytes.len() / Self::BLOCK_BYTES + 1);
+        for block in bytes.chunks(Self::BLOCK_BYTES) {
             before.push(set);
             set += ones(block, block.len() * 8);
         }
@@ -93,7 +92,7 @@ impl CellBitmap {
         self.cells
     }
 
-    /// The bits of 64 cells from one on, the first one lowest.
+    /// Returns the bits of 64 cells from `cell` on, the first one lowest.
     pub(super) fn next_64(&self, cell: usize) -> u64 {
         let mut bytes = [0; 16];
         let rest = self.bytes.get(cell / 8..).unwrap_or_default();
@@ -104,17 +103,17 @@ impl CellBitmap {
         u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default()
     }
 
-    /// How many bits are set before a cell.
+    /// Returns the number of set bits before a cell.
     pub(super) fn ones_before(&self, cell: usize) -> usize {
         let cell = cell.min(self.cells);
-        let block = cell / 8 / Self::BLOCK;
-        let rest = self.bytes.get(block * Self::BLOCK..).unwrap_or_default();
+        let block = cell / 8 / Self::BLOCK_BYTES;
+        let rest = self.bytes.get(block * Self::BLOCK_BYTES..).unwrap_or_default();
         let before = self.before.get(block).copied().unwrap_or_default();
-        before + ones(rest, cell - block * Self::BLOCK * 8)
+        before + ones(rest, cell - block * Self::BLOCK_BYTES * 8)
     }
 }
 
-/// Reads entries, each behind its length.
+/// Reads entries, each after its length.
 fn entries(stream: &mut Stream<'_>, count: usize) -> Result<PaddedDict> {
     let mut entries = PaddedDict::default();
     for _ in 0..count {
@@ -123,7 +122,7 @@ fn entries(stream: &mut Stream<'_>, count: usize) -> Result<PaddedDict> {
     Ok(entries)
 }
 
-/// Decodes a chunk of any type but DERIVED; `note` takes deviations.
+/// Decodes a chunk of any type but DERIVED; reports deviations to `note`.
 pub(super) fn decode(
     kind: u8,
     chunk: &Bytes,
@@ -152,7 +151,7 @@ pub(super) fn decode(
     if let DecodedColumn::Numbers { scale, .. } | DecodedColumn::Mixed { scale, .. } = &column
         && *scale == Scale::Digits(0)
     {
-        note("A10", "has decimals without a digit behind the point, printed as `5.`")?;
+        note("A10", "has decimals without a digit after the point, printed as `5.`")?;
     }
     Ok(column)
 }
@@ -194,19 +193,22 @@ fn dict(stream: &mut Stream<'_>) -> Result<DecodedColumn> {
         return Err(at.malformed("value count", "is more than the bytes that follow can hold"));
     }
     let mut ids = Vec::with_capacity(count);
-    let most = entries.len();
+    let dict_len = entries.len();
     let mut known = true;
     let all = numbers(stream.clone().rest(), count, |id| {
-        known &= usize::try_from(id).is_ok_and(|id| id < most);
+        known &= usize::try_from(id).is_ok_and(|id| id < dict_len);
         ids.push(u32::try_from(id).unwrap_or(u32::MAX));
     });
-    if all.is_none() || !known || u32::try_from(most).is_err() {
-        // Something is wrong: say what and where.
+    if all.is_none() || !known || u32::try_from(dict_len).is_err() {
+        // Read the indexes one by one to find the error.
         for _ in 0..count {
             let at = stream.clone();
             let id = stream.uv("index")?;
-            if usize::try_from(id).map_or(true, |id| id >= most) {
-                return Err(at.malformed("index", format!("there is no entry {id}")));
+            if usize::try_from(id).map_or(true, |id| id >= dict_len) {
+                return Err(at.malformed(
+                    "index",
+                    format!("{id} is out of range: the dictionary has {dict_len} entries"),
+                ));
             }
         }
     }
@@ -224,7 +226,7 @@ fn shuffled(stream: &mut Stream<'_>) -> Result<(DecodedColumn, bool)> {
     };
     let len = width.checked_mul(count).filter(|&len| len <= stream.left());
     let Some(len) = len else {
-        let why = format!("{count} of {width} bytes are more than there are");
+        let why = format!("{count} values of {width} bytes are more than the chunk holds");
         return Err(at.malformed("value count", why));
     };
     let planes = stream.take(len, "byte planes")?;
@@ -234,7 +236,7 @@ fn shuffled(stream: &mut Stream<'_>) -> Result<(DecodedColumn, bool)> {
     Ok((DecodedColumn::Numbers { values, scale: Scale::Whole }, wide))
 }
 
-/// Decodes a DERIVED chunk, given the columns before it.
+/// Decodes a DERIVED chunk; `before` are the columns before it.
 pub(super) fn derive(
     chunk: &Bytes,
     before: &[DecodedColumn],
@@ -252,9 +254,36 @@ pub(super) fn derive(
     budget.spend((source.len() as u64).saturating_mul(size_of::<u32>() as u64))?;
     let ids = source.distinct(entries.len());
     let ids = ids.ok_or_else(|| {
-        stream.malformed("map size", "is less than the source has distinct values")
+        stream.malformed("map size", "is less than the number of distinct values of the source")
     })?;
     Ok(DecodedColumn::Dict { ids, entries })
+}
+
+/// The memory that derived columns may take together.
+///
+/// A few bytes of the file produce a column as long as its source, so the size of the file
+/// does not bound them.
+#[derive(Debug)]
+pub(super) struct DerivedBudget {
+    spent: u64,
+    limit: u64,
+}
+
+impl DerivedBudget {
+    /// Returns a budget of `limit` bytes.
+    pub(super) fn new(limit: u64) -> Self {
+        Self { spent: 0, limit }
+    }
+
+    /// Fails if `bytes` more exceed the limit.
+    fn spend(&mut self, bytes: u64) -> Result<()> {
+        self.spent = self.spent.saturating_add(bytes);
+        let (what, asked, limit) = ("size of derived columns", self.spent, self.limit);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
+    }
 }
 
 impl DecodedColumn {
@@ -268,7 +297,7 @@ impl DecodedColumn {
         }
     }
 
-    /// The cells from one on.
+    /// Returns the cells from `start` on.
     pub(super) fn from(&self, start: usize) -> CellCursor<'_> {
         match self {
             Self::Text(text) => CellCursor::Text(text.from(start)),
@@ -291,34 +320,38 @@ impl DecodedColumn {
         }
     }
 
-    /// Numbers the cells by when their text first appears; `None` if there are
-    /// more than `most` distinct ones.
+    /// Numbers the distinct cells in the order in which they first appear; `None` if there
+    /// are more than `max_distinct`.
     ///
-    /// By hashing, so that the work does not grow with the number of distinct
-    /// values; and without printing numbers where numbers will do.
-    fn distinct(&self, most: usize) -> Option<Vec<u32>> {
+    /// Hashes the cells, so that the time does not depend on the number of distinct values,
+    /// and compares numbers without printing them where possible.
+    fn distinct(&self, max_distinct: usize) -> Option<Vec<u32>> {
         match self {
-            Self::Numbers { values: NumberValues::Tiny(values), .. } => number(values.iter(), most),
+            Self::Numbers { values: NumberValues::Tiny(values), .. } => {
+                number(values.iter(), max_distinct)
+            }
             Self::Numbers { values: NumberValues::Small(values), .. } => {
-                number(values.iter(), most)
+                number(values.iter(), max_distinct)
             }
             Self::Numbers { values: NumberValues::Narrow(values), .. } => {
-                number(values.iter(), most)
+                number(values.iter(), max_distinct)
             }
-            Self::Numbers { values: NumberValues::Wide(values), .. } => number(values.iter(), most),
+            Self::Numbers { values: NumberValues::Wide(values), .. } => {
+                number(values.iter(), max_distinct)
+            }
             Self::Dict { ids, entries } => {
-                // Two entries may be spelled alike.
-                let mut spelled: HashMap<Vec<u8>, u32> = HashMap::new();
+                // Two entries may have the same text.
+                let mut first_ids: HashMap<Vec<u8>, u32> = HashMap::new();
                 let mut same = Vec::with_capacity(entries.len());
                 for id in 0..entries.len() {
                     let next = u32::try_from(id).ok()?;
-                    same.push(*spelled.entry(entries.get(id)?.to_vec()).or_insert(next));
+                    same.push(*first_ids.entry(entries.get(id)?.to_vec()).or_insert(next));
                 }
                 let keys: Option<Vec<u32>> =
                     ids.iter().map(|&id| same.get(id as usize).copied()).collect();
-                number(keys?.iter(), most)
+                number(keys?.iter(), max_distinct)
             }
-            Self::Text(text) => number(text.cells(), most),
+            Self::Text(text) => number(text.cells(), max_distinct),
             Self::Mixed { bits, .. } => {
                 let mut cells = self.from(0);
                 let mut buffer = RowBuffer::default();
@@ -327,13 +360,13 @@ impl DecodedColumn {
                     cells.put(&mut buffer);
                     buffer.text().to_vec()
                 });
-                number(cells, most)
+                number(cells, max_distinct)
             }
         }
     }
 }
 
-/// CellCursor that are still to be written.
+/// A cursor over the cells of a column.
 #[derive(Clone, Debug)]
 pub(super) enum CellCursor<'a> {
     Text(Option<&'a [u8]>),
@@ -350,7 +383,7 @@ pub(super) enum CellCursor<'a> {
 }
 
 impl CellCursor<'_> {
-    /// Writes the next cell; `false` if there is none.
+    /// Appends the next cell; `false` if there is none.
     #[inline]
     pub(super) fn put(&mut self, buffer: &mut RowBuffer) -> bool {
         match self {
@@ -377,13 +410,14 @@ impl CellCursor<'_> {
     }
 }
 
-fn number<K: Hash + Eq>(keys: impl Iterator<Item = K>, most: usize) -> Option<Vec<u32>> {
+/// Numbers distinct keys in the order in which they first appear.
+fn number<K: Hash + Eq>(keys: impl Iterator<Item = K>, max_distinct: usize) -> Option<Vec<u32>> {
     let mut seen: HashMap<K, u32> = HashMap::new();
     let mut ids = Vec::with_capacity(keys.size_hint().0);
     for key in keys {
         let next = seen.len();
         let id = *seen.entry(key).or_insert(u32::try_from(next).ok()?);
-        if id as usize >= most {
+        if id as usize >= max_distinct {
             return None;
         }
         ids.push(id);
@@ -391,13 +425,13 @@ fn number<K: Hash + Eq>(keys: impl Iterator<Item = K>, most: usize) -> Option<Ve
     Some(ids)
 }
 
-/// A bit of a bitmap, least significant first.
+/// Returns a bit of a bitmap, least significant first.
 #[inline]
 pub(super) fn bit(bits: &[u8], index: usize) -> bool {
     bits.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
 }
 
-/// How many of the first `end` bits are set.
+/// Counts how many of the first `end` bits are set.
 fn ones(bits: &[u8], end: usize) -> usize {
     let (whole, rest) = bits.split_at_checked(end / 8).unwrap_or((bits, &[]));
     let part = rest.first().map_or(0, |byte| byte & !(0xFF << (end % 8)));

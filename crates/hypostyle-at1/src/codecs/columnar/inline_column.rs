@@ -1,16 +1,16 @@
-//! InlineColumn cells, a column at a time.
+//! Formats short cells a column at a time.
 //!
-//! Most columns are of numbers and of few short words. For some rows at once,
-//! such columns are printed column by column into slots of one size, which is
-//! quick because the same is done again and again, and rows then copy slots.
+//! Most columns hold numbers or a few short words. Such columns are formatted column by
+//! column into inline cells for a batch of rows, which is fast because it repeats the same
+//! work. Rows then copy the inline cells.
 
-use super::Quotes;
 use super::column::{CellBitmap, DecodedColumn};
 use super::number::{NumberValues, Scale};
+use super::table::Quotes;
 use crate::row_buffer::{InlineCell, PaddedDict};
 use hypostyle_core::text::csv;
 
-/// A column whose cells all fit a slot, behind the byte that stands before them.
+/// A column whose cells are all short enough for inline cells, after a lead byte.
 #[derive(Debug)]
 pub(super) struct InlineColumn<'a> {
     lead: u8,
@@ -34,10 +34,10 @@ enum InlineValues<'a> {
 }
 
 impl<'a> InlineColumn<'a> {
-    /// Rows that can be laid out in one go.
-    pub(super) const ROWS: usize = 64;
+    /// The largest number of rows in a batch.
+    pub(super) const MAX_ROWS: usize = 64;
 
-    /// Looks whether all cells are short; `lead` stands before each.
+    /// Returns an inline column; `None` if a cell is too long. `lead` is put before each cell.
     pub(super) fn new(column: &'a DecodedColumn, quotes: &Quotes<'_>, lead: u8) -> Option<Self> {
         let plain = matches!(quotes, Quotes::None);
         let values = match column {
@@ -57,19 +57,20 @@ impl<'a> InlineColumn<'a> {
                 values,
                 scale: *scale,
                 bits,
-                exceptions: slots(exceptions, lead, false)?,
+                exceptions: inline_cells(exceptions, lead, false)?,
             },
             DecodedColumn::Dict { ids, entries } if plain || matches!(quotes, Quotes::All) => {
-                InlineValues::Dict { ids, entries: slots(entries, lead, !plain)? }
+                InlineValues::Dict { ids, entries: inline_cells(entries, lead, !plain)? }
             }
             _ => return None,
         };
         Some(Self { lead, values })
     }
 
-    /// Fills the first slot of each row with cells from `start` on.
+    /// Writes the cells from `start` on to `slots`, one for each row.
     ///
-    /// `false` if there are fewer cells than rows. Rows are at most [`InlineColumn::ROWS`].
+    /// Returns `false` if there are fewer cells than rows. `rows` must be at most
+    /// [`InlineColumn::MAX_ROWS`].
     pub(super) fn lay<'s>(
         &self,
         start: usize,
@@ -152,8 +153,8 @@ fn mix<'s>(
     }
 }
 
-/// The entries as slots; `None` if one is too long.
-fn slots(entries: &PaddedDict, lead: u8, quoted: bool) -> Option<Vec<InlineCell>> {
+/// Returns the entries as inline cells; `None` if one is too long.
+fn inline_cells(entries: &PaddedDict, lead: u8, quoted: bool) -> Option<Vec<InlineCell>> {
     let slot = |index| {
         let cell = entries.get(index)?.to_vec();
         let mut text = vec![lead];

@@ -1,13 +1,13 @@
-//! Columns of numbers: deltas to values, values to text (§5.2, §5.5).
+//! Columns of numbers: sums deltas, and prints values (§5.2, §5.5).
 
 use crate::row_buffer::{InlineCell, RowBuffer};
 use crate::streams::Stream;
 use hypostyle_core::error::Result;
 
-/// NumberValues in the narrowest type that holds them all.
+/// Values in the narrowest type that holds them all.
 ///
-/// The vendor's decoder wraps at 64 bits. Whatever it reads right fits 64 bits;
-/// what it reads wrong comes back right from 128 (A11).
+/// The vendor's decoder wraps at 64 bits. Values that overflow 64 bits there are restored
+/// correctly from 128 bits here (A11).
 #[derive(Debug)]
 pub(super) enum NumberValues {
     Tiny(Vec<i16>),
@@ -26,7 +26,7 @@ impl NumberValues {
         }
     }
 
-    /// The values from one on.
+    /// Returns the values from `start` on.
     pub(super) fn from(&self, start: usize) -> NumberCursor<'_> {
         match self {
             Self::Tiny(values) => NumberCursor::Tiny(values.get(start..).unwrap_or_default()),
@@ -36,7 +36,7 @@ impl NumberValues {
         }
     }
 
-    /// Adds values; `capacity` is how many there will be in all.
+    /// Appends values; `capacity` is the final number of values.
     fn extend(&mut self, more: &[i64], capacity: usize) {
         match self {
             Self::Tiny(values) => {
@@ -61,7 +61,7 @@ impl NumberValues {
     }
 }
 
-/// Adds values if all of them fit.
+/// Appends values if all of them fit the type.
 fn narrowed<T: TryFrom<i64> + Default>(more: &[i64], values: &mut Vec<T>) -> bool {
     let fit = more.iter().fold(true, |fit, &value| fit & T::try_from(value).is_ok());
     if fit {
@@ -70,7 +70,7 @@ fn narrowed<T: TryFrom<i64> + Default>(more: &[i64], values: &mut Vec<T>) -> boo
     fit
 }
 
-/// NumberValues that are still to be printed.
+/// A cursor over values.
 #[derive(Clone, Debug)]
 pub(super) enum NumberCursor<'a> {
     Tiny(&'a [i16]),
@@ -80,7 +80,7 @@ pub(super) enum NumberCursor<'a> {
 }
 
 impl NumberCursor<'_> {
-    /// Prints the next one; `false` if there is none.
+    /// Prints the next value; `false` if there is none.
     #[inline]
     pub(super) fn put(&mut self, scale: Scale, buffer: &mut RowBuffer) -> bool {
         let value = match self {
@@ -112,8 +112,9 @@ fn first<T: Copy>(values: &mut &[T]) -> Option<T> {
     Some(value)
 }
 
-/// Sums `count` deltas, or all up to the end of the stream; says whether a delta
-/// or a sum has more than 64 bits.
+/// Sums `count` deltas, or all deltas up to the end of the stream.
+///
+/// Returns the sums, and whether a delta or a sum has more than 64 bits.
 pub(super) fn sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(NumberValues, bool)> {
     match narrow_sums(stream.clone().rest(), count) {
         Some(values) => Ok((values, false)),
@@ -121,19 +122,19 @@ pub(super) fn sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Num
     }
 }
 
-/// Sums where every delta and every sum has 64 bits; `None` if not, or if
-/// anything else is odd.
+/// Sums deltas in 64 bits; `None` if a delta or a sum has more bits, or if the stream is
+/// malformed.
 fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<NumberValues> {
-    // Each number ends with a byte below 128.
-    let there = bytes.iter().filter(|&&byte| byte < 0x80).count();
+    // The last byte of each number is below 128.
+    let available = bytes.iter().filter(|&&byte| byte < 0x80).count();
     let to_the_end = count.is_none();
-    let count = count.unwrap_or(there);
-    if count > there {
+    let count = count.unwrap_or(available);
+    if count > available {
         return None;
     }
     let mut values = NumberValues::Tiny(Vec::with_capacity(count));
     let mut sums = [0_i64; 512];
-    let (mut sum, mut too_far) = (0_i64, false);
+    let (mut sum, mut overflow) = (0_i64, false);
     let (mut rest, mut left) = (bytes, count);
     while left > 0 {
         let now = left.min(sums.len());
@@ -143,12 +144,12 @@ fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<NumberValues> {
             let half = (value >> 1).cast_signed();
             let delta = half ^ (value & 1).cast_signed().wrapping_neg();
             let (next, over) = sum.overflowing_add(delta);
-            (sum, too_far) = (next, too_far | over);
+            (sum, overflow) = (next, overflow | over);
             if let Some(place) = places.next() {
                 *place = sum;
             }
         })?;
-        if too_far {
+        if overflow {
             return None;
         }
         values.extend(part, count);
@@ -157,11 +158,12 @@ fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<NumberValues> {
     (!to_the_end || rest.is_empty()).then_some(values)
 }
 
-const MORE: u64 = 0x8080_8080_8080_8080;
+/// The continuation bits of eight bytes.
+const CONTINUATION: u64 = 0x8080_8080_8080_8080;
 
-/// Reads `count` numbers of at most 64 bits; gives what follows them.
+/// Reads `count` numbers of at most 64 bits; returns the bytes after them.
 ///
-/// `None` if one is longer, or not there.
+/// Returns `None` if a number is longer, or if there are too few.
 #[inline]
 pub(super) fn numbers(bytes: &[u8], count: usize, mut each: impl FnMut(u64)) -> Option<&[u8]> {
     let (mut rest, mut left) = (bytes, count);
@@ -169,8 +171,8 @@ pub(super) fn numbers(bytes: &[u8], count: usize, mut each: impl FnMut(u64)) -> 
     while left >= 8 {
         let Some((head, tail)) = rest.split_first_chunk::<8>() else { break };
         let mut word = u64::from_le_bytes(*head);
-        let mut ends = !word & MORE;
-        if ends == MORE {
+        let mut ends = !word & CONTINUATION;
+        if ends == CONTINUATION {
             head.iter().for_each(|&byte| each(byte.into()));
             (rest, left) = (tail, left - 8);
             continue;
@@ -197,7 +199,7 @@ pub(super) fn numbers(bytes: &[u8], count: usize, mut each: impl FnMut(u64)) -> 
     Some(rest)
 }
 
-/// Closes the gaps between groups of seven bits.
+/// Joins groups of seven bits, which are a byte apart.
 #[inline]
 fn squeezed(word: u64) -> u64 {
     if word <= 0x7FFF {
@@ -224,7 +226,7 @@ fn long_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Sums of any width; finds what is wrong, where something is.
+/// Sums deltas in 128 bits; fails with the place of a malformed delta.
 fn wide_sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(NumberValues, bool)> {
     let mut values = Vec::new();
     let (mut sum, mut is_wide) = (0_i128, false);
@@ -239,38 +241,38 @@ fn wide_sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(NumberVal
     Ok((NumberValues::Wide(values), is_wide))
 }
 
-/// How many digits stand behind the point.
+/// The number of digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
     /// An integer.
     Whole,
-    /// A decimal with so many digits behind the point; 0 leaves a bare point (A10).
+    /// A decimal with this number of digits after the point; 0 prints a bare point (A10).
     Digits(usize),
 }
 
 impl Scale {
-    /// The largest number of digits behind the point.
-    const MOST: u8 = 18;
+    /// The largest number of digits after the point.
+    const MAX_DIGITS: u8 = 18;
 
     pub(super) fn read(stream: &mut Stream<'_>) -> Result<Self> {
         let at = stream.clone();
         match stream.u8("scale")? {
-            scale @ 0..=Self::MOST => Ok(Self::Digits(usize::from(scale))),
-            scale => Err(at.malformed("scale", format!("{scale} is over {}", Self::MOST))),
+            scale @ 0..=Self::MAX_DIGITS => Ok(Self::Digits(usize::from(scale))),
+            scale => Err(at.malformed("scale", format!("{scale} is over {}", Self::MAX_DIGITS))),
         }
     }
 }
 
 impl InlineCell {
-    /// Whether all numbers of 32 bits fit, behind a lead.
+    /// Returns whether all numbers of 32 bits fit, after a lead byte.
     pub(super) fn fits(scale: Scale) -> bool {
         match scale {
             Scale::Whole => true,
-            Scale::Digits(digits) => (1..=Self::DIGITS).contains(&digits),
+            Scale::Digits(digits) => (1..=Self::MAX_SCALE).contains(&digits),
         }
     }
 
-    /// A byte and a number, if it [`fits`](InlineCell::fits).
+    /// Returns a lead byte and a number, whose scale must [fit](InlineCell::fits).
     #[inline]
     pub(super) fn number(lead: u8, value: i32, scale: Scale) -> Self {
         match scale {
@@ -280,9 +282,9 @@ impl InlineCell {
     }
 }
 
-/// Undoes byte planes: `min` plus a number of `width` bytes each (SHUF).
+/// Decodes byte planes (SHUF): each value is `min` plus a number of `width` bytes.
 ///
-/// `None` if a sum has more than 128 bits.
+/// Returns `None` if a sum has more than 128 bits.
 pub(super) fn unshuffle(
     min: i128,
     width: usize,
@@ -295,8 +297,8 @@ pub(super) fn unshuffle(
             *value |= u64::from(byte) << (8 * plane);
         }
     }
-    let most = values.iter().copied().max().unwrap_or_default();
-    let last = min.checked_add(most.into())?;
+    let max = values.iter().copied().max().unwrap_or_default();
+    let last = min.checked_add(max.into())?;
     match (i64::try_from(min), i64::try_from(last)) {
         (Ok(min), Ok(_)) => {
             let mut narrow = NumberValues::Tiny(Vec::new());
@@ -382,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_the_same_on_both_ways() {
+    fn sums_of_both_widths_agree() {
         let zigzag = |value: i64| ((value << 1) ^ (value >> 63)).cast_unsigned();
         let deltas = [0, 1, -1, 63, -64, 64, 1 << 40, -(1 << 40), 1 << 62, -(1 << 62), 5];
         let bytes: Vec<u8> = deltas.iter().flat_map(|&delta| number(zigzag(delta), 0)).collect();

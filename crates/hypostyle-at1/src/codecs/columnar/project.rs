@@ -1,9 +1,9 @@
-//! Some columns of a table, without expanding the others (§5.6).
+//! Decodes some columns of a table without decompressing the others (§5.6).
 //!
-//! In an archive of ours each column is an xz block of its own, and the index of
-//! the xz stream tells where it is. So a table of fewer columns is made: the
-//! chunks that are wanted, the chunks that these follow from, and the rest of the
-//! streams to match. Where that cannot be done simply, it is not done at all.
+//! Our writer puts each column into an xz block of its own, and the index of the xz stream
+//! says where it is. So this module builds the streams of a table with fewer columns: the
+//! chunks of the projection, the chunks that these derive from, and metadata to match.
+//! Tables that this cannot handle are decoded as a whole.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,7 +11,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::{STREAMS, columns, meta, quotes, rows};
+use super::table::{STREAMS, columns, meta, placed, quotes};
+use super::{kind, rows};
 use crate::codecs::context::DecodeContext;
 use crate::codecs::entry::Projection;
 use crate::fields::{self, Dialect};
@@ -21,20 +22,20 @@ use hypostyle_core::compress::xz;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::wire::put;
 
-/// The stream that says how many fields each column holds.
+/// The stream with the number of fields in each column.
 pub(crate) const FIELDS: &str = "hyp.fields";
 
-/// How many fields each column holds: one, unless the archive says otherwise.
+/// Returns the number of fields in each column: one, unless the archive says otherwise.
 ///
-/// What it says decides nothing, so if it says too little it is as if it said nothing.
+/// Decoding does not depend on the stream, so a truncated one is ignored.
 pub(super) fn widths(streams: &Streams, columns: usize) -> Vec<usize> {
     let mut stream = streams.read(FIELDS);
     let widths: Result<Vec<usize>> = (0..columns).map(|_| stream.size("field count")).collect();
     widths.unwrap_or_else(|_| vec![1; columns])
 }
 
-/// Finds the columns that hold fields of these names; `None` if the whole table
-/// must be read.
+/// Finds the columns that contain fields of these names; `None` if the whole table must be
+/// decoded.
 pub(crate) fn find(context: &DecodeContext<'_>, names: &[String]) -> Result<Option<Projection>> {
     let wanted = [&STREAMS[..5], &["quotemodes", "header", FIELDS]].concat();
     let streams = context.streams(&wanted)?;
@@ -71,14 +72,14 @@ pub(crate) fn find(context: &DecodeContext<'_>, names: &[String]) -> Result<Opti
             found += matches;
         }
     }
-    // A name that is missing, or there twice, is for the whole table to report.
+    // The import of the whole table reports names that are missing or ambiguous.
     if found != names.len() || columns.is_empty() {
         return Ok(None);
     }
     Ok(Some(Projection { columns, header: kept.join(meta.delimiter) }))
 }
 
-/// Writes the rows of one frame, with the columns that are kept.
+/// Writes the rows of one frame, with the columns of the projection only.
 pub(crate) fn decode(
     projection: &Projection,
     context: &DecodeContext<'_>,
@@ -87,8 +88,8 @@ pub(crate) fn decode(
     let streams = context.streams(&["meta", "coltypes", "quotemodes", "col_index"])?;
     let whole = meta(&streams, context)?;
     let types = streams.bytes("coltypes");
-    let kind = |column: usize| types.get(column).copied().unwrap_or_default();
-    let places = places(&streams, whole.columns)?;
+    let kind_of = |column: usize| types.get(column).copied().unwrap_or_default();
+    let places = chunk_ranges(&streams, whole.columns)?;
     let mut values = ValuesStream::new(context);
     let mut chunks: BTreeMap<usize, Bytes> = BTreeMap::new();
     let mut wanted = projection.columns.clone();
@@ -97,18 +98,18 @@ pub(crate) fn decode(
             continue;
         }
         let place = places.get(column).cloned().unwrap_or_default();
-        let chunk = values.get(place, context).map_err(|err| super::placed(err, column))?;
-        if kind(column) == super::kind::DERIVED {
+        let chunk = values.get(place, context).map_err(|err| placed(err, column))?;
+        if kind_of(column) == kind::DERIVED {
             let source = Stream::new("values", &chunk).size("source column")?;
-            // What comes later is refused when the chunk is decoded.
+            // A source that comes later is refused when the chunk is decoded.
             wanted.extend(Some(source).filter(|&source| source < column));
         }
         chunks.insert(column, chunk);
     }
-    let fewer = fewer(&chunks, &streams, kind)?;
-    let fewer_meta = meta(&fewer, context)?;
-    let all = columns(&fewer, &fewer_meta, context)?;
-    let quoted = quotes(&fewer, &all, context)?;
+    let projected = projected_streams(&chunks, &streams, kind_of)?;
+    let projected_meta = meta(&projected, context)?;
+    let all = columns(&projected, &projected_meta, context)?;
+    let quoted = quotes(&projected, &all, context)?;
     let (mut kept, mut marks) = (Vec::new(), Vec::new());
     for ((column, decoded), quotes) in chunks.keys().zip(all).zip(quoted) {
         if projection.columns.contains(column) {
@@ -130,8 +131,8 @@ pub(crate) fn decode(
     rows::write(&lines, &whole, &kept, &marks, context, out)
 }
 
-/// Where each chunk lies in `values`.
-fn places(streams: &Streams, columns: usize) -> Result<Vec<Range<u64>>> {
+/// Returns the range of each chunk in `values`.
+fn chunk_ranges(streams: &Streams, columns: usize) -> Result<Vec<Range<u64>>> {
     let mut lengths = streams.read("col_index");
     let mut start = 0_u64;
     let mut places = Vec::with_capacity(columns);
@@ -144,24 +145,25 @@ fn places(streams: &Streams, columns: usize) -> Result<Vec<Range<u64>>> {
     Ok(places)
 }
 
-/// Streams with these chunks only, which point at each other anew.
-fn fewer(
+/// Builds the streams of a table with these chunks only, and renumbers the sources of derived
+/// columns.
+fn projected_streams(
     chunks: &BTreeMap<usize, Bytes>,
     streams: &Streams,
-    kind: impl Fn(usize) -> u8,
+    kind_of: impl Fn(usize) -> u8,
 ) -> Result<Streams> {
     let (mut types, mut modes) = (Vec::new(), Vec::new());
     let (mut index, mut values) = (Vec::new(), Vec::new());
     let quotes = streams.bytes("quotemodes");
     for (&column, chunk) in chunks {
-        types.push(kind(column));
+        types.push(kind_of(column));
         modes.push(quotes.get(column).copied().unwrap_or_default());
         let before = values.len();
-        if kind(column) == super::kind::DERIVED {
+        if kind_of(column) == kind::DERIVED {
             let mut stream = Stream::new("values", chunk);
             let source = stream.size("source column")?;
             let place = chunks.keys().position(|&column| column == source);
-            // What is not there stays out of reach, and is refused for that.
+            // A source without a chunk stays out of range, and is refused for that.
             put::uv(&mut values, place.unwrap_or(usize::MAX) as u64);
             values.extend_from_slice(stream.rest());
         } else {
@@ -169,7 +171,7 @@ fn fewer(
         }
         put::uv(&mut index, (values.len() - before) as u64);
     }
-    // The same but for the number of columns, which comes last.
+    // Only the number of columns changes, which is the last field.
     let mut stream = streams.read("meta");
     let mut meta = Vec::new();
     put::uv(&mut meta, stream.uv("row count")?);
@@ -186,7 +188,7 @@ fn fewer(
     ]))
 }
 
-/// The stream `values`, expanded where it is needed.
+/// The stream `values`, decompressed block by block as needed.
 struct ValuesStream<'a> {
     packed: Option<&'a Packed>,
     blocks: Option<xz::Blocks<'a>>,
@@ -203,7 +205,7 @@ impl<'a> ValuesStream<'a> {
     }
 
     fn get(&mut self, place: Range<u64>, context: &DecodeContext<'_>) -> Result<Bytes> {
-        let cut_off = || Error::malformed("chunk length", "runs past the end of `values`");
+        let truncated = || Error::malformed("chunk length", "runs past the end of `values`");
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let Some(blocks) = &self.blocks else {
             let whole = match (&self.whole, self.packed) {
@@ -215,7 +217,7 @@ impl<'a> ValuesStream<'a> {
             };
             self.whole = Some(whole.clone());
             let place = size(place.start)..size(place.end);
-            return whole.get(place.clone()).map(|_| whole.slice(place)).ok_or_else(cut_off);
+            return whole.get(place.clone()).map(|_| whole.slice(place)).ok_or_else(truncated);
         };
         let mut chunk = Vec::new();
         let mut start = 0_u64;
@@ -228,12 +230,12 @@ impl<'a> ValuesStream<'a> {
                     Entry::Vacant(fresh) => fresh.insert(blocks.expand(index, context.limits)?),
                 };
                 let here = size(here.start - start)..size(here.end - start);
-                chunk.extend_from_slice(part.get(here).ok_or_else(cut_off)?);
+                chunk.extend_from_slice(part.get(here).ok_or_else(truncated)?);
             }
             start = end;
         }
         if place.end > start {
-            return Err(cut_off());
+            return Err(truncated());
         }
         Ok(chunk.into())
     }

@@ -1,15 +1,14 @@
-//! Rows from columns (§5.4), many at a time.
+//! Assembles rows from columns (§5.4), in parallel ranges.
 //!
-//! Each column has its own cursor, so a row can be put together only if it is
-//! known how many cells the rows before it took. One quick pass over the modes
-//! and field counts finds that out for the start of every range of rows; the
-//! ranges are then put together in parallel.
+//! Each column has its own cursor, which depends on how many cells the rows before took. A
+//! fast pass over the modes and field counts finds the cursors at the start of every range
+//! of rows. The ranges are then assembled in parallel.
 
 use std::ops::Range;
 
 use super::column::{CellCursor, DecodedColumn, bit};
 use super::inline_column::InlineColumn;
-use super::{Quotes, TableMeta};
+use super::table::{Quotes, TableMeta};
 use crate::codecs::context::DecodeContext;
 use crate::codecs::line_flags::check_modes;
 use crate::output::Output;
@@ -19,60 +18,60 @@ use hypostyle_core::buffer_pool::BufferPool;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::parallel;
 
-/// Rows that are put together in one go.
-const RANGE: usize = 4 << 10;
+/// The smallest number of rows in a range.
+const RANGE_ROWS: usize = 4 << 10;
 
-/// Slots that are filled before rows are made of them.
-const SLOTS: usize = 1200;
+/// The number of inline cells that are prepared before they are copied into rows.
+const BATCH_CELLS: usize = 1200;
 
-/// Everything that rows are made of.
+/// The parts of a table that rows are assembled from.
 struct RowAssembler<'a> {
     meta: &'a TableMeta<'a>,
     columns: &'a [DecodedColumn],
     quotes: &'a [Quotes<'a>],
     modes: &'a [u8],
-    /// Columns of short cells, where cells are one byte apart.
-    short: Vec<Option<InlineColumn<'a>>>,
-    /// Neighbours that are all short, or all not.
+    /// The columns of short cells, if the delimiter has one byte.
+    inline: Vec<Option<InlineColumn<'a>>>,
+    /// Runs of columns that are all inline, or all not.
     runs: Vec<Range<usize>>,
-    /// One entry: what stands between cells.
+    /// A dictionary with one entry, the delimiter.
     delimiter: PaddedDict,
     pad: bool,
 }
 
-/// A range of rows, and what the rows before it have used up.
+/// A range of rows, and the cursors at its start.
 #[derive(Clone)]
 struct RangeStart<'a> {
     rows: Range<usize>,
-    /// Whether every row has a cell in every column, and none is verbatim.
+    /// Whether all rows are structured and have a cell in every column.
     is_full: bool,
     verbatim: Lines<'a>,
     fields: Stream<'a>,
     cursors: Vec<usize>,
 }
 
-/// A range of rows, and how far it has been written.
+/// A range of rows, and how much of it has been written.
 struct RangeWriter<'a> {
     rows: Range<usize>,
     is_full: bool,
     verbatim: Lines<'a>,
     fields: Stream<'a>,
     columns: Vec<QuotedCells<'a>>,
-    /// CellCursor of the first row that have been written already, and all that it has.
+    /// The number of cells of the first row that have been written, and of all its cells.
     done: usize,
     width: usize,
 }
 
-/// The cells of a column, in quotes or not.
+/// A cursor over the cells of a column that adds their quotes.
 struct QuotedCells<'a> {
     cells: CellCursor<'a>,
     quotes: &'a Quotes<'a>,
-    /// The number of the next cell.
+    /// The index of the next cell.
     next: usize,
 }
 
 impl QuotedCells<'_> {
-    /// Writes the next cell; `false` if there is none.
+    /// Appends the next cell; `false` if there is none.
     #[inline]
     fn put(&mut self, buffer: &mut RowBuffer) -> bool {
         let quoted = match self.quotes {
@@ -86,9 +85,9 @@ impl QuotedCells<'_> {
         }
         buffer.byte(b'"');
         let start = buffer.len();
-        let there = self.cells.put(buffer);
+        let found = self.cells.put(buffer);
         buffer.end_quotes(start);
-        there
+        found
     }
 }
 
@@ -109,10 +108,10 @@ pub(super) fn write(
     };
     check_modes(modes, "row_modes", context)?;
     let delimiter = [meta.delimiter].into_iter().collect();
-    let short = short(meta, columns, quotes);
-    let runs = runs(&short);
+    let inline = inline_columns(meta, columns, quotes);
+    let runs = runs(&inline);
     let assembler =
-        RowAssembler { meta, columns, quotes, modes, short, runs, delimiter, pad: context.pad };
+        RowAssembler { meta, columns, quotes, modes, inline, runs, delimiter, pad: context.pad };
     if meta.has_header {
         out.put(streams.bytes("header"))?;
     }
@@ -148,8 +147,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The columns that have only short cells, each behind what stands before them.
-fn short<'a>(
+/// Returns the columns that have only short cells, each with the byte before its cells.
+fn inline_columns<'a>(
     meta: &TableMeta<'_>,
     columns: &'a [DecodedColumn],
     quotes: &[Quotes<'_>],
@@ -160,9 +159,10 @@ fn short<'a>(
     columns.map(|((column, quotes), lead)| InlineColumn::new(column, quotes, lead)).collect()
 }
 
-fn runs(short: &[Option<InlineColumn<'_>>]) -> Vec<Range<usize>> {
+/// Splits the columns into runs that are all inline, or all not.
+fn runs(inline: &[Option<InlineColumn<'_>>]) -> Vec<Range<usize>> {
     let mut start = 0;
-    let same = short.chunk_by(|one, next| one.is_some() == next.is_some());
+    let same = inline.chunk_by(|one, next| one.is_some() == next.is_some());
     let run = |run: &[_]| {
         let end = start + run.len();
         std::mem::replace(&mut start, end)..end
@@ -171,38 +171,39 @@ fn runs(short: &[Option<InlineColumn<'_>>]) -> Vec<Range<usize>> {
 }
 
 impl<'a> RowAssembler<'a> {
-    /// Rows in a range: more for wide tables, so that cursors stay a small part.
+    /// The number of rows in a range; wide tables have more, so that cursors take little
+    /// memory in comparison.
     fn range_rows(&self) -> usize {
-        RANGE.max(self.columns.len())
+        RANGE_ROWS.max(self.columns.len())
     }
 
-    /// What each range starts with.
+    /// Finds the cursors at the start of each range.
     fn starts(
         &self,
         start: RangeStart<'a>,
         context: &DecodeContext<'_>,
     ) -> Result<Vec<RangeStart<'a>>> {
         let mut starts = Vec::with_capacity(self.modes.len() / self.range_rows() + 1);
-        let mut now = start;
+        let mut next = start;
         for modes in self.modes.chunks(self.range_rows()) {
-            now.rows = now.rows.end..now.rows.end + modes.len();
-            now.is_full = self.is_full(modes, &now.fields);
-            starts.push(now.clone());
-            if now.is_full {
-                now.fields.take(modes.len(), "field counts")?;
-                for cursor in &mut now.cursors {
+            next.rows = next.rows.end..next.rows.end + modes.len();
+            next.is_full = self.is_full(modes, &next.fields);
+            starts.push(next.clone());
+            if next.is_full {
+                next.fields.take(modes.len(), "field counts")?;
+                for cursor in &mut next.cursors {
                     *cursor += modes.len();
                 }
                 continue;
             }
-            for (&mode, row) in modes.iter().zip(now.rows.clone()) {
-                self.step(mode, row, &mut now, context)?;
+            for (&mode, row) in modes.iter().zip(next.rows.clone()) {
+                self.step(mode, row, &mut next, context)?;
             }
         }
         Ok(starts)
     }
 
-    /// Whether rows of these modes all have a cell in every column.
+    /// Returns whether rows of these modes are structured and have a cell in every column.
     fn is_full(&self, modes: &[u8], fields: &Stream<'_>) -> bool {
         let Ok(all) = u8::try_from(self.columns.len()) else { return false };
         let counts = fields.clone().take(modes.len(), "field counts").unwrap_or_default();
@@ -213,24 +214,24 @@ impl<'a> RowAssembler<'a> {
             && counts.iter().all(|&count| count == all)
     }
 
-    /// Goes on by one row.
+    /// Advances the cursors by one row.
     fn step(
         &self,
         mode: u8,
         row: usize,
-        now: &mut RangeStart<'a>,
+        next: &mut RangeStart<'a>,
         context: &DecodeContext<'_>,
     ) -> Result<()> {
         if mode == 0 {
-            if now.verbatim.next().is_none() {
+            if next.verbatim.next().is_none() {
                 let message = "lines are missing in `verbatim`; they are read as empty";
                 context.deviations.report("A20", context.offset_of("verbatim"), message)?;
             }
             return Ok(());
         }
-        let at = now.fields.clone();
-        let fields = now.fields.size("field count").map_err(|err| err.in_row(row as u64))?;
-        let Some(cursors) = now.cursors.get_mut(..fields) else {
+        let at = next.fields.clone();
+        let fields = next.fields.size("field count").map_err(|err| err.in_row(row as u64))?;
+        let Some(cursors) = next.cursors.get_mut(..fields) else {
             let why = format!("{fields} fields where there are {} columns", self.columns.len());
             return Err(at.malformed("field count", why).in_row(row as u64));
         };
@@ -252,10 +253,10 @@ impl<'a> RowAssembler<'a> {
         RangeWriter { rows, is_full, verbatim, fields, columns, done: 0, width: 0 }
     }
 
-    /// Writes rows, each behind its newline, until they end or the buffer is full.
+    /// Appends rows, each after a newline, until they end or the buffer is full.
     fn fill(&'a self, writing: &mut RangeWriter<'a>, buffer: &mut RowBuffer) -> Result<()> {
-        if writing.is_full && writing.done == 0 && !self.short.is_empty() {
-            self.fill_quickly(writing, buffer)?;
+        if writing.is_full && writing.done == 0 && !self.inline.is_empty() {
+            self.fill_inline(writing, buffer)?;
         }
         let RangeWriter { rows, is_full, verbatim, fields, columns, done, width } = writing;
         let modes = self.modes.get(rows.clone()).unwrap_or_default();
@@ -304,20 +305,21 @@ impl<'a> RowAssembler<'a> {
         Ok(())
     }
 
-    /// Writes rows that have a cell in every column, short ones by way of slots.
+    /// Appends rows that have a cell in every column, with short cells as inline cells.
     ///
-    /// Stops where a column has too few cells, so that the error is found.
-    fn fill_quickly(&'a self, writing: &mut RangeWriter<'a>, buffer: &mut RowBuffer) -> Result<()> {
+    /// Stops where a column has too few cells, so that [`RowAssembler::fill`] reports it.
+    fn fill_inline(&'a self, writing: &mut RangeWriter<'a>, buffer: &mut RowBuffer) -> Result<()> {
         let RangeWriter { rows, columns, .. } = writing;
         let width = columns.len();
-        let most = (SLOTS / width).clamp(1, InlineColumn::ROWS).min(rows.len().max(1));
-        let mut slots = vec![InlineCell::default(); most * width];
+        let batch_rows =
+            (BATCH_CELLS / width).clamp(1, InlineColumn::MAX_ROWS).min(rows.len().max(1));
+        let mut slots = vec![InlineCell::default(); batch_rows * width];
         buffer.reserve(rows.len().saturating_mul(64));
         'batches: while rows.start < rows.end && !buffer.is_full() {
-            let count = most.min(rows.len());
-            for (index, (short, feed)) in self.short.iter().zip(&*columns).enumerate() {
+            let count = batch_rows.min(rows.len());
+            for (index, (inline, feed)) in self.inline.iter().zip(&*columns).enumerate() {
                 let slots = slots.iter_mut().skip(index).step_by(width);
-                if short.as_ref().is_some_and(|short| !short.lay(feed.next, count, slots)) {
+                if inline.as_ref().is_some_and(|inline| !inline.lay(feed.next, count, slots)) {
                     break 'batches;
                 }
             }
@@ -335,20 +337,20 @@ impl<'a> RowAssembler<'a> {
                     break;
                 }
             }
-            for (feed, _) in columns.iter_mut().zip(&self.short).filter(|it| it.1.is_some()) {
+            for (feed, _) in columns.iter_mut().zip(&self.inline).filter(|it| it.1.is_some()) {
                 feed.next += rows.start - before;
             }
         }
-        // The cells that went by way of slots were not taken off their columns.
-        for ((feed, short), column) in columns.iter_mut().zip(&self.short).zip(self.columns) {
-            if short.is_some() {
+        // The cursors of inline columns were not advanced.
+        for ((feed, inline), column) in columns.iter_mut().zip(&self.inline).zip(self.columns) {
+            if inline.is_some() {
                 feed.cells = column.from(feed.next);
             }
         }
         Ok(())
     }
 
-    /// Writes a row whose short cells are in slots.
+    /// Appends a row whose short cells are inline cells.
     #[inline]
     fn put_row(
         &self,
@@ -358,8 +360,8 @@ impl<'a> RowAssembler<'a> {
         buffer: &mut RowBuffer,
     ) -> Result<()> {
         for run in &self.runs {
-            if self.short.get(run.start).is_some_and(Option::is_some) {
-                buffer.slots(slots.get(run.clone()).unwrap_or_default());
+            if self.inline.get(run.start).is_some_and(Option::is_some) {
+                buffer.inline_cells(slots.get(run.clone()).unwrap_or_default());
                 continue;
             }
             let feeds = columns.get_mut(run.clone()).unwrap_or_default();
@@ -379,7 +381,7 @@ impl<'a> RowAssembler<'a> {
 
     fn too_few(&self, index: usize, row: usize) -> Error {
         let cells = self.columns.get(index).map_or(0, DecodedColumn::len);
-        Error::malformed("column", format!("there are only {cells} cells"))
+        Error::malformed("column", format!("has only {cells} cells"))
             .in_row(row as u64)
             .in_column(index, "")
             .in_stream("values")
