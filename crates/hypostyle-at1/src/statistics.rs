@@ -53,4 +53,67 @@ impl GroupStatistics {
             _ => Ok(None),
         }
     }
+
+    /// Appends the statistics in the form that [`GroupStatistics::read`] reads.
+    pub(super) fn write(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Integers { min, max } => {
+                put_sv(min, out);
+                put_sv(max, out);
+            }
+            Self::Decimals { min, max } => {
+                out.extend_from_slice(&min.to_le_bytes());
+                out.extend_from_slice(&max.to_le_bytes());
+            }
+        }
+    }
+}
+
+/// Appends a signed number of up to 128 bits in zigzag form, seven bits a byte.
+fn put_sv(value: i128, out: &mut Vec<u8>) {
+    let mut rest = ((value << 1) ^ (value >> 127)).cast_unsigned();
+    loop {
+        let [low, ..] = rest.to_le_bytes();
+        rest >>= 7;
+        if rest == 0 {
+            out.push(low & 0x7F);
+            return;
+        }
+        out.push(low | 0x80);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hypostyle_core::wire::put;
+
+    use super::*;
+
+    #[test]
+    fn statistics_are_read_as_they_were_written() {
+        let integers = [(0, 0), (-1, 1), (-64, 63), (-65, 64), (i128::from(i64::MIN), 1 << 70)];
+        let integers = integers.map(|(min, max)| GroupStatistics::Integers { min, max });
+        let decimals = [GroupStatistics::Decimals { min: -0.5, max: 1e300 }];
+        for statistics in integers.into_iter().chain(decimals) {
+            let mut bytes = Vec::new();
+            statistics.write(&mut bytes);
+            let column_type = match statistics {
+                GroupStatistics::Integers { .. } => INTEGER,
+                GroupStatistics::Decimals { .. } => DECIMAL,
+            };
+            let mut stream = Stream::new("index", &bytes);
+            assert_eq!(GroupStatistics::read(&mut stream, column_type).unwrap(), Some(statistics));
+            assert!(stream.is_empty());
+        }
+    }
+
+    #[test]
+    fn numbers_of_64_bits_have_the_same_bytes_at_both_widths() {
+        for value in [0, 1, -1, 63, 64, -64, -65, 1 << 40, i64::MIN, i64::MAX] {
+            let (mut wide, mut narrow) = (Vec::new(), Vec::new());
+            put_sv(value.into(), &mut wide);
+            put::sv(&mut narrow, value);
+            assert_eq!(wide, narrow);
+        }
+    }
 }

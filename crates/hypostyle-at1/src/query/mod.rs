@@ -37,17 +37,17 @@ use hypostyle_core::spill::SpillBuffer;
 use hypostyle_core::text::csv::Encoding;
 use hypostyle_core::text::{ImportOptions, Imported};
 
-/// What is asked of an archive.
+/// A projection and a row selection over the table of an archive.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Query {
-    /// The columns to answer with, in this order; `None` for all.
+    /// The projection, in output order; `None` for all columns.
     pub columns: Option<Vec<String>>,
-    /// The rows to answer with.
+    /// The predicate that rows must match.
     pub filter: Option<Predicate>,
-    /// The rows to answer with by number, counted from 0; in any order.
+    /// The rows to select by number, counted from 0, in any order.
     pub rows: Option<Vec<u64>>,
-    /// Leave out groups that are damaged, and say so.
+    /// Whether to skip damaged groups and report them, instead of failing.
     pub skip_damaged: bool,
 }
 
@@ -81,12 +81,12 @@ impl Query {
     }
 }
 
-/// Rows that answer a query, in the order of the file.
+/// The rows that a query selected, in file order.
 #[derive(Debug)]
 pub struct Answer {
-    /// The rows, with the columns that were asked for.
+    /// The selected rows, with the columns of the projection.
     pub table: Imported,
-    /// What it took.
+    /// What the query read and skipped.
     pub stats: QueryStats,
 }
 

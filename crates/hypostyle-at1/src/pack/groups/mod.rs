@@ -9,7 +9,7 @@ use crate::cell_syntax::Syntax;
 use crate::codecs::groups::{XZ, ZSTD};
 use crate::group_index::{INDEX, SUMS};
 use crate::pack::groups::index::{Group, Index};
-use crate::pack::groups::zones::{Type, Zone};
+use crate::pack::groups::zones::Type;
 use crate::pack::options::PackOptions;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream};
@@ -112,24 +112,17 @@ impl Table<'_> {
             let (kind, tuning) = known.map_or((Type::Text, TUNINGS[0]), |it| (it.kind, it.tuning));
             let cells = range.map(|row| self.grid.cell(row, column));
             let last = column + 1 == width;
-            let zone = Zone::of(kind, cells.clone().map(|cell| self.plain(cell, last)));
+            let statistics =
+                zones::statistics(kind, cells.clone().map(|cell| self.plain(cell, last)));
             let seen = (indexed && kind.id() == 0 && groups > 1)
                 .then(|| Group::of(cells.clone().filter_map(|cell| self.syntax.value(cell, last))));
             let text = cells.collect::<Vec<_>>().join(&b'\n');
-            Ok((zone, seen, block(&text, tuning, search)?))
+            Ok((statistics, seen, block(&text, tuning, search)?))
         };
-        parallel::in_order(groups * width, threads, work, |_, (zone, seen, block)| {
+        parallel::in_order(groups * width, threads, work, |_, (statistics, seen, block)| {
             put::uv(&mut index, block.len() as u64);
-            match zone {
-                Zone::None => {}
-                Zone::Integer(least, most) => {
-                    put::sv(&mut index, least);
-                    put::sv(&mut index, most);
-                }
-                Zone::Decimal(least, most) => {
-                    index.extend_from_slice(&least.to_le_bytes());
-                    index.extend_from_slice(&most.to_le_bytes());
-                }
+            if let Some(statistics) = statistics {
+                statistics.write(&mut index);
             }
             added.push(seen, block.len());
             lens.push(block.len());

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::statistics::GroupStatistics;
+
 /// What stands where there is no value, in files that have a word for it. None of
 /// them reads as a number.
 const MISSING: [&[u8]; 11] =
@@ -53,34 +55,26 @@ fn integer(cell: &[u8]) -> Option<i64> {
     std::str::from_utf8(cell).ok()?.parse().ok()
 }
 
-/// Between what the numbers of one group lie.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::pack) enum Zone {
-    None,
-    Integer(i64, i64),
-    Decimal(f64, f64),
-}
-
-impl Zone {
-    /// The zone of some cells of a column. If none is a number any zone will do.
-    pub(in crate::pack) fn of<'a>(
-        kind: Type,
-        cells: impl Iterator<Item = &'a [u8]> + Clone,
-    ) -> Self {
-        match kind {
-            Type::Nothing | Type::Text => Self::None,
-            Type::Integer => {
-                let bounds = cells.filter_map(integer).fold(None, |bounds, value| match bounds {
-                    None => Some((value, value)),
-                    Some((least, most)) => Some((value.min(least), value.max(most))),
-                });
-                let (least, most) = bounds.unwrap_or((0, 0));
-                Self::Integer(least, most)
-            }
-            Type::Decimal => {
-                let (least, most) = (outward(cells.clone(), false), outward(cells, true));
-                Self::Decimal(least, most)
-            }
+/// Returns the statistics of some cells of a column; text has none.
+///
+/// If no cell is a number, the bounds are 0: any bounds would do.
+pub(in crate::pack) fn statistics<'a>(
+    kind: Type,
+    cells: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Option<GroupStatistics> {
+    match kind {
+        Type::Nothing | Type::Text => None,
+        Type::Integer => {
+            let bounds = cells.filter_map(integer).fold(None, |bounds, value| match bounds {
+                None => Some((value, value)),
+                Some((min, max)) => Some((value.min(min), value.max(max))),
+            });
+            let (min, max) = bounds.unwrap_or((0, 0));
+            Some(GroupStatistics::Integers { min: min.into(), max: max.into() })
+        }
+        Type::Decimal => {
+            let (min, max) = (outward(cells.clone(), false), outward(cells, true));
+            Some(GroupStatistics::Decimals { min, max })
         }
     }
 }
@@ -206,17 +200,21 @@ mod tests {
 
     #[test]
     fn zones_are_exact_where_they_can_be_and_wider_where_not() {
-        let zone = |kind, cells: &[&str]| Zone::of(kind, cells.iter().map(|cell| cell.as_bytes()));
-        assert_eq!(zone(Type::Integer, &["3", "NA", "-7", ""]), Zone::Integer(-7, 3));
-        assert_eq!(zone(Type::Integer, &["NA"]), Zone::Integer(0, 0));
-        assert_eq!(zone(Type::Decimal, &["0.5", "NA", "2"]), Zone::Decimal(0.5, 2.0));
-        assert_eq!(zone(Type::Text, &["3"]), Zone::None);
+        let zone =
+            |kind, cells: &[&str]| statistics(kind, cells.iter().map(|cell| cell.as_bytes()));
+        let integers = |min, max| Some(GroupStatistics::Integers { min, max });
+        assert_eq!(zone(Type::Integer, &["3", "NA", "-7", ""]), integers(-7, 3));
+        assert_eq!(zone(Type::Integer, &["NA"]), integers(0, 0));
+        let bounds = Some(GroupStatistics::Decimals { min: 0.5, max: 2.0 });
+        assert_eq!(zone(Type::Decimal, &["0.5", "NA", "2"]), bounds);
+        assert_eq!(zone(Type::Text, &["3"]), None);
         // 0.1 is a little less than its float, 9.10 a little more.
-        let Zone::Decimal(least, most) = zone(Type::Decimal, &["9.10", "0.1"]) else { panic!() };
-        assert_eq!((least, most), (0.1_f64.next_down(), 9.1_f64.next_up()));
+        let bounds =
+            Some(GroupStatistics::Decimals { min: 0.1_f64.next_down(), max: 9.1_f64.next_up() });
+        assert_eq!(zone(Type::Decimal, &["9.10", "0.1"]), bounds);
         // Two decimals with the same float, one on each side of it.
         let near = ["0.1", "0.1000000000000000055511151231257827021181583404541015625"];
-        let Zone::Decimal(least, most) = zone(Type::Decimal, &near) else { panic!() };
-        assert_eq!((least, most), (0.1_f64.next_down(), 0.1));
+        let bounds = Some(GroupStatistics::Decimals { min: 0.1_f64.next_down(), max: 0.1 });
+        assert_eq!(zone(Type::Decimal, &near), bounds);
     }
 }
