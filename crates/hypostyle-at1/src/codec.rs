@@ -76,7 +76,7 @@ impl Codec {
     const fn info(self) -> CodecInfo {
         match self {
             Self::Ssh => row(0, "ssh", false, "Lines of sshd in an auth log"),
-            Self::Json => row(1, "json", false, "JSON Lines, values by path"),
+            Self::Json => row(1, "json", false, "JSON LineList, values by path"),
             Self::Osm => row(2, "osm", false, "OpenStreetMap XML"),
             Self::Log => row(3, "log", false, "Log lines, by template"),
             Self::Columnar => row(4, "columnar", false, "Delimited text, by columns"),

@@ -4,7 +4,7 @@ use super::codecs;
 use super::container::Method;
 use super::description::{Frame, FrameInfo, StreamInfo};
 use super::frames::FrameReader;
-use super::streams::Packed;
+use super::streams::CompressedStream;
 use hypostyle_core::error::Result;
 
 /// Lists the frames and their streams; decompresses nothing.
@@ -26,7 +26,7 @@ pub(super) fn frames(reader: &FrameReader) -> Result<Vec<Frame>> {
     Ok(frames)
 }
 
-fn stream_info(packed: &Packed) -> StreamInfo {
+fn stream_info(packed: &CompressedStream) -> StreamInfo {
     StreamInfo {
         name: packed.name.clone(),
         backend: packed.backend.name(),

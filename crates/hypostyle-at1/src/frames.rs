@@ -9,7 +9,7 @@ use super::bundle_budget::BundleBudget;
 use super::codec::Codec;
 use super::codecs::context::DecodeContext;
 use super::container::{Container, Extent, Method, in_at1};
-use super::streams::{Packed, PackedSet};
+use super::streams::{CompressedStream, StreamSet};
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::limits::Limits;
@@ -110,9 +110,9 @@ impl FrameReader {
     }
 
     /// Parses the body of a raw frame; its one stream stays compressed.
-    pub(super) fn raw_stream(&self, extent: Extent, body: &Bytes) -> Result<Packed> {
+    pub(super) fn raw_stream(&self, extent: Extent, body: &Bytes) -> Result<CompressedStream> {
         let legacy_code = if self.container.chunk_lines.is_some() { "A3" } else { "A2" };
-        Packed::raw(body, extent.offset, legacy_code, &self.deviations)
+        CompressedStream::raw(body, extent.offset, legacy_code, &self.deviations)
     }
 
     /// Decompresses the body of a raw frame.
@@ -122,12 +122,12 @@ impl FrameReader {
     }
 
     /// Parses the body of a structured frame; its streams stay compressed.
-    pub(super) fn stream_set(&self, extent: Extent, body: &Bytes) -> Result<PackedSet> {
-        PackedSet::parse(body, extent.offset, &self.deviations)
+    pub(super) fn stream_set(&self, extent: Extent, body: &Bytes) -> Result<StreamSet> {
+        StreamSet::parse(body, extent.offset, &self.deviations)
     }
 
     /// Returns what a decoder needs for a frame with these streams.
-    pub(super) fn context<'a>(&'a self, set: &'a PackedSet) -> DecodeContext<'a> {
+    pub(super) fn context<'a>(&'a self, set: &'a StreamSet) -> DecodeContext<'a> {
         DecodeContext {
             set,
             limits: self.limits(),

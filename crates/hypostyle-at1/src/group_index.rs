@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::bloom;
 use crate::statistics::{DECIMAL, INTEGER};
-use crate::streams::Stream;
+use crate::streams::StreamCursor;
 use hypostyle_core::error::Result;
 
 /// The stream with the text index: which groups may contain a text.
@@ -40,7 +40,7 @@ impl<'a> TextIndex<'a> {
     /// Reads the index of one table with columns of these types.
     pub(super) fn read(bytes: &'a [u8], types: &[u8], groups: usize) -> Result<Self> {
         let mut columns = Vec::new();
-        let mut stream = Stream::new(INDEX, bytes);
+        let mut stream = StreamCursor::new(INDEX, bytes);
         for &column_type in types {
             let mut column = ColumnTextIndex::default();
             if !matches!(column_type, INTEGER | DECIMAL) && !stream.is_empty() {
@@ -92,7 +92,7 @@ impl<'a> Checksums<'a> {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        let mut stream = Stream::new(SUMS, bytes);
+        let mut stream = StreamCursor::new(SUMS, bytes);
         let span = stream.size("blocks of a checksum")?;
         // All blocks under a checksum are read together, so a long span would force
         // large reads.

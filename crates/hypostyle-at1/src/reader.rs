@@ -64,7 +64,7 @@ impl Format for At1 {
 
     fn encode(&self, _: &dyn Table, _: &mut dyn Sink, _: &WriteOptions) -> Result<()> {
         let why = "AT-1 stores a file byte for byte, and a table is not a file";
-        Err(in_at1(Error::refused(why, "write it as CSV or JSON Lines, and pack that")))
+        Err(in_at1(Error::refused(why, "write it as CSV or JSON LineList, and pack that")))
     }
 }
 

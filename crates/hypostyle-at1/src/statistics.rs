@@ -1,6 +1,6 @@
 //! The statistics of a block of numbers, which the spec calls its zone map (§6.4).
 
-use super::streams::Stream;
+use super::streams::StreamCursor;
 use hypostyle_core::error::Result;
 
 /// The type of a column of integers.
@@ -32,7 +32,7 @@ impl GroupStatistics {
     ///
     /// Returns `None` for integers of more than 128 bits. They are not damage, because
     /// no cell depends on them.
-    pub(super) fn read(stream: &mut Stream<'_>, column_type: u8) -> Result<Option<Self>> {
+    pub(super) fn read(stream: &mut StreamCursor<'_>, column_type: u8) -> Result<Option<Self>> {
         match column_type {
             INTEGER => {
                 // A number that `sv` refuses is still in the stream.
@@ -101,7 +101,7 @@ mod tests {
                 GroupStatistics::Integers { .. } => INTEGER,
                 GroupStatistics::Decimals { .. } => DECIMAL,
             };
-            let mut stream = Stream::new("index", &bytes);
+            let mut stream = StreamCursor::new("index", &bytes);
             assert_eq!(GroupStatistics::read(&mut stream, column_type).unwrap(), Some(statistics));
             assert!(stream.is_empty());
         }

@@ -54,14 +54,14 @@ impl Backend {
 
 /// A compressed stream and its place in the file.
 #[derive(Clone, Debug)]
-pub(super) struct Packed {
+pub(super) struct CompressedStream {
     pub(super) name: String,
     pub(super) backend: Backend,
     pub(super) offset: u64,
     pub(super) bytes: Bytes,
 }
 
-impl Packed {
+impl CompressedStream {
     /// Parses the body of a RAW frame: a backend byte and the compressed bytes.
     ///
     /// A body without a backend byte is reported as deviation `legacy_code`.
@@ -160,11 +160,11 @@ fn report_legacy(deviations: &Deviations, code: &'static str, at: u64, what: &st
 
 /// The streams of a frame, still compressed.
 #[derive(Debug)]
-pub(super) struct PackedSet {
-    pub(super) streams: Vec<Packed>,
+pub(super) struct StreamSet {
+    pub(super) streams: Vec<CompressedStream>,
 }
 
-impl PackedSet {
+impl StreamSet {
     /// Parses the directory of a set that starts at `offset` in the file.
     pub(super) fn parse(body: &Bytes, offset: u64, deviations: &Deviations) -> Result<Self> {
         let mut cursor = Cursor::new(body, offset);
@@ -175,7 +175,7 @@ impl PackedSet {
             let kind = ErrorKind::LimitExceeded { what: "stream count", asked, limit };
             return Err(Error::new(kind).at(offset));
         }
-        let mut streams: Vec<Packed> = Vec::with_capacity(count);
+        let mut streams: Vec<CompressedStream> = Vec::with_capacity(count);
         for _ in 0..count {
             let at = cursor.offset();
             let stream = Self::stream(&mut cursor, body, offset, deviations)?;
@@ -198,7 +198,7 @@ impl PackedSet {
         body: &Bytes,
         base: u64,
         deviations: &Deviations,
-    ) -> Result<Packed> {
+    ) -> Result<CompressedStream> {
         let at = cursor.offset();
         let name_len = cursor.size("stream name length")?;
         if name_len > MAX_NAME_BYTES {
@@ -229,7 +229,7 @@ impl PackedSet {
         } else {
             backend(first, Some(&bytes), at, deviations).map_err(|err| err.in_stream(&name))?
         };
-        Ok(Packed { name, backend, offset: start, bytes })
+        Ok(CompressedStream { name, backend, offset: start, bytes })
     }
 
     /// Takes a length and as many bytes; returns their offset and the bytes.
@@ -252,16 +252,16 @@ impl PackedSet {
         let chosen = self.streams.iter().filter(|stream| wanted(&stream.name));
         // A stream of many blocks occupies all threads by itself. The others are
         // decompressed one per thread.
-        let (long, short): (Vec<&Packed>, Vec<&Packed>) =
+        let (long, short): (Vec<&CompressedStream>, Vec<&CompressedStream>) =
             chosen.partition(|stream| threads > 1 && stream.has_blocks());
         let mut streams = Vec::with_capacity(short.len().saturating_add(long.len()));
         let mut total = 0_u64;
-        let decompress = |packed: &Packed, threads| {
+        let decompress = |packed: &CompressedStream, threads| {
             packed
                 .decompress(limits, threads, deviations)
                 .map_err(|err| err.in_stream(&packed.name))
         };
-        let mut keep = |packed: &Packed, bytes: Bytes| -> Result<()> {
+        let mut keep = |packed: &CompressedStream, bytes: Bytes| -> Result<()> {
             total = total.saturating_add(bytes.len() as u64);
             let (what, limit) = ("size of the streams", limits.read_bytes);
             if total > limit {
@@ -273,7 +273,7 @@ impl PackedSet {
         for packed in long {
             keep(packed, decompress(packed, threads)?)?;
         }
-        let work = |packed: &&Packed| decompress(packed, 1);
+        let work = |packed: &&CompressedStream| decompress(packed, 1);
         parallel::for_each(&short, threads, work, |packed, bytes| keep(packed, bytes))?;
         Ok(Streams { streams })
     }
@@ -314,19 +314,19 @@ impl Streams {
     }
 
     /// Returns a cursor over a stream, whose errors name it.
-    pub(super) fn read<'a>(&'a self, name: &'a str) -> Stream<'a> {
-        Stream::new(name, self.bytes(name))
+    pub(super) fn read<'a>(&'a self, name: &'a str) -> StreamCursor<'a> {
+        StreamCursor::new(name, self.bytes(name))
     }
 }
 
 /// A [`Cursor`] whose errors name the stream.
 #[derive(Clone, Debug)]
-pub(super) struct Stream<'a> {
+pub(super) struct StreamCursor<'a> {
     name: &'a str,
     cursor: Cursor<'a>,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> StreamCursor<'a> {
     pub(super) fn new(name: &'a str, bytes: &'a [u8]) -> Self {
         Self { name, cursor: Cursor::new(bytes, 0) }
     }
@@ -422,9 +422,9 @@ impl<'a> Stream<'a> {
     }
 
     /// Returns the rest of the stream as a list of lines.
-    pub(super) fn lines(self) -> Lines<'a> {
+    pub(super) fn lines(self) -> LineList<'a> {
         let Self { name, mut cursor } = self;
-        Lines { name, rest: Some(cursor.rest()), at: 0 }
+        LineList { name, rest: Some(cursor.rest()), at: 0 }
     }
 }
 
@@ -432,13 +432,13 @@ impl<'a> Stream<'a> {
 ///
 /// A list of zero bytes has one empty element.
 #[derive(Clone, Debug)]
-pub(super) struct Lines<'a> {
+pub(super) struct LineList<'a> {
     name: &'a str,
     rest: Option<&'a [u8]>,
     at: u64,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineList<'a> {
     /// Returns the next element; fails at the end of the list.
     pub(super) fn line(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let (at, name) = (self.at, self.name);
@@ -448,7 +448,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl<'a> Iterator for Lines<'a> {
+impl<'a> Iterator for LineList<'a> {
     type Item = &'a [u8];
 
     #[inline]

@@ -1,6 +1,6 @@
 //! What a decoder is given: the streams of one frame and the options to read them.
 
-use crate::streams::{Packed, PackedSet, Streams};
+use crate::streams::{CompressedStream, StreamSet, Streams};
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::Result;
 use hypostyle_core::limits::Limits;
@@ -8,7 +8,7 @@ use hypostyle_core::limits::Limits;
 /// One structured frame, with its streams still compressed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodeContext<'a> {
-    pub(crate) set: &'a PackedSet,
+    pub(crate) set: &'a StreamSet,
     pub(crate) limits: &'a Limits,
     pub(crate) threads: usize,
     pub(crate) deviations: &'a Deviations,
@@ -29,12 +29,12 @@ impl DecodeContext<'_> {
     }
 
     /// Returns a compressed stream, if the frame has it.
-    pub(super) fn packed(&self, name: &str) -> Option<&Packed> {
+    pub(super) fn compressed(&self, name: &str) -> Option<&CompressedStream> {
         self.set.streams.iter().find(|stream| stream.name == name)
     }
 
     /// Returns the offset of a stream in the file, which deviations cite.
     pub(super) fn offset_of(&self, name: &str) -> u64 {
-        self.packed(name).map_or(0, |stream| stream.offset)
+        self.compressed(name).map_or(0, |stream| stream.offset)
     }
 }

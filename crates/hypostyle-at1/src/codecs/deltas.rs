@@ -5,14 +5,14 @@
 use std::borrow::Cow;
 
 use super::context::DecodeContext;
-use crate::streams::{Stream, Streams};
+use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::{Error, Result};
 
 /// A stream of differences, and the sum so far.
 #[derive(Debug)]
 pub(super) struct Deltas<'a> {
     name: &'a str,
-    stream: Stream<'a>,
+    stream: StreamCursor<'a>,
     sum: i128,
     /// The offset of the number that was read last.
     start: u64,

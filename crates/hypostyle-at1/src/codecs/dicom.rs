@@ -11,7 +11,7 @@
 use super::context::DecodeContext;
 use super::entry::CodecEntry;
 use crate::output::Output;
-use crate::streams::Stream;
+use crate::streams::StreamCursor;
 use hypostyle_core::error::{Error, Result};
 
 /// Bytes that are decoded between flushes; even, so that no element is split.
@@ -77,7 +77,7 @@ struct Image {
 }
 
 impl Image {
-    fn parse(meta: &mut Stream<'_>) -> Result<Self> {
+    fn parse(meta: &mut StreamCursor<'_>) -> Result<Self> {
         let at = meta.offset();
         let id = meta.u8("transform")?;
         let Some(transform) = Transform::ALL.into_iter().find(|known| known.id() == id) else {
@@ -102,13 +102,13 @@ impl Image {
         Ok(Self { transform, row, len, wide })
     }
 
-    fn put(&self, stream: &Stream<'_>, out: &mut Output<'_>) -> Result<()> {
+    fn put(&self, stream: &StreamCursor<'_>, out: &mut Output<'_>) -> Result<()> {
         let pixels = stream.clone().rest();
         if self.transform == Transform::None {
             return out.put(pixels);
         }
         if self.len != Some(pixels.len() as u64) {
-            let asked = self.len.map_or("more than 64 bits".to_owned(), |len| len.to_string());
+            let asked = self.len.map_or("more than 2^64 bytes".to_owned(), |len| len.to_string());
             let why = format!("{} bytes, but rows, columns and samples make {asked}", pixels.len());
             return Err(stream.malformed("pixels", why));
         }

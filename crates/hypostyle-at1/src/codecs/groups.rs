@@ -16,7 +16,7 @@ use crate::description::{ColumnInfo, FrameInfo};
 use crate::output::Output;
 use crate::row_buffer::{InlineCell, PaddedDict, RowBuffer};
 use crate::statistics::{DECIMAL, GroupStatistics, INTEGER};
-use crate::streams::{Backend, Lines, Stream, Streams, report_stray};
+use crate::streams::{Backend, LineList, StreamCursor, Streams, report_stray};
 use hypostyle_core::buffer_pool::BufferPool;
 use hypostyle_core::compress::{xz, zstd};
 use hypostyle_core::error::{Error, Result};
@@ -55,7 +55,7 @@ impl<'a> GroupsMeta<'a> {
         context: &DecodeContext<'_>,
     ) -> Result<Self> {
         let name = format!("{prefix}meta");
-        let mut stream = Stream::new("meta", streams.bytes(&name));
+        let mut stream = StreamCursor::new("meta", streams.bytes(&name));
         let lines = stream.uv("line count")?;
         let trailing = trailing(stream.u8("trailing")?, false, context)?;
         let delimiter = if delimited { stream.lp("delimiter")? } else { &[] };
@@ -88,7 +88,7 @@ impl<'a> GroupsMeta<'a> {
 pub(super) struct RowGroups<'a> {
     meta: &'a GroupsMeta<'a>,
     modes: &'a [u8],
-    verbatim: Lines<'a>,
+    verbatim: LineList<'a>,
     blocks: Bytes,
     /// The offset of the blocks in the file, and whether they are stored without compression.
     place: (u64, bool),
@@ -105,7 +105,8 @@ impl<'a> RowGroups<'a> {
         let modes = meta.modes(streams, prefix)?;
         check_modes(modes, &format!("{prefix}row_modes"), context)?;
         let structured = modes.iter().filter(|&&mode| mode != 0).count();
-        let verbatim = Stream::new("verbatim", streams.bytes(&format!("{prefix}verbatim"))).lines();
+        let verbatim =
+            StreamCursor::new("verbatim", streams.bytes(&format!("{prefix}verbatim"))).lines();
         let groups = structured.div_ceil(meta.group_rows);
         if meta.stated != (structured as u64, groups as u64) {
             let (rows, stated) = meta.stated;
@@ -149,7 +150,7 @@ impl<'a> RowGroups<'a> {
 /// Returns the offset of the blocks in the file, and whether they are stored without
 /// compression (A15).
 fn place(name: &str, context: &DecodeContext<'_>) -> Result<(u64, bool)> {
-    let Some(packed) = context.packed(name) else { return Ok((0, true)) };
+    let Some(packed) = context.compressed(name) else { return Ok((0, true)) };
     let stored = packed.backend == Backend::Stored;
     if !stored {
         let message = format!("`{name}` is compressed by {}, not stored", packed.backend.name());
@@ -185,7 +186,7 @@ impl BlockIndex {
     ) -> Result<Self> {
         let mut read = Self { ends: Vec::new(), statistics: Vec::new(), odd: false };
         let mut end = 0_usize;
-        let mut stream = Stream::new("index", index);
+        let mut stream = StreamCursor::new("index", index);
         for _ in 0..groups {
             for &kind in meta.types {
                 let at = stream.clone();
@@ -204,7 +205,7 @@ impl BlockIndex {
 
 /// Reads the length of a block and its statistics.
 fn index_entry(
-    stream: &mut Stream<'_>,
+    stream: &mut StreamCursor<'_>,
     column_type: u8,
 ) -> Result<(usize, Option<GroupStatistics>)> {
     let len = stream.size("block length")?;
@@ -263,7 +264,7 @@ fn describe_table(
         })
         .collect();
     let index = streams.bytes(&format!("{prefix}index"));
-    let mut stream = Stream::new("index", index);
+    let mut stream = StreamCursor::new("index", index);
     let mut statistics = Vec::new();
     while !stream.is_empty() && !meta.types.is_empty() {
         for (&kind, column) in meta.types.iter().zip(&mut columns) {
@@ -361,7 +362,7 @@ impl CellSeparators {
 struct GroupLines<'a> {
     group: usize,
     lines: Range<usize>,
-    verbatim: Lines<'a>,
+    verbatim: LineList<'a>,
 }
 
 /// The lines of a group, and how much of them has been written.
@@ -371,7 +372,7 @@ struct GroupWriter<'a> {
     columns: usize,
     /// The blocks of the group, and the offset of the next cell of each.
     blocks: Vec<(Vec<u8>, Option<usize>)>,
-    verbatim: Lines<'a>,
+    verbatim: LineList<'a>,
 }
 
 /// Writes all lines.

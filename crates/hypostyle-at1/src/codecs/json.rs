@@ -25,7 +25,7 @@ use super::entry::{CodecEntry, TableRows};
 use super::line_flags::{Joiner, Modes, pick, trailing};
 use super::token_columns::TokenColumns;
 use crate::output::Output;
-use crate::streams::{Stream, Streams};
+use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::{ErrorKind, Result};
 
 const STREAMS: [&str; 8] =
@@ -63,7 +63,7 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
 /// The tape, and the streams that it refers to.
 #[derive(Debug)]
 struct Tape<'a> {
-    tape: Stream<'a>,
+    tape: StreamCursor<'a>,
     keys: Vec<&'a [u8]>,
     columns: TokenColumns<'a>,
     rules: Vec<Rule<'a>>,
@@ -224,7 +224,7 @@ fn bare(token: &[u8]) -> &[u8] {
     }
 }
 
-fn rules(mut stream: Stream<'_>, columns: usize) -> Result<Vec<Rule<'_>>> {
+fn rules(mut stream: StreamCursor<'_>, columns: usize) -> Result<Vec<Rule<'_>>> {
     // A rule has at least two counts.
     let count = stream.count(2, "rule count")?;
     let mut rules = Vec::with_capacity(count);

@@ -59,7 +59,7 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
 
 /// Returns that the document is the lines of a log if it has the stream that says so.
 fn rows_of_frame(context: &DecodeContext<'_>) -> Result<TableRows> {
-    let is_log = context.packed(LINES).is_some();
+    let is_log = context.compressed(LINES).is_some();
     Ok(if is_log { TableRows::LogLines(rows) } else { TableRows::NotATable })
 }
 

@@ -2,7 +2,7 @@
 
 use super::context::DecodeContext;
 use crate::output::Output;
-use crate::streams::{Stream, Streams};
+use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::Result;
 
 /// Writes a newline before each line but the first (§3).
@@ -59,7 +59,7 @@ pub(super) fn check_modes(modes: &[u8], name: &str, context: &DecodeContext<'_>)
 #[derive(Debug)]
 pub(super) struct Modes<'a> {
     name: &'a str,
-    stream: Stream<'a>,
+    stream: StreamCursor<'a>,
     /// Whether a byte above 1 was reported; one report is enough.
     reported: bool,
 }
@@ -85,7 +85,7 @@ impl<'a> Modes<'a> {
 /// Reads an index into `items`, and returns that item.
 #[inline]
 pub(super) fn pick<'t, T>(
-    stream: &mut Stream<'_>,
+    stream: &mut StreamCursor<'_>,
     items: &'t [T],
     what: &'static str,
 ) -> Result<&'t T> {

@@ -25,7 +25,7 @@ use super::deltas::{Deltas, decimal, digits};
 use super::entry::CodecEntry;
 use super::line_flags::{Joiner, pick, trailing};
 use crate::output::Output;
-use crate::streams::{Stream, Streams};
+use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::Result;
 
 const STREAMS: [&str; 31] = [
@@ -132,7 +132,7 @@ impl<'a> Nodes<'a> {
 #[derive(Debug)]
 struct Ways<'a> {
     head: Head<'a>,
-    counts: Stream<'a>,
+    counts: StreamCursor<'a>,
     nodes: Deltas<'a>,
     tags: Tags<'a>,
 }
@@ -173,10 +173,10 @@ impl<'a> Ways<'a> {
 #[derive(Debug)]
 struct Relations<'a> {
     head: Head<'a>,
-    counts: Stream<'a>,
-    member_types: Stream<'a>,
+    counts: StreamCursor<'a>,
+    member_types: StreamCursor<'a>,
     members: Deltas<'a>,
-    roles: Stream<'a>,
+    roles: StreamCursor<'a>,
     tags: Tags<'a>,
 }
 
@@ -225,7 +225,7 @@ impl<'a> Relations<'a> {
 #[derive(Debug)]
 struct Head<'a> {
     ids: Deltas<'a>,
-    versions: Stream<'a>,
+    versions: StreamCursor<'a>,
     times: Deltas<'a>,
 }
 
@@ -262,9 +262,9 @@ impl<'a> Head<'a> {
 /// The tags of nodes, ways or relations.
 #[derive(Debug)]
 struct Tags<'a> {
-    counts: Stream<'a>,
-    keys: Stream<'a>,
-    values: Stream<'a>,
+    counts: StreamCursor<'a>,
+    keys: StreamCursor<'a>,
+    values: StreamCursor<'a>,
 }
 
 impl<'a> Tags<'a> {
@@ -290,7 +290,7 @@ impl<'a> Tags<'a> {
 }
 
 /// Reads a list of strings, each of which ends with a byte 0.
-fn strings<'a>(mut stream: Stream<'a>, what: &'static str) -> Result<Vec<&'a [u8]>> {
+fn strings<'a>(mut stream: StreamCursor<'a>, what: &'static str) -> Result<Vec<&'a [u8]>> {
     let count = stream.count(1, "string count")?;
     let mut strings = Vec::with_capacity(count);
     for _ in 0..count {

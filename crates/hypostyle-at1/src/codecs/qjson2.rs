@@ -13,7 +13,7 @@ use super::line_flags::{Joiner, trailing};
 use super::{groups, qjson};
 use crate::description::FrameInfo;
 use crate::output::Output;
-use crate::streams::{Lines, Stream};
+use crate::streams::{LineList, StreamCursor};
 use hypostyle_core::error::Result;
 
 /// The largest number of templates; the vendor's decoder has the same limit.
@@ -40,7 +40,7 @@ fn prefix(template: usize) -> String {
     format!("t{template}:")
 }
 
-fn count(meta: &mut Stream<'_>) -> Result<usize> {
+fn count(meta: &mut StreamCursor<'_>) -> Result<usize> {
     let at = meta.clone();
     let templates = meta.size("template count")?;
     if templates > MAX_TEMPLATES {
@@ -81,8 +81,11 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
         texts.push(text);
     }
     let names: Vec<String> = (0..templates).map(|template| format!("t{template}:lines")).collect();
-    let mut template_lines: Vec<Lines<'_>> =
-        names.iter().zip(&texts).map(|(name, text)| Stream::new(name, text).lines()).collect();
+    let mut template_lines: Vec<LineList<'_>> = names
+        .iter()
+        .zip(&texts)
+        .map(|(name, text)| StreamCursor::new(name, text).lines())
+        .collect();
     let mut map = streams.read("line_map");
     let mut verbatim = streams.read("verbatim").lines();
     let mut joiner = Joiner::default();

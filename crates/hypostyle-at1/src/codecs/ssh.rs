@@ -20,7 +20,7 @@ use super::entry::{CodecEntry, TableRows};
 use super::line_flags::{Joiner, pick, trailing};
 use super::log_rows;
 use crate::output::Output;
-use crate::streams::Lines;
+use crate::streams::LineList;
 use hypostyle_core::error::Result;
 
 const STREAMS: [&str; 12] = [
@@ -140,7 +140,7 @@ struct Template {
 }
 
 impl Templates {
-    fn parse(lines: Lines<'_>) -> Self {
+    fn parse(lines: LineList<'_>) -> Self {
         let mut all = Self::default();
         for line in lines {
             let start = (all.text.len(), all.holes.len());

@@ -5,7 +5,7 @@
 use memchr::memchr;
 
 use crate::row_buffer::RowBuffer;
-use crate::streams::{Stream, Streams};
+use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::{Error, Result};
 
 const VALUES: &str = "values";
@@ -68,7 +68,7 @@ impl<'a> TokenColumns<'a> {
 
     /// Takes the next token of the column that `ids` names; returns the column and the token.
     #[inline]
-    pub(super) fn token(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &'a [u8])> {
+    pub(super) fn token(&mut self, ids: &mut StreamCursor<'_>) -> Result<(usize, &'a [u8])> {
         let (index, column) = self.named(ids)?;
         let Some(rest) = column.rest else { return Err(column.ended(index)) };
         let len = memchr(b'\n', rest).unwrap_or(rest.len());
@@ -78,7 +78,11 @@ impl<'a> TokenColumns<'a> {
 
     /// Appends the next token of the column that `ids` names to a buffer.
     #[inline]
-    pub(super) fn put_token(&mut self, ids: &mut Stream<'_>, buffer: &mut RowBuffer) -> Result<()> {
+    pub(super) fn put_token(
+        &mut self,
+        ids: &mut StreamCursor<'_>,
+        buffer: &mut RowBuffer,
+    ) -> Result<()> {
         let (index, column) = self.named(ids)?;
         if buffer.line(&mut column.rest) { Ok(()) } else { Err(column.ended(index)) }
     }
@@ -90,7 +94,7 @@ impl<'a> TokenColumns<'a> {
     #[inline]
     pub(super) fn fill_empty(
         &mut self,
-        ids: &mut Stream<'_>,
+        ids: &mut StreamCursor<'_>,
         holes: &mut Option<&[u8]>,
     ) -> Result<()> {
         while let Some((&NO_TEXT, rest)) = holes.and_then(<[u8]>::split_first_chunk)
@@ -108,7 +112,7 @@ impl<'a> TokenColumns<'a> {
 
     /// Returns the index and the cursor of the column that `ids` names.
     #[inline]
-    fn named(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &mut TokenColumn<'a>)> {
+    fn named(&mut self, ids: &mut StreamCursor<'_>) -> Result<(usize, &mut TokenColumn<'a>)> {
         let start = ids.offset();
         let index = ids.size("column")?;
         let count = self.columns.len();
@@ -126,7 +130,7 @@ impl TokenColumn<'_> {
     #[cold]
     fn ended(&self, index: usize) -> Error {
         let why = format!("is missing: column {index} has ended");
-        Stream::new(VALUES, &[]).malformed_at(self.end, "token", why)
+        StreamCursor::new(VALUES, &[]).malformed_at(self.end, "token", why)
     }
 }
 

@@ -16,7 +16,7 @@ use super::deltas::{Deltas, decimal};
 use super::entry::{CodecEntry, TableRows};
 use super::line_flags::{Joiner, Modes, flag, pick, trailing};
 use crate::output::Output;
-use crate::streams::{Lines, Stream, Streams};
+use crate::streams::{LineList, StreamCursor, Streams};
 use hypostyle_core::error::Result;
 
 const STREAMS: [&str; 13] = [
@@ -73,7 +73,7 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
 
 #[derive(Debug)]
 enum Positions<'a> {
-    Text(Lines<'a>),
+    Text(LineList<'a>),
     Deltas(Deltas<'a>),
 }
 
@@ -97,11 +97,11 @@ struct Samples<'a> {
     /// A tab and the usual token, repeated.
     run: Vec<u8>,
     tokens: Vec<&'a [u8]>,
-    gt: Stream<'a>,
+    gt: StreamCursor<'a>,
 }
 
 impl<'a> Samples<'a> {
-    fn parse(count: u64, meta: &mut Stream<'a>, streams: &'a Streams) -> Result<Self> {
+    fn parse(count: u64, meta: &mut StreamCursor<'a>, streams: &'a Streams) -> Result<Self> {
         let usual = meta.lp("usual token")?;
         let others = meta.count(1, "token count")?;
         let tokens = (0..others).map(|_| meta.lp("token")).collect::<Result<_>>()?;

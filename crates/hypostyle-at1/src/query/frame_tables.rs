@@ -13,7 +13,7 @@ use crate::codecs::qjson;
 use crate::fields::Dialect;
 use crate::group_index::{Checksums, INDEX, SUMS, TextIndex};
 use crate::json_scan::Members;
-use crate::streams::{Lines, Stream, Streams};
+use crate::streams::{LineList, StreamCursor, Streams};
 use hypostyle_core::error::Result;
 
 /// A frame whose streams, except the blocks, have been parsed.
@@ -22,7 +22,7 @@ pub(super) struct FrameTables<'a> {
     pub(super) tables: Vec<GroupedTable<'a>>,
     /// For each line the index of its table plus one, or 0 for a verbatim line.
     pub(super) map: Cow<'a, [u8]>,
-    pub(super) verbatim: Lines<'a>,
+    pub(super) verbatim: LineList<'a>,
     /// How lines are split, for delimited text.
     pub(super) dialect: Option<Dialect>,
     /// Whether the text ends in the middle of a line.
@@ -34,7 +34,7 @@ impl<'a> FrameTables<'a> {
     pub(super) fn raw(text: &'a [u8]) -> Self {
         let lines = text.strip_suffix(b"\n").unwrap_or(text);
         let count = if text.is_empty() { 0 } else { memchr::memchr_iter(b'\n', lines).count() + 1 };
-        let verbatim = Stream::new("frame", lines).lines();
+        let verbatim = StreamCursor::new("frame", lines).lines();
         let map = Cow::Owned(vec![0; count]);
         Self { tables: Vec::new(), map, verbatim, dialect: None, open: !text.ends_with(b"\n") }
     }
@@ -51,7 +51,7 @@ impl<'a> FrameTables<'a> {
             directory,
             streams,
             context,
-            index: Stream::new(INDEX, streams.bytes(INDEX)),
+            index: StreamCursor::new(INDEX, streams.bytes(INDEX)),
             sums: Checksums::read(streams.bytes(SUMS))?,
         };
         let mut tables = Vec::new();
@@ -114,7 +114,7 @@ struct TableParser<'p, 'a> {
     streams: &'a Streams,
     context: &'p DecodeContext<'p>,
     /// The text index and the checksums of the tables that follow.
-    index: Stream<'a>,
+    index: StreamCursor<'a>,
     sums: Checksums<'a>,
 }
 

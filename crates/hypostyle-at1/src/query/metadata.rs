@@ -10,7 +10,7 @@ use crate::codecs::entry::GroupedCodec;
 use crate::container::{Extent, Method};
 use crate::frames::FrameReader;
 use crate::group_index::{INDEX, SUMS};
-use crate::streams::{PackedSet, Streams};
+use crate::streams::{StreamSet, Streams};
 use hypostyle_core::error::{ErrorKind, Result};
 
 /// The streams of one frame except its blocks.
@@ -35,7 +35,7 @@ pub(super) struct ArchiveMetadata<'a> {
     pub(super) groups: GroupedCodec,
     pub(super) source: CountedSource<'a>,
     frames: Vec<FrameMetadata>,
-    no_streams: PackedSet,
+    no_streams: StreamSet,
 }
 
 impl<'a> ArchiveMetadata<'a> {
@@ -66,7 +66,7 @@ impl<'a> ArchiveMetadata<'a> {
     fn without_frames(reader: &'a FrameReader) -> Option<Self> {
         let groups = codecs::entry(reader.codec()).groups?;
         let source = CountedSource::new(reader.source());
-        let no_streams = PackedSet { streams: Vec::new() };
+        let no_streams = StreamSet { streams: Vec::new() };
         Some(Self { reader, groups, source, frames: Vec::new(), no_streams })
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use crate::container::Extent;
-use crate::streams::{self, Backend, Packed, PackedSet};
+use crate::streams::{self, Backend, CompressedStream, StreamSet};
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
 use hypostyle_core::source::{self, ByteSource};
@@ -94,7 +94,7 @@ struct BlocksStream {
 #[derive(Debug)]
 pub(super) struct StreamDirectory {
     /// All streams except blocks, still compressed.
-    pub(super) set: PackedSet,
+    pub(super) set: StreamSet,
     blocks: Vec<BlocksStream>,
 }
 
@@ -119,7 +119,8 @@ impl StreamDirectory {
         if count > streams::MAX_STREAMS as u64 {
             return Ok(None);
         }
-        let (mut small, mut blocks): (Vec<Packed>, Vec<BlocksStream>) = (Vec::new(), Vec::new());
+        let (mut small, mut blocks): (Vec<CompressedStream>, Vec<BlocksStream>) =
+            (Vec::new(), Vec::new());
         for _ in 0..count {
             let mut cursor = window.cursor(source, at, end)?;
             let name_len = cursor.size("stream name length")?;
@@ -149,10 +150,10 @@ impl StreamDirectory {
                 blocks.push(BlocksStream { name, backend, offset, len });
             } else {
                 let bytes = window.get(source, offset, len)?;
-                small.push(Packed { name, backend, offset, bytes });
+                small.push(CompressedStream { name, backend, offset, bytes });
             }
         }
-        Ok(Some(Self { set: PackedSet { streams: small }, blocks }))
+        Ok(Some(Self { set: StreamSet { streams: small }, blocks }))
     }
 
     /// Returns the offset and length of the blocks of a table, or zeros if the table has no

@@ -10,7 +10,7 @@ use memchr::memchr_iter;
 use super::kind::{DEC, DICT, INT, NUMEXC, SHUF, TEXT};
 use super::number::{NumberCursor, NumberValues, Scale, numbers, sums, unshuffle};
 use crate::row_buffer::{PaddedDict, RowBuffer};
-use crate::streams::Stream;
+use crate::streams::StreamCursor;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 
 /// A column whose cells can be read from any index on.
@@ -114,7 +114,7 @@ impl CellBitmap {
 }
 
 /// Reads entries, each after its length.
-fn entries(stream: &mut Stream<'_>, count: usize) -> Result<PaddedDict> {
+fn entries(stream: &mut StreamCursor<'_>, count: usize) -> Result<PaddedDict> {
     let mut entries = PaddedDict::default();
     for _ in 0..count {
         entries.push(stream.lp("entry")?);
@@ -128,7 +128,7 @@ pub(super) fn decode(
     chunk: &Bytes,
     note: impl Fn(&'static str, &str) -> Result<()>,
 ) -> Result<DecodedColumn> {
-    let mut stream = Stream::new("values", chunk);
+    let mut stream = StreamCursor::new("values", chunk);
     let (column, wide) = match kind {
         TEXT => (DecodedColumn::Text(TextColumn::new(chunk.clone())), false),
         INT => {
@@ -156,7 +156,7 @@ pub(super) fn decode(
     Ok(column)
 }
 
-fn mixed(stream: &mut Stream<'_>) -> Result<(DecodedColumn, bool)> {
+fn mixed(stream: &mut StreamCursor<'_>) -> Result<(DecodedColumn, bool)> {
     let at = stream.clone();
     let scale = match stream.u8("subtype")? {
         0 => Scale::Whole,
@@ -184,7 +184,7 @@ fn mixed(stream: &mut Stream<'_>) -> Result<(DecodedColumn, bool)> {
     Ok((DecodedColumn::Mixed { values, scale, bits, exceptions }, wide))
 }
 
-fn dict(stream: &mut Stream<'_>) -> Result<DecodedColumn> {
+fn dict(stream: &mut StreamCursor<'_>) -> Result<DecodedColumn> {
     let at = stream.clone();
     let count = stream.size("value count")?;
     let entries = stream.count(1, "entry count")?;
@@ -215,7 +215,7 @@ fn dict(stream: &mut Stream<'_>) -> Result<DecodedColumn> {
     Ok(DecodedColumn::Dict { ids, entries })
 }
 
-fn shuffled(stream: &mut Stream<'_>) -> Result<(DecodedColumn, bool)> {
+fn shuffled(stream: &mut StreamCursor<'_>) -> Result<(DecodedColumn, bool)> {
     let count = stream.size("value count")?;
     let before_min = stream.offset();
     let min = stream.sv("minimum")?;
@@ -242,7 +242,7 @@ pub(super) fn derive(
     before: &[DecodedColumn],
     budget: &mut DerivedBudget,
 ) -> Result<DecodedColumn> {
-    let mut stream = Stream::new("values", chunk);
+    let mut stream = StreamCursor::new("values", chunk);
     let at = stream.clone();
     let source = stream.size("source column")?;
     let Some(source) = before.get(source) else {

@@ -87,7 +87,7 @@ fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
 
 /// Returns that the lines are variant calls if the frame says so.
 fn rows_of_frame(context: &DecodeContext<'_>) -> Result<TableRows> {
-    if context.packed(VIEW).is_none() {
+    if context.compressed(VIEW).is_none() {
         return Ok(TableRows::Delimited(cells));
     }
     let streams = context.streams(&[VIEW])?;

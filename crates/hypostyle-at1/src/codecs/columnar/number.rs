@@ -1,7 +1,7 @@
 //! Columns of numbers: sums deltas, and prints values (§5.2, §5.5).
 
 use crate::row_buffer::{InlineCell, RowBuffer};
-use crate::streams::Stream;
+use crate::streams::StreamCursor;
 use hypostyle_core::error::Result;
 
 /// Values in the narrowest type that holds them all.
@@ -115,7 +115,10 @@ fn first<T: Copy>(values: &mut &[T]) -> Option<T> {
 /// Sums `count` deltas, or all deltas up to the end of the stream.
 ///
 /// Returns the sums, and whether a delta or a sum has more than 64 bits.
-pub(super) fn sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(NumberValues, bool)> {
+pub(super) fn sums(
+    stream: &mut StreamCursor<'_>,
+    count: Option<usize>,
+) -> Result<(NumberValues, bool)> {
     match narrow_sums(stream.clone().rest(), count) {
         Some(values) => Ok((values, false)),
         None => wide_sums(stream, count),
@@ -227,7 +230,7 @@ fn long_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Sums deltas in 128 bits; fails with the place of a malformed delta.
-fn wide_sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(NumberValues, bool)> {
+fn wide_sums(stream: &mut StreamCursor<'_>, count: Option<usize>) -> Result<(NumberValues, bool)> {
     let mut values = Vec::new();
     let (mut sum, mut is_wide) = (0_i128, false);
     while count.map_or_else(|| !stream.is_empty(), |count| values.len() < count) {
@@ -254,7 +257,7 @@ impl Scale {
     /// The largest number of digits after the point.
     const MAX_DIGITS: u8 = 18;
 
-    pub(super) fn read(stream: &mut Stream<'_>) -> Result<Self> {
+    pub(super) fn read(stream: &mut StreamCursor<'_>) -> Result<Self> {
         let at = stream.clone();
         match stream.u8("scale")? {
             scale @ 0..=Self::MAX_DIGITS => Ok(Self::Digits(usize::from(scale))),
@@ -346,7 +349,7 @@ mod tests {
             for cut in 0..=bytes.len() {
                 let bytes = &bytes[..cut];
                 let mut plain = Vec::new();
-                let mut stream = Stream::new("", bytes);
+                let mut stream = StreamCursor::new("", bytes);
                 while let Ok(value) = stream.uv("number") {
                     plain.push(value);
                 }
@@ -392,7 +395,7 @@ mod tests {
             for cut in 0..=bytes.len() {
                 let bytes = &bytes[..cut];
                 let quick = narrow_sums(bytes, count);
-                let slow = wide_sums(&mut Stream::new("", bytes), count);
+                let slow = wide_sums(&mut StreamCursor::new("", bytes), count);
                 match (quick, slow) {
                     (Some(quick), Ok((NumberValues::Wide(slow), false))) => {
                         let print = |values: NumberValues| {

@@ -17,7 +17,7 @@ use crate::codecs::context::DecodeContext;
 use crate::codecs::entry::Projection;
 use crate::fields::{self, Dialect};
 use crate::output::Output;
-use crate::streams::{Backend, Packed, Stream, Streams};
+use crate::streams::{Backend, CompressedStream, StreamCursor, Streams};
 use hypostyle_core::compress::xz;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::wire::put;
@@ -100,7 +100,7 @@ pub(crate) fn decode(
         let place = places.get(column).cloned().unwrap_or_default();
         let chunk = values.get(place, context).map_err(|err| placed(err, column))?;
         if kind_of(column) == kind::DERIVED {
-            let source = Stream::new("values", &chunk).size("source column")?;
+            let source = StreamCursor::new("values", &chunk).size("source column")?;
             // A source that comes later is refused when the chunk is decoded.
             wanted.extend(Some(source).filter(|&source| source < column));
         }
@@ -160,7 +160,7 @@ fn projected_streams(
         modes.push(quotes.get(column).copied().unwrap_or_default());
         let before = values.len();
         if kind_of(column) == kind::DERIVED {
-            let mut stream = Stream::new("values", chunk);
+            let mut stream = StreamCursor::new("values", chunk);
             let source = stream.size("source column")?;
             let place = chunks.keys().position(|&column| column == source);
             // A source without a chunk stays out of range, and is refused for that.
@@ -190,7 +190,7 @@ fn projected_streams(
 
 /// The stream `values`, decompressed block by block as needed.
 struct ValuesStream<'a> {
-    packed: Option<&'a Packed>,
+    packed: Option<&'a CompressedStream>,
     blocks: Option<xz::Blocks<'a>>,
     decompressed: BTreeMap<usize, Vec<u8>>,
     whole: Option<Bytes>,
@@ -198,7 +198,7 @@ struct ValuesStream<'a> {
 
 impl<'a> ValuesStream<'a> {
     fn new(context: &'a DecodeContext<'a>) -> Self {
-        let packed = context.packed("values");
+        let packed = context.compressed("values");
         let blocks = packed.filter(|packed| packed.backend == Backend::Xz);
         let blocks = blocks.and_then(|packed| xz::Blocks::find(&packed.bytes));
         Self { packed, blocks, decompressed: BTreeMap::new(), whole: None }

@@ -13,7 +13,7 @@ use crate::codecs::context::DecodeContext;
 use crate::codecs::line_flags::check_modes;
 use crate::output::Output;
 use crate::row_buffer::{InlineCell, PaddedDict, RowBuffer};
-use crate::streams::{Lines, Stream, Streams};
+use crate::streams::{LineList, StreamCursor, Streams};
 use hypostyle_core::buffer_pool::BufferPool;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::parallel;
@@ -45,8 +45,8 @@ struct RangeStart<'a> {
     rows: Range<usize>,
     /// Whether all rows are structured and have a cell in every column.
     is_full: bool,
-    verbatim: Lines<'a>,
-    fields: Stream<'a>,
+    verbatim: LineList<'a>,
+    fields: StreamCursor<'a>,
     cursors: Vec<usize>,
 }
 
@@ -54,8 +54,8 @@ struct RangeStart<'a> {
 struct RangeWriter<'a> {
     rows: Range<usize>,
     is_full: bool,
-    verbatim: Lines<'a>,
-    fields: Stream<'a>,
+    verbatim: LineList<'a>,
+    fields: StreamCursor<'a>,
     columns: Vec<QuotedCells<'a>>,
     /// The number of cells of the first row that have been written, and of all its cells.
     done: usize,
@@ -204,7 +204,7 @@ impl<'a> RowAssembler<'a> {
     }
 
     /// Returns whether rows of these modes are structured and have a cell in every column.
-    fn is_full(&self, modes: &[u8], fields: &Stream<'_>) -> bool {
+    fn is_full(&self, modes: &[u8], fields: &StreamCursor<'_>) -> bool {
         let Ok(all) = u8::try_from(self.columns.len()) else { return false };
         let counts = fields.clone().take(modes.len(), "field counts").unwrap_or_default();
         // A count above 127 takes more than a byte.
