@@ -1,45 +1,46 @@
-//! Magic, codec, frames and trailer (§2).
+//! Parses the magic, the codec, the frame headers and the trailer (§2).
 
 #![deny(clippy::arithmetic_side_effects)]
 
 use bytes::Bytes;
 
-use super::codecs::Codec;
-use hypostyle_core::deviations::Deviations;
+use super::codec::Codec;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::format::Sniff;
+use hypostyle_core::format_id::FormatId;
 use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::wire::Cursor;
 
-/// What every archive starts with, before its version.
+/// The first bytes of every archive, before its version.
 pub(super) const MAGIC: [u8; 3] = *b"AT1";
-/// The version of an archive that is one part.
+/// The version of a whole-file archive, which has one frame.
 pub(super) const WHOLE: u8 = 2;
-/// The version of an archive of frames.
+/// The version of a streaming archive, which has any number of frames.
 pub(super) const STREAMING: u8 = 3;
-/// Magic and codec.
+/// The length of magic, version and codec.
 const HEADER: u64 = 5;
-/// What ends an archive, after the hash.
+/// The last bytes of an archive with a hash, after the hash.
 pub(super) const TRAILER_MAGIC: [u8; 4] = [0xA1, 0x53, 0x36, 0x01];
+/// The length of the hash and its magic.
 const TRAILER: u64 = 36;
-/// The longest that a number off the wire is.
-const NUMBER: u64 = 10;
+/// The largest length of a `uv` number.
+const MAX_UV_BYTES: u64 = 10;
 
-/// An archive as far as its container goes.
+/// The header and trailer of an archive, and the range of its frames.
 #[derive(Debug)]
 pub(super) struct Container {
     pub(super) codec: Codec,
-    /// Lines in a chunk, as a streaming archive states them; a whole one has none.
+    /// The lines in a chunk, as a streaming archive states them; `None` for a whole-file one.
     pub(super) chunk_lines: Option<u64>,
-    /// Where the frames, or the one stream set, start.
+    /// The offset of the first frame, or of the only stream set.
     pub(super) start: u64,
-    /// Where they end.
+    /// The end of the frames.
     pub(super) end: u64,
-    /// What the original bytes must hash to.
+    /// The SHA-256 of the original bytes.
     pub(super) hash: Option<[u8; 32]>,
 }
 
-/// A part of an archive that is decoded by itself.
+/// The place of a frame, which is decoded independently of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) method: Method,
@@ -50,9 +51,9 @@ pub(super) struct Extent {
 /// How a frame is coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// A packed stream set for the archive's codec.
+    /// A stream set of the archive's codec.
     Structured,
-    /// A backend byte and the bytes themselves, compressed.
+    /// A backend byte and the compressed text.
     Raw,
 }
 
@@ -63,7 +64,7 @@ pub(super) fn has_magic(head: &[u8]) -> bool {
     matches!(head.strip_prefix(&MAGIC), Some([0..=15, ..]))
 }
 
-/// Whether the content is AT-1.
+/// Returns whether the content is AT-1.
 pub(super) fn sniff(source: &dyn ByteSource) -> Result<Sniff> {
     if source.size() < HEADER {
         return Ok(Sniff::No);
@@ -81,6 +82,7 @@ pub(super) fn sniff(source: &dyn ByteSource) -> Result<Sniff> {
 }
 
 impl Container {
+    /// Parses the header and the trailer.
     pub(super) fn parse(source: &dyn ByteSource) -> Result<Self> {
         let head = source::range(source, 0, HEADER, "header")?;
         let mut cursor = Cursor::new(&head, 0);
@@ -96,7 +98,7 @@ impl Container {
             return Err(Error::malformed("codec", "a bundle cannot be a streaming archive").at(4));
         }
         let (end, hash) = match codec {
-            // A bundle has no trailer: what looks like one is its last entry's.
+            // A bundle has no trailer; its last entry may end with one.
             Codec::Bundle => (source.size(), None),
             _ => trailer(source)?,
         };
@@ -109,7 +111,7 @@ impl Container {
         Ok(container)
     }
 
-    /// The first frame: the whole body, or what the first length says.
+    /// Returns the first frame: the whole body, or the frame that the first length bounds.
     pub(super) fn first(&self, source: &dyn ByteSource) -> Result<Option<Extent>> {
         if self.chunk_lines.is_some() {
             return self.frame_at(source, self.start);
@@ -122,7 +124,7 @@ impl Container {
         Ok(Some(Extent { method, offset: self.start, len }))
     }
 
-    /// The frame after `frame`.
+    /// Returns the frame after `frame`.
     pub(super) fn after(&self, source: &dyn ByteSource, frame: Extent) -> Result<Option<Extent>> {
         match self.chunk_lines {
             Some(_) => self.frame_at(source, frame.offset.saturating_add(frame.len)),
@@ -149,7 +151,7 @@ impl Container {
             Some(0) => Method::Structured,
             Some(1) => Method::Raw,
             other => {
-                // A19: the vendor takes anything but 1 as structured; no file has it.
+                // A19: the vendor reads any byte but 1 as structured; no known file has one.
                 let why = format!("{} is neither 0 nor 1", other.copied().unwrap_or_default());
                 return Err(Error::malformed("method", why).at(start));
             }
@@ -161,7 +163,7 @@ impl Container {
     }
 }
 
-/// The trailer, if there is one, and where the body ends (§2.4).
+/// Returns the end of the frames, and the hash of the trailer if there is one (§2.4).
 fn trailer(source: &dyn ByteSource) -> Result<(u64, Option<[u8; 32]>)> {
     let size = source.size();
     let Some(start) = size.checked_sub(TRAILER) else { return Ok((size, None)) };
@@ -175,22 +177,16 @@ fn trailer(source: &dyn ByteSource) -> Result<(u64, Option<[u8; 32]>)> {
     }
 }
 
-/// A number at `at`, and how many bytes it takes.
+/// Reads a number at `at`; returns it and its length.
 fn number(source: &dyn ByteSource, at: u64, end: u64, what: &'static str) -> Result<(u64, u64)> {
-    let len = end.saturating_sub(at).min(NUMBER);
+    let len = end.saturating_sub(at).min(MAX_UV_BYTES);
     let bytes: Bytes = source::range(source, at, len, what)?;
     let mut cursor = Cursor::new(&bytes, at);
     let value = cursor.uv(what)?;
     Ok((value, cursor.offset().saturating_sub(at)))
 }
 
-/// Notes that the archive has a form that only the published text describes.
-pub(super) fn legacy(
-    deviations: &Deviations,
-    code: &'static str,
-    at: u64,
-    what: &str,
-) -> Result<()> {
-    let message = format!("{what} without a backend byte, as the published text has it");
-    deviations.report(code, at, message)
+/// Marks an error as one of an AT-1 archive.
+pub(super) fn in_at1(err: Error) -> Error {
+    err.in_format(FormatId::At1)
 }

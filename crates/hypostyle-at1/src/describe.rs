@@ -1,59 +1,52 @@
-//! What an archive is made of, for people: columns, row groups, zone maps.
+//! Lists what an archive is made of: frames, streams, columns, row groups.
 
-use std::ops::ControlFlow;
-
-use super::Archive;
-use super::codecs::{self, Codec};
+use super::codecs;
+use super::container::Method;
+use super::description::{Frame, FrameInfo, StreamInfo};
+use super::frames::FrameReader;
+use super::streams::CompressedStream;
 use hypostyle_core::error::Result;
 
-/// A frame as its codec describes it.
-#[derive(Clone, Debug, Default)]
-pub struct FrameInfo {
-    /// Lines or rows that the frame states.
-    pub rows: u64,
-    /// The columns, where the codec has any.
-    pub columns: Vec<ColumnInfo>,
-    /// Rows in a group, where there are groups.
-    pub group_rows: Option<u64>,
-    /// A zone map for each group and column, group by group; `None` for columns
-    /// that have none.
-    pub zones: Vec<Option<Zone>>,
+/// Lists the frames and their streams; decompresses nothing.
+pub(super) fn frames(reader: &FrameReader) -> Result<Vec<Frame>> {
+    let mut frames = Vec::new();
+    reader.for_each(|extent, body| {
+        let streams = match extent.method {
+            Method::Raw => vec![reader.raw_stream(extent, body)?],
+            Method::Structured => reader.stream_set(extent, body)?.streams,
+        };
+        frames.push(Frame {
+            offset: extent.offset,
+            stored: extent.len,
+            raw: extent.method == Method::Raw,
+            streams: streams.iter().map(stream_info).collect(),
+        });
+        Ok(())
+    })?;
+    Ok(frames)
 }
 
-/// A column of a frame.
-#[derive(Clone, Debug)]
-pub struct ColumnInfo {
-    /// The name or path, where the archive has one.
-    pub name: Option<String>,
-    /// How it is coded.
-    pub kind: &'static str,
-    /// Bytes of its chunk or blocks in the stream that holds them.
-    pub bytes: u64,
-}
-
-/// Between what bounds the numbers of a block lie.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Zone {
-    /// Of integers.
-    Int(i128, i128),
-    /// Of decimals.
-    Float(f64, f64),
-}
-
-impl Archive {
-    /// Describes each structured frame of a columnar or queryable archive.
-    pub fn describe(&self) -> Result<Vec<FrameInfo>> {
-        let mut frames = Vec::new();
-        self.for_each_job(|job| {
-            match self.codec() {
-                Codec::Columnar => frames.push(codecs::describe_columnar(job)?),
-                codec if codec.has_groups() => {
-                    codecs::describe_groups(codec, job, &mut frames)?;
-                }
-                _ => {}
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(frames)
+fn stream_info(packed: &CompressedStream) -> StreamInfo {
+    StreamInfo {
+        name: packed.name.clone(),
+        backend: packed.backend.name(),
+        offset: packed.offset,
+        stored: packed.bytes.len() as u64,
+        raw: packed.raw_size(),
     }
+}
+
+/// Describes the tables of each structured frame, for codecs that have columns.
+pub(super) fn tables(reader: &FrameReader) -> Result<Vec<FrameInfo>> {
+    let mut tables = Vec::new();
+    if let Some(describe) = codecs::entry(reader.codec()).describe {
+        reader.for_each_structured(|context| {
+            tables.extend(describe(context)?);
+            Ok(())
+        })?;
+    } else {
+        // Frames of other codecs are still checked: damage is reported here too.
+        reader.for_each_structured(|_| Ok(()))?;
+    }
+    Ok(tables)
 }

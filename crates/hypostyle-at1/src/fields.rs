@@ -1,19 +1,20 @@
-//! Lines cut into fields.
+//! Splits lines into fields.
 //!
-//! A row is put together again from its cells and the delimiter between them,
-//! whatever the cells hold. So any way of cutting a line at delimiters restores
-//! it; what matters is that like comes to stand below like. Quotes only say which
-//! delimiters do not separate fields.
+//! A decoder joins the cells of a row with the delimiter, so any split at delimiters
+//! restores the line. A split that puts the values of one column below each other
+//! compresses best. Quotes only say which delimiters do not separate fields.
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter, memmem};
 
-/// How lines are cut into fields.
+use hypostyle_core::text::csv;
+
+/// How lines are split into fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub(super) delimiter: Vec<u8>,
-    /// Whether a field in quotes may hold delimiters.
+    /// Whether a field in quotes may contain delimiters.
     pub(super) quotes: bool,
 }
 
@@ -35,7 +36,7 @@ impl Dialect {
         each(line.len());
     }
 
-    /// The fields of a line.
+    /// Returns the fields of a line.
     pub(super) fn fields<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
         let (mut fields, mut start) = (Vec::new(), 0);
         self.cut(line, |end| {
@@ -45,9 +46,10 @@ impl Dialect {
         fields
     }
 
-    /// How many lines of a text have how many fields, and how many lines there are.
+    /// Counts the lines of a text by their number of fields, and all lines.
     ///
-    /// `class` says which number of fields a line is counted under, if any.
+    /// `class` maps the number of fields of a line to the number that it is counted under,
+    /// or to `None` to leave the line out.
     pub(super) fn widths(
         &self,
         text: &[u8],
@@ -69,10 +71,10 @@ impl Dialect {
         (counts, lines)
     }
 
-    /// The delimiter after the field that starts at `at`.
+    /// Finds the delimiter after the field that starts at `at`.
     fn next(&self, line: &[u8], at: usize) -> Option<usize> {
         let rest = line.get(at..)?;
-        if let Some(len) = quoted_len(rest) {
+        if let Some(len) = csv::quoted_len(rest) {
             let after = rest.get(len..)?;
             if matches!(after, b"" | b"\r") {
                 return None;
@@ -85,46 +87,10 @@ impl Dialect {
     }
 }
 
-/// The length of a field in quotes, quotes included; doubled ones belong to it.
-pub(super) fn quoted_len(text: &[u8]) -> Option<usize> {
-    let mut rest = text.strip_prefix(b"\"")?;
-    loop {
-        let end = memchr(b'"', rest)?;
-        rest = rest.get(end + 1..)?;
-        match rest.strip_prefix(b"\"") {
-            Some(after) => rest = after,
-            None => return Some(text.len() - rest.len()),
-        }
-    }
-}
-
-/// A field without the quotes around it, if putting them on again gives the field.
-pub(super) fn unquoted(text: &[u8]) -> Option<Cow<'_, [u8]>> {
-    if quoted_len(text)? != text.len() {
-        return None;
-    }
-    let inner = text.get(1..text.len() - 1)?;
-    if !inner.contains(&b'"') {
-        return Some(Cow::Borrowed(inner));
-    }
-    // Quotes inside are in pairs: that is how `quoted_len` reads them.
-    let mut plain = Vec::with_capacity(inner.len());
-    let mut skip = false;
-    for &byte in inner {
-        if byte == b'"' && !skip {
-            skip = true;
-            continue;
-        }
-        skip = false;
-        plain.push(byte);
-    }
-    Some(Cow::Owned(plain))
-}
-
-/// A field of a header as a name.
+/// Returns the name in a field of a header.
 pub(super) fn name(field: &[u8]) -> String {
     let field = field.strip_suffix(b"\r").unwrap_or(field);
-    String::from_utf8_lossy(&unquoted(field).unwrap_or(Cow::Borrowed(field))).into_owned()
+    String::from_utf8_lossy(&csv::unquote(field).unwrap_or(Cow::Borrowed(field))).into_owned()
 }
 
 #[cfg(test)]
@@ -158,7 +124,7 @@ mod tests {
     #[test]
     fn quotes_come_off_only_where_they_go_on_again() {
         let plain = |text: &str| {
-            unquoted(text.as_bytes()).map(|text| String::from_utf8(text.into_owned()).unwrap())
+            csv::unquote(text.as_bytes()).map(|text| String::from_utf8(text.into_owned()).unwrap())
         };
         assert_eq!(plain("\"a\"").as_deref(), Some("a"));
         assert_eq!(plain("\"\"").as_deref(), Some(""));

@@ -1,55 +1,57 @@
-//! What our writer adds to row groups, for those who know of it (§6.5).
+//! The index and the checksums that our writer adds to row groups (§6.5).
 
 use std::ops::Range;
 
-use crate::filter;
-use crate::streams::Stream;
+use crate::bloom;
+use crate::statistics::{DECIMAL, INTEGER};
+use crate::streams::StreamCursor;
 use hypostyle_core::error::Result;
 
-/// The stream that says which groups may hold a text.
+/// The stream with the text index: which groups may contain a text.
 pub(crate) const INDEX: &str = "hyp.index";
 
-/// The stream of checksums of blocks.
+/// The stream with the checksums of blocks.
 pub(crate) const SUMS: &str = "hyp.sums";
 
-/// A column has the least and the greatest text of each group.
+/// The flag of a column that has the minimum and maximum text of each group.
 pub(crate) const BOUNDS: u8 = 1;
 
-/// A column has a filter for each group.
+/// The flag of a column that has a Bloom filter for each group.
 pub(crate) const FILTER: u8 = 2;
 
-/// What is known of the texts of one column.
+/// The index of the texts of one column.
 #[derive(Debug, Default)]
-struct Column<'a> {
-    /// For each group.
+struct ColumnTextIndex<'a> {
+    /// The minimum and maximum of each group, or nothing.
     bounds: Vec<(&'a [u8], &'a [u8])>,
+    /// The Bloom filter of each group, or nothing.
     filters: Vec<&'a [u8]>,
-    /// Bits that a text sets in a filter.
-    count: u8,
+    /// The number of bits that a text sets in a filter.
+    bits: u8,
 }
 
-/// What is known of the texts of a table.
+/// The index of the texts of a table.
 #[derive(Debug, Default)]
-pub(super) struct Texts<'a> {
-    columns: Vec<Column<'a>>,
+pub(super) struct TextIndex<'a> {
+    columns: Vec<ColumnTextIndex<'a>>,
 }
 
-impl<'a> Texts<'a> {
-    /// Reads what is said of one table with columns of these types.
+impl<'a> TextIndex<'a> {
+    /// Reads the index of one table with columns of these types.
     pub(super) fn read(bytes: &'a [u8], types: &[u8], groups: usize) -> Result<Self> {
         let mut columns = Vec::new();
-        let mut stream = Stream::new(INDEX, bytes);
-        for &kind in types {
-            let mut column = Column::default();
-            if !matches!(kind, 1 | 2) && !stream.is_empty() {
+        let mut stream = StreamCursor::new(INDEX, bytes);
+        for &column_type in types {
+            let mut column = ColumnTextIndex::default();
+            if !matches!(column_type, INTEGER | DECIMAL) && !stream.is_empty() {
                 let flags = stream.u8("flags")?;
                 if flags & BOUNDS != 0 {
                     for _ in 0..groups {
-                        column.bounds.push((stream.lp("least")?, stream.lp("most")?));
+                        column.bounds.push((stream.lp("minimum")?, stream.lp("maximum")?));
                     }
                 }
                 if flags & FILTER != 0 {
-                    column.count = stream.u8("bits of a text")?;
+                    column.bits = stream.u8("bits of a text")?;
                     for _ in 0..groups {
                         column.filters.push(stream.lp("filter")?);
                     }
@@ -60,51 +62,57 @@ impl<'a> Texts<'a> {
         Ok(Self { columns })
     }
 
+    /// Returns prefixes of the minimum and maximum text of a column in a group.
     pub(super) fn bounds(&self, column: usize, group: usize) -> Option<(&'a [u8], &'a [u8])> {
         self.columns.get(column)?.bounds.get(group).copied()
     }
 
+    /// Returns whether a column may contain a text in a group, by its Bloom filter.
     pub(super) fn may_hold(&self, column: usize, group: usize, text: &[u8]) -> bool {
         let Some(column) = self.columns.get(column) else { return true };
         let filter = column.filters.get(group);
-        filter.is_none_or(|filter| filter::may_hold(filter, filter::hash(text), column.count))
+        filter.is_none_or(|filter| bloom::may_hold(filter, bloom::hash(text), column.bits))
     }
 }
 
-/// Most blocks that a checksum covers, for us to compare it.
-const LONGEST: usize = 64;
+/// The largest number of blocks under one checksum that is compared.
+const MAX_SPAN: usize = 64;
 
-/// The checksums of some tables.
+/// The checksums of the blocks of some tables.
 #[derive(Debug, Default)]
-pub(super) struct Sums<'a> {
-    /// Blocks that a checksum covers.
+pub(super) struct Checksums<'a> {
+    /// The number of blocks that one checksum covers.
     span: usize,
     sums: &'a [u8],
 }
 
-impl<'a> Sums<'a> {
+impl<'a> Checksums<'a> {
+    /// Reads the checksums of all tables of a frame.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self> {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        let mut stream = Stream::new(SUMS, bytes);
+        let mut stream = StreamCursor::new(SUMS, bytes);
         let span = stream.size("blocks of a checksum")?;
-        // Runs are read as a whole, so a long one would be a way to make us read a lot.
-        match span {
-            0..=LONGEST => Ok(Self { span, sums: stream.rest() }),
-            _ => Ok(Self::default()),
+        // All blocks under a checksum are read together, so a long span would force
+        // large reads.
+        if span > MAX_SPAN {
+            return Ok(Self::default());
         }
+        Ok(Self { span, sums: stream.rest() })
     }
 
-    /// The checksums of the next table, which has so many blocks.
-    pub(super) fn of_next(&mut self, blocks: usize) -> Self {
+    /// Takes the checksums of the next table, which has so many blocks.
+    pub(super) fn take(&mut self, blocks: usize) -> Self {
         let bytes = blocks.checked_div(self.span).map_or(0, |_| blocks.div_ceil(self.span) * 4);
         let (sums, rest) = self.sums.split_at_checked(bytes).unwrap_or((&[], &[]));
         self.sums = rest;
         Self { span: self.span, sums }
     }
 
-    /// The checksum that covers a block, and the blocks that it covers, out of so many.
+    /// Returns the checksum that covers a block, and all blocks that it covers.
+    ///
+    /// `blocks` is the number of blocks of the table.
     pub(super) fn of_block(&self, block: usize, blocks: usize) -> Option<(Range<usize>, u32)> {
         let run = block.checked_div(self.span)?;
         let bytes = self.sums.get(run.checked_mul(4)?..)?.first_chunk()?;

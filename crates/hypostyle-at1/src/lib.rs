@@ -1,7 +1,7 @@
-//! AT-1: a text file taken apart into streams, and put together byte for byte.
+//! AT-1: text files split into streams and restored byte for byte.
 //!
-//! The byte-level truth is `docs/specs/at1.md`; section numbers in comments
-//! (§2.3) refer to it, and A-numbers to its section 8. An archive looks like this:
+//! `docs/specs/at1.md` defines every byte; section numbers in comments (§2.3) refer to
+//! it, and A-numbers to its section 8. An archive looks like this:
 //!
 //! ```text
 //! "AT1" 02 │ codec u8 │ packed stream set                       │ [hash 32, A1 53 36 01]
@@ -9,39 +9,52 @@
 //! stream set: count uv │ (name lp │ backend u8 │ length uv │ bytes)*
 //! ```
 //!
-//! Reading goes through these files: `container` finds the frames and the
-//! trailer, `streams` the streams of a frame and expands them, `codecs` holds
-//! one decoder for each codec, `page` puts their cells together, and `output`
-//! takes what they write, hashes it and stops it at the limit. [`Archive`] is the
-//! door to all of it; `view` and `reader` show an archive as a table, `describe`
-//! what it is made of.
+//! Reading goes through these modules in order. Each uses only the ones before it:
+//!
+//! 1. `codec` lists the codecs; `container` finds frames and the trailer; `streams`
+//!    parses and decompresses the streams of a frame.
+//! 2. `row_buffer` assembles rows, `output` counts, hashes and limits what is written, and
+//!    `codecs` decodes the frames of each codec.
+//! 3. `frames` walks the frames of an open archive.
+//! 4. `describe` lists what an archive contains, `unpack` decodes it, `table_view` reads it
+//!    as a table, and `query` reads single row groups.
+//! 5. [`Archive`] is the public type over these four, and `reader` adapts it to the traits
+//!    that all formats have. `pack` writes archives.
 
 mod archive;
-mod cell;
+mod bloom;
+mod bundle_budget;
+mod cell_syntax;
+mod codec;
 mod codecs;
 mod container;
 mod describe;
+mod description;
 mod fields;
-mod filter;
+mod frames;
 mod group_index;
+mod header_dedup;
 mod json_scan;
-mod names;
 mod output;
 mod pack;
-mod page;
 mod query;
 mod reader;
+mod row_buffer;
+mod statistics;
 mod streams;
-mod view;
+mod table_view;
+mod unpack;
 
-pub use archive::{Archive, BundleEntry, Frame, StreamInfo, Unpacked};
-pub use codecs::Codec;
+pub use archive::{Archive, BundleEntry};
+pub use codec::Codec;
 pub use codecs::bundle::BundleFile;
-pub use describe::{ColumnInfo, FrameInfo, Zone};
+pub use description::{ColumnInfo, Frame, FrameInfo, StreamInfo};
 pub use pack::{
     Appended, Appender, Choice, Content, Layout, Outcome, PackOptions, Packed, PackedBundle, Trial,
     append, pack, pack_bundle, pack_stream, xz_size,
 };
 pub use query::{Answer, Damage, Query, QueryStats};
 pub use reader::At1;
-pub use view::TableOptions;
+pub use statistics::GroupStatistics;
+pub use table_view::TableOptions;
+pub use unpack::Unpacked;

@@ -1,4 +1,4 @@
-//! What decoders write to: counted, hashed, and stopped at the limit.
+//! The output of decoders: counts and hashes bytes, and enforces the output limit.
 
 use std::io::Write;
 
@@ -7,12 +7,12 @@ use sha2::{Digest, Sha256};
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::limits::Limits;
 
-/// Bytes that are collected before they are handed on.
+/// Bytes that are collected before they are written.
 const BUFFER: usize = 1 << 20;
-/// A run of so many bytes is handed on as it is, not collected.
-const LONG: usize = 1 << 16;
+/// Runs of at least so many bytes are written without a copy into the buffer.
+const LONG_RUN: usize = 1 << 16;
 
-/// The unpacked bytes on their way out.
+/// A buffered writer of decoded bytes.
 pub(super) struct Output<'a> {
     out: &'a mut dyn Write,
     hash: Option<Sha256>,
@@ -22,7 +22,7 @@ pub(super) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// Hashes only if there is a hash to compare with.
+    /// Returns an output that is hashed if there is a hash to compare with.
     pub(super) fn new(out: &'a mut dyn Write, hashed: bool, limits: &Limits) -> Self {
         Self {
             out,
@@ -33,14 +33,14 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Bytes so far.
+    /// The number of bytes so far.
     pub(super) fn len(&self) -> u64 {
         self.written.saturating_add(self.buffer.len() as u64)
     }
 
-    /// Fails if so many more bytes would pass the limit.
+    /// Fails if `more` bytes would exceed the limit.
     ///
-    /// To be asked before a run is made whose length is a mere number of the file.
+    /// Must be called before a run whose length the file only states.
     pub(super) fn reserve(&self, more: u64) -> Result<()> {
         let (what, asked, limit) = ("unpacked size", self.len().saturating_add(more), self.limit);
         if asked > limit {
@@ -49,50 +49,51 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Adds bytes.
+    /// Writes bytes.
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        if bytes.len() >= LONG {
-            return self.pass(bytes);
+        if bytes.len() >= LONG_RUN {
+            return self.put_long(bytes);
         }
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
-    /// Adds one byte.
+    /// Writes one byte.
     #[inline]
     pub(super) fn byte(&mut self, byte: u8) -> Result<()> {
         self.buffer.push(byte);
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
-    /// A buffer to append to directly; [`Output::settle`] must follow now and then.
+    /// Returns the buffer to append to it directly; callers must call
+    /// [`Output::flush_if_full`] regularly.
     #[inline]
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// Hands on what has been collected, if it is much.
+    /// Writes the buffer out if it is full.
     #[inline]
-    pub(super) fn settle(&mut self) -> Result<()> {
+    pub(super) fn flush_if_full(&mut self) -> Result<()> {
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
-    /// Hands on a long run as it is, without a copy.
-    fn pass(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Writes a long run without a copy.
+    fn put_long(&mut self, bytes: &[u8]) -> Result<()> {
         self.flush()?;
-        self.hand_on(bytes)
+        self.write_out(bytes)
     }
 
     fn flush(&mut self) -> Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        let handed_on = self.hand_on(&buffer);
+        let written = self.write_out(&buffer);
         buffer.clear();
         self.buffer = buffer;
-        handed_on
+        written
     }
 
-    fn hand_on(&mut self, bytes: &[u8]) -> Result<()> {
+    fn write_out(&mut self, bytes: &[u8]) -> Result<()> {
         self.written = self.written.saturating_add(bytes.len() as u64);
         if self.written > self.limit {
             let (what, asked, limit) = ("unpacked size", self.written, self.limit);
@@ -105,7 +106,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Ends the output and compares the hash; gives the number of bytes.
+    /// Writes the buffer out and compares the hash; returns the number of bytes.
     pub(super) fn finish(mut self, expected: Option<&[u8; 32]>) -> Result<u64> {
         self.flush()?;
         if let (Some(hash), Some(expected)) = (self.hash, expected)
@@ -113,7 +114,7 @@ impl<'a> Output<'a> {
         {
             return Err(Error::malformed(
                 "trailer",
-                "the hash of the unpacked bytes does not agree",
+                "the hash of the unpacked bytes does not match",
             ));
         }
         self.out.flush()?;

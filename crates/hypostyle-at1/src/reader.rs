@@ -1,12 +1,14 @@
-//! The table view behind the traits that every format has.
+//! Implements the traits that all formats have on top of the table view.
 
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
-use super::archive::located;
-use super::{Archive, TableOptions, container};
+use super::archive::Archive;
+use super::container::{self, in_at1};
+use super::description::StreamInfo;
+use super::table_view::TableOptions;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::format::{Format, Reader, Section, Sniff};
@@ -54,10 +56,10 @@ impl Format for At1 {
 
     /// Opens the archive as a table.
     ///
-    /// Text has no types before it has been read, so unlike a column file an
-    /// archive is unpacked for this.
+    /// Text has no types before it has been parsed. So opening an archive decodes all of it,
+    /// unlike opening a column file.
     fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
-        // The table is held in memory, so what counts is how much one read may take.
+        // The whole table is in memory, so the limit on a single read applies to it.
         let limits = &options.limits;
         let limits = limits.clone().with_output_bytes(limits.output_bytes.min(limits.read_bytes));
         let archive = Archive::open(source, &options.clone().with_limits(limits))?;
@@ -69,8 +71,8 @@ impl Format for At1 {
     }
 
     fn encode(&self, _: &dyn Table, _: &mut dyn Sink, _: &WriteOptions) -> Result<()> {
-        let why = "AT-1 holds a file as it is, and a table is not a file yet";
-        Err(located(Error::refused(
+        let why = "AT-1 stores a file byte for byte, and a table is not a file";
+        Err(in_at1(Error::refused(
             Refusal::TablesNotSupported,
             why,
             "write it as CSV or JSON Lines, and pack that",
@@ -78,7 +80,7 @@ impl Format for At1 {
     }
 }
 
-/// An archive that has been read as a table.
+/// An archive whose table has been read.
 #[derive(Debug)]
 struct ArchiveTable {
     archive: Archive,
@@ -109,14 +111,15 @@ impl Reader for ArchiveTable {
 
     fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
         if chunk >= self.chunks() {
-            let why = format!("there is no chunk {chunk}, only {}", self.chunks());
-            return Err(located(Error::invalid_argument(why)));
+            let why =
+                format!("chunk {chunk} is out of range: the table has {} chunks", self.chunks());
+            return Err(in_at1(Error::invalid_argument(why)));
         }
-        let batch = self.table.batch(chunk).map_err(located)?;
+        let batch = self.table.batch(chunk).map_err(in_at1)?;
         let known = batch.num_columns();
         if let Some(column) = columns.iter().find(|&&column| column >= known) {
-            let why = format!("there is no column {column}, only {known}");
-            return Err(located(Error::invalid_argument(why)));
+            let why = format!("column {column} is out of range: the table has {known} columns");
+            return Err(in_at1(Error::invalid_argument(why)));
         }
         Ok(batch.project(columns)?)
     }
@@ -125,7 +128,7 @@ impl Reader for ArchiveTable {
         let list = || {
             let frames = self.archive.frames().unwrap_or_default();
             let streams = frames.iter().flat_map(|frame| &frame.streams);
-            let section = |stream: &super::StreamInfo| Section {
+            let section = |stream: &StreamInfo| Section {
                 what: "stream",
                 column: None,
                 offset: stream.offset,
@@ -150,7 +153,7 @@ impl Reader for ArchiveTable {
         let more = if skipped.count > places.len() as u64 { ", ..." } else { "" };
         let places = places.join(", ");
         vec![format!(
-            "{} lines are no rows of the table and are left out, at byte {places}{more} of the text",
+            "{} lines are not rows of the table and are skipped, at byte {places}{more} of the text",
             skipped.count
         )]
     }

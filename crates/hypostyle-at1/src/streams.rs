@@ -1,11 +1,10 @@
-//! The streams of a frame, by name (§2.3), and how they are expanded (§2.5).
+//! Parses the named streams of a frame (§2.3) and decompresses them (§2.5).
 
 #![deny(clippy::arithmetic_side_effects)]
 
 use bytes::Bytes;
 use memchr::memchr;
 
-use super::container::legacy;
 use hypostyle_core::compress::{xz, zstd};
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::{Error, ErrorKind, Result};
@@ -13,12 +12,12 @@ use hypostyle_core::limits::Limits;
 use hypostyle_core::parallel;
 use hypostyle_core::wire::Cursor;
 
-/// Streams that a set may have; the vendor's decoder stops here too.
-pub(super) const STREAMS: usize = 256;
-/// Bytes that the name of a stream may have.
-pub(super) const NAME: usize = 1024;
+/// The largest number of streams in a set; the vendor's decoder has the same limit.
+pub(super) const MAX_STREAMS: usize = 256;
+/// The largest length of the name of a stream.
+pub(super) const MAX_NAME_BYTES: usize = 1024;
 
-/// How the bytes of a stream are stored.
+/// The compressor of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backend {
     Xz,
@@ -29,7 +28,7 @@ pub(super) enum Backend {
 impl Backend {
     const ALL: [Self; 3] = [Self::Xz, Self::Zstd, Self::Stored];
 
-    /// The byte that stands for it.
+    /// The byte that names the backend in the file.
     pub(super) fn id(self) -> u8 {
         match self {
             Self::Xz => 0,
@@ -38,11 +37,12 @@ impl Backend {
         }
     }
 
-    /// What a byte stands for.
+    /// Returns the backend that a byte names.
     pub(super) fn from_id(id: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|backend| backend.id() == id)
     }
 
+    /// The name that users see.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Xz => "xz",
@@ -52,19 +52,19 @@ impl Backend {
     }
 }
 
-/// Compressed bytes and where in the file they are.
+/// A compressed stream and its place in the file.
 #[derive(Clone, Debug)]
-pub(super) struct Packed {
+pub(super) struct CompressedStream {
     pub(super) name: String,
     pub(super) backend: Backend,
     pub(super) offset: u64,
     pub(super) bytes: Bytes,
 }
 
-impl Packed {
-    /// A backend byte and what follows it: the body of a RAW frame.
+impl CompressedStream {
+    /// Parses the body of a RAW frame: a backend byte and the compressed bytes.
     ///
-    /// `legacy_code` is how the archive departs if there is no backend byte.
+    /// A body without a backend byte is reported as deviation `legacy_code`.
     pub(super) fn raw(
         body: &Bytes,
         offset: u64,
@@ -73,7 +73,7 @@ impl Packed {
     ) -> Result<Self> {
         let name = String::new();
         if xz::is_xz(body) {
-            legacy(deviations, legacy_code, offset, "a raw body")?;
+            report_legacy(deviations, legacy_code, offset, "a raw body")?;
             return Ok(Self { name, backend: Backend::Xz, offset, bytes: body.clone() });
         }
         let mut cursor = Cursor::new(body, offset);
@@ -81,7 +81,7 @@ impl Packed {
         Ok(Self { name, backend, offset: offset.saturating_add(1), bytes: body.slice(1..) })
     }
 
-    /// Bytes that the stream says it becomes.
+    /// Returns the decompressed size that the stream states.
     pub(super) fn raw_size(&self) -> Option<u64> {
         match self.backend {
             Backend::Xz => xz::Blocks::find(&self.bytes).map(|blocks| blocks.raw_total()),
@@ -90,19 +90,19 @@ impl Packed {
         }
     }
 
-    /// Whether it can be expanded in parts.
+    /// Returns whether the stream has several blocks, which can be decompressed in parallel.
     fn has_blocks(&self) -> bool {
         self.backend == Backend::Xz
             && xz::Blocks::find(&self.bytes).is_some_and(|blocks| blocks.len() > 1)
     }
 
-    pub(super) fn expand(
+    pub(super) fn decompress(
         &self,
         limits: &Limits,
         threads: usize,
         deviations: &Deviations,
     ) -> Result<Bytes> {
-        let expanded = match self.backend {
+        let decompressed = match self.backend {
             Backend::Xz => xz::decompress(&self.bytes, limits, threads),
             Backend::Zstd => zstd::decompress(&self.bytes, limits),
             Backend::Stored => {
@@ -113,69 +113,69 @@ impl Packed {
                 return Ok(self.bytes.clone());
             }
         };
-        let (expanded, used) = expanded.map_err(|err| err.at(self.offset))?;
+        let (decompressed, used) = decompressed.map_err(|err| err.at(self.offset))?;
         let at = self.offset.saturating_add(used as u64);
-        stray(self.bytes.len(), used, at, self.backend.name(), deviations)?;
-        Ok(expanded.into())
+        report_stray(self.bytes.len(), used, at, self.backend.name(), deviations)?;
+        Ok(decompressed.into())
     }
 }
 
-/// Notes bytes that follow compressed ones, and are ignored (A7).
-pub(super) fn stray(
+/// Reports bytes after the compressed data, which are ignored (A7).
+pub(super) fn report_stray(
     len: usize,
     used: usize,
     at: u64,
     backend: &str,
     deviations: &Deviations,
 ) -> Result<()> {
-    match len.saturating_sub(used) {
-        0 => Ok(()),
-        more => {
-            let message = format!("{more} bytes after the {backend} data are ignored");
-            deviations.report("A7", at, message)
-        }
+    let more = len.saturating_sub(used);
+    if more == 0 {
+        return Ok(());
     }
+    deviations.report("A7", at, format!("{more} bytes after the {backend} data are ignored"))
 }
 
-pub(super) fn backend(
-    byte: u8,
-    payload: Option<&[u8]>,
-    at: u64,
-    deviations: &Deviations,
-) -> Result<Backend> {
+/// Returns the backend that a byte names; an unknown byte before xz data means xz (A24).
+fn backend(byte: u8, payload: Option<&[u8]>, at: u64, deviations: &Deviations) -> Result<Backend> {
     match Backend::from_id(byte) {
         Some(backend) => Ok(backend),
         None if payload.is_some_and(xz::is_xz) => {
-            let message = format!("backend {byte} is unknown, and holds xz");
+            let message = format!("backend {byte} is unknown, but its data is xz");
             deviations.report("A24", at, message)?;
             Ok(Backend::Xz)
         }
-        None => Err(no_backend(byte, at)),
+        None => Err(unknown_backend(byte, at)),
     }
 }
 
-fn no_backend(byte: u8, at: u64) -> Error {
+fn unknown_backend(byte: u8, at: u64) -> Error {
     Error::malformed("backend", format!("{byte} is not 0, 1 or 2")).at(at)
+}
+
+/// Reports a stream without a backend byte, a form that only the published text describes.
+fn report_legacy(deviations: &Deviations, code: &'static str, at: u64, what: &str) -> Result<()> {
+    let message = format!("{what} without a backend byte, as the published text has it");
+    deviations.report(code, at, message)
 }
 
 /// The streams of a frame, still compressed.
 #[derive(Debug)]
-pub(super) struct PackedSet {
-    pub(super) streams: Vec<Packed>,
+pub(super) struct StreamSet {
+    pub(super) streams: Vec<CompressedStream>,
 }
 
-impl PackedSet {
-    /// Reads the directory of a set that starts at `offset` in the file.
+impl StreamSet {
+    /// Parses the directory of a set that starts at `offset` in the file.
     pub(super) fn parse(body: &Bytes, offset: u64, deviations: &Deviations) -> Result<Self> {
         let mut cursor = Cursor::new(body, offset);
-        // A name, a backend and a length take three bytes at least.
+        // A name, a backend and a length take at least three bytes.
         let count = cursor.count(3, "stream count")?;
-        if count > STREAMS {
-            let (asked, limit) = (count as u64, STREAMS as u64);
+        if count > MAX_STREAMS {
+            let (asked, limit) = (count as u64, MAX_STREAMS as u64);
             let kind = ErrorKind::LimitExceeded { what: "stream count", asked, limit };
             return Err(Error::new(kind).at(offset));
         }
-        let mut streams: Vec<Packed> = Vec::with_capacity(count);
+        let mut streams: Vec<CompressedStream> = Vec::with_capacity(count);
         for _ in 0..count {
             let at = cursor.offset();
             let stream = Self::stream(&mut cursor, body, offset, deviations)?;
@@ -198,11 +198,11 @@ impl PackedSet {
         body: &Bytes,
         base: u64,
         deviations: &Deviations,
-    ) -> Result<Packed> {
+    ) -> Result<CompressedStream> {
         let at = cursor.offset();
         let name_len = cursor.size("stream name length")?;
-        if name_len > NAME {
-            let (what, asked, limit) = ("stream name", name_len as u64, NAME as u64);
+        if name_len > MAX_NAME_BYTES {
+            let (what, asked, limit) = ("stream name", name_len as u64, MAX_NAME_BYTES as u64);
             return Err(Error::new(ErrorKind::LimitExceeded { what, asked, limit }).at(at));
         }
         let name = cursor.text(name_len, "stream name")?.to_owned();
@@ -211,28 +211,28 @@ impl PackedSet {
         let first = peek.u8("backend").map_err(|err| err.in_stream(&name))?;
         // The smallest xz stream has 32 bytes, so a length where the backend
         // should be starts with 0x20 or more (§2.3).
-        let old = first >= 0x20;
-        if !old {
+        let no_backend_byte = first >= 0x20;
+        if !no_backend_byte {
             *cursor = peek;
         }
         let found = Self::payload(cursor, body, base).map_err(|err| err.in_stream(&name));
         let (start, bytes) = match found {
-            Err(_) if old => return Err(no_backend(first, at).in_stream(&name)),
+            Err(_) if no_backend_byte => return Err(unknown_backend(first, at).in_stream(&name)),
             found => found?,
         };
-        let backend = if old {
+        let backend = if no_backend_byte {
             if !xz::is_xz(&bytes) {
-                return Err(no_backend(first, at).in_stream(&name));
+                return Err(unknown_backend(first, at).in_stream(&name));
             }
-            legacy(deviations, "A1", at, "a stream")?;
+            report_legacy(deviations, "A1", at, "a stream")?;
             Backend::Xz
         } else {
             backend(first, Some(&bytes), at, deviations).map_err(|err| err.in_stream(&name))?
         };
-        Ok(Packed { name, backend, offset: start, bytes })
+        Ok(CompressedStream { name, backend, offset: start, bytes })
     }
 
-    /// A length and so many bytes; says where they start.
+    /// Takes a length and as many bytes; returns their offset and the bytes.
     fn payload(cursor: &mut Cursor<'_>, body: &Bytes, base: u64) -> Result<(u64, Bytes)> {
         let len = cursor.size("stream length")?;
         let start = cursor.offset();
@@ -241,8 +241,8 @@ impl PackedSet {
         Ok((start, body.slice(from..from.saturating_add(len))))
     }
 
-    /// Expands the streams that `wanted` names, in parallel.
-    pub(super) fn expand(
+    /// Decompresses the streams whose names `wanted` accepts, in parallel.
+    pub(super) fn decompress(
         &self,
         wanted: impl Fn(&str) -> bool,
         limits: &Limits,
@@ -250,16 +250,18 @@ impl PackedSet {
         deviations: &Deviations,
     ) -> Result<Streams> {
         let chosen = self.streams.iter().filter(|stream| wanted(&stream.name));
-        // A stream of many blocks keeps all threads busy by itself; the others
-        // take one each.
-        let (long, short): (Vec<&Packed>, Vec<&Packed>) =
+        // A stream of many blocks occupies all threads by itself. The others are
+        // decompressed one per thread.
+        let (long, short): (Vec<&CompressedStream>, Vec<&CompressedStream>) =
             chosen.partition(|stream| threads > 1 && stream.has_blocks());
         let mut streams = Vec::with_capacity(short.len().saturating_add(long.len()));
         let mut total = 0_u64;
-        let expand = |packed: &Packed, threads| {
-            packed.expand(limits, threads, deviations).map_err(|err| err.in_stream(&packed.name))
+        let decompress = |packed: &CompressedStream, threads| {
+            packed
+                .decompress(limits, threads, deviations)
+                .map_err(|err| err.in_stream(&packed.name))
         };
-        let mut keep = |packed: &Packed, bytes: Bytes| -> Result<()> {
+        let mut keep = |packed: &CompressedStream, bytes: Bytes| -> Result<()> {
             total = total.saturating_add(bytes.len() as u64);
             let (what, limit) = ("size of the streams", limits.read_bytes);
             if total > limit {
@@ -269,65 +271,62 @@ impl PackedSet {
             Ok(())
         };
         for packed in long {
-            keep(packed, expand(packed, threads)?)?;
+            keep(packed, decompress(packed, threads)?)?;
         }
-        let work = |index: usize| match short.get(index) {
-            Some(packed) => Ok((*packed, expand(packed, 1)?)),
-            None => Err(Error::invalid_argument("no such stream")),
-        };
-        parallel::in_order(short.len(), threads, work, |_, (packed, bytes)| keep(packed, bytes))?;
+        let work = |packed: &&CompressedStream| decompress(packed, 1);
+        parallel::for_each(&short, threads, work, |packed, bytes| keep(packed, bytes))?;
         Ok(Streams { streams })
     }
 }
 
-/// The streams of a frame, expanded.
+/// The decompressed streams of a frame.
 #[derive(Debug)]
 pub(super) struct Streams {
     streams: Vec<(String, Bytes)>,
 }
 
 impl Streams {
-    /// Streams that are there already.
+    /// Returns a set of streams that are not compressed.
     pub(super) fn of<const N: usize>(streams: [(&str, Bytes); N]) -> Self {
         let streams = streams.map(|(name, bytes)| (name.to_owned(), bytes)).into();
         Self { streams }
     }
 
-    /// Adds streams that were expanded apart.
+    /// Adds the streams of another set.
     pub(super) fn join(&mut self, more: Self) {
         self.streams.extend(more.streams);
     }
 
-    /// Bytes of all of them.
+    /// The total size of the streams.
     pub(super) fn total(&self) -> u64 {
         self.streams.iter().map(|(_, bytes)| bytes.len() as u64).sum()
     }
 
-    /// The content of a stream; one that is absent reads as empty (A13).
+    /// Returns the bytes of a stream; a stream that is absent reads as empty (A13).
     pub(super) fn bytes(&self, name: &str) -> &[u8] {
         self.streams.iter().find(|(known, _)| known == name).map_or(&[], |(_, bytes)| bytes)
     }
 
-    /// The content of a stream, to share.
+    /// Returns the bytes of a stream without borrowing the set.
     pub(super) fn shared(&self, name: &str) -> Bytes {
         let found = self.streams.iter().find(|(known, _)| known == name);
         found.map(|(_, bytes)| bytes.clone()).unwrap_or_default()
     }
 
-    /// A reader over a stream, whose errors name it.
-    pub(super) fn read<'a>(&'a self, name: &'a str) -> Stream<'a> {
-        Stream::new(name, self.bytes(name))
+    /// Returns a cursor over a stream, whose errors name it.
+    pub(super) fn read<'a>(&'a self, name: &'a str) -> StreamCursor<'a> {
+        StreamCursor::new(name, self.bytes(name))
     }
 }
 
 /// A [`Cursor`] whose errors name the stream.
 #[derive(Clone, Debug)]
-pub(super) struct Stream<'a> {
+pub(super) struct StreamCursor<'a> {
     name: &'a str,
     cursor: Cursor<'a>,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> StreamCursor<'a> {
     pub(super) fn new(name: &'a str, bytes: &'a [u8]) -> Self {
         Self { name, cursor: Cursor::new(bytes, 0) }
     }
@@ -359,7 +358,7 @@ impl<'a> Stream<'a> {
         self.named(value)
     }
 
-    /// The next bytes, which stay where they are.
+    /// Returns the next bytes without consuming them.
     #[inline]
     pub(super) fn peek<const N: usize>(&self) -> Option<[u8; N]> {
         self.cursor.clone().rest().first_chunk().copied()
@@ -381,7 +380,7 @@ impl<'a> Stream<'a> {
         self.named(value)
     }
 
-    /// Steps over a number of any length.
+    /// Skips a number of any length.
     pub(super) fn skip_number(&mut self, what: &'static str) -> Result<()> {
         while self.u8(what)? >= 0x80 {}
         Ok(())
@@ -403,7 +402,7 @@ impl<'a> Stream<'a> {
         self.cursor.offset()
     }
 
-    /// An error at the next byte of the stream.
+    /// Returns an error at the next byte of the stream.
     pub(super) fn malformed(
         &self,
         what: &'static str,
@@ -412,7 +411,7 @@ impl<'a> Stream<'a> {
         self.cursor.malformed(what, why).in_stream(self.name)
     }
 
-    /// An error at a byte of the stream that was read already.
+    /// Returns an error at a byte of the stream that was already read.
     pub(super) fn malformed_at(
         &self,
         offset: u64,
@@ -422,25 +421,25 @@ impl<'a> Stream<'a> {
         Error::malformed(what, why).at(offset).in_stream(self.name)
     }
 
-    /// The rest of the stream as a list of lines.
-    pub(super) fn lines(self) -> Lines<'a> {
+    /// Returns the rest of the stream as a list of lines.
+    pub(super) fn lines(self) -> LineList<'a> {
         let Self { name, mut cursor } = self;
-        Lines { name, rest: Some(cursor.rest()), at: 0 }
+        LineList { name, rest: Some(cursor.rest()), at: 0 }
     }
 }
 
 /// Byte strings joined by newlines (§1.2).
 ///
-/// No bytes at all are one empty element, never none.
+/// A list of zero bytes has one empty element.
 #[derive(Clone, Debug)]
-pub(super) struct Lines<'a> {
+pub(super) struct LineList<'a> {
     name: &'a str,
     rest: Option<&'a [u8]>,
     at: u64,
 }
 
-impl<'a> Lines<'a> {
-    /// The next element; running past the end is an error.
+impl<'a> LineList<'a> {
+    /// Returns the next element; fails at the end of the list.
     pub(super) fn line(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let (at, name) = (self.at, self.name);
         self.next().ok_or_else(|| {
@@ -449,7 +448,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl<'a> Iterator for Lines<'a> {
+impl<'a> Iterator for LineList<'a> {
     type Item = &'a [u8];
 
     #[inline]

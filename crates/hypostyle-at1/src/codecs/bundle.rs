@@ -5,8 +5,8 @@
 //! | `manifest` | JSON: an array of objects with `"name"`, `"mode"`, `"modified"` |
 //! | `e0`, `e1`, ... | archives, up to the first that is missing or empty |
 //!
-//! A bundle becomes files, so what it calls them matters: a name is a relative
-//! path that stays inside the folder it is joined to, on any system.
+//! A bundle is unpacked to files, so names must be safe: a name is a relative path that
+//! stays inside the folder that it is joined to, on any system.
 
 use std::fmt;
 
@@ -15,40 +15,42 @@ use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAcces
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use super::Job;
+use super::context::DecodeContext;
+use super::entry::CodecEntry;
+use crate::output::Output;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 
-/// Bytes in a name at most.
-const LONGEST: usize = 511;
+/// The longest name in bytes.
+const MAX_NAME_BYTES: usize = 511;
 
-/// Entries of a bundle at most: a set has 256 streams, and one is the manifest.
+/// The largest number of entries: a set has 256 streams, and one is the manifest.
 pub(crate) const MOST: usize = 255;
 
-/// What a bundle knows of a file besides its bytes.
+/// The name and the metadata of a file in a bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BundleFile {
-    /// Where it unpacks to: a relative path with `/` between its parts.
+    /// The path that it is unpacked to: relative, with `/` between its parts.
     ///
-    /// No part is empty, `.` or `..`, no character is a backslash, a colon or a
-    /// control, and no two files of a bundle get in each other's way.
+    /// No part is empty, `.` or `..`, and no character is a backslash, a colon or a control
+    /// character. No two files of a bundle have the same path, and none is inside another.
     pub name: String,
-    /// Its permissions as Unix has them; only the nine bits of [`BundleFile::MODE`].
+    /// Its Unix permissions; only the nine bits of [`BundleFile::MODE`].
     pub mode: Option<u32>,
-    /// When it was last modified, in seconds since 1970 began, in UTC.
+    /// Its modification time in seconds since 1970-01-01 UTC.
     pub modified: Option<i64>,
 }
 
 impl BundleFile {
-    /// The permission bits that a bundle has: who may read, write and execute.
+    /// The permission bits that a bundle stores: read, write and execute.
     pub const MODE: u32 = 0o777;
 
-    /// A file of which only the name is known.
+    /// Returns a file without metadata.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Sets [`BundleFile::mode`], of which other bits are left out.
+    /// Sets [`BundleFile::mode`], without bits outside [`BundleFile::MODE`].
     #[must_use]
     pub fn with_mode(mut self, mode: Option<u32>) -> Self {
         self.mode = mode.map(|mode| mode & Self::MODE);
@@ -63,29 +65,36 @@ impl BundleFile {
     }
 }
 
-/// An archive in a bundle.
+pub(super) static ENTRY: CodecEntry = CodecEntry::new(decode);
+
+/// Fails: a bundle is unpacked entry by entry, see [`entries`].
+fn decode(_: &DecodeContext<'_>, _: &mut Output<'_>) -> Result<()> {
+    Err(Error::unsupported("unpacking a bundle to a single file"))
+}
+
+/// An archive in a bundle, not yet opened.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct PackedEntry {
     pub(crate) file: BundleFile,
-    /// The stream that it is in.
+    /// The stream that contains it.
     pub(crate) stream: String,
     pub(crate) bytes: Bytes,
 }
 
-/// The entries of a bundle, with all names checked.
-pub(crate) fn entries(job: &Job<'_>) -> Result<Vec<Entry>> {
-    let has = |name: &str| job.set.streams.iter().any(|stream| stream.name == name);
+/// Reads the entries of a bundle, and checks their names.
+pub(crate) fn entries(context: &DecodeContext<'_>) -> Result<Vec<PackedEntry>> {
+    let has = |name: &str| context.set.streams.iter().any(|stream| stream.name == name);
     let present: Vec<String> =
         (0..).map(|index| format!("e{index}")).take_while(|name| has(name)).collect();
     let wanted = |name: &str| name == "manifest" || present.iter().any(|known| known == name);
-    let streams = job.expand(wanted)?;
+    let streams = context.decompress(wanted)?;
     let archives: Vec<(String, Bytes)> = present
         .iter()
         .map(|name| (name.clone(), streams.shared(name)))
         .take_while(|(_, bytes)| !bytes.is_empty())
         .collect();
     let in_manifest = |err: Error| err.in_stream("manifest");
-    let mut files = files(streams.bytes("manifest"), job).map_err(in_manifest)?;
+    let mut files = files(streams.bytes("manifest"), context).map_err(in_manifest)?;
     if files.len() < archives.len() {
         let why = format!("{} names for {} entries", files.len(), archives.len());
         return Err(in_manifest(Error::malformed("manifest", why)));
@@ -93,16 +102,16 @@ pub(crate) fn entries(job: &Job<'_>) -> Result<Vec<Entry>> {
     files.truncate(archives.len());
     check(&files).map_err(|why| in_manifest(Error::malformed("name", why)))?;
     let entries = files.into_iter().zip(archives);
-    Ok(entries.map(|(file, (stream, bytes))| Entry { file, stream, bytes }).collect())
+    Ok(entries.map(|(file, (stream, bytes))| PackedEntry { file, stream, bytes }).collect())
 }
 
-/// The files in the manifest; those that no set could have entries for are left out.
-fn files(manifest: &[u8], job: &Job<'_>) -> Result<Vec<BundleFile>> {
-    let (asked, limit) = (manifest.len() as u64, job.limits.header_bytes);
+/// Parses the manifest; drops files beyond the largest number of entries.
+fn files(manifest: &[u8], context: &DecodeContext<'_>) -> Result<Vec<BundleFile>> {
+    let (asked, limit) = (manifest.len() as u64, context.limits.header_bytes);
     if asked > limit {
         return Err(ErrorKind::LimitExceeded { what: "manifest", asked, limit }.into());
     }
-    // What serde_json says may quote any amount of the manifest.
+    // The message of serde_json may quote any amount of the manifest, so it is not used.
     let Manifest(files) = serde_json::from_slice(manifest).map_err(|err| {
         let why = match err.classify() {
             Category::Data => "is not an array of objects with one `name` each",
@@ -114,7 +123,7 @@ fn files(manifest: &[u8], job: &Job<'_>) -> Result<Vec<BundleFile>> {
     Ok(files)
 }
 
-/// Fails, and says why, unless each name is a path of its own inside any folder.
+/// Fails with the reason unless every name is safe, and no two files collide.
 pub(crate) fn check(files: &[BundleFile]) -> Result<(), String> {
     for (index, BundleFile { name, .. }) in files.iter().enumerate() {
         if let Some(why) = unsafe_because(name) {
@@ -132,12 +141,12 @@ pub(crate) fn check(files: &[BundleFile]) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with a name, if anything is.
+/// Returns why a name is not safe, or `None` if it is.
 pub(crate) fn unsafe_because(name: &str) -> Option<&'static str> {
     let odd = |c: char| c == '\\' || c == ':' || c.is_control();
     if name.is_empty() {
         Some("is empty")
-    } else if name.len() > LONGEST {
+    } else if name.len() > MAX_NAME_BYTES {
         Some("is longer than 511 bytes")
     } else if name.contains(odd) {
         Some("has a backslash, a colon or a control character")
@@ -150,7 +159,7 @@ pub(crate) fn unsafe_because(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether `path` lies in the folder `folder`.
+/// Returns whether `path` is inside the folder `folder`.
 fn is_inside(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
@@ -176,7 +185,7 @@ impl<'de> Visitor<'de> for Objects {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut files = Vec::new();
-        // Without a manifest a set could have one entry more.
+        // A set without a manifest could have one entry more.
         while files.len() <= MOST {
             match seq.next_element::<Listed>()? {
                 Some(Listed(file)) => files.push(file),
@@ -228,7 +237,7 @@ impl<'de> Visitor<'de> for Members {
     }
 }
 
-/// The number in a text of octal digits; other members than names may be anything.
+/// Parses a string of octal digits; other values are ignored.
 fn octal(value: &RawValue) -> Option<u32> {
     let digits: String = serde_json::from_str(value.get()).ok()?;
     let all = digits.bytes().all(|digit| digit.is_ascii_digit());

@@ -1,46 +1,46 @@
-//! Numbers stored as differences, and numbers as text (§1.2, §5.5).
+//! Sums of differences, and numbers as text (§1.2, §5.5).
 
 #![deny(clippy::arithmetic_side_effects)]
 
 use std::borrow::Cow;
 
-use super::Job;
-use crate::streams::{Stream, Streams};
+use super::context::DecodeContext;
+use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::{Error, Result};
 
 /// A stream of differences, and the sum so far.
 #[derive(Debug)]
 pub(super) struct Deltas<'a> {
     name: &'a str,
-    stream: Stream<'a>,
+    stream: StreamCursor<'a>,
     sum: i128,
-    /// Where the number that was read last starts.
+    /// The offset of the number that was read last.
     start: u64,
-    /// Whether a sum beyond 64 bits was met: one report is enough.
-    noted: bool,
+    /// Whether a sum of more than 64 bits was reported; one report is enough.
+    reported: bool,
 }
 
 impl<'a> Deltas<'a> {
     pub(super) fn new(streams: &'a Streams, name: &'a str) -> Self {
-        Self { name, stream: streams.read(name), sum: 0, start: 0, noted: false }
+        Self { name, stream: streams.read(name), sum: 0, start: 0, reported: false }
     }
 
-    /// The next number.
+    /// Returns the next number.
     #[inline]
-    pub(super) fn next(&mut self, what: &'static str, job: &Job<'_>) -> Result<i128> {
+    pub(super) fn next(&mut self, what: &'static str, context: &DecodeContext<'_>) -> Result<i128> {
         self.start = self.stream.offset();
         let delta = self.stream.sv(what)?;
         let sum = self.sum.checked_add(delta);
         self.sum = sum.ok_or_else(|| self.malformed(what, "the sum has more than 128 bits"))?;
-        if i64::try_from(self.sum).is_err() && !self.noted {
-            self.noted = true;
+        if i64::try_from(self.sum).is_err() && !self.reported {
+            self.reported = true;
             let message = format!("`{}`: {what} {} has more than 64 bits", self.name, self.sum);
-            job.deviations.report("A11", job.offset_of(self.name), message)?;
+            context.deviations.report("A11", context.offset_of(self.name), message)?;
         }
         Ok(self.sum)
     }
 
-    /// An error about the number that was read last.
+    /// Returns an error at the number that was read last.
     pub(super) fn malformed(&self, what: &'static str, why: impl Into<Cow<'static, str>>) -> Error {
         self.stream.malformed_at(self.start, what, why)
     }
@@ -55,10 +55,10 @@ pub(super) fn decimal(value: i128, out: &mut Vec<u8>) {
     digits(value.unsigned_abs(), 1, out);
 }
 
-/// Appends the digits of a number, and zeros before them to make up `least`.
-pub(super) fn digits(value: u128, least: usize, out: &mut Vec<u8>) {
+/// Appends the digits of a number, with leading zeros up to `min_digits` digits.
+pub(super) fn digits(value: u128, min_digits: usize, out: &mut Vec<u8>) {
     let start = out.len();
-    // Division by a constant is quick for 64 bits, and a call for 128.
+    // Division by a constant is inlined for 64 bits, but a call for 128.
     let mut high = value;
     while u64::try_from(high).is_err() {
         out.push(digit(u8::try_from(high % 10).unwrap_or(0)));
@@ -69,7 +69,7 @@ pub(super) fn digits(value: u128, least: usize, out: &mut Vec<u8>) {
         out.push(digit(u8::try_from(low % 10).unwrap_or(0)));
         low /= 10;
     }
-    let end = start.saturating_add(least);
+    let end = start.saturating_add(min_digits);
     while out.len() < end {
         out.push(b'0');
     }
@@ -96,10 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_filled_up_with_zeros() {
-        let padded = |value, least| {
+    fn digits_are_padded_with_zeros() {
+        let padded = |value, min_digits| {
             let mut out = b"x".to_vec();
-            digits(value, least, &mut out);
+            digits(value, min_digits, &mut out);
             String::from_utf8(out).unwrap()
         };
         assert_eq!(padded(7, 4), "x0007");

@@ -1,58 +1,63 @@
-//! Row groups: what qcolumnar and qjson share (§6).
+//! Row groups, which qcolumnar, qjson and qjson2 share (§6).
 //!
-//! Structured rows are cut into groups of a fixed number of rows. A group has a
-//! block for each column, compressed by itself, which holds the cells of that
-//! column as a list. The index says how long each block is, and between what
-//! bounds its numbers lie. Groups are expanded and put together in parallel.
+//! Structured rows are split into groups of a fixed number of rows. A group has a block for
+//! each column, which is the list of its cells, compressed independently. The index has the
+//! length of each block and the statistics of its numbers. Groups are decompressed and
+//! assembled in parallel.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 use memchr::memchr_iter;
 
-use super::{Job, check_modes, trailing};
-use crate::describe::{ColumnInfo, FrameInfo, Zone};
+use super::context::DecodeContext;
+use super::line_flags::{check_modes, trailing};
+use crate::description::{ColumnInfo, FrameInfo};
 use crate::output::Output;
-use crate::page::{Entries, Page, Pages, Slot};
-use crate::streams::{Backend, Lines, Stream, Streams, stray};
+use crate::row_buffer::{InlineCell, PaddedDict, RowBuffer};
+use crate::statistics::{DECIMAL, GroupStatistics, INTEGER};
+use crate::streams::{Backend, LineList, StreamCursor, Streams, report_stray};
+use hypostyle_core::buffer_pool::BufferPool;
 use hypostyle_core::compress::{xz, zstd};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::parallel;
 
-/// The streams of both codecs that lines are made of; `paths` is for queries.
+/// The streams that lines are decoded from; only queries need `paths`.
 pub(super) const STREAMS: [&str; 6] =
     ["meta", "template", "row_modes", "verbatim", "index", "blocks"];
 
-/// The tag of a block that is a zstd frame; any other is xz (A9), and 0 is written.
+/// The tag of a block that is a zstd frame; every other tag is read as xz (A9).
 pub(crate) const ZSTD: u8 = 1;
+/// The tag that our writer gives to xz blocks.
 pub(crate) const XZ: u8 = 0;
 
 /// The `meta` stream.
 #[derive(Debug)]
-pub(crate) struct Meta<'a> {
+pub(crate) struct GroupsMeta<'a> {
     pub(super) lines: u64,
     pub(crate) trailing: bool,
     pub(crate) delimiter: &'a [u8],
     pub(crate) columns: usize,
-    /// Rows in a group, but for the last.
+    /// The number of rows in each group but the last.
     pub(crate) group_rows: usize,
-    /// A type per column: 1 integer, 2 decimal, else text.
+    /// The type of each column: 1 integer, 2 decimal, else text.
     pub(crate) types: &'a [u8],
-    /// Structured rows and groups, as they are stated; both are counted instead.
+    /// The stated numbers of structured rows and groups; readers count both instead.
     stated: (u64, u64),
 }
 
-impl<'a> Meta<'a> {
+impl<'a> GroupsMeta<'a> {
+    /// Reads the `meta` stream of the table whose stream names start with `prefix`.
     pub(crate) fn read(
         streams: &'a Streams,
         prefix: &str,
         delimited: bool,
-        job: &Job<'_>,
+        context: &DecodeContext<'_>,
     ) -> Result<Self> {
         let name = format!("{prefix}meta");
-        let mut stream = Stream::new("meta", streams.bytes(&name));
+        let mut stream = StreamCursor::new("meta", streams.bytes(&name));
         let lines = stream.uv("line count")?;
-        let trailing = trailing(stream.u8("trailing")?, false, job)?;
+        let trailing = trailing(stream.u8("trailing")?, false, context)?;
         let delimiter = if delimited { stream.lp("delimiter")? } else { &[] };
         let columns = stream.size("column count")?;
         let at = stream.clone();
@@ -67,7 +72,7 @@ impl<'a> Meta<'a> {
         Ok(Self { lines, trailing, delimiter, columns, group_rows, types, stated })
     }
 
-    /// For each line whether it is a row.
+    /// Returns a byte for each line: 0 verbatim, else a row.
     pub(crate) fn modes<'s>(&self, streams: &'s Streams, prefix: &str) -> Result<&'s [u8]> {
         let modes = streams.bytes(&format!("{prefix}row_modes"));
         let lines = usize::try_from(self.lines).unwrap_or(usize::MAX);
@@ -78,29 +83,30 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// The lines and blocks of a frame.
+/// The lines and blocks of one table.
 #[derive(Debug)]
-pub(super) struct Groups<'a> {
-    meta: &'a Meta<'a>,
+pub(super) struct RowGroups<'a> {
+    meta: &'a GroupsMeta<'a>,
     modes: &'a [u8],
-    verbatim: Lines<'a>,
+    verbatim: LineList<'a>,
     blocks: Bytes,
-    /// Where the blocks start in the file, and whether they lie there as they are.
+    /// The offset of the blocks in the file, and whether they are stored without compression.
     place: (u64, bool),
-    index: Index,
+    index: BlockIndex,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> RowGroups<'a> {
     pub(super) fn new(
         streams: &'a Streams,
         prefix: &str,
-        meta: &'a Meta<'a>,
-        job: &Job<'_>,
+        meta: &'a GroupsMeta<'a>,
+        context: &DecodeContext<'_>,
     ) -> Result<Self> {
         let modes = meta.modes(streams, prefix)?;
-        check_modes(modes, &format!("{prefix}row_modes"), job)?;
+        check_modes(modes, &format!("{prefix}row_modes"), context)?;
         let structured = modes.iter().filter(|&&mode| mode != 0).count();
-        let verbatim = Stream::new("verbatim", streams.bytes(&format!("{prefix}verbatim"))).lines();
+        let verbatim =
+            StreamCursor::new("verbatim", streams.bytes(&format!("{prefix}verbatim"))).lines();
         let groups = structured.div_ceil(meta.group_rows);
         if meta.stated != (structured as u64, groups as u64) {
             let (rows, stated) = meta.stated;
@@ -108,22 +114,26 @@ impl<'a> Groups<'a> {
                 "{rows} structured rows in {stated} groups are stated, but there are \
                  {structured} in {groups}"
             );
-            job.deviations.report("A17", job.offset_of(&format!("{prefix}meta")), message)?;
+            context.deviations.report(
+                "A17",
+                context.offset_of(&format!("{prefix}meta")),
+                message,
+            )?;
         }
         let name = format!("{prefix}blocks");
         let blocks = streams.shared(&name);
-        let place = place(&name, job)?;
+        let place = place(&name, context)?;
         let name = format!("{prefix}index");
-        let index = Index::read(streams.bytes(&name), groups, meta, blocks.len())?;
+        let index = BlockIndex::read(streams.bytes(&name), groups, meta, blocks.len())?;
         if index.odd {
-            let message = "a zone map has a bound of more than 128 bits, and is ignored";
-            job.deviations.report("A11", job.offset_of(&name), message)?;
+            let message = "a zone map has a bound of more than 128 bits and is ignored";
+            context.deviations.report("A11", context.offset_of(&name), message)?;
         }
         Ok(Self { meta, modes, verbatim, blocks, place, index })
     }
 
-    /// The cells of one column in one group, as a list.
-    fn cells(&self, group: usize, column: usize, job: &Job<'_>) -> Result<Vec<u8>> {
+    /// Decompresses the list of cells of one column in one group.
+    fn cells(&self, group: usize, column: usize, context: &DecodeContext<'_>) -> Result<Vec<u8>> {
         let at = group.saturating_mul(self.meta.columns).saturating_add(column);
         let Range { start, end } = self.index.block(at);
         let block = self.blocks.slice(start..end);
@@ -131,136 +141,148 @@ impl<'a> Groups<'a> {
             (offset, true) => (offset.saturating_add(start as u64), true),
             compressed => compressed,
         };
-        expand(&block, place, job)
+        decompress(&block, place, context)
             .map_err(|err| err.at(start as u64).in_stream("blocks"))
             .map_err(|err| err.in_column(column, ""))
     }
 }
 
-/// Where blocks start in the file, and whether they are stored as they are (A15).
-fn place(name: &str, job: &Job<'_>) -> Result<(u64, bool)> {
-    let Some(packed) = job.packed(name) else { return Ok((0, true)) };
+/// Returns the offset of the blocks in the file, and whether they are stored without
+/// compression (A15).
+fn place(name: &str, context: &DecodeContext<'_>) -> Result<(u64, bool)> {
+    let Some(packed) = context.compressed(name) else { return Ok((0, true)) };
     let stored = packed.backend == Backend::Stored;
     if !stored {
         let message = format!("`{name}` is compressed by {}, not stored", packed.backend.name());
-        job.deviations.report("A15", packed.offset, message)?;
+        context.deviations.report("A15", packed.offset, message)?;
     }
     Ok((packed.offset, stored))
 }
 
-/// The `index` stream: where each block ends, and its zone map, group by group.
+/// The `index` stream: the end and the statistics of each block, group by group.
 #[derive(Debug)]
-pub(crate) struct Index {
+pub(crate) struct BlockIndex {
+    /// The end of each block in `blocks`.
     pub(crate) ends: Vec<usize>,
-    pub(crate) zones: Vec<Option<Zone>>,
-    /// Whether a zone map was odd (A11).
+    /// The statistics of each block, for columns of numbers.
+    pub(crate) statistics: Vec<Option<GroupStatistics>>,
+    /// Whether the statistics of a block were ignored (A11).
     odd: bool,
 }
 
-impl Index {
-    /// Where a block is among the blocks.
+impl BlockIndex {
+    /// Returns the range of a block in `blocks`.
     pub(crate) fn block(&self, at: usize) -> Range<usize> {
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
         start.unwrap_or_default()..self.ends.get(at).copied().unwrap_or_default()
     }
 
-    /// Reads the index; blocks that lines need must all be there.
+    /// Reads the index of `groups` groups; fails if it runs past `blocks` bytes.
     pub(crate) fn read(
         index: &[u8],
         groups: usize,
-        meta: &Meta<'_>,
+        meta: &GroupsMeta<'_>,
         blocks: usize,
     ) -> Result<Self> {
-        let mut read = Self { ends: Vec::new(), zones: Vec::new(), odd: false };
+        let mut read = Self { ends: Vec::new(), statistics: Vec::new(), odd: false };
         let mut end = 0_usize;
-        let mut stream = Stream::new("index", index);
+        let mut stream = StreamCursor::new("index", index);
         for _ in 0..groups {
             for &kind in meta.types {
                 let at = stream.clone();
-                let (len, zone) = index_entry(&mut stream, kind)?;
-                read.odd |= kind == 1 && zone.is_none();
+                let (len, statistics) = index_entry(&mut stream, kind)?;
+                read.odd |= kind == INTEGER && statistics.is_none();
                 end = end.checked_add(len).filter(|&end| len > 0 && end <= blocks).ok_or_else(
                     || at.malformed("block length", format!("{len} is 0 or runs past the blocks")),
                 )?;
                 read.ends.push(end);
-                read.zones.push(zone);
+                read.statistics.push(statistics);
             }
         }
         Ok(read)
     }
 }
 
-/// The length of a block and its zone map.
-///
-/// Integers of more than 128 bits are no zone map, but no damage either: cells do
-/// not depend on it.
-fn index_entry(stream: &mut Stream<'_>, kind: u8) -> Result<(usize, Option<Zone>)> {
+/// Reads the length of a block and its statistics.
+fn index_entry(
+    stream: &mut StreamCursor<'_>,
+    column_type: u8,
+) -> Result<(usize, Option<GroupStatistics>)> {
     let len = stream.size("block length")?;
-    let zone = match kind {
-        1 => {
-            // A number that cannot be read was not taken either.
-            let mut bound = |what| match stream.sv(what) {
-                Ok(bound) => Ok(Some(bound)),
-                Err(_) => stream.skip_number(what).map(|()| None),
-            };
-            let bounds = (bound("least")?, bound("most")?);
-            bounds.0.zip(bounds.1).map(|(least, most)| Zone::Int(least, most))
-        }
-        2 => {
-            let mut float = || -> Result<f64> {
-                let bytes = stream.take(8, "bound")?;
-                let bytes = bytes.first_chunk().copied().unwrap_or_default();
-                Ok(f64::from_le_bytes(bytes))
-            };
-            Some(Zone::Float(float()?, float()?))
-        }
-        _ => None,
-    };
-    Ok((len, zone))
+    Ok((len, GroupStatistics::read(stream, column_type)?))
 }
 
-/// The columns and zone maps of a frame; no block is expanded for it.
+/// Returns the prefix of a frame with one table, which is empty.
+pub(super) fn one_table(_: &DecodeContext<'_>) -> Result<Vec<String>> {
+    Ok(vec![String::new()])
+}
+
+/// Describes each table of a frame; decompresses no block.
 pub(super) fn describe(
+    prefixes: &[String],
+    delimited: bool,
+    context: &DecodeContext<'_>,
+) -> Result<Vec<FrameInfo>> {
+    let streams = context.decompress(|name| !name.ends_with("blocks"))?;
+    let table = |prefix: &String| {
+        let meta = GroupsMeta::read(&streams, prefix, delimited, context)?;
+        describe_table(&streams, prefix, &meta, !delimited, context)
+    };
+    prefixes.iter().map(table).collect()
+}
+
+/// Reports tables whose columns have no names (A23).
+pub(crate) fn check_names(prefixes: &[String], context: &DecodeContext<'_>) -> Result<()> {
+    let streams = context.decompress(|name| name.ends_with("meta") || name.ends_with("paths"))?;
+    for prefix in prefixes {
+        let meta = GroupsMeta::read(&streams, prefix, false, context)?;
+        paths(&streams, prefix, &meta, context)?;
+    }
+    Ok(())
+}
+
+/// Describes the columns and statistics of one table.
+fn describe_table(
     streams: &Streams,
     prefix: &str,
-    meta: &Meta<'_>,
+    meta: &GroupsMeta<'_>,
     named: bool,
-    job: &Job<'_>,
+    context: &DecodeContext<'_>,
 ) -> Result<FrameInfo> {
-    let names = if named { paths(streams, prefix, meta, job)? } else { Vec::new() };
+    let names = if named { paths(streams, prefix, meta, context)? } else { Vec::new() };
     let mut names = names.into_iter();
     let mut columns: Vec<ColumnInfo> = meta
         .types
         .iter()
         .map(|kind| {
-            let kind = match kind {
-                1 => "integer",
-                2 => "decimal",
+            let kind = match *kind {
+                INTEGER => "integer",
+                DECIMAL => "decimal",
                 _ => "text",
             };
             ColumnInfo { name: names.next(), kind, bytes: 0 }
         })
         .collect();
     let index = streams.bytes(&format!("{prefix}index"));
-    let mut stream = Stream::new("index", index);
-    let mut zones = Vec::new();
+    let mut stream = StreamCursor::new("index", index);
+    let mut statistics = Vec::new();
     while !stream.is_empty() && !meta.types.is_empty() {
         for (&kind, column) in meta.types.iter().zip(&mut columns) {
-            let (len, zone) = index_entry(&mut stream, kind)?;
+            let (len, of_block) = index_entry(&mut stream, kind)?;
             column.bytes = column.bytes.saturating_add(len as u64);
-            zones.push(zone);
+            statistics.push(of_block);
         }
     }
     let group_rows = Some(meta.group_rows as u64);
-    Ok(FrameInfo { rows: meta.lines, columns, group_rows, zones })
+    Ok(FrameInfo { rows: meta.lines, columns, group_rows, statistics })
 }
 
-/// The names of the columns; none if there is not just one for each (A23).
+/// Reads the names of the columns; returns none if their number does not match (A23).
 pub(crate) fn paths(
     streams: &Streams,
     prefix: &str,
-    meta: &Meta<'_>,
-    job: &Job<'_>,
+    meta: &GroupsMeta<'_>,
+    context: &DecodeContext<'_>,
 ) -> Result<Vec<String>> {
     let name = format!("{prefix}paths");
     let mut stream = streams.read(&name);
@@ -271,44 +293,52 @@ pub(crate) fn paths(
     match read() {
         Ok(names) if names.len() == meta.columns => Ok(names),
         _ => {
-            let message = format!("`{name}` does not hold a name for each of {}", meta.columns);
-            job.deviations.report("A23", job.offset_of(&name), message)?;
+            let message =
+                format!("`{name}` does not have a name for each of {} columns", meta.columns);
+            context.deviations.report("A23", context.offset_of(&name), message)?;
             Ok(Vec::new())
         }
     }
 }
 
-/// Expands a block; `place` says where it is, or where the stream is that it is in.
-pub(crate) fn expand(block: &[u8], place: (u64, bool), job: &Job<'_>) -> Result<Vec<u8>> {
+/// Decompresses a block.
+///
+/// `place` is the offset of the block and `true`, or that of its stream and `false` if the
+/// stream is compressed.
+pub(crate) fn decompress(
+    block: &[u8],
+    place: (u64, bool),
+    context: &DecodeContext<'_>,
+) -> Result<Vec<u8>> {
     let Some((&tag, packed)) = block.split_first() else {
         return Err(Error::malformed("block", "is empty"));
     };
     let ((text, used), backend) = match tag {
-        ZSTD => (zstd::decompress(packed, job.limits)?, "zstd"),
-        _ => (xz::decompress(packed, job.limits, 1)?, "xz"),
+        ZSTD => (zstd::decompress(packed, context.limits)?, "zstd"),
+        _ => (xz::decompress(packed, context.limits, 1)?, "xz"),
     };
     let (at, exact) = place;
     if tag > ZSTD {
-        job.deviations.report("A9", at, format!("block tag {tag} is read as xz"))?;
+        context.deviations.report("A9", at, format!("block tag {tag} is read as xz"))?;
     }
-    // The tag and what was expanded lie before stray bytes.
+    // Stray bytes follow the tag and the compressed data.
     let after = if exact { (used as u64).saturating_add(1) } else { 0 };
-    stray(packed.len(), used, at.saturating_add(after), backend, job.deviations)?;
+    report_stray(packed.len(), used, at.saturating_add(after), backend, context.deviations)?;
     Ok(text)
 }
 
-/// What cells stand between: an entry before each, and one after the last.
+/// The text before each cell of a row, and after the last.
 #[derive(Debug)]
-pub(super) struct Shape {
-    entries: Entries,
-    /// The entries before cells as slots, if all of them are short.
-    leads: Option<Vec<Slot>>,
+pub(super) struct CellSeparators {
+    entries: PaddedDict,
+    /// The texts before cells as inline cells, if all of them are short.
+    leads: Option<Vec<InlineCell>>,
 }
 
-impl Shape {
-    /// A delimiter between cells.
+impl CellSeparators {
+    /// Returns separators with a delimiter between cells.
     pub(super) fn delimited(delimiter: &[u8], columns: usize) -> Self {
-        let mut entries = Entries::default();
+        let mut entries = PaddedDict::default();
         entries.push(&[]);
         if columns > 1 {
             entries.push(delimiter);
@@ -317,60 +347,58 @@ impl Shape {
         Self::new(entries, columns)
     }
 
-    /// Text before, between and after them.
+    /// Returns separators from the segments of a template.
     pub(super) fn template(segments: &[&[u8]]) -> Self {
         Self::new(segments.iter().copied().collect(), segments.len().saturating_sub(1))
     }
 
-    fn new(entries: Entries, columns: usize) -> Self {
-        let leads = (0..columns).map(|column| Slot::of_entry(entries.get(column)?)).collect();
+    fn new(entries: PaddedDict, columns: usize) -> Self {
+        let leads = (0..columns).map(|column| InlineCell::of_entry(entries.get(column)?)).collect();
         Self { entries, leads }
     }
 }
 
-/// Lines that belong together: those of one group, and what stands before them.
-struct Run<'a> {
+/// The lines from the start of one group to the start of the next.
+struct GroupLines<'a> {
     group: usize,
     lines: Range<usize>,
-    verbatim: Lines<'a>,
+    verbatim: LineList<'a>,
 }
 
-/// A run of lines, and how far it has been written.
-struct Writing<'a> {
+/// The lines of a group, and how much of them has been written.
+struct GroupWriter<'a> {
     lines: Range<usize>,
-    /// Cells of the first line that have been written already.
+    /// The number of cells of the first line that have been written.
     columns: usize,
-    /// The blocks of the group, and where the next cell of each starts.
+    /// The blocks of the group, and the offset of the next cell of each.
     blocks: Vec<(Vec<u8>, Option<usize>)>,
-    verbatim: Lines<'a>,
+    verbatim: LineList<'a>,
 }
 
 /// Writes all lines.
 pub(super) fn write(
-    table: &Groups<'_>,
-    shape: &Shape,
-    job: &Job<'_>,
+    table: &RowGroups<'_>,
+    separators: &CellSeparators,
+    context: &DecodeContext<'_>,
     out: &mut Output<'_>,
 ) -> Result<()> {
     let runs = runs(table)?;
-    let pages = Pages::default();
-    let work = |index: usize| {
-        let Some(run) = runs.get(index) else {
-            return Err(Error::invalid_argument("no such group"));
-        };
-        let mut writing = table.start(run, job)?;
-        let mut page = pages.take();
-        table.fill(&mut writing, shape, &mut page)?;
-        Ok((writing, page))
+    let buffers = BufferPool::<RowBuffer>::default();
+    let decode = |run| {
+        let mut writing = table.start(run, context)?;
+        let mut buffer = buffers.take();
+        table.fill(&mut writing, separators, &mut buffer)?;
+        Ok((writing, buffer))
     };
-    parallel::in_order(runs.len(), job.threads, work, |_, (mut writing, mut page)| {
-        out.put(page.text())?;
+    parallel::for_each(&runs, context.threads, decode, |_, (mut writing, mut buffer)| {
+        out.put(buffer.text())?;
         while !writing.lines.is_empty() {
-            page.clear();
-            table.fill(&mut writing, shape, &mut page)?;
-            out.put(page.text())?;
+            buffer.clear();
+            table.fill(&mut writing, separators, &mut buffer)?;
+            out.put(buffer.text())?;
         }
-        pages.give(page);
+        buffer.clear();
+        buffers.give(buffer);
         Ok(())
     })?;
     if table.meta.trailing {
@@ -379,95 +407,100 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Cuts the lines where a new group starts.
-fn runs<'a>(table: &Groups<'a>) -> Result<Vec<Run<'a>>> {
+/// Splits the lines where a new group starts.
+fn runs<'a>(table: &RowGroups<'a>) -> Result<Vec<GroupLines<'a>>> {
     let mut runs = Vec::new();
     let mut verbatim = table.verbatim.clone();
-    let mut now = Run { group: 0, lines: 0..0, verbatim: verbatim.clone() };
+    let mut current = GroupLines { group: 0, lines: 0..0, verbatim: verbatim.clone() };
     let mut rows = 0_usize;
     for (line, &mode) in table.modes.iter().enumerate() {
         if mode == 0 {
             verbatim.line("verbatim line").map_err(|err| err.in_row(line as u64))?;
             continue;
         }
-        // Lines without a column have no blocks, so nothing tells groups apart.
+        // Without columns there are no blocks, and all lines are one group.
         if rows == table.meta.group_rows && table.meta.columns > 0 {
-            now.lines.end = line;
-            let group = now.group.saturating_add(1);
-            let next = Run { group, lines: line..line, verbatim: verbatim.clone() };
-            runs.push(std::mem::replace(&mut now, next));
+            current.lines.end = line;
+            let group = current.group.saturating_add(1);
+            let next = GroupLines { group, lines: line..line, verbatim: verbatim.clone() };
+            runs.push(std::mem::replace(&mut current, next));
             rows = 0;
         }
         rows += 1;
     }
-    now.lines.end = table.modes.len();
-    runs.push(now);
+    current.lines.end = table.modes.len();
+    runs.push(current);
     Ok(runs)
 }
 
-impl<'a> Groups<'a> {
-    /// Expands the blocks that a run of lines needs.
-    fn start(&self, run: &Run<'a>, job: &Job<'_>) -> Result<Writing<'a>> {
+impl<'a> RowGroups<'a> {
+    /// Decompresses the blocks of a group.
+    fn start(&self, run: &GroupLines<'a>, context: &DecodeContext<'_>) -> Result<GroupWriter<'a>> {
         let modes = self.modes.get(run.lines.clone()).unwrap_or_default();
         let needed = modes.iter().any(|&mode| mode != 0);
         let columns = if needed { self.meta.columns } else { 0 };
         let blocks = (0..columns)
-            .map(|column| Ok((self.cells(run.group, column, job)?, Some(0))))
+            .map(|column| Ok((self.cells(run.group, column, context)?, Some(0))))
             .collect::<Result<_>>()?;
         let (lines, verbatim) = (run.lines.clone(), run.verbatim.clone());
-        Ok(Writing { lines, columns: 0, blocks, verbatim })
+        Ok(GroupWriter { lines, columns: 0, blocks, verbatim })
     }
 
-    /// Writes lines, each behind its newline, until they end or the page is full.
-    fn fill(&self, writing: &mut Writing<'_>, shape: &Shape, page: &mut Page) -> Result<()> {
-        let Writing { lines, columns, blocks, verbatim } = writing;
+    /// Appends lines, each after a newline, until they end or the buffer is full.
+    fn fill(
+        &self,
+        writing: &mut GroupWriter<'_>,
+        separators: &CellSeparators,
+        buffer: &mut RowBuffer,
+    ) -> Result<()> {
+        let GroupWriter { lines, columns, blocks, verbatim } = writing;
         let cells: usize = blocks.iter().map(|(block, _)| block.len()).sum();
-        page.reserve(cells.saturating_mul(5) / 4);
+        buffer.reserve(cells.saturating_mul(5) / 4);
         let mut lists: Vec<Option<&[u8]>> =
             blocks.iter().map(|(block, at)| at.and_then(|at| block.get(at..))).collect();
         let modes = self.modes.get(lines.clone()).unwrap_or_default();
         for &mode in modes {
             let line = lines.start;
             if *columns == 0 && line > 0 {
-                page.byte(b'\n');
+                buffer.byte(b'\n');
             }
             if mode == 0 {
-                page.put(verbatim.line("verbatim line")?);
+                buffer.put(verbatim.line("verbatim line")?);
             } else {
-                if let Some(leads) = shape.leads.as_ref().filter(|_| *columns == 0) {
-                    *columns = page.lines(leads, &mut lists);
+                if let Some(leads) = separators.leads.as_ref().filter(|_| *columns == 0) {
+                    *columns = buffer.lines(leads, &mut lists);
                     if *columns < self.meta.columns {
                         return Err(too_few(blocks, line, *columns));
                     }
                 }
                 for (column, list) in lists.iter_mut().enumerate().skip(*columns) {
-                    if let Some(before) = shape.entries.get(column) {
-                        page.entry(before);
+                    if let Some(before) = separators.entries.get(column) {
+                        buffer.entry(before);
                     }
-                    if !page.line(list) {
+                    if !buffer.line(list) {
                         return Err(too_few(blocks, line, column));
                     }
-                    if page.is_full() {
+                    if buffer.is_full() {
                         *columns = column + 1;
                         break;
                     }
                 }
-                if page.is_full() && *columns < self.meta.columns {
+                if buffer.is_full() && *columns < self.meta.columns {
                     break;
                 }
-                if let Some(after) = shape.entries.get(self.meta.columns) {
-                    page.entry(after);
+                if let Some(after) = separators.entries.get(self.meta.columns) {
+                    buffer.entry(after);
                 }
                 *columns = 0;
             }
             lines.start += 1;
-            if page.is_full() {
+            if buffer.is_full() {
                 break;
             }
         }
-        let rests: Vec<Option<usize>> =
+        let remaining: Vec<Option<usize>> =
             lists.into_iter().map(|list| list.map(<[u8]>::len)).collect();
-        for ((block, at), rest) in blocks.iter_mut().zip(rests) {
+        for ((block, at), rest) in blocks.iter_mut().zip(remaining) {
             *at = rest.and_then(|rest| block.len().checked_sub(rest));
         }
         Ok(())

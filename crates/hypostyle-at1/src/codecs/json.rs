@@ -20,30 +20,35 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use super::columns::Columns;
-use super::{Job, Joiner, Modes, pick, trailing};
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, TableRows};
+use super::line_flags::{Joiner, Modes, pick, trailing};
+use super::token_columns::TokenColumns;
 use crate::output::Output;
-use crate::streams::{Stream, Streams};
+use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::{ErrorKind, Result};
 
 const STREAMS: [&str; 8] =
     ["meta", "flags", "verbatim", "keyvocab", "value_index", "values", "rules", "tape"];
-/// Objects and arrays that may be open at once.
-const DEEPEST: usize = 8192;
+/// The largest number of open objects and arrays.
+const MAX_DEPTH: usize = 8192;
+
+pub(super) static ENTRY: CodecEntry =
+    CodecEntry { rows: TableRows::Objects, ..CodecEntry::new(decode) };
 
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&STREAMS)?;
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
-    let trailing = trailing(meta.u8("trailing")?, true, job)?;
-    let mut tape = Tape::new(&streams, job.limits.output_bytes)?;
+    let trailing = trailing(meta.u8("trailing")?, true, context)?;
+    let mut tape = Tape::new(&streams, context.limits.output_bytes)?;
     let mut flags = Modes::new(&streams, "flags");
     let mut verbatim = streams.read("verbatim").lines();
     let mut joiner = Joiner::default();
     for _ in 0..lines {
         joiner.next(out)?;
-        if flags.structured(job)? {
+        if flags.structured(context)? {
             tape.put_line(out)?;
         } else {
             out.put(verbatim.line("verbatim line")?)?;
@@ -55,23 +60,23 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The tape, and what it refers to.
+/// The tape, and the streams that it refers to.
 #[derive(Debug)]
 struct Tape<'a> {
-    tape: Stream<'a>,
+    tape: StreamCursor<'a>,
     keys: Vec<&'a [u8]>,
-    columns: Columns<'a>,
+    columns: TokenColumns<'a>,
     rules: Vec<Rule<'a>>,
     /// The last token of each column, without its quotes.
     last: Vec<&'a [u8]>,
-    /// The objects and arrays that are open.
+    /// The open objects and arrays.
     open: Vec<Nest>,
-    /// Sources that derived values may still refer to.
+    /// The number of sources that derived values may still refer to.
     sources_left: u64,
     sources_limit: u64,
 }
 
-/// How derived values are made: literals, and a source between each two.
+/// How a derived value is built: literals with a source between each two.
 #[derive(Debug)]
 struct Rule<'a> {
     first: &'a [u8],
@@ -79,17 +84,17 @@ struct Rule<'a> {
     rest: Vec<(usize, &'a [u8])>,
 }
 
-/// An object or an array that has begun.
+/// An open object or array.
 #[derive(Debug)]
 struct Nest {
     object: bool,
-    /// Members or elements that are still to come.
+    /// The number of members or elements that follow.
     left: usize,
 }
 
 impl<'a> Tape<'a> {
     fn new(streams: &'a Streams, limit: u64) -> Result<Self> {
-        let columns = Columns::parse(streams, 1)?;
+        let columns = TokenColumns::parse(streams, 1)?;
         let rules = rules(streams.read("rules"), columns.len())?;
         Ok(Self {
             tape: streams.read("tape"),
@@ -110,7 +115,7 @@ impl<'a> Tape<'a> {
             if self.put_start(out)? {
                 continue;
             }
-            // A value has ended: so have those whose last part it was.
+            // The value may have been the last of its object or array, and so on outwards.
             while let Some(nest) = self.open.last_mut() {
                 if let Some(left) = nest.left.checked_sub(1) {
                     nest.left = left;
@@ -129,7 +134,7 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// Writes a value, or the start of one that has others in it: then it is true.
+    /// Writes a scalar, or the start of an object or array and returns `true`.
     fn put_start(&mut self, out: &mut Output<'_>) -> Result<bool> {
         let start = self.tape.offset();
         match self.tape.u8("value")? {
@@ -141,7 +146,7 @@ impl<'a> Tape<'a> {
                 out.put(token)?;
                 Ok(false)
             }
-            // A member is a key and a value, which takes two bytes at least.
+            // A member is a key and a value, which take at least three bytes.
             1 => {
                 let members = self.tape.count(3, "member count")?;
                 self.open(true, members, start, out)
@@ -161,7 +166,7 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// Begins an object or an array; false if it has nothing in it.
+    /// Opens an object or an array; returns `false` if it is empty.
     fn open(
         &mut self,
         object: bool,
@@ -169,8 +174,8 @@ impl<'a> Tape<'a> {
         start: u64,
         out: &mut Output<'_>,
     ) -> Result<bool> {
-        if self.open.len() >= DEEPEST {
-            let why = format!("more than {DEEPEST} objects and arrays are open");
+        if self.open.len() >= MAX_DEPTH {
+            let why = format!("more than {MAX_DEPTH} objects and arrays are open");
             return Err(self.tape.malformed_at(start, "value", why));
         }
         let Some(left) = count.checked_sub(1) else {
@@ -192,8 +197,8 @@ impl<'a> Tape<'a> {
 
     fn put_derived(&mut self, out: &mut Output<'_>) -> Result<()> {
         let rule = pick(&mut self.tape, &self.rules, "rule")?;
-        // Two bytes of tape can refer to any number of sources that are empty, so
-        // the output alone does not bound the time.
+        // Two bytes of tape can refer to any number of empty sources, so the output limit
+        // does not bound the time.
         let sources = rule.rest.len() as u64;
         let Some(left) = self.sources_left.checked_sub(sources) else {
             let (what, limit) = ("number of sources of derived values", self.sources_limit);
@@ -211,7 +216,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// A token without the quotes around it.
+/// Returns a token without its quotes.
 fn bare(token: &[u8]) -> &[u8] {
     match token {
         [b'"', inner @ .., _] => inner,
@@ -219,8 +224,8 @@ fn bare(token: &[u8]) -> &[u8] {
     }
 }
 
-fn rules(mut stream: Stream<'_>, columns: usize) -> Result<Vec<Rule<'_>>> {
-    // Two counts.
+fn rules(mut stream: StreamCursor<'_>, columns: usize) -> Result<Vec<Rule<'_>>> {
+    // A rule has at least two counts.
     let count = stream.count(2, "rule count")?;
     let mut rules = Vec::with_capacity(count);
     for _ in 0..count {
@@ -231,7 +236,7 @@ fn rules(mut stream: Stream<'_>, columns: usize) -> Result<Vec<Rule<'_>>> {
         let (Some((first, after)), true) =
             (list.split_first(), sources.checked_add(1) == Some(literals))
         else {
-            let why = format!("{sources} sources cannot stand between {literals} literals");
+            let why = format!("{sources} sources do not fit between {literals} literals");
             return Err(stream.malformed_at(start, "source count", why));
         };
         let mut rest = Vec::with_capacity(sources);

@@ -9,18 +9,22 @@
 //! | `vars` | list, one element per hole, for the whole file |
 //! | `verbatim` | list |
 
-use super::{Job, Joiner, Modes, pick, trailing};
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, TableRows};
+use super::line_flags::{Joiner, Modes, pick, trailing};
+use super::log_rows::put_row;
 use crate::output::Output;
 use hypostyle_core::error::Result;
-use hypostyle_core::number;
-use hypostyle_core::text::stamp;
 
 const STREAMS: [&str; 6] = ["meta", "templates", "flags", "tids", "vars", "verbatim"];
 
+pub(super) static ENTRY: CodecEntry =
+    CodecEntry { rows: TableRows::LogLines(rows), ..CodecEntry::new(decode) };
+
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut joiner = Joiner::default();
-    let trailing = for_each_line(job, |line| {
+    let trailing = for_each_line(context, |line| {
         joiner.next(out)?;
         match line {
             Line::Verbatim(text) => out.put(text),
@@ -42,11 +46,11 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes an object for each line: its template, its time, the line, and its variables.
-pub(super) fn rows(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+/// Writes an object for each line, with its template and variables.
+fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut whole = Vec::new();
-    for_each_line(job, |line| match line {
-        Line::Verbatim(text) => row(None, text, &[], out),
+    for_each_line(context, |line| match line {
+        Line::Verbatim(text) => put_row(None, text, &[], out),
         Line::Structured { template, parts, vars } => {
             whole.clear();
             for (index, part) in parts.iter().enumerate() {
@@ -54,50 +58,10 @@ pub(super) fn rows(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
                 whole.extend_from_slice(var.copied().unwrap_or_default());
                 whole.extend_from_slice(part);
             }
-            row(Some(template), &whole, vars, out)
+            put_row(Some(template), &whole, vars, out)
         }
     })?;
     Ok(())
-}
-
-/// Writes one object; variables that are numbers become numbers.
-pub(super) fn row(
-    template: Option<usize>,
-    line: &[u8],
-    vars: &[&[u8]],
-    out: &mut Output<'_>,
-) -> Result<()> {
-    let buffer = out.buffer();
-    buffer.extend_from_slice(b"{\"template\":");
-    match template {
-        Some(template) => buffer.extend_from_slice(template.to_string().as_bytes()),
-        None => buffer.extend_from_slice(b"null"),
-    }
-    buffer.extend_from_slice(b",\"time\":");
-    match stamp::find(line) {
-        Some(time) => put_text(time.as_bytes(), buffer),
-        None => buffer.extend_from_slice(b"null"),
-    }
-    buffer.extend_from_slice(b",\"line\":");
-    put_text(line, buffer);
-    for (index, var) in vars.iter().enumerate() {
-        let number = index.saturating_add(1);
-        buffer.extend_from_slice(format!(",\"var_{number}\":").as_bytes());
-        if number::exact_int(var).is_some() {
-            buffer.extend_from_slice(var);
-        } else {
-            put_text(var, buffer);
-        }
-    }
-    buffer.extend_from_slice(b"}\n");
-    out.settle()
-}
-
-/// Appends a JSON string; bytes that are not UTF-8 are replaced in this view.
-fn put_text(text: &[u8], out: &mut Vec<u8>) {
-    let text = String::from_utf8_lossy(text);
-    // Writing to memory cannot fail.
-    let _ = serde_json::to_writer(out, &*text);
 }
 
 /// A line of a log.
@@ -106,12 +70,15 @@ enum Line<'a> {
     Structured { template: usize, parts: &'a [&'a [u8]], vars: &'a [&'a [u8]] },
 }
 
-/// Calls `each` with every line; says whether a newline ends the last one.
-fn for_each_line(job: &Job<'_>, mut each: impl FnMut(Line<'_>) -> Result<()>) -> Result<bool> {
-    let streams = job.streams(&STREAMS)?;
+/// Calls `each` with every line; returns whether the last one ends with a newline.
+fn for_each_line(
+    context: &DecodeContext<'_>,
+    mut each: impl FnMut(Line<'_>) -> Result<()>,
+) -> Result<bool> {
+    let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
-    let trailing = trailing(meta.u8("trailing")?, false, job)?;
+    let trailing = trailing(meta.u8("trailing")?, false, context)?;
     let templates: Vec<Vec<&[u8]>> = streams
         .read("templates")
         .lines()
@@ -123,7 +90,7 @@ fn for_each_line(job: &Job<'_>, mut each: impl FnMut(Line<'_>) -> Result<()>) ->
     let mut verbatim = streams.read("verbatim").lines();
     let mut vars = Vec::new();
     for _ in 0..lines {
-        if !flags.structured(job)? {
+        if !flags.structured(context)? {
             each(Line::Verbatim(verbatim.line("verbatim line")?))?;
             continue;
         }

@@ -20,10 +20,12 @@
 
 use memchr::memchr;
 
+use super::context::DecodeContext;
 use super::deltas::{Deltas, decimal, digits};
-use super::{Job, Joiner, pick, trailing};
+use super::entry::CodecEntry;
+use super::line_flags::{Joiner, pick, trailing};
 use crate::output::Output;
-use crate::streams::{Stream, Streams};
+use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::Result;
 
 const STREAMS: [&str; 31] = [
@@ -60,10 +62,12 @@ const STREAMS: [&str; 31] = [
     "r_tagval",
 ];
 
+pub(super) static ENTRY: CodecEntry = CodecEntry::new(decode);
+
 /// Writes the items of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&STREAMS)?;
-    let trailing = trailing(streams.read("meta").u8("trailing")?, true, job)?;
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&STREAMS)?;
+    let trailing = trailing(streams.read("meta").u8("trailing")?, true, context)?;
     let keys = strings(streams.read("tag_keys"), "tag key")?;
     let roles = strings(streams.read("roles"), "role")?;
     let mut verbatim = streams.read("verbatim");
@@ -75,9 +79,9 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
         joiner.next(out)?;
         match opcode {
             0 => out.put(verbatim.lp("verbatim block")?)?,
-            1 => nodes.put(&keys, job, out)?,
-            2 => ways.put(&keys, job, out)?,
-            _ => relations.put(&keys, &roles, job, out)?,
+            1 => nodes.put(&keys, context, out)?,
+            2 => ways.put(&keys, context, out)?,
+            _ => relations.put(&keys, &roles, context, out)?,
         }
     }
     if trailing {
@@ -104,12 +108,17 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    fn put(&mut self, keys: &[&[u8]], job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-        self.head.put(b"  <node id=\"", job, out)?;
+    fn put(
+        &mut self,
+        keys: &[&[u8]],
+        context: &DecodeContext<'_>,
+        out: &mut Output<'_>,
+    ) -> Result<()> {
+        self.head.put(b"  <node id=\"", context, out)?;
         out.put(b"\" lat=\"")?;
-        coordinate(self.lat.next("latitude", job)?, out.buffer());
+        coordinate(self.lat.next("latitude", context)?, out.buffer());
         out.put(b"\" lon=\"")?;
-        coordinate(self.lon.next("longitude", job)?, out.buffer());
+        coordinate(self.lon.next("longitude", context)?, out.buffer());
         let tags = self.tags.count()?;
         if tags == 0 {
             return out.put(b"\"/>");
@@ -123,7 +132,7 @@ impl<'a> Nodes<'a> {
 #[derive(Debug)]
 struct Ways<'a> {
     head: Head<'a>,
-    counts: Stream<'a>,
+    counts: StreamCursor<'a>,
     nodes: Deltas<'a>,
     tags: Tags<'a>,
 }
@@ -138,8 +147,13 @@ impl<'a> Ways<'a> {
         }
     }
 
-    fn put(&mut self, keys: &[&[u8]], job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-        self.head.put(b"  <way id=\"", job, out)?;
+    fn put(
+        &mut self,
+        keys: &[&[u8]],
+        context: &DecodeContext<'_>,
+        out: &mut Output<'_>,
+    ) -> Result<()> {
+        self.head.put(b"  <way id=\"", context, out)?;
         let nodes = self.counts.uv("node count")?;
         let tags = self.tags.count()?;
         if nodes == 0 && tags == 0 {
@@ -148,7 +162,7 @@ impl<'a> Ways<'a> {
         out.put(b"\">")?;
         for _ in 0..nodes {
             out.put(b"\n    <nd ref=\"")?;
-            decimal(self.nodes.next("node reference", job)?, out.buffer());
+            decimal(self.nodes.next("node reference", context)?, out.buffer());
             out.put(b"\"/>")?;
         }
         self.tags.put(tags, keys, out)?;
@@ -159,10 +173,10 @@ impl<'a> Ways<'a> {
 #[derive(Debug)]
 struct Relations<'a> {
     head: Head<'a>,
-    counts: Stream<'a>,
-    kinds: Stream<'a>,
+    counts: StreamCursor<'a>,
+    member_types: StreamCursor<'a>,
     members: Deltas<'a>,
-    roles: Stream<'a>,
+    roles: StreamCursor<'a>,
     tags: Tags<'a>,
 }
 
@@ -171,7 +185,7 @@ impl<'a> Relations<'a> {
         Self {
             head: Head::new(streams, ["r_id", "r_ver", "r_ts"]),
             counts: streams.read("r_memcnt"),
-            kinds: streams.read("r_memtype"),
+            member_types: streams.read("r_memtype"),
             members: Deltas::new(streams, "r_memref"),
             roles: streams.read("r_memrole"),
             tags: Tags::new(streams, ["r_tagcnt", "r_tagkey", "r_tagval"]),
@@ -182,11 +196,11 @@ impl<'a> Relations<'a> {
         &mut self,
         keys: &[&[u8]],
         roles: &[&[u8]],
-        job: &Job<'_>,
+        context: &DecodeContext<'_>,
         out: &mut Output<'_>,
     ) -> Result<()> {
-        const KINDS: [&[u8]; 3] = [b"node", b"way", b"relation"];
-        self.head.put(b"  <relation id=\"", job, out)?;
+        const MEMBER_TYPES: [&[u8]; 3] = [b"node", b"way", b"relation"];
+        self.head.put(b"  <relation id=\"", context, out)?;
         let members = self.counts.uv("member count")?;
         let tags = self.tags.count()?;
         if members == 0 && tags == 0 {
@@ -195,9 +209,9 @@ impl<'a> Relations<'a> {
         out.put(b"\">")?;
         for _ in 0..members {
             out.put(b"\n    <member type=\"")?;
-            out.put(pick(&mut self.kinds, &KINDS, "member type")?)?;
+            out.put(pick(&mut self.member_types, &MEMBER_TYPES, "member type")?)?;
             out.put(b"\" ref=\"")?;
-            decimal(self.members.next("member reference", job)?, out.buffer());
+            decimal(self.members.next("member reference", context)?, out.buffer());
             out.put(b"\" role=\"")?;
             out.put(pick(&mut self.roles, roles, "role")?)?;
             out.put(b"\"/>")?;
@@ -211,7 +225,7 @@ impl<'a> Relations<'a> {
 #[derive(Debug)]
 struct Head<'a> {
     ids: Deltas<'a>,
-    versions: Stream<'a>,
+    versions: StreamCursor<'a>,
     times: Deltas<'a>,
 }
 
@@ -224,14 +238,19 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Writes the element up to its timestamp; the quote after it is the caller's.
-    fn put(&mut self, start: &[u8], job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    /// Writes the element up to its timestamp, without the closing quote.
+    fn put(
+        &mut self,
+        start: &[u8],
+        context: &DecodeContext<'_>,
+        out: &mut Output<'_>,
+    ) -> Result<()> {
         out.put(start)?;
-        decimal(self.ids.next("id", job)?, out.buffer());
+        decimal(self.ids.next("id", context)?, out.buffer());
         out.put(b"\" version=\"")?;
         decimal(i128::from(self.versions.uv("version")?), out.buffer());
         out.put(b"\" timestamp=\"")?;
-        let seconds = self.times.next("timestamp", job)?;
+        let seconds = self.times.next("timestamp", context)?;
         if !timestamp(seconds, out.buffer()) {
             let why = format!("{seconds} is outside the years 0000 to 9999");
             return Err(self.times.malformed("timestamp", why));
@@ -240,12 +259,12 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The tags of elements of one kind.
+/// The tags of nodes, ways or relations.
 #[derive(Debug)]
 struct Tags<'a> {
-    counts: Stream<'a>,
-    keys: Stream<'a>,
-    values: Stream<'a>,
+    counts: StreamCursor<'a>,
+    keys: StreamCursor<'a>,
+    values: StreamCursor<'a>,
 }
 
 impl<'a> Tags<'a> {
@@ -253,7 +272,7 @@ impl<'a> Tags<'a> {
         Self { counts: streams.read(count), keys: streams.read(key), values: streams.read(value) }
     }
 
-    /// How many tags the next element has.
+    /// Returns the number of tags of the next element.
     fn count(&mut self) -> Result<u64> {
         self.counts.uv("tag count")
     }
@@ -270,8 +289,8 @@ impl<'a> Tags<'a> {
     }
 }
 
-/// Reads a number of strings, each ended by a byte 0.
-fn strings<'a>(mut stream: Stream<'a>, what: &'static str) -> Result<Vec<&'a [u8]>> {
+/// Reads a list of strings, each of which ends with a byte 0.
+fn strings<'a>(mut stream: StreamCursor<'a>, what: &'static str) -> Result<Vec<&'a [u8]>> {
     let count = stream.count(1, "string count")?;
     let mut strings = Vec::with_capacity(count);
     for _ in 0..count {
@@ -284,7 +303,7 @@ fn strings<'a>(mut stream: Stream<'a>, what: &'static str) -> Result<Vec<&'a [u8
     Ok(strings)
 }
 
-/// Appends `YYYY-MM-DDTHH:MM:SSZ`, or nothing if the year has not four digits.
+/// Appends `YYYY-MM-DDTHH:MM:SSZ`; returns `false` if the year does not have four digits.
 fn timestamp(seconds: i128, out: &mut Vec<u8>) -> bool {
     const DAY: i64 = 86_400;
     /// The seconds from the start of year 0 to the end of year 9999.
@@ -308,14 +327,14 @@ fn timestamp(seconds: i128, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Year, month and day of a day in the years 0 to 9999, counted from 1970.
+/// Returns year, month and day of a day in the years 0 to 9999, counted from 1970.
 #[expect(clippy::arithmetic_side_effects, reason = "days lie in the range of 10,000 years")]
 fn date(day: i64) -> (i64, i64, i64) {
     /// Days from the first of March of year 0 to the start of 1970.
     const EPOCH: i64 = 719_468;
-    /// Days in 400 years, after which the calendar repeats itself.
+    /// Days in 400 years, after which the calendar repeats.
     const ERA: i64 = 146_097;
-    // Years are taken to start in March, so that a leap day is their last.
+    // Years start in March here, so that a leap day is the last day of its year.
     let day = day + EPOCH;
     let (era, day) = (day.div_euclid(ERA), day.rem_euclid(ERA));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -326,7 +345,7 @@ fn date(day: i64) -> (i64, i64, i64) {
     (era * 400 + year + january, month + 3 - 12 * january, of_month)
 }
 
-/// Appends a number of 10^-7 degrees in degrees, without zeros at the end.
+/// Appends a number of 10^-7 degrees in degrees, without trailing zeros.
 fn coordinate(value: i128, out: &mut Vec<u8>) {
     const ONE: u128 = 10_000_000;
     if value < 0 {

@@ -8,22 +8,35 @@
 //! | `index` | per group and column: block length uv, and a zone map by type |
 //! | `blocks` | the blocks, in the order of the index |
 
-use super::groups::{self, Shape};
-use super::{Cells, Job};
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, DelimitedCells, GroupedCodec, TableRows};
+use super::groups::{self, CellSeparators};
+use crate::description::FrameInfo;
 use crate::output::Output;
 use hypostyle_core::error::Result;
 
+pub(super) static ENTRY: CodecEntry = CodecEntry {
+    rows: TableRows::Delimited(cells),
+    describe: Some(describe),
+    groups: Some(GroupedCodec { delimited: true, line_map: false, prefixes: groups::one_table }),
+    ..CodecEntry::new(decode)
+};
+
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&groups::STREAMS)?;
-    let meta = groups::Meta::read(&streams, "", true, job)?;
-    let table = groups::Groups::new(&streams, "", &meta, job)?;
-    groups::write(&table, &Shape::delimited(meta.delimiter, meta.columns), job, out)
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&groups::STREAMS)?;
+    let meta = groups::GroupsMeta::read(&streams, "", true, context)?;
+    let table = groups::RowGroups::new(&streams, "", &meta, context)?;
+    groups::write(&table, &CellSeparators::delimited(meta.delimiter, meta.columns), context, out)
 }
 
-/// How lines are cut into cells.
-pub(super) fn cells(job: &Job<'_>) -> Result<Cells> {
-    let streams = job.streams(&["meta"])?;
-    let meta = groups::Meta::read(&streams, "", true, job)?;
-    Ok(Cells { delimiter: meta.delimiter.to_vec(), columns: meta.columns, header: None })
+fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
+    groups::describe(&groups::one_table(context)?, true, context)
+}
+
+/// Returns how lines are split into cells.
+fn cells(context: &DecodeContext<'_>) -> Result<DelimitedCells> {
+    let streams = context.streams(&["meta"])?;
+    let meta = groups::GroupsMeta::read(&streams, "", true, context)?;
+    Ok(DelimitedCells { delimiter: meta.delimiter.to_vec(), columns: meta.columns, header: None })
 }

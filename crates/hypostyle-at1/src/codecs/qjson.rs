@@ -7,32 +7,46 @@
 //! | `paths` | count uv, then that many lp: names for queries |
 //! | `row_modes`, `verbatim`, `index`, `blocks` | as in qcolumnar |
 
-use super::Job;
-use super::groups::{self, Groups, Meta, Shape};
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, GroupedCodec, TableRows};
+use super::groups::{self, CellSeparators, GroupsMeta, RowGroups};
+use crate::description::FrameInfo;
 use crate::output::Output;
 use crate::streams::Streams;
 use hypostyle_core::error::Result;
 
-/// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&groups::STREAMS)?;
-    decode_set(&streams, "", job, out)
+pub(super) static ENTRY: CodecEntry = CodecEntry {
+    rows: TableRows::Objects,
+    describe: Some(describe),
+    groups: Some(GroupedCodec { delimited: false, line_map: false, prefixes: groups::one_table }),
+    ..CodecEntry::new(decode)
+};
+
+fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
+    groups::describe(&groups::one_table(context)?, false, context)
 }
 
-/// Writes the lines of the set whose stream names start with `prefix`.
-pub(super) fn decode_set(
+/// Writes the lines of one frame.
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&groups::STREAMS)?;
+    decode_table(&streams, "", context, out)
+}
+
+/// Writes the lines of the table whose stream names start with `prefix`.
+pub(super) fn decode_table(
     streams: &Streams,
     prefix: &str,
-    job: &Job<'_>,
+    context: &DecodeContext<'_>,
     out: &mut Output<'_>,
 ) -> Result<()> {
-    let meta = Meta::read(streams, prefix, false, job)?;
+    let meta = GroupsMeta::read(streams, prefix, false, context)?;
     let name = format!("{prefix}template");
     let segments = segments(streams, &name, meta.columns)?;
-    let table = Groups::new(streams, prefix, &meta, job)?;
-    groups::write(&table, &Shape::template(&segments), job, out)
+    let table = RowGroups::new(streams, prefix, &meta, context)?;
+    groups::write(&table, &CellSeparators::template(&segments), context, out)
 }
 
+/// Reads the segments of a template, one more than there are columns.
 pub(crate) fn segments<'a>(
     streams: &'a Streams,
     name: &'a str,

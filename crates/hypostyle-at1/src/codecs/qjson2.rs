@@ -7,33 +7,49 @@
 //! | `verbatim` | list of the other lines |
 //! | `t0:meta`, `t0:template`, … | a complete qjson set for each template |
 
-use super::{Job, Joiner, groups, qjson, trailing};
+use super::context::DecodeContext;
+use super::entry::{CodecEntry, GroupedCodec, TableRows};
+use super::line_flags::{Joiner, trailing};
+use super::{groups, qjson};
+use crate::description::FrameInfo;
 use crate::output::Output;
-use crate::streams::{Lines, Stream};
+use crate::streams::{LineList, StreamCursor};
 use hypostyle_core::error::Result;
 
-/// Templates that an archive may have; the vendor's decoder stops here too.
-const TEMPLATES: usize = 64;
+/// The largest number of templates; the vendor's decoder has the same limit.
+const MAX_TEMPLATES: usize = 64;
 
-/// How many templates a frame has.
-pub(super) fn templates(job: &Job<'_>) -> Result<usize> {
-    let streams = job.streams(&["meta"])?;
+pub(super) static ENTRY: CodecEntry = CodecEntry {
+    rows: TableRows::Objects,
+    describe: Some(describe),
+    groups: Some(GroupedCodec { delimited: false, line_map: true, prefixes }),
+    ..CodecEntry::new(decode)
+};
+
+/// Returns the prefix of the stream names of each template.
+fn prefixes(context: &DecodeContext<'_>) -> Result<Vec<String>> {
+    let streams = context.streams(&["meta"])?;
     let mut meta = streams.read("meta");
     meta.uv("line count")?;
     meta.u8("trailing")?;
-    count(&mut meta)
+    Ok((0..count(&mut meta)?).map(prefix).collect())
 }
 
-fn count(meta: &mut Stream<'_>) -> Result<usize> {
+/// Returns the prefix of the stream names of one template.
+fn prefix(template: usize) -> String {
+    format!("t{template}:")
+}
+
+fn count(meta: &mut StreamCursor<'_>) -> Result<usize> {
     let at = meta.clone();
     let templates = meta.size("template count")?;
-    if templates > TEMPLATES {
-        return Err(at.malformed("template count", format!("{templates} is over {TEMPLATES}")));
+    if templates > MAX_TEMPLATES {
+        return Err(at.malformed("template count", format!("{templates} is over {MAX_TEMPLATES}")));
     }
     Ok(templates)
 }
 
-/// Whether a stream is one that lines are made of.
+/// Returns whether lines are decoded from a stream.
 fn is_needed(name: &str) -> bool {
     match name.split_once(':') {
         None => matches!(name, "meta" | "line_map" | "verbatim"),
@@ -41,28 +57,35 @@ fn is_needed(name: &str) -> bool {
     }
 }
 
+fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
+    groups::describe(&prefixes(context)?, false, context)
+}
+
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.expand(is_needed)?;
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.decompress(is_needed)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
-    let trailing = trailing(meta.u8("trailing")?, false, job)?;
+    let trailing = trailing(meta.u8("trailing")?, false, context)?;
     let templates = count(&mut meta)?;
-    // The lines of each template are put together by themselves, then dealt out.
-    // They are in memory meanwhile, and templates multiply, so they have one limit.
-    let mut left = job.limits.output_bytes.min(job.limits.read_bytes);
+    // The lines of each template are decoded into memory, and then merged by the line map.
+    // All templates share one limit.
+    let mut left = context.limits.output_bytes.min(context.limits.read_bytes);
     let mut texts = Vec::with_capacity(templates);
     for template in 0..templates {
         let mut text = Vec::new();
-        let limits = job.limits.clone().with_output_bytes(left);
+        let limits = context.limits.clone().with_output_bytes(left);
         let mut part = Output::new(&mut text, false, &limits);
-        qjson::decode_set(&streams, &format!("t{template}:"), job, &mut part)?;
+        qjson::decode_table(&streams, &prefix(template), context, &mut part)?;
         left = left.saturating_sub(part.finish(None)?);
         texts.push(text);
     }
     let names: Vec<String> = (0..templates).map(|template| format!("t{template}:lines")).collect();
-    let mut dealt: Vec<Lines<'_>> =
-        names.iter().zip(&texts).map(|(name, text)| Stream::new(name, text).lines()).collect();
+    let mut template_lines: Vec<LineList<'_>> = names
+        .iter()
+        .zip(&texts)
+        .map(|(name, text)| StreamCursor::new(name, text).lines())
+        .collect();
     let mut map = streams.read("line_map");
     let mut verbatim = streams.read("verbatim").lines();
     let mut joiner = Joiner::default();
@@ -71,10 +94,11 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
         let choice = map.size("template of a line")?;
         let line = match choice.checked_sub(1) {
             None => verbatim.line("verbatim line")?,
-            Some(template) => match dealt.get_mut(template) {
+            Some(template) => match template_lines.get_mut(template) {
                 Some(lines) => lines.line("line of a template")?,
                 None => {
-                    let why = format!("there is no template {template}");
+                    let why =
+                        format!("{template} is out of range: the frame has {templates} templates");
                     return Err(at.malformed("template of a line", why));
                 }
             },

@@ -14,10 +14,13 @@
 
 use memchr::memmem;
 
+use super::context::DecodeContext;
 use super::deltas::decimal;
-use super::{Job, Joiner, log, pick, trailing};
+use super::entry::{CodecEntry, TableRows};
+use super::line_flags::{Joiner, pick, trailing};
+use super::log_rows;
 use crate::output::Output;
-use crate::streams::Lines;
+use crate::streams::LineList;
 use hypostyle_core::error::Result;
 
 const STREAMS: [&str; 12] = [
@@ -34,15 +37,18 @@ const STREAMS: [&str; 12] = [
     "rawmsgs",
     "verbatim",
 ];
-/// How a hole is written in a template.
+/// The text that marks a hole in a template.
 pub(crate) const HOLE: &[u8] = b"<*>";
 
+pub(super) static ENTRY: CodecEntry =
+    CodecEntry { rows: TableRows::LogLines(rows), ..CodecEntry::new(decode) };
+
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&STREAMS)?;
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
-    let trailing = trailing(meta.u8("trailing")?, false, job)?;
+    let trailing = trailing(meta.u8("trailing")?, false, context)?;
     let templates = Templates::parse(streams.read("templates").lines());
     let mut flags = streams.read("flags");
     let mut months = streams.read("months").lines();
@@ -93,10 +99,10 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes an object for each line: the template of its message, the line, and the
-/// variables of the message.
-pub(super) fn rows(job: &Job<'_>, text: &[u8], out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&["flags", "template_ids", "vars"])?;
+/// Writes an object for each line, with the template and the variables of its message.
+fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let text = log_rows::decoded_lines(decode, context)?;
+    let streams = context.streams(&["flags", "template_ids", "vars"])?;
     let mut flags = streams.read("flags");
     let mut ids = streams.read("template_ids");
     let mut vars = streams.read("vars").lines();
@@ -105,28 +111,28 @@ pub(super) fn rows(job: &Job<'_>, text: &[u8], out: &mut Output<'_>) -> Result<(
             2 => {
                 let template = ids.size("template")?;
                 let vars: Vec<&[u8]> = vars.line("variables")?.split(|&byte| byte == 0).collect();
-                log::row(Some(template), line, &vars, out)?;
+                log_rows::put_row(Some(template), line, &vars, out)?;
             }
-            _ => log::row(None, line, &[], out)?,
+            _ => log_rows::put_row(None, line, &[], out)?,
         }
     }
     Ok(())
 }
 
-/// The templates, with their holes taken out.
+/// The templates, with the text between their holes joined.
 ///
-/// A line may have fewer parts than its template has holes. What follows its last
-/// part is then a single run of `text`, however many holes it spans.
+/// A line may have fewer parts than its template has holes. The text after its last part is
+/// then one slice of `text`, however many holes are in it.
 #[derive(Debug, Default)]
 struct Templates {
-    /// What stands between the holes, of all templates.
+    /// The text between the holes of all templates.
     text: Vec<u8>,
-    /// Where in `text` the holes were.
+    /// The offsets of the holes in `text`.
     holes: Vec<usize>,
     list: Vec<Template>,
 }
 
-/// Where a template starts and ends.
+/// The ranges of a template in `text` and `holes`.
 #[derive(Clone, Copy, Debug)]
 struct Template {
     text: (usize, usize),
@@ -134,7 +140,7 @@ struct Template {
 }
 
 impl Templates {
-    fn parse(lines: Lines<'_>) -> Self {
+    fn parse(lines: LineList<'_>) -> Self {
         let mut all = Self::default();
         for line in lines {
             let start = (all.text.len(), all.holes.len());
@@ -153,7 +159,7 @@ impl Templates {
         all
     }
 
-    /// Writes a message; parts that are missing are empty, surplus ones dropped.
+    /// Writes a message; missing parts are empty, and surplus parts are dropped.
     fn put(&self, template: Template, vars: &[u8], out: &mut Output<'_>) -> Result<()> {
         let Template { text: (mut from, end), holes: (first, last) } = template;
         let holes = self.holes.get(first..last).unwrap_or_default();

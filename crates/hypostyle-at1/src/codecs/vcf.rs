@@ -11,10 +11,12 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
+use super::context::DecodeContext;
 use super::deltas::{Deltas, decimal};
-use super::{Job, Joiner, Modes, flag, pick, trailing};
+use super::entry::{CodecEntry, TableRows};
+use super::line_flags::{Joiner, Modes, flag, pick, trailing};
 use crate::output::Output;
-use crate::streams::{Lines, Stream, Streams};
+use crate::streams::{LineList, StreamCursor, Streams};
 use hypostyle_core::error::Result;
 
 const STREAMS: [&str; 13] = [
@@ -23,21 +25,25 @@ const STREAMS: [&str; 13] = [
 ];
 /// The columns after the position.
 const COLUMNS: [&str; 7] = ["id", "ref", "alt", "qual", "filter", "info", "format"];
-/// Bytes of usual samples that are written at a time, roughly.
-const RUN: usize = 4 << 10;
+/// The approximate number of bytes of usual samples that are written at a time.
+const RUN_BYTES: usize = 4 << 10;
+
+pub(super) static ENTRY: CodecEntry =
+    CodecEntry { rows: TableRows::VariantCalls, ..CodecEntry::new(decode) };
 
 /// Writes the lines of one frame.
-pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&STREAMS)?;
+fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
+    let streams = context.streams(&STREAMS)?;
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
-    let trailing = trailing(meta.u8("trailing")?, false, job)?;
+    let trailing = trailing(meta.u8("trailing")?, false, context)?;
     let samples = meta.uv("sample count")?;
-    let deltas = flag(meta.u8("pos_delta")?, "the form of positions", "meta", job)?;
+    let deltas = flag(meta.u8("pos_delta")?, "the form of positions", "meta", context)?;
     let mut samples = Samples::parse(samples, &mut meta, &streams)?;
-    let mut positions = match deltas {
-        true => Positions::Deltas(Deltas::new(&streams, "pos")),
-        false => Positions::Text(streams.read("pos").lines()),
+    let mut positions = if deltas {
+        Positions::Deltas(Deltas::new(&streams, "pos"))
+    } else {
+        Positions::Text(streams.read("pos").lines())
     };
     let mut chroms = streams.read("chrom").lines();
     let mut columns = COLUMNS.map(|name| (name, streams.read(name).lines()));
@@ -46,13 +52,13 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut joiner = Joiner::default();
     for _ in 0..lines {
         joiner.next(out)?;
-        if !flags.structured(job)? {
+        if !flags.structured(context)? {
             out.put(verbatim.line("verbatim line")?)?;
             continue;
         }
         out.put(chroms.line("chrom")?)?;
         out.byte(b'\t')?;
-        positions.put(job, out)?;
+        positions.put(context, out)?;
         for (name, column) in &mut columns {
             out.byte(b'\t')?;
             out.put(column.line(name)?)?;
@@ -67,58 +73,58 @@ pub(super) fn decode(job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
 
 #[derive(Debug)]
 enum Positions<'a> {
-    Text(Lines<'a>),
+    Text(LineList<'a>),
     Deltas(Deltas<'a>),
 }
 
 impl Positions<'_> {
-    fn put(&mut self, job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
+    fn put(&mut self, context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
         match self {
             Self::Text(lines) => out.put(lines.line("pos")?),
             Self::Deltas(deltas) => {
-                decimal(deltas.next("pos", job)?, out.buffer());
+                decimal(deltas.next("pos", context)?, out.buffer());
                 Ok(())
             }
         }
     }
 }
 
-/// The samples of a line, most of which are the same.
+/// The samples of a line, most of which have the usual token.
 #[derive(Debug)]
 struct Samples<'a> {
     count: u64,
     usual: &'a [u8],
-    /// A tab and the usual token, several times over.
+    /// A tab and the usual token, repeated.
     run: Vec<u8>,
     tokens: Vec<&'a [u8]>,
-    gt: Stream<'a>,
+    gt: StreamCursor<'a>,
 }
 
 impl<'a> Samples<'a> {
-    fn parse(count: u64, meta: &mut Stream<'a>, streams: &'a Streams) -> Result<Self> {
+    fn parse(count: u64, meta: &mut StreamCursor<'a>, streams: &'a Streams) -> Result<Self> {
         let usual = meta.lp("usual token")?;
         let others = meta.count(1, "token count")?;
         let tokens = (0..others).map(|_| meta.lp("token")).collect::<Result<_>>()?;
         let mut once = vec![b'\t'];
         once.extend_from_slice(usual);
-        let times = RUN.checked_div(once.len()).unwrap_or(0).max(1);
+        let times = RUN_BYTES.checked_div(once.len()).unwrap_or(0).max(1);
         Ok(Self { count, usual, run: once.repeat(times), tokens, gt: streams.read("gt") })
     }
 
     /// Writes a tab and a token for each sample; without samples, a tab.
     fn put_line(&mut self, out: &mut Output<'_>) -> Result<()> {
         let named = self.gt.count(2, "number of unusual samples")?;
-        // The number of samples is a mere claim: before so many are written, see
-        // whether what they take at the very least is allowed.
+        // The file only states the number of samples, so check their smallest size against
+        // the limit before writing them.
         let usual = self.count.saturating_sub(named as u64);
-        let least = usual.saturating_mul(self.usual.len() as u64).saturating_add(self.count);
-        out.reserve(least)?;
+        let min_bytes = usual.saturating_mul(self.usual.len() as u64).saturating_add(self.count);
+        out.reserve(min_bytes)?;
         if self.count == 0 && named == 0 {
             return out.byte(b'\t');
         }
         let mut done = 0;
         let mut index = 0_u64;
-        let mut held: Option<(u64, &[u8])> = None;
+        let mut pending: Option<(u64, &[u8])> = None;
         for _ in 0..named {
             let start = self.gt.offset();
             let step = self.gt.uv("step")?;
@@ -131,14 +137,14 @@ impl<'a> Samples<'a> {
             };
             let token = *pick(&mut self.gt, &self.tokens, "token")?;
             // A sample that is named twice takes the later token.
-            match held.replace((index, token)) {
+            match pending.replace((index, token)) {
                 Some((earlier, token)) if earlier != index => {
                     done = self.put_upto(done, earlier, token, out)?;
                 }
                 _ => {}
             }
         }
-        if let Some((last, token)) = held {
+        if let Some((last, token)) = pending {
             done = self.put_upto(done, last, token, out)?;
         }
         self.put_usual(self.count.saturating_sub(done), out)
@@ -160,7 +166,7 @@ impl<'a> Samples<'a> {
             out.put(&self.run)?;
             left = after;
         }
-        // Less than a run, which is in memory.
+        // Less than a run, so it fits a `usize`.
         let rest = usize::try_from(left).unwrap_or(0).saturating_mul(each);
         out.put(self.run.get(..rest).unwrap_or_default())
     }

@@ -9,17 +9,21 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use crate::archive::{Archive, located};
-use crate::cell::Syntax;
-use crate::codecs::Codec;
+use crate::archive::Archive;
+use crate::cell_syntax::Syntax;
+use crate::codec::Codec;
+use crate::codecs;
+use crate::codecs::entry::TableRows;
+use crate::container::in_at1;
 use crate::fields::Dialect;
-use crate::names::FirstLine;
+use crate::header_dedup::FirstLine;
 use crate::pack::driver::FrameEncoder;
 use crate::pack::frame::FrameModel;
 use crate::pack::groups::qcolumnar::RowFormat;
 use crate::pack::lines::FrameSplitter;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::stream_set::put_trailer;
+use crate::unpack::Unpacker;
 use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::source;
 use hypostyle_core::wire::put;
@@ -109,20 +113,20 @@ impl<'a, W: Write> Appender<'a, W> {
         if !codec.has_groups() {
             let why = format!("an archive of codec `{codec}` has no row groups to append to");
             let way_out = "unpack it and pack it again with `Choice::Query`";
-            return Err(located(Error::refused(Refusal::NotAppendable, why, way_out)));
+            return Err(in_at1(Error::refused(Refusal::NotAppendable, why, way_out)));
         }
         options.clone().with_codec(Choice::Query).check()?;
         let mut old = TextObserver::default();
-        let original = archive.unpack_rows(&mut old, None, false)?.bytes;
+        let original = Unpacker::new(archive.reader()).original(&mut old, None)?.bytes;
         if archive.hash().is_some_and(|hash| old.hash.clone().finalize().as_slice() != hash) {
             let why = "the hash does not match the unpacked bytes";
-            return Err(located(Error::malformed("trailer", why)));
+            return Err(in_at1(Error::malformed("trailer", why)));
         }
         if old.open_line {
             let why = "the text of the archive does not end with a newline, so its last line \
                        and the first new line would become one";
             let way_out = "unpack it, add a newline, and pack it again";
-            return Err(located(Error::refused(Refusal::OpenLine, why, way_out)));
+            return Err(in_at1(Error::refused(Refusal::OpenLine, why, way_out)));
         }
         let model = match codec {
             Codec::QColumnar if original > 0 => table_model(archive)?,
@@ -167,7 +171,7 @@ impl<'a, W: Write> Appender<'a, W> {
     /// Fails if writing fails.
     pub fn finish(mut self) -> Result<Appended> {
         if self.appended.frames.0 == 0 {
-            self.copy(0..self.archive.source().size())?;
+            self.copy(0..self.archive.reader().source().size())?;
         } else {
             let mut trailer = Vec::new();
             put_trailer(&self.hash.clone().finalize(), Layout::Reference, &mut trailer);
@@ -211,7 +215,8 @@ impl<'a, W: Write> Appender<'a, W> {
 
     /// Writes the archive without its trailer, as a streaming archive.
     fn copy_old_frames(&mut self) -> Result<()> {
-        let (start, end) = self.archive.body_range();
+        let container = self.archive.reader().container();
+        let (start, end) = (container.start, container.end);
         // Leave out an empty frame: queries would have to skip it.
         let end = if self.appended.original == 0 { start } else { end };
         if self.archive.chunk_lines().is_some() {
@@ -230,8 +235,8 @@ impl<'a, W: Write> Appender<'a, W> {
     fn copy(&mut self, mut range: Range<u64>) -> Result<()> {
         while range.start < range.end {
             let len = COPY_BYTES.min(range.end - range.start);
-            let piece = source::range(self.archive.source(), range.start, len, "frame");
-            self.send(&piece.map_err(located)?)?;
+            let piece = source::range(self.archive.reader().source(), range.start, len, "frame");
+            self.send(&piece.map_err(in_at1)?)?;
             range.start += len;
         }
         Ok(())
@@ -245,10 +250,13 @@ impl<'a, W: Write> Appender<'a, W> {
 
 /// Returns the row format of the first structured frame; `None` if there is none.
 fn table_model(archive: &Archive) -> Result<Option<FrameModel>> {
-    let cells = archive.cells()?;
-    if cells.columns == 0 || cells.delimiter.is_empty() {
+    let TableRows::Delimited(read_cells) = codecs::entry(archive.codec()).rows else {
         return Ok(None);
-    }
+    };
+    let cells = archive.reader().first_structured(read_cells)?;
+    let Some(cells) = cells.filter(|it| it.columns > 0 && !it.delimiter.is_empty()) else {
+        return Ok(None);
+    };
     let quotes = Syntax::of_delimiter(&cells.delimiter) == Syntax::Csv;
     let dialect = Dialect { delimiter: cells.delimiter, quotes };
     let width = Some(cells.columns);

@@ -3,12 +3,11 @@
 
 use std::fmt;
 use std::io::Read;
-use std::ops::ControlFlow;
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 use crate::codecs::bundle::{self as reader, BundleFile, MOST};
 use crate::container::{MAGIC, WHOLE};
 use crate::pack::driver::{Packed, pack, pack_stream};
@@ -173,15 +172,11 @@ fn compare(
     options: &PackOptions,
 ) -> Result<Vec<u8>> {
     let bundle = Bytes::from(bundle);
-    let mut entries = Vec::new();
     // Each entry was unpacked and compared when it was packed, so compare its bytes only.
-    let read = self_check::open(&bundle, options).and_then(|archive| {
-        archive.for_each_job(|job| {
-            entries = reader::entries(job)?;
-            Ok(ControlFlow::Break(()))
-        })
-    });
-    read.map_err(|err| self_check::failed(format!("the bundle would not open: {err}")))?;
+    let read = self_check::open(&bundle, options)
+        .and_then(|archive| archive.reader().first_structured(reader::entries));
+    let read = read.map_err(|err| self_check::failed(format!("the bundle would not open: {err}")));
+    let entries = read?.unwrap_or_default();
     let archives = streams.iter().skip(1).map(|stream| &stream.body.bytes);
     let agree = entries
         .iter()

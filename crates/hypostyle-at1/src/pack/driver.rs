@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use sha2::{Digest, Sha256};
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 use crate::container::{MAGIC, STREAMING, WHOLE};
 use crate::pack::frame::{EncodedFrame, FrameModel};
 use crate::pack::lines::FrameSplitter;

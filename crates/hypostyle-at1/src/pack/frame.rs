@@ -1,6 +1,6 @@
 //! Encodes the content of one frame, structured or raw.
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
 use crate::pack::groups::qcolumnar::{self, RowFormat};
 use crate::pack::groups::qjson;

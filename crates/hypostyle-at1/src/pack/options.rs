@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 use hypostyle_core::error::{Error, Refusal, Result};
 
 /// How to make an archive.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::archive::Archive;
-use crate::codecs::Codec;
+use crate::codec::Codec;
 use hypostyle_core::options::ReadOptions;
 
 fn options() -> impl Strategy<Value = PackOptions> {

@@ -1,41 +1,53 @@
-//! Questions to an archive of row groups, answered from a few byte ranges (§6.4).
+//! Answers queries on archives with row groups by reading few byte ranges (§6.4).
 //!
-//! `source` reads directories and blocks and counts what it reads, `held` is what
-//! is kept of that, `frame` and `set` say what a frame holds, `index` what our writer adds to that, and `run`
-//! goes through the lines. What comes out is text again: rows of CSV or objects,
-//! which the table view reads as it reads a whole archive.
+//! 1. `metadata` reads every stream but the blocks, with the ranges that `source` finds.
+//! 2. `frame_tables` parses them: a `grouped_table` for each template, and verbatim lines.
+//! 3. `plan` resolves the columns, prunes row groups by their statistics, reads the blocks
+//!    that remain, and writes the selected rows as CSV or JSON Lines; `verbatim_row`
+//!    evaluates lines that are not in a table.
+//! 4. `table_view` parses that text as it parses the text of a whole archive.
+//!
+//! `salvage` and `verify` use the same parts to recover and to check damaged archives.
 
-mod frame;
-mod held;
-mod row;
-mod run;
+mod frame_tables;
+mod grouped_table;
+mod metadata;
+mod plan;
 mod salvage;
-mod set;
 mod source;
+mod stats;
+mod verbatim_row;
 mod verify;
 
 use std::io::Write;
-use std::ops::RangeInclusive;
 
-use super::archive::Archive;
-use super::view::TableOptions;
-use hypostyle_core::error::{Error, Result};
+pub(super) use salvage::salvage;
+pub use stats::{Damage, QueryStats};
+pub(super) use verify::check_groups;
+
+use metadata::ArchiveMetadata;
+use plan::QueryPlan;
+
+use super::container::in_at1;
+use super::frames::FrameReader;
+use super::table_view::{TableOptions, import_text};
+use hypostyle_core::error::Result;
 use hypostyle_core::predicate::Predicate;
 use hypostyle_core::spill::SpillBuffer;
 use hypostyle_core::text::csv::Encoding;
 use hypostyle_core::text::{ImportOptions, Imported};
 
-/// What is asked of an archive.
+/// A projection and a row selection over the table of an archive.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Query {
-    /// The columns to answer with, in this order; `None` for all.
+    /// The projection, in output order; `None` for all columns.
     pub columns: Option<Vec<String>>,
-    /// The rows to answer with.
+    /// The predicate that rows must match.
     pub filter: Option<Predicate>,
-    /// The rows to answer with by number, counted from 0; in any order.
+    /// The rows to select by number, counted from 0, in any order.
     pub rows: Option<Vec<u64>>,
-    /// Leave out groups that are damaged, and say so.
+    /// Whether to skip damaged groups and report them, instead of failing.
     pub skip_damaged: bool,
 }
 
@@ -69,125 +81,47 @@ impl Query {
     }
 }
 
-/// Rows that answer a query, in the order of the file.
+/// The rows that a query selected, in file order.
 #[derive(Debug)]
 pub struct Answer {
-    /// The rows, with the columns that were asked for.
+    /// The selected rows, with the columns of the projection.
     pub table: Imported,
-    /// What it took.
+    /// What the query read and skipped.
     pub stats: QueryStats,
 }
 
-/// What a query took.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct QueryStats {
-    /// Row groups in the archive.
-    pub groups: u64,
-    /// Row groups of which something was read.
-    pub groups_read: u64,
-    /// Bytes of the archive.
-    pub bytes: u64,
-    /// Bytes that were read.
-    pub bytes_read: u64,
-    /// Rows that were kept.
-    pub rows: u64,
-    /// Lines that are no rows, and took no part.
-    pub odd_lines: u64,
-    /// What was left out because it is damaged.
-    pub damaged: Vec<Damage>,
-}
-
-/// A part of an archive that is lost.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Damage {
-    /// What is wrong with it, and where.
-    pub what: String,
-    /// Lines of the original that it held, counted from 1; none if nobody can tell.
-    pub lines: Vec<RangeInclusive<u64>>,
-}
-
-impl Damage {
-    fn new(what: String) -> Self {
-        Self { what, lines: Vec::new() }
+/// Answers a query from the parts of the archive that it needs.
+///
+/// Returns `None` if the archive cannot be queried, see [`Archive::query`].
+///
+/// [`Archive::query`]: crate::Archive::query
+pub(super) fn answer(
+    frames: &FrameReader,
+    query: &Query,
+    table: &TableOptions,
+    options: &ImportOptions,
+    stage: SpillBuffer,
+) -> Result<Option<Answer>> {
+    if !table.header || table.encoding != Encoding::Utf8 {
+        return Ok(None);
     }
-
-    /// Adds a line; they come in order.
-    fn add(&mut self, line: u64) {
-        match self.lines.last_mut() {
-            Some(run) if *run.end() + 1 == line => *run = *run.start()..=line,
-            _ => self.lines.push(line..=line),
+    let Some(metadata) = ArchiveMetadata::all(frames).map_err(in_at1)? else { return Ok(None) };
+    let plan = QueryPlan::new(&metadata, query, &options.null_words).map_err(in_at1)?;
+    let Some(plan) = plan else { return Ok(None) };
+    let mut stats = None;
+    let write = |out: &mut dyn Write| {
+        stats = Some(plan.run(out)?);
+        Ok(())
+    };
+    let table = import_text(plan.is_json(), write, options, stage);
+    let stats = stats.unwrap_or_default();
+    let table = match table {
+        // Without an object the importer finds no columns, but the plan knows their names.
+        Err(_) if plan.is_json() && stats.bytes > 0 && stats.rows == 0 => {
+            let write = |out: &mut dyn Write| plan.put_names(out);
+            import_text(false, write, options, SpillBuffer::in_memory())?
         }
-    }
-
-    /// How many lines are known to be lost.
-    pub fn count(&self) -> u64 {
-        self.lines.iter().map(|run| run.end() - run.start() + 1).sum()
-    }
-}
-
-impl Archive {
-    /// Answers a query from the parts of the archive that it needs.
-    ///
-    /// `None` if the archive cannot do that: its codec has no row groups, or a
-    /// column that is asked for is an object or an array. Then the table must be
-    /// read as a whole, with [`Archive::import`], and filtered afterwards.
-    ///
-    /// # Errors
-    ///
-    /// Besides damage: a column that does not exist, a row number beyond the end.
-    pub fn query(
-        &self,
-        query: &Query,
-        table: &TableOptions,
-        options: &ImportOptions,
-        stage: SpillBuffer,
-    ) -> Result<Option<Answer>> {
-        if !table.header || table.encoding != Encoding::Utf8 {
-            return Ok(None);
-        }
-        let located = super::archive::located;
-        let Some(held) = held::Held::all(self).map_err(located)? else { return Ok(None) };
-        let plan = run::Plan::new(&held, query, &options.null_words).map_err(located)?;
-        let Some(plan) = plan else { return Ok(None) };
-        let mut stats = None;
-        let feed = |out: &mut dyn Write| {
-            stats = Some(plan.run(out)?);
-            Ok(())
-        };
-        let table = super::view::import_text(plan.is_json(), feed, options, stage);
-        let stats = stats.unwrap_or_default();
-        let table = match table {
-            // No objects have no members, but we know which they would have had.
-            Err(_) if plan.is_json() && stats.bytes > 0 && stats.rows == 0 => {
-                let feed = |out: &mut dyn Write| plan.put_names(out);
-                super::view::import_text(false, feed, options, SpillBuffer::in_memory())?
-            }
-            table => table?,
-        };
-        Ok(Some(Answer { table, stats }))
-    }
-
-    /// Writes the lines that can still be read, and says what cannot.
-    ///
-    /// Row groups lose what is damaged in them, streaming archives of other codecs
-    /// whole frames. No hash is compared.
-    ///
-    /// # Errors
-    ///
-    /// Nothing can be read, or `out` fails.
-    pub fn salvage(&self, out: &mut dyn Write) -> Result<Vec<Damage>> {
-        salvage::salvage(self, out).map_err(super::archive::located)
-    }
-
-    /// Looks for blocks that are damaged, and for claims of the indexes that a cell
-    /// belies; all of them, each with its place.
-    ///
-    /// # Errors
-    ///
-    /// What is not in blocks is damaged already.
-    pub fn check_groups(&self) -> Result<Vec<Error>> {
-        verify::check(self).map_err(super::archive::located)
-    }
+        table => table?,
+    };
+    Ok(Some(Answer { table, stats }))
 }

@@ -1,4 +1,4 @@
-//! Reading no more of an archive than is needed, and counting it.
+//! Reads byte ranges of an archive, and counts the bytes.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,42 +6,48 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use crate::container::Extent;
-use crate::streams::{self, Backend, Packed, PackedSet};
+use crate::streams::{self, Backend, CompressedStream, StreamSet};
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
 use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::wire::Cursor;
 
-/// Bytes that are read at once where the directory of a frame is: a small share of
-/// it, but not too little, nor too much.
-const HEAD_SHARE: u64 = 128;
-const HEAD: RangeInclusive<u64> = 4 << 10..=64 << 10;
+/// The directory of a frame is read in steps of this fraction of the frame ...
+const STEP_FRACTION: u64 = 128;
+/// ... but of at least and at most so many bytes.
+const STEP_BYTES: RangeInclusive<u64> = 4 << 10..=64 << 10;
 
-/// Bytes between two blocks that are rather read than left out.
-const GAP: u64 = 16 << 10;
+/// Ranges with a gap of at most so many bytes between them are read together.
+const MAX_GAP: u64 = 16 << 10;
 
-/// Reads that are made at the same time, at most: each has a thread that waits for it.
-const AT_ONCE: usize = 32;
+/// The largest number of concurrent reads; each has a thread that waits for it.
+const MAX_READS: usize = 32;
 
-/// A source that knows how much was read of it.
+/// A byte source that counts how many bytes were read.
 #[derive(Debug)]
-pub(super) struct Counted<'a> {
+pub(super) struct CountedSource<'a> {
     source: &'a dyn ByteSource,
     bytes: AtomicU64,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> CountedSource<'a> {
     pub(super) fn new(source: &'a dyn ByteSource) -> Self {
         Self { source, bytes: AtomicU64::new(0) }
     }
 
+    /// The number of bytes that were read so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// How many reads are worth making at the same time.
-    pub(super) fn at_once(&self) -> usize {
-        self.source.concurrent_reads().clamp(1, AT_ONCE)
+    /// The size of the source.
+    pub(super) fn size(&self) -> u64 {
+        self.source.size()
+    }
+
+    /// The number of concurrent reads that the source profits from.
+    pub(super) fn concurrent_reads(&self) -> usize {
+        self.source.concurrent_reads().clamp(1, MAX_READS)
     }
 
     fn range(&self, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
@@ -50,22 +56,21 @@ impl<'a> Counted<'a> {
         Ok(bytes)
     }
 
-    /// Reads ranges whose starts lie in order, those that are near each other together.
+    /// Reads ranges that are sorted by their start; reads neighbouring ranges together.
     pub(super) fn ranges(&self, ranges: &[(u64, u64)], what: &'static str) -> Result<Vec<Bytes>> {
         let near = |one: &(u64, u64), other: &(u64, u64)| {
-            other.0.saturating_sub(one.0.saturating_add(one.1)) <= GAP
+            other.0.saturating_sub(one.0.saturating_add(one.1)) <= MAX_GAP
         };
         let runs: Vec<&[(u64, u64)]> = ranges.chunk_by(near).collect();
-        let read = |nth: usize| {
-            let run = runs.get(nth).copied().unwrap_or_default();
+        let read = |run: &&[(u64, u64)]| {
             let start = run.first().map_or(0, |range| range.0);
             let end = run.iter().map(|range| range.0.saturating_add(range.1)).max();
             let end = end.unwrap_or(start);
-            Ok((start, run, self.range(start, end.saturating_sub(start), what)?))
+            Ok((start, self.range(start, end.saturating_sub(start), what)?))
         };
         let mut all = Vec::with_capacity(ranges.len());
-        parallel::in_order(runs.len(), self.at_once(), read, |_, (start, run, bytes)| {
-            for &(at, len) in run {
+        parallel::for_each(&runs, self.concurrent_reads(), read, |run, (start, bytes)| {
+            for &(at, len) in *run {
                 let from = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);
                 let len = usize::try_from(len).unwrap_or(usize::MAX);
                 all.push(bytes.slice(from..from.saturating_add(len)));
@@ -76,45 +81,50 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// A stream and where it is.
+/// The name and place of a stream of blocks, which is not read as a whole.
 #[derive(Debug)]
-struct Place {
+struct BlocksStream {
     name: String,
     backend: Backend,
     offset: u64,
     len: u64,
 }
 
-/// The streams of a frame, of which only the small ones have been read.
+/// The streams of a frame, without the bytes of the blocks.
 #[derive(Debug)]
-pub(super) struct Directory {
-    /// Everything but blocks.
-    pub(super) set: PackedSet,
-    blocks: Vec<Place>,
+pub(super) struct StreamDirectory {
+    /// All streams except blocks, still compressed.
+    pub(super) set: StreamSet,
+    blocks: Vec<BlocksStream>,
 }
 
-impl Directory {
-    /// Reads the directory of a frame, and its streams but for the blocks.
+impl StreamDirectory {
+    /// Reads the directory of a frame, and its streams except the blocks.
     ///
-    /// `None` if it is not as it has been written for long: then it takes more than
-    /// a look at the directory to find the streams. With `cut` the blocks may run past
-    /// the end of the file.
-    pub(super) fn read(source: &Counted<'_>, extent: Extent, cut: bool) -> Result<Option<Self>> {
+    /// Returns `None` for a directory in an old form, in which streams cannot be found
+    /// without reading all of them. With `truncated`, the blocks may run past the end of
+    /// the file.
+    pub(super) fn read(
+        source: &CountedSource<'_>,
+        extent: Extent,
+        truncated: bool,
+    ) -> Result<Option<Self>> {
         let end = extent.offset.saturating_add(extent.len);
-        let step = (extent.len / HEAD_SHARE).clamp(*HEAD.start(), *HEAD.end());
+        let step = (extent.len / STEP_FRACTION).clamp(*STEP_BYTES.start(), *STEP_BYTES.end());
         let mut window = Window { start: extent.offset, bytes: Bytes::new(), step };
         let mut at = extent.offset;
         let mut cursor = window.cursor(source, at, end)?;
         let count = cursor.uv("stream count")?;
         at = cursor.offset();
-        if count > streams::STREAMS as u64 {
+        if count > streams::MAX_STREAMS as u64 {
             return Ok(None);
         }
-        let (mut small, mut blocks): (Vec<Packed>, Vec<Place>) = (Vec::new(), Vec::new());
+        let (mut small, mut blocks): (Vec<CompressedStream>, Vec<BlocksStream>) =
+            (Vec::new(), Vec::new());
         for _ in 0..count {
             let mut cursor = window.cursor(source, at, end)?;
             let name_len = cursor.size("stream name length")?;
-            if name_len > streams::NAME {
+            if name_len > streams::MAX_NAME_BYTES {
                 return Ok(None);
             }
             let name = cursor.text(name_len, "stream name")?.to_owned();
@@ -123,8 +133,8 @@ impl Directory {
             let offset = cursor.offset();
             at = offset.saturating_add(len);
             let is_blocks = name == "blocks" || name.ends_with(":blocks");
-            if at > end && is_blocks && cut {
-                blocks.push(Place { name, backend, offset, len });
+            if at > end && is_blocks && truncated {
+                blocks.push(BlocksStream { name, backend, offset, len });
                 break;
             }
             if at > end {
@@ -137,39 +147,39 @@ impl Directory {
                 continue;
             }
             if is_blocks {
-                blocks.push(Place { name, backend, offset, len });
+                blocks.push(BlocksStream { name, backend, offset, len });
             } else {
                 let bytes = window.get(source, offset, len)?;
-                small.push(Packed { name, backend, offset, bytes });
+                small.push(CompressedStream { name, backend, offset, bytes });
             }
         }
-        Ok(Some(Self { set: PackedSet { streams: small }, blocks }))
+        Ok(Some(Self { set: StreamSet { streams: small }, blocks }))
     }
 
-    /// Where the blocks of a table are, if they lie in the file as they are; a table
-    /// without blocks has none anywhere.
+    /// Returns the offset and length of the blocks of a table, or zeros if the table has no
+    /// blocks; `None` if they are compressed as a whole.
     pub(super) fn blocks(&self, name: &str) -> Option<(u64, u64)> {
-        match self.blocks.iter().find(|place| place.name == name) {
+        match self.blocks.iter().find(|stream| stream.name == name) {
             None => Some((0, 0)),
-            Some(place) if place.backend == Backend::Stored => Some((place.offset, place.len)),
+            Some(stream) if stream.backend == Backend::Stored => Some((stream.offset, stream.len)),
             Some(_) => None,
         }
     }
 }
 
-/// A part of the file that has been read.
+/// The part of the file that was read last.
 struct Window {
     start: u64,
     bytes: Bytes,
-    /// Bytes that are read at once.
+    /// The number of bytes to read next.
     step: u64,
 }
 
 impl Window {
-    /// A cursor at an offset, with room for one entry of the directory.
-    fn cursor(&mut self, source: &Counted<'_>, at: u64, end: u64) -> Result<Cursor<'_>> {
+    /// Returns a cursor at an offset, with enough bytes for one entry of the directory.
+    fn cursor(&mut self, source: &CountedSource<'_>, at: u64, end: u64) -> Result<Cursor<'_>> {
         // A name, a backend and two lengths.
-        let wanted = (streams::NAME as u64 + 32).min(end.saturating_sub(at));
+        let wanted = (streams::MAX_NAME_BYTES as u64 + 32).min(end.saturating_sub(at));
         if !self.has(at, wanted) {
             let len = self.step.min(end.saturating_sub(at));
             (self.start, self.bytes) = (at, source.range(at, len, "directory")?);
@@ -183,7 +193,7 @@ impl Window {
         at >= self.start && at.saturating_add(len) <= end
     }
 
-    fn get(&self, source: &Counted<'_>, at: u64, len: u64) -> Result<Bytes> {
+    fn get(&self, source: &CountedSource<'_>, at: u64, len: u64) -> Result<Bytes> {
         if !self.has(at, len) {
             return source.range(at, len, "stream");
         }

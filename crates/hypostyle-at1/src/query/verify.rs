@@ -1,75 +1,76 @@
-//! Whether blocks are whole, and whether their indexes tell the truth.
+//! Checks the blocks of row groups against their checksums, statistics and indexes.
 
-use super::frame::Frame;
-use super::set::{Known, Set};
-use super::source::{Counted, Directory};
-use crate::archive::Archive;
-use crate::codecs::Job;
+use super::frame_tables::FrameTables;
+use super::grouped_table::{GroupPruning, GroupedTable};
+use super::source::{CountedSource, StreamDirectory};
+use crate::codecs;
+use crate::codecs::context::DecodeContext;
 use crate::container::Method;
+use crate::frames::FrameReader;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::parallel;
 use hypostyle_core::predicate::{Decimal, NumberBounds};
 
-/// Looks at every block of an archive of row groups; others have nothing to look at.
-pub(super) fn check(archive: &Archive) -> Result<Vec<Error>> {
+/// Bytes of a cell that an error quotes.
+const SHOWN_BYTES: usize = 40;
+
+/// Checks every block of an archive; archives without row groups have none to check.
+pub(crate) fn check_groups(reader: &FrameReader) -> Result<Vec<Error>> {
     let mut found = Vec::new();
-    if !archive.codec().has_groups() {
-        return Ok(found);
-    }
-    let source = Counted::new(archive.source());
-    for extent in archive.extents()? {
+    let Some(groups) = codecs::entry(reader.codec()).groups else { return Ok(found) };
+    let source = CountedSource::new(reader.source());
+    for extent in reader.extents()? {
         if extent.method == Method::Raw {
             continue;
         }
-        let Some(directory) = Directory::read(&source, extent, false)? else { continue };
-        let job = archive.job(&directory.set);
-        let streams = job.expand(|_| true)?;
-        let Some(frame) = Frame::new(archive.codec(), &directory, &streams, &job)? else {
+        let Some(directory) = StreamDirectory::read(&source, extent, false)? else { continue };
+        let context = reader.context(&directory.set);
+        let streams = context.decompress(|_| true)?;
+        let Some(frame) = FrameTables::parse(groups, &directory, &streams, &context)? else {
             continue;
         };
-        for set in &frame.sets {
-            let count = set.groups.saturating_mul(set.meta.columns);
-            let work = |block: usize| {
-                let (group, column) = (block / set.meta.columns, block % set.meta.columns);
-                Ok(check_block(set, group, column, &source, &job).err())
-            };
-            parallel::in_order(count, job.threads, work, |_, err| {
-                found.extend(err);
-                Ok(())
+        for table in &frame.tables {
+            let blocks: Vec<(usize, usize)> = (0..table.groups)
+                .flat_map(|group| (0..table.meta.columns).map(move |column| (group, column)))
+                .collect();
+            let errors = parallel::map(&blocks, context.threads, |&(group, column)| {
+                Ok(check_block(table, group, column, &source, &context).err())
             })?;
+            found.extend(errors.into_iter().flatten());
         }
     }
     Ok(found)
 }
 
-/// Whether the cells of a block are what the indexes say.
+/// Fails if a block is damaged, or if its statistics or index exclude one of its cells.
 fn check_block(
-    set: &Set<'_>,
+    table: &GroupedTable<'_>,
     group: usize,
     column: usize,
-    source: &Counted<'_>,
-    job: &Job<'_>,
+    source: &CountedSource<'_>,
+    context: &DecodeContext<'_>,
 ) -> Result<()> {
-    let cells = set.cells(group, &[column], source, job)?;
-    let (known, last) = (Known { set, group }, column + 1 == set.meta.columns);
-    let (numbers, texts) = (known.numbers_of(column), known.texts_of(column));
+    let cells = table.read_blocks(group, &[column], source, context)?;
+    let (pruning, last) = (GroupPruning { table, group }, column + 1 == table.meta.columns);
+    let (numbers, texts) = (pruning.numbers_of(column), pruning.texts_of(column));
     for (row, cell) in cells.iter().flat_map(|cells| cells.iter()).enumerate() {
-        let Some(value) = set.syntax.value(cell, last).filter(|value| !value.is_empty()) else {
+        let Some(value) = table.syntax.value(cell, last).filter(|value| !value.is_empty()) else {
             continue;
         };
-        let outside = match (numbers, Decimal::parse(&value)) {
-            (NumberBounds::Between(least, most), Some(number)) => number < least || number > most,
+        let out_of_bounds = match (numbers, Decimal::parse(&value)) {
+            (NumberBounds::Between(min, max), Some(number)) => number < min || number > max,
             _ => false,
         };
-        let unheard = !known.may_hold_in(column, &value)
+        let not_indexed = !pruning.may_hold_in(column, &value)
             || texts.is_some_and(|texts| !texts.may_hold(&value));
-        if outside || unheard {
-            let which = if outside { "zone map" } else { "index of texts" };
-            let shown = String::from_utf8_lossy(value.get(..40).unwrap_or(&value)).into_owned();
-            let why = format!("group {group} holds `{shown}`, which it leaves out");
-            let row = set.rows_of(group).start.saturating_add(row) as u64;
-            let err = Error::malformed(which, why).in_row(row);
-            return Err(err.in_column(column, set.name(column)));
+        if out_of_bounds || not_indexed {
+            let what = if out_of_bounds { "zone map" } else { "index of texts" };
+            let shown = value.get(..SHOWN_BYTES).unwrap_or(&value);
+            let shown = String::from_utf8_lossy(shown).into_owned();
+            let why = format!("group {group} contains `{shown}`, which the index excludes");
+            let row = table.rows_of(group).start.saturating_add(row) as u64;
+            let err = Error::malformed(what, why).in_row(row);
+            return Err(err.in_column(column, table.name(column)));
         }
     }
     Ok(())

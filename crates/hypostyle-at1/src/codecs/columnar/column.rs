@@ -1,4 +1,4 @@
-//! A column chunk of each type (§5.2).
+//! Decodes the column chunks of each type (§5.2).
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,54 +7,53 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memchr_iter;
 
-use super::Budget;
 use super::kind::{DEC, DICT, INT, NUMEXC, SHUF, TEXT};
-use super::number::{Numbers, Scale, Values, numbers, sums, unshuffle};
-use crate::page::{Entries, Page};
-use crate::streams::Stream;
-use hypostyle_core::error::{Error, Result};
+use super::number::{NumberCursor, NumberValues, Scale, numbers, sums, unshuffle};
+use crate::row_buffer::{PaddedDict, RowBuffer};
+use crate::streams::StreamCursor;
+use hypostyle_core::error::{Error, ErrorKind, Result};
 
-/// A column whose cells can be taken from any one on.
+/// A column whose cells can be read from any index on.
 #[derive(Debug)]
-pub(crate) enum Column {
-    /// Cells one after the other, a newline between them.
-    Text(Text),
+pub(crate) enum DecodedColumn {
+    /// Cells with a newline between them.
+    Text(TextColumn),
     /// Numbers.
-    Numbers { values: Values, scale: Scale },
-    /// Numbers and exceptions; a bit says for each cell whether it is a number.
-    Mixed { values: Values, scale: Scale, bits: Bits, exceptions: Entries },
-    /// Numbers of entries.
-    Dict { ids: Vec<u32>, entries: Entries },
+    Numbers { values: NumberValues, scale: Scale },
+    /// Numbers and exceptions; a bit of each cell says whether it is a number.
+    Mixed { values: NumberValues, scale: Scale, bits: CellBitmap, exceptions: PaddedDict },
+    /// Indexes into a dictionary.
+    Dict { ids: Vec<u32>, entries: PaddedDict },
 }
 
-/// A list of cells in which one can be found by number.
+/// A list of cells with an index by which a cell is found quickly.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub(crate) struct TextColumn {
     bytes: Bytes,
     cells: usize,
-    /// Newlines before each block of so many bytes.
+    /// The number of newlines before each block of [`TextColumn::BLOCK_BYTES`] bytes.
     before: Vec<usize>,
 }
 
-impl Text {
-    const BLOCK: usize = 4096;
+impl TextColumn {
+    const BLOCK_BYTES: usize = 4096;
 
     fn new(bytes: Bytes) -> Self {
         let mut newlines = 0;
-        let mut before = Vec::with_capacity(bytes.len().div_ceil(Self::BLOCK));
-        for block in bytes.chunks(Self::BLOCK) {
+        let mut before = Vec::with_capacity(bytes.len().div_ceil(Self::BLOCK_BYTES));
+        for block in bytes.chunks(Self::BLOCK_BYTES) {
             before.push(newlines);
             newlines += memchr_iter(b'\n', block).count();
         }
         Self { bytes, cells: newlines + 1, before }
     }
 
-    /// The list from a cell on; `None` behind the last one.
+    /// Returns the list from a cell on; `None` after the last cell.
     fn from(&self, cell: usize) -> Option<&[u8]> {
         let Some(newline) = cell.checked_sub(1) else { return Some(&self.bytes) };
-        // The newline that the cell follows is in the last block with fewer before it.
+        // The newline before the cell is in the last block with fewer newlines before it.
         let block = self.before.partition_point(|&before| before <= newline).checked_sub(1)?;
-        let start = block.saturating_mul(Self::BLOCK);
+        let start = block.saturating_mul(Self::BLOCK_BYTES);
         let rest = self.bytes.get(start..)?;
         let at = memchr_iter(b'\n', rest).nth(newline - self.before.get(block)?)?;
         rest.get(at + 1..)
@@ -67,20 +66,20 @@ impl Text {
 
 /// A bit for each cell, least significant first.
 #[derive(Debug)]
-pub(crate) struct Bits {
+pub(crate) struct CellBitmap {
     bytes: Bytes,
     cells: usize,
-    /// Bits set before each block of so many bytes.
+    /// The number of set bits before each block of [`CellBitmap::BLOCK_BYTES`] bytes.
     before: Vec<usize>,
 }
 
-impl Bits {
-    const BLOCK: usize = 512;
+impl CellBitmap {
+    const BLOCK_BYTES: usize = 512;
 
     fn new(bytes: Bytes, cells: usize) -> Self {
         let mut set = 0;
-        let mut before = Vec::with_capacity(bytes.len() / Self::BLOCK + 1);
-        for block in bytes.chunks(Self::BLOCK) {
+        let mut before = Vec::with_capacity(bytes.len() / Self::BLOCK_BYTES + 1);
+        for block in bytes.chunks(Self::BLOCK_BYTES) {
             before.push(set);
             set += ones(block, block.len() * 8);
         }
@@ -93,7 +92,7 @@ impl Bits {
         self.cells
     }
 
-    /// The bits of 64 cells from one on, the first one lowest.
+    /// Returns the bits of 64 cells from `cell` on, the first one lowest.
     pub(super) fn next_64(&self, cell: usize) -> u64 {
         let mut bytes = [0; 16];
         let rest = self.bytes.get(cell / 8..).unwrap_or_default();
@@ -104,42 +103,42 @@ impl Bits {
         u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default()
     }
 
-    /// How many bits are set before a cell.
+    /// Returns the number of set bits before a cell.
     pub(super) fn ones_before(&self, cell: usize) -> usize {
         let cell = cell.min(self.cells);
-        let block = cell / 8 / Self::BLOCK;
-        let rest = self.bytes.get(block * Self::BLOCK..).unwrap_or_default();
+        let block = cell / 8 / Self::BLOCK_BYTES;
+        let rest = self.bytes.get(block * Self::BLOCK_BYTES..).unwrap_or_default();
         let before = self.before.get(block).copied().unwrap_or_default();
-        before + ones(rest, cell - block * Self::BLOCK * 8)
+        before + ones(rest, cell - block * Self::BLOCK_BYTES * 8)
     }
 }
 
-/// Reads entries, each behind its length.
-fn entries(stream: &mut Stream<'_>, count: usize) -> Result<Entries> {
-    let mut entries = Entries::default();
+/// Reads entries, each after its length.
+fn entries(stream: &mut StreamCursor<'_>, count: usize) -> Result<PaddedDict> {
+    let mut entries = PaddedDict::default();
     for _ in 0..count {
         entries.push(stream.lp("entry")?);
     }
     Ok(entries)
 }
 
-/// Decodes a chunk of any type but DERIVED; `note` takes deviations.
+/// Decodes a chunk of any type but DERIVED; reports deviations to `note`.
 pub(super) fn decode(
     kind: u8,
     chunk: &Bytes,
     note: impl Fn(&'static str, &str) -> Result<()>,
-) -> Result<Column> {
-    let mut stream = Stream::new("values", chunk);
+) -> Result<DecodedColumn> {
+    let mut stream = StreamCursor::new("values", chunk);
     let (column, wide) = match kind {
-        TEXT => (Column::Text(Text::new(chunk.clone())), false),
+        TEXT => (DecodedColumn::Text(TextColumn::new(chunk.clone())), false),
         INT => {
             let (values, wide) = sums(&mut stream, None)?;
-            (Column::Numbers { values, scale: Scale::Whole }, wide)
+            (DecodedColumn::Numbers { values, scale: Scale::Whole }, wide)
         }
         DEC => {
             let scale = Scale::read(&mut stream)?;
             let (values, wide) = sums(&mut stream, None)?;
-            (Column::Numbers { values, scale }, wide)
+            (DecodedColumn::Numbers { values, scale }, wide)
         }
         NUMEXC => mixed(&mut stream)?,
         DICT => (dict(&mut stream)?, false),
@@ -149,15 +148,15 @@ pub(super) fn decode(
     if wide {
         note("A11", "has numbers of more than 64 bits")?;
     }
-    if let Column::Numbers { scale, .. } | Column::Mixed { scale, .. } = &column
+    if let DecodedColumn::Numbers { scale, .. } | DecodedColumn::Mixed { scale, .. } = &column
         && *scale == Scale::Digits(0)
     {
-        note("A10", "has decimals without a digit behind the point, printed as `5.`")?;
+        note("A10", "has decimals without a digit after the point, printed as `5.`")?;
     }
     Ok(column)
 }
 
-fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
+fn mixed(stream: &mut StreamCursor<'_>) -> Result<(DecodedColumn, bool)> {
     let at = stream.clone();
     let scale = match stream.u8("subtype")? {
         0 => Scale::Whole,
@@ -170,7 +169,7 @@ fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
         return Err(at.malformed("value count", "is more than the bitmap can hold"));
     }
     let bits = Bytes::copy_from_slice(stream.take(count.div_ceil(8), "bitmap")?);
-    let bits = Bits::new(bits, count);
+    let bits = CellBitmap::new(bits, count);
     let at = stream.clone();
     let exceptions = stream.count(1, "exception count")?;
     if exceptions > count {
@@ -182,10 +181,10 @@ fn mixed(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
     if count - numbers > exceptions.len() {
         return Err(stream.malformed("exception", "is missing: the list has ended"));
     }
-    Ok((Column::Mixed { values, scale, bits, exceptions }, wide))
+    Ok((DecodedColumn::Mixed { values, scale, bits, exceptions }, wide))
 }
 
-fn dict(stream: &mut Stream<'_>) -> Result<Column> {
+fn dict(stream: &mut StreamCursor<'_>) -> Result<DecodedColumn> {
     let at = stream.clone();
     let count = stream.size("value count")?;
     let entries = stream.count(1, "entry count")?;
@@ -194,26 +193,29 @@ fn dict(stream: &mut Stream<'_>) -> Result<Column> {
         return Err(at.malformed("value count", "is more than the bytes that follow can hold"));
     }
     let mut ids = Vec::with_capacity(count);
-    let most = entries.len();
+    let dict_len = entries.len();
     let mut known = true;
     let all = numbers(stream.clone().rest(), count, |id| {
-        known &= usize::try_from(id).is_ok_and(|id| id < most);
+        known &= usize::try_from(id).is_ok_and(|id| id < dict_len);
         ids.push(u32::try_from(id).unwrap_or(u32::MAX));
     });
-    if all.is_none() || !known || u32::try_from(most).is_err() {
-        // Something is wrong: say what and where.
+    if all.is_none() || !known || u32::try_from(dict_len).is_err() {
+        // Read the indexes one by one to find the error.
         for _ in 0..count {
             let at = stream.clone();
             let id = stream.uv("index")?;
-            if usize::try_from(id).map_or(true, |id| id >= most) {
-                return Err(at.malformed("index", format!("there is no entry {id}")));
+            if usize::try_from(id).map_or(true, |id| id >= dict_len) {
+                return Err(at.malformed(
+                    "index",
+                    format!("{id} is out of range: the dictionary has {dict_len} entries"),
+                ));
             }
         }
     }
-    Ok(Column::Dict { ids, entries })
+    Ok(DecodedColumn::Dict { ids, entries })
 }
 
-fn shuffled(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
+fn shuffled(stream: &mut StreamCursor<'_>) -> Result<(DecodedColumn, bool)> {
     let count = stream.size("value count")?;
     let before_min = stream.offset();
     let min = stream.sv("minimum")?;
@@ -224,19 +226,23 @@ fn shuffled(stream: &mut Stream<'_>) -> Result<(Column, bool)> {
     };
     let len = width.checked_mul(count).filter(|&len| len <= stream.left());
     let Some(len) = len else {
-        let why = format!("{count} of {width} bytes are more than there are");
+        let why = format!("{count} values of {width} bytes are more than the chunk holds");
         return Err(at.malformed("value count", why));
     };
     let planes = stream.take(len, "byte planes")?;
     let values = unshuffle(min, width, count, planes)
         .ok_or_else(|| stream.malformed_at(before_min, "minimum", "leads beyond 128 bits"))?;
-    let wide = matches!(values, Values::Wide(_));
-    Ok((Column::Numbers { values, scale: Scale::Whole }, wide))
+    let wide = matches!(values, NumberValues::Wide(_));
+    Ok((DecodedColumn::Numbers { values, scale: Scale::Whole }, wide))
 }
 
-/// Decodes a DERIVED chunk, given the columns before it.
-pub(super) fn derive(chunk: &Bytes, before: &[Column], budget: &mut Budget) -> Result<Column> {
-    let mut stream = Stream::new("values", chunk);
+/// Decodes a DERIVED chunk; `before` are the columns before it.
+pub(super) fn derive(
+    chunk: &Bytes,
+    before: &[DecodedColumn],
+    budget: &mut DerivedBudget,
+) -> Result<DecodedColumn> {
+    let mut stream = StreamCursor::new("values", chunk);
     let at = stream.clone();
     let source = stream.size("source column")?;
     let Some(source) = before.get(source) else {
@@ -248,12 +254,39 @@ pub(super) fn derive(chunk: &Bytes, before: &[Column], budget: &mut Budget) -> R
     budget.spend((source.len() as u64).saturating_mul(size_of::<u32>() as u64))?;
     let ids = source.distinct(entries.len());
     let ids = ids.ok_or_else(|| {
-        stream.malformed("map size", "is less than the source has distinct values")
+        stream.malformed("map size", "is less than the number of distinct values of the source")
     })?;
-    Ok(Column::Dict { ids, entries })
+    Ok(DecodedColumn::Dict { ids, entries })
 }
 
-impl Column {
+/// The memory that derived columns may take together.
+///
+/// A few bytes of the file produce a column as long as its source, so the size of the file
+/// does not bound them.
+#[derive(Debug)]
+pub(super) struct DerivedBudget {
+    spent: u64,
+    limit: u64,
+}
+
+impl DerivedBudget {
+    /// Returns a budget of `limit` bytes.
+    pub(super) fn new(limit: u64) -> Self {
+        Self { spent: 0, limit }
+    }
+
+    /// Fails if `bytes` more exceed the limit.
+    fn spend(&mut self, bytes: u64) -> Result<()> {
+        self.spent = self.spent.saturating_add(bytes);
+        let (what, asked, limit) = ("size of derived columns", self.spent, self.limit);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
+    }
+}
+
+impl DecodedColumn {
     /// The number of cells.
     pub(super) fn len(&self) -> usize {
         match self {
@@ -264,15 +297,15 @@ impl Column {
         }
     }
 
-    /// The cells from one on.
-    pub(super) fn from(&self, start: usize) -> Cells<'_> {
+    /// Returns the cells from `start` on.
+    pub(super) fn from(&self, start: usize) -> CellCursor<'_> {
         match self {
-            Self::Text(text) => Cells::Text(text.from(start)),
-            Self::Numbers { values, scale } => Cells::Numbers(values.from(start), *scale),
+            Self::Text(text) => CellCursor::Text(text.from(start)),
+            Self::Numbers { values, scale } => CellCursor::Numbers(values.from(start), *scale),
             Self::Mixed { values, scale, bits, exceptions } => {
                 let start = start.min(bits.cells);
                 let numbers = bits.ones_before(start);
-                Cells::Mixed {
+                CellCursor::Mixed {
                     numbers: values.from(numbers),
                     scale: *scale,
                     next: start..bits.cells,
@@ -282,100 +315,109 @@ impl Column {
                 }
             }
             Self::Dict { ids, entries } => {
-                Cells::Dict(ids.get(start..).unwrap_or_default(), entries)
+                CellCursor::Dict(ids.get(start..).unwrap_or_default(), entries)
             }
         }
     }
 
-    /// Numbers the cells by when their text first appears; `None` if there are
-    /// more than `most` distinct ones.
+    /// Numbers the distinct cells in the order in which they first appear; `None` if there
+    /// are more than `max_distinct`.
     ///
-    /// By hashing, so that the work does not grow with the number of distinct
-    /// values; and without printing numbers where numbers will do.
-    fn distinct(&self, most: usize) -> Option<Vec<u32>> {
+    /// Hashes the cells, so that the time does not depend on the number of distinct values,
+    /// and compares numbers without printing them where possible.
+    fn distinct(&self, max_distinct: usize) -> Option<Vec<u32>> {
         match self {
-            Self::Numbers { values: Values::Tiny(values), .. } => number(values.iter(), most),
-            Self::Numbers { values: Values::Small(values), .. } => number(values.iter(), most),
-            Self::Numbers { values: Values::Narrow(values), .. } => number(values.iter(), most),
-            Self::Numbers { values: Values::Wide(values), .. } => number(values.iter(), most),
+            Self::Numbers { values: NumberValues::Tiny(values), .. } => {
+                number(values.iter(), max_distinct)
+            }
+            Self::Numbers { values: NumberValues::Small(values), .. } => {
+                number(values.iter(), max_distinct)
+            }
+            Self::Numbers { values: NumberValues::Narrow(values), .. } => {
+                number(values.iter(), max_distinct)
+            }
+            Self::Numbers { values: NumberValues::Wide(values), .. } => {
+                number(values.iter(), max_distinct)
+            }
             Self::Dict { ids, entries } => {
-                // Two entries may be spelled alike.
-                let mut spelled: HashMap<Vec<u8>, u32> = HashMap::new();
+                // Two entries may have the same text.
+                let mut first_ids: HashMap<Vec<u8>, u32> = HashMap::new();
                 let mut same = Vec::with_capacity(entries.len());
                 for id in 0..entries.len() {
                     let next = u32::try_from(id).ok()?;
-                    same.push(*spelled.entry(entries.get(id)?.to_vec()).or_insert(next));
+                    same.push(*first_ids.entry(entries.get(id)?.to_vec()).or_insert(next));
                 }
                 let keys: Option<Vec<u32>> =
                     ids.iter().map(|&id| same.get(id as usize).copied()).collect();
-                number(keys?.iter(), most)
+                number(keys?.iter(), max_distinct)
             }
-            Self::Text(text) => number(text.cells(), most),
+            Self::Text(text) => number(text.cells(), max_distinct),
             Self::Mixed { bits, .. } => {
                 let mut cells = self.from(0);
-                let mut page = Page::default();
+                let mut buffer = RowBuffer::default();
                 let cells = (0..bits.cells).map(|_| {
-                    page.clear();
-                    cells.put(&mut page);
-                    page.text().to_vec()
+                    buffer.clear();
+                    cells.put(&mut buffer);
+                    buffer.text().to_vec()
                 });
-                number(cells, most)
+                number(cells, max_distinct)
             }
         }
     }
 }
 
-/// Cells that are still to be written.
+/// A cursor over the cells of a column.
 #[derive(Clone, Debug)]
-pub(super) enum Cells<'a> {
+pub(super) enum CellCursor<'a> {
     Text(Option<&'a [u8]>),
-    Numbers(Numbers<'a>, Scale),
+    Numbers(NumberCursor<'a>, Scale),
     Mixed {
-        numbers: Numbers<'a>,
+        numbers: NumberCursor<'a>,
         scale: Scale,
         next: Range<usize>,
         bits: &'a [u8],
-        exceptions: &'a Entries,
+        exceptions: &'a PaddedDict,
         exception: usize,
     },
-    Dict(&'a [u32], &'a Entries),
+    Dict(&'a [u32], &'a PaddedDict),
 }
 
-impl Cells<'_> {
-    /// Writes the next cell; `false` if there is none.
+impl CellCursor<'_> {
+    /// Appends the next cell; `false` if there is none.
     #[inline]
-    pub(super) fn put(&mut self, page: &mut Page) -> bool {
+    pub(super) fn put(&mut self, buffer: &mut RowBuffer) -> bool {
         match self {
-            Self::Numbers(numbers, scale) => numbers.put(*scale, page),
-            Self::Text(list) => page.line(list),
+            Self::Numbers(numbers, scale) => numbers.put(*scale, buffer),
+            Self::Text(list) => buffer.line(list),
             Self::Dict(ids, entries) => {
                 let Some((&id, rest)) = ids.split_first() else { return false };
                 *ids = rest;
                 let Some(entry) = entries.get(id as usize) else { return false };
-                page.entry(entry);
+                buffer.entry(entry);
                 true
             }
             Self::Mixed { numbers, scale, next, bits, exceptions, exception } => {
                 let Some(cell) = next.next() else { return false };
                 if bit(bits, cell) {
-                    return numbers.put(*scale, page);
+                    return numbers.put(*scale, buffer);
                 }
                 let Some(entry) = exceptions.get(*exception) else { return false };
                 *exception += 1;
-                page.entry(entry);
+                buffer.entry(entry);
                 true
             }
         }
     }
 }
 
-fn number<K: Hash + Eq>(keys: impl Iterator<Item = K>, most: usize) -> Option<Vec<u32>> {
+/// Numbers distinct keys in the order in which they first appear.
+fn number<K: Hash + Eq>(keys: impl Iterator<Item = K>, max_distinct: usize) -> Option<Vec<u32>> {
     let mut seen: HashMap<K, u32> = HashMap::new();
     let mut ids = Vec::with_capacity(keys.size_hint().0);
     for key in keys {
         let next = seen.len();
         let id = *seen.entry(key).or_insert(u32::try_from(next).ok()?);
-        if id as usize >= most {
+        if id as usize >= max_distinct {
             return None;
         }
         ids.push(id);
@@ -383,13 +425,13 @@ fn number<K: Hash + Eq>(keys: impl Iterator<Item = K>, most: usize) -> Option<Ve
     Some(ids)
 }
 
-/// A bit of a bitmap, least significant first.
+/// Returns a bit of a bitmap, least significant first.
 #[inline]
 pub(super) fn bit(bits: &[u8], index: usize) -> bool {
     bits.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
 }
 
-/// How many of the first `end` bits are set.
+/// Counts how many of the first `end` bits are set.
 fn ones(bits: &[u8], end: usize) -> usize {
     let (whole, rest) = bits.split_at_checked(end / 8).unwrap_or((bits, &[]));
     let part = rest.first().map_or(0, |byte| byte & !(0xFF << (end % 8)));
@@ -408,7 +450,7 @@ mod tests {
             if cell.is_empty() {
                 cells.iter_mut().for_each(String::clear);
             }
-            let text = Text::new(Bytes::from(cells.join("\n")));
+            let text = TextColumn::new(Bytes::from(cells.join("\n")));
             assert_eq!(text.cells, cells.len());
             for index in (0..cells.len()).step_by(7).chain([1, 2, 2998, 2999]) {
                 let rest = text.from(index).unwrap();
@@ -427,7 +469,7 @@ mod tests {
             assert_eq!(ones(&bits, end), (0..end).filter(|&index| bit(&bits, index)).count());
         }
         let bytes = bits.repeat(1000);
-        let long = Bits::new(Bytes::from(bytes.clone()), 31_990);
+        let long = CellBitmap::new(Bytes::from(bytes.clone()), 31_990);
         let mut set = 0;
         for index in 0..31_990 {
             assert_eq!(long.ones_before(index), set);

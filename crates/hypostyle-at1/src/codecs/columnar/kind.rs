@@ -1,4 +1,4 @@
-//! The types of columns, by number (§5.2).
+//! The types of columns and their numbers (§5.2).
 
 pub(crate) const TEXT: u8 = 0;
 pub(crate) const INT: u8 = 1;
@@ -8,7 +8,7 @@ pub(crate) const DERIVED: u8 = 4;
 pub(crate) const DICT: u8 = 5;
 pub(crate) const SHUF: u8 = 6;
 
-/// What a type is called.
+/// Returns the name of a type in the spec.
 pub(super) fn name(kind: u8) -> &'static str {
     match kind {
         TEXT => "TEXT",

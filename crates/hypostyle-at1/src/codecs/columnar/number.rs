@@ -1,22 +1,22 @@
-//! Columns of numbers: deltas to values, values to text (§5.2, §5.5).
+//! Columns of numbers: sums deltas, and prints values (§5.2, §5.5).
 
-use crate::page::{Page, Slot};
-use crate::streams::Stream;
+use crate::row_buffer::{InlineCell, RowBuffer};
+use crate::streams::StreamCursor;
 use hypostyle_core::error::Result;
 
 /// Values in the narrowest type that holds them all.
 ///
-/// The vendor's decoder wraps at 64 bits. Whatever it reads right fits 64 bits;
-/// what it reads wrong comes back right from 128 (A11).
+/// The vendor's decoder wraps at 64 bits. Values that overflow 64 bits there are restored
+/// correctly from 128 bits here (A11).
 #[derive(Debug)]
-pub(super) enum Values {
+pub(super) enum NumberValues {
     Tiny(Vec<i16>),
     Small(Vec<i32>),
     Narrow(Vec<i64>),
     Wide(Vec<i128>),
 }
 
-impl Values {
+impl NumberValues {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Tiny(values) => values.len(),
@@ -26,44 +26,42 @@ impl Values {
         }
     }
 
-    /// The values from one on.
-    pub(super) fn from(&self, start: usize) -> Numbers<'_> {
+    /// Returns the values from `start` on.
+    pub(super) fn from(&self, start: usize) -> NumberCursor<'_> {
         match self {
-            Self::Tiny(values) => Numbers::Tiny(values.get(start..).unwrap_or_default()),
-            Self::Small(values) => Numbers::Small(values.get(start..).unwrap_or_default()),
-            Self::Narrow(values) => Numbers::Narrow(values.get(start..).unwrap_or_default()),
-            Self::Wide(values) => Numbers::Wide(values.get(start..).unwrap_or_default()),
+            Self::Tiny(values) => NumberCursor::Tiny(values.get(start..).unwrap_or_default()),
+            Self::Small(values) => NumberCursor::Small(values.get(start..).unwrap_or_default()),
+            Self::Narrow(values) => NumberCursor::Narrow(values.get(start..).unwrap_or_default()),
+            Self::Wide(values) => NumberCursor::Wide(values.get(start..).unwrap_or_default()),
         }
     }
 
-    /// Adds values; `capacity` is how many there will be in all.
+    /// Appends values; `capacity` is the final number of values.
     fn extend(&mut self, more: &[i64], capacity: usize) {
         match self {
-            Self::Tiny(values) => match narrowed(more, values) {
-                true => {}
-                false => {
+            Self::Tiny(values) => {
+                if !narrowed(more, values) {
                     let mut wider = Vec::with_capacity(capacity);
                     wider.extend(values.iter().map(|&value| i32::from(value)));
                     *self = Self::Small(wider);
                     self.extend(more, capacity);
                 }
-            },
-            Self::Small(values) => match narrowed(more, values) {
-                true => {}
-                false => {
+            }
+            Self::Small(values) => {
+                if !narrowed(more, values) {
                     let mut wider = Vec::with_capacity(capacity);
                     wider.extend(values.iter().map(|&value| i64::from(value)));
                     *self = Self::Narrow(wider);
                     self.extend(more, capacity);
                 }
-            },
+            }
             Self::Narrow(values) => values.extend_from_slice(more),
             Self::Wide(values) => values.extend(more.iter().map(|&value| i128::from(value))),
         }
     }
 }
 
-/// Adds values if all of them fit.
+/// Appends values if all of them fit the type.
 fn narrowed<T: TryFrom<i64> + Default>(more: &[i64], values: &mut Vec<T>) -> bool {
     let fit = more.iter().fold(true, |fit, &value| fit & T::try_from(value).is_ok());
     if fit {
@@ -72,19 +70,19 @@ fn narrowed<T: TryFrom<i64> + Default>(more: &[i64], values: &mut Vec<T>) -> boo
     fit
 }
 
-/// Values that are still to be printed.
+/// A cursor over values.
 #[derive(Clone, Debug)]
-pub(super) enum Numbers<'a> {
+pub(super) enum NumberCursor<'a> {
     Tiny(&'a [i16]),
     Small(&'a [i32]),
     Narrow(&'a [i64]),
     Wide(&'a [i128]),
 }
 
-impl Numbers<'_> {
-    /// Prints the next one; `false` if there is none.
+impl NumberCursor<'_> {
+    /// Prints the next value; `false` if there is none.
     #[inline]
-    pub(super) fn put(&mut self, scale: Scale, page: &mut Page) -> bool {
+    pub(super) fn put(&mut self, scale: Scale, buffer: &mut RowBuffer) -> bool {
         let value = match self {
             Self::Tiny(values) => first(values).map(i64::from),
             Self::Small(values) => first(values).map(i64::from),
@@ -92,15 +90,15 @@ impl Numbers<'_> {
             Self::Wide(values) => {
                 let Some(value) = first(values) else { return false };
                 match scale {
-                    Scale::Whole => page.wide(value, None),
-                    Scale::Digits(digits) => page.wide(value, Some(digits)),
+                    Scale::Whole => buffer.wide(value, None),
+                    Scale::Digits(digits) => buffer.wide(value, Some(digits)),
                 }
                 return true;
             }
         };
         match (value, scale) {
-            (Some(value), Scale::Whole) => page.integer(value),
-            (Some(value), Scale::Digits(digits)) => page.decimal(value, digits),
+            (Some(value), Scale::Whole) => buffer.integer(value),
+            (Some(value), Scale::Digits(digits)) => buffer.decimal(value, digits),
             (None, _) => {}
         }
         value.is_some()
@@ -114,28 +112,32 @@ fn first<T: Copy>(values: &mut &[T]) -> Option<T> {
     Some(value)
 }
 
-/// Sums `count` deltas, or all up to the end of the stream; says whether a delta
-/// or a sum has more than 64 bits.
-pub(super) fn sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, bool)> {
+/// Sums `count` deltas, or all deltas up to the end of the stream.
+///
+/// Returns the sums, and whether a delta or a sum has more than 64 bits.
+pub(super) fn sums(
+    stream: &mut StreamCursor<'_>,
+    count: Option<usize>,
+) -> Result<(NumberValues, bool)> {
     match narrow_sums(stream.clone().rest(), count) {
         Some(values) => Ok((values, false)),
         None => wide_sums(stream, count),
     }
 }
 
-/// Sums where every delta and every sum has 64 bits; `None` if not, or if
-/// anything else is odd.
-fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<Values> {
-    // Each number ends with a byte below 128.
-    let there = bytes.iter().filter(|&&byte| byte < 0x80).count();
+/// Sums deltas in 64 bits; `None` if a delta or a sum has more bits, or if the stream is
+/// malformed.
+fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<NumberValues> {
+    // The last byte of each number is below 128.
+    let available = bytes.iter().filter(|&&byte| byte < 0x80).count();
     let to_the_end = count.is_none();
-    let count = count.unwrap_or(there);
-    if count > there {
+    let count = count.unwrap_or(available);
+    if count > available {
         return None;
     }
-    let mut values = Values::Tiny(Vec::with_capacity(count));
+    let mut values = NumberValues::Tiny(Vec::with_capacity(count));
     let mut sums = [0_i64; 512];
-    let (mut sum, mut too_far) = (0_i64, false);
+    let (mut sum, mut overflow) = (0_i64, false);
     let (mut rest, mut left) = (bytes, count);
     while left > 0 {
         let now = left.min(sums.len());
@@ -145,12 +147,12 @@ fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<Values> {
             let half = (value >> 1).cast_signed();
             let delta = half ^ (value & 1).cast_signed().wrapping_neg();
             let (next, over) = sum.overflowing_add(delta);
-            (sum, too_far) = (next, too_far | over);
+            (sum, overflow) = (next, overflow | over);
             if let Some(place) = places.next() {
                 *place = sum;
             }
         })?;
-        if too_far {
+        if overflow {
             return None;
         }
         values.extend(part, count);
@@ -159,11 +161,12 @@ fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<Values> {
     (!to_the_end || rest.is_empty()).then_some(values)
 }
 
-const MORE: u64 = 0x8080_8080_8080_8080;
+/// The continuation bits of eight bytes.
+const CONTINUATION: u64 = 0x8080_8080_8080_8080;
 
-/// Reads `count` numbers of at most 64 bits; gives what follows them.
+/// Reads `count` numbers of at most 64 bits; returns the bytes after them.
 ///
-/// `None` if one is longer, or not there.
+/// Returns `None` if a number is longer, or if there are too few.
 #[inline]
 pub(super) fn numbers(bytes: &[u8], count: usize, mut each: impl FnMut(u64)) -> Option<&[u8]> {
     let (mut rest, mut left) = (bytes, count);
@@ -171,8 +174,8 @@ pub(super) fn numbers(bytes: &[u8], count: usize, mut each: impl FnMut(u64)) -> 
     while left >= 8 {
         let Some((head, tail)) = rest.split_first_chunk::<8>() else { break };
         let mut word = u64::from_le_bytes(*head);
-        let mut ends = !word & MORE;
-        if ends == MORE {
+        let mut ends = !word & CONTINUATION;
+        if ends == CONTINUATION {
             head.iter().for_each(|&byte| each(byte.into()));
             (rest, left) = (tail, left - 8);
             continue;
@@ -199,7 +202,7 @@ pub(super) fn numbers(bytes: &[u8], count: usize, mut each: impl FnMut(u64)) -> 
     Some(rest)
 }
 
-/// Closes the gaps between groups of seven bits.
+/// Joins groups of seven bits, which are a byte apart.
 #[inline]
 fn squeezed(word: u64) -> u64 {
     if word <= 0x7FFF {
@@ -226,8 +229,8 @@ fn long_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Sums of any width; finds what is wrong, where something is.
-fn wide_sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, bool)> {
+/// Sums deltas in 128 bits; fails with the place of a malformed delta.
+fn wide_sums(stream: &mut StreamCursor<'_>, count: Option<usize>) -> Result<(NumberValues, bool)> {
     let mut values = Vec::new();
     let (mut sum, mut is_wide) = (0_i128, false);
     while count.map_or_else(|| !stream.is_empty(), |count| values.len() < count) {
@@ -238,41 +241,41 @@ fn wide_sums(stream: &mut Stream<'_>, count: Option<usize>) -> Result<(Values, b
         is_wide |= i64::try_from(delta).is_err() || i64::try_from(sum).is_err();
         values.push(sum);
     }
-    Ok((Values::Wide(values), is_wide))
+    Ok((NumberValues::Wide(values), is_wide))
 }
 
-/// How many digits stand behind the point.
+/// The number of digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
     /// An integer.
     Whole,
-    /// A decimal with so many digits behind the point; 0 leaves a bare point (A10).
+    /// A decimal with this number of digits after the point; 0 prints a bare point (A10).
     Digits(usize),
 }
 
 impl Scale {
-    /// The largest number of digits behind the point.
-    const MOST: u8 = 18;
+    /// The largest number of digits after the point.
+    const MAX_DIGITS: u8 = 18;
 
-    pub(super) fn read(stream: &mut Stream<'_>) -> Result<Self> {
+    pub(super) fn read(stream: &mut StreamCursor<'_>) -> Result<Self> {
         let at = stream.clone();
         match stream.u8("scale")? {
-            scale @ 0..=Self::MOST => Ok(Self::Digits(usize::from(scale))),
-            scale => Err(at.malformed("scale", format!("{scale} is over {}", Self::MOST))),
+            scale @ 0..=Self::MAX_DIGITS => Ok(Self::Digits(usize::from(scale))),
+            scale => Err(at.malformed("scale", format!("{scale} is over {}", Self::MAX_DIGITS))),
         }
     }
 }
 
-impl Slot {
-    /// Whether all numbers of 32 bits fit, behind a lead.
+impl InlineCell {
+    /// Returns whether all numbers of 32 bits fit, after a lead byte.
     pub(super) fn fits(scale: Scale) -> bool {
         match scale {
             Scale::Whole => true,
-            Scale::Digits(digits) => (1..=Self::DIGITS).contains(&digits),
+            Scale::Digits(digits) => (1..=Self::MAX_SCALE).contains(&digits),
         }
     }
 
-    /// A byte and a number, if it [`fits`](Slot::fits).
+    /// Returns a lead byte and a number, whose scale must [fit](InlineCell::fits).
     #[inline]
     pub(super) fn number(lead: u8, value: i32, scale: Scale) -> Self {
         match scale {
@@ -282,21 +285,26 @@ impl Slot {
     }
 }
 
-/// Undoes byte planes: `min` plus a number of `width` bytes each (SHUF).
+/// Decodes byte planes (SHUF): each value is `min` plus a number of `width` bytes.
 ///
-/// `None` if a sum has more than 128 bits.
-pub(super) fn unshuffle(min: i128, width: usize, count: usize, planes: &[u8]) -> Option<Values> {
+/// Returns `None` if a sum has more than 128 bits.
+pub(super) fn unshuffle(
+    min: i128,
+    width: usize,
+    count: usize,
+    planes: &[u8],
+) -> Option<NumberValues> {
     let mut values = vec![0_u64; count];
     for (plane, bytes) in planes.chunks_exact(count.max(1)).take(width).enumerate() {
         for (value, &byte) in values.iter_mut().zip(bytes) {
             *value |= u64::from(byte) << (8 * plane);
         }
     }
-    let most = values.iter().copied().max().unwrap_or_default();
-    let last = min.checked_add(most.into())?;
+    let max = values.iter().copied().max().unwrap_or_default();
+    let last = min.checked_add(max.into())?;
     match (i64::try_from(min), i64::try_from(last)) {
         (Ok(min), Ok(_)) => {
-            let mut narrow = Values::Tiny(Vec::new());
+            let mut narrow = NumberValues::Tiny(Vec::new());
             let mut part = Vec::with_capacity(512);
             for offsets in values.chunks(512) {
                 part.clear();
@@ -307,7 +315,7 @@ pub(super) fn unshuffle(min: i128, width: usize, count: usize, planes: &[u8]) ->
         }
         _ => {
             let value = |offset: u64| min.saturating_add(offset.into());
-            Some(Values::Wide(values.into_iter().map(value).collect()))
+            Some(NumberValues::Wide(values.into_iter().map(value).collect()))
         }
     }
 }
@@ -341,7 +349,7 @@ mod tests {
             for cut in 0..=bytes.len() {
                 let bytes = &bytes[..cut];
                 let mut plain = Vec::new();
-                let mut stream = Stream::new("", bytes);
+                let mut stream = StreamCursor::new("", bytes);
                 while let Ok(value) = stream.uv("number") {
                     plain.push(value);
                 }
@@ -365,13 +373,13 @@ mod tests {
             for at in [0, 511, 512, 1500] {
                 let mut want = vec![-3_i64; 2000];
                 want[at] = -(1 << bits);
-                let mut values = Values::Tiny(Vec::new());
+                let mut values = NumberValues::Tiny(Vec::new());
                 want.chunks(512).for_each(|part| values.extend(part, 2000));
                 let got: Vec<i64> = match values {
-                    Values::Tiny(values) => values.into_iter().map(i64::from).collect(),
-                    Values::Small(values) => values.into_iter().map(i64::from).collect(),
-                    Values::Narrow(values) => values,
-                    Values::Wide(_) => panic!(),
+                    NumberValues::Tiny(values) => values.into_iter().map(i64::from).collect(),
+                    NumberValues::Small(values) => values.into_iter().map(i64::from).collect(),
+                    NumberValues::Narrow(values) => values,
+                    NumberValues::Wide(_) => panic!(),
                 };
                 assert_eq!(got, want);
             }
@@ -379,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_the_same_on_both_ways() {
+    fn sums_of_both_widths_agree() {
         let zigzag = |value: i64| ((value << 1) ^ (value >> 63)).cast_unsigned();
         let deltas = [0, 1, -1, 63, -64, 64, 1 << 40, -(1 << 40), 1 << 62, -(1 << 62), 5];
         let bytes: Vec<u8> = deltas.iter().flat_map(|&delta| number(zigzag(delta), 0)).collect();
@@ -387,18 +395,18 @@ mod tests {
             for cut in 0..=bytes.len() {
                 let bytes = &bytes[..cut];
                 let quick = narrow_sums(bytes, count);
-                let slow = wide_sums(&mut Stream::new("", bytes), count);
+                let slow = wide_sums(&mut StreamCursor::new("", bytes), count);
                 match (quick, slow) {
-                    (Some(quick), Ok((Values::Wide(slow), false))) => {
-                        let print = |values: Values| {
-                            let mut page = Page::default();
+                    (Some(quick), Ok((NumberValues::Wide(slow), false))) => {
+                        let print = |values: NumberValues| {
+                            let mut buffer = RowBuffer::default();
                             let mut numbers = values.from(0);
-                            while numbers.put(Scale::Whole, &mut page) {
-                                page.byte(b' ');
+                            while numbers.put(Scale::Whole, &mut buffer) {
+                                buffer.byte(b' ');
                             }
-                            page.text().to_vec()
+                            buffer.text().to_vec()
                         };
-                        assert_eq!(print(quick), print(Values::Wide(slow)));
+                        assert_eq!(print(quick), print(NumberValues::Wide(slow)));
                     }
                     (None, Err(_)) => {}
                     (quick, slow) => panic!("{quick:?} {slow:?}"),

@@ -1,9 +1,9 @@
-//! Some columns of a table, without expanding the others (§5.6).
+//! Decodes some columns of a table without decompressing the others (§5.6).
 //!
-//! In an archive of ours each column is an xz block of its own, and the index of
-//! the xz stream tells where it is. So a table of fewer columns is made: the
-//! chunks that are wanted, the chunks that these follow from, and the rest of the
-//! streams to match. Where that cannot be done simply, it is not done at all.
+//! Our writer puts each column into an xz block of its own, and the index of the xz stream
+//! says where it is. So this module builds the streams of a table with fewer columns: the
+//! chunks of the projection, the chunks that these derive from, and metadata to match.
+//! Tables that this cannot handle are decoded as a whole.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,39 +11,35 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::{Job, STREAMS, columns, meta, quotes, rows};
+use super::table::{STREAMS, columns, meta, placed, quotes};
+use super::{kind, rows};
+use crate::codecs::context::DecodeContext;
+use crate::codecs::entry::Projection;
 use crate::fields::{self, Dialect};
 use crate::output::Output;
-use crate::streams::{Backend, Packed, Stream, Streams};
+use crate::streams::{Backend, CompressedStream, StreamCursor, Streams};
 use hypostyle_core::compress::xz;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::wire::put;
 
-/// The stream that says how many fields each column holds.
+/// The stream with the number of fields in each column.
 pub(crate) const FIELDS: &str = "hyp.fields";
 
-/// The columns to keep, and the header above them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Projection {
-    columns: Vec<usize>,
-    header: Vec<u8>,
-}
-
-/// How many fields each column holds: one, unless the archive says otherwise.
+/// Returns the number of fields in each column: one, unless the archive says otherwise.
 ///
-/// What it says decides nothing, so if it says too little it is as if it said nothing.
+/// Decoding does not depend on the stream, so a truncated one is ignored.
 pub(super) fn widths(streams: &Streams, columns: usize) -> Vec<usize> {
     let mut stream = streams.read(FIELDS);
     let widths: Result<Vec<usize>> = (0..columns).map(|_| stream.size("field count")).collect();
     widths.unwrap_or_else(|_| vec![1; columns])
 }
 
-/// Finds the columns that hold fields of these names; `None` if the whole table
-/// must be read.
-pub(crate) fn find(job: &Job<'_>, names: &[String]) -> Result<Option<Projection>> {
+/// Finds the columns that contain fields of these names; `None` if the whole table must be
+/// decoded.
+pub(crate) fn find(context: &DecodeContext<'_>, names: &[String]) -> Result<Option<Projection>> {
     let wanted = [&STREAMS[..5], &["quotemodes", "header", FIELDS]].concat();
-    let streams = job.streams(&wanted)?;
-    let meta = meta(&streams, job)?;
+    let streams = context.streams(&wanted)?;
+    let meta = meta(&streams, context)?;
     let rows = usize::try_from(meta.rows).unwrap_or(usize::MAX);
     let Some(modes) = streams.bytes("row_modes").get(..rows) else { return Ok(None) };
     let mut counts = streams.read("fieldcounts");
@@ -76,21 +72,25 @@ pub(crate) fn find(job: &Job<'_>, names: &[String]) -> Result<Option<Projection>
             found += matches;
         }
     }
-    // A name that is missing, or there twice, is for the whole table to report.
+    // The import of the whole table reports names that are missing or ambiguous.
     if found != names.len() || columns.is_empty() {
         return Ok(None);
     }
     Ok(Some(Projection { columns, header: kept.join(meta.delimiter) }))
 }
 
-/// Writes the rows of one frame, with the columns that are kept.
-pub(crate) fn decode(projection: &Projection, job: &Job<'_>, out: &mut Output<'_>) -> Result<()> {
-    let streams = job.streams(&["meta", "coltypes", "quotemodes", "col_index"])?;
-    let whole = meta(&streams, job)?;
+/// Writes the rows of one frame, with the columns of the projection only.
+pub(crate) fn decode(
+    projection: &Projection,
+    context: &DecodeContext<'_>,
+    out: &mut Output<'_>,
+) -> Result<()> {
+    let streams = context.streams(&["meta", "coltypes", "quotemodes", "col_index"])?;
+    let whole = meta(&streams, context)?;
     let types = streams.bytes("coltypes");
-    let kind = |column: usize| types.get(column).copied().unwrap_or_default();
-    let places = places(&streams, whole.columns)?;
-    let mut values = Values::new(job);
+    let kind_of = |column: usize| types.get(column).copied().unwrap_or_default();
+    let places = chunk_ranges(&streams, whole.columns)?;
+    let mut values = ValuesStream::new(context);
     let mut chunks: BTreeMap<usize, Bytes> = BTreeMap::new();
     let mut wanted = projection.columns.clone();
     while let Some(column) = wanted.pop() {
@@ -98,18 +98,18 @@ pub(crate) fn decode(projection: &Projection, job: &Job<'_>, out: &mut Output<'_
             continue;
         }
         let place = places.get(column).cloned().unwrap_or_default();
-        let chunk = values.get(place, job).map_err(|err| super::placed(err, column))?;
-        if kind(column) == super::kind::DERIVED {
-            let source = Stream::new("values", &chunk).size("source column")?;
-            // What comes later is refused when the chunk is decoded.
+        let chunk = values.get(place, context).map_err(|err| placed(err, column))?;
+        if kind_of(column) == kind::DERIVED {
+            let source = StreamCursor::new("values", &chunk).size("source column")?;
+            // A source that comes later is refused when the chunk is decoded.
             wanted.extend(Some(source).filter(|&source| source < column));
         }
         chunks.insert(column, chunk);
     }
-    let fewer = fewer(&chunks, &streams, kind)?;
-    let fewer_meta = meta(&fewer, job)?;
-    let all = columns(&fewer, &fewer_meta, job)?;
-    let quoted = quotes(&fewer, &all, job)?;
+    let projected = projected_streams(&chunks, &streams, kind_of)?;
+    let projected_meta = meta(&projected, context)?;
+    let all = columns(&projected, &projected_meta, context)?;
+    let quoted = quotes(&projected, &all, context)?;
     let (mut kept, mut marks) = (Vec::new(), Vec::new());
     for ((column, decoded), quotes) in chunks.keys().zip(all).zip(quoted) {
         if projection.columns.contains(column) {
@@ -124,15 +124,15 @@ pub(crate) fn decode(projection: &Projection, job: &Job<'_>, out: &mut Output<'_
         count
     };
     let lines = Streams::of([
-        ("row_modes", job.streams(&["row_modes"])?.shared("row_modes")),
+        ("row_modes", context.streams(&["row_modes"])?.shared("row_modes")),
         ("fieldcounts", count.repeat(rows).into()),
         ("header", projection.header.clone().into()),
     ]);
-    rows::write(&lines, &whole, &kept, &marks, job, out)
+    rows::write(&lines, &whole, &kept, &marks, context, out)
 }
 
-/// Where each chunk lies in `values`.
-fn places(streams: &Streams, columns: usize) -> Result<Vec<Range<u64>>> {
+/// Returns the range of each chunk in `values`.
+fn chunk_ranges(streams: &Streams, columns: usize) -> Result<Vec<Range<u64>>> {
     let mut lengths = streams.read("col_index");
     let mut start = 0_u64;
     let mut places = Vec::with_capacity(columns);
@@ -145,24 +145,25 @@ fn places(streams: &Streams, columns: usize) -> Result<Vec<Range<u64>>> {
     Ok(places)
 }
 
-/// Streams with these chunks only, which point at each other anew.
-fn fewer(
+/// Builds the streams of a table with these chunks only, and renumbers the sources of derived
+/// columns.
+fn projected_streams(
     chunks: &BTreeMap<usize, Bytes>,
     streams: &Streams,
-    kind: impl Fn(usize) -> u8,
+    kind_of: impl Fn(usize) -> u8,
 ) -> Result<Streams> {
     let (mut types, mut modes) = (Vec::new(), Vec::new());
     let (mut index, mut values) = (Vec::new(), Vec::new());
     let quotes = streams.bytes("quotemodes");
     for (&column, chunk) in chunks {
-        types.push(kind(column));
+        types.push(kind_of(column));
         modes.push(quotes.get(column).copied().unwrap_or_default());
         let before = values.len();
-        if kind(column) == super::kind::DERIVED {
-            let mut stream = Stream::new("values", chunk);
+        if kind_of(column) == kind::DERIVED {
+            let mut stream = StreamCursor::new("values", chunk);
             let source = stream.size("source column")?;
             let place = chunks.keys().position(|&column| column == source);
-            // What is not there stays out of reach, and is refused for that.
+            // A source without a chunk stays out of range, and is refused for that.
             put::uv(&mut values, place.unwrap_or(usize::MAX) as u64);
             values.extend_from_slice(stream.rest());
         } else {
@@ -170,7 +171,7 @@ fn fewer(
         }
         put::uv(&mut index, (values.len() - before) as u64);
     }
-    // The same but for the number of columns, which comes last.
+    // Only the number of columns changes, which is the last field.
     let mut stream = streams.read("meta");
     let mut meta = Vec::new();
     put::uv(&mut meta, stream.uv("row count")?);
@@ -187,34 +188,36 @@ fn fewer(
     ]))
 }
 
-/// The stream `values`, expanded where it is needed.
-struct Values<'a> {
-    packed: Option<&'a Packed>,
+/// The stream `values`, decompressed block by block as needed.
+struct ValuesStream<'a> {
+    packed: Option<&'a CompressedStream>,
     blocks: Option<xz::Blocks<'a>>,
-    expanded: BTreeMap<usize, Vec<u8>>,
+    decompressed: BTreeMap<usize, Vec<u8>>,
     whole: Option<Bytes>,
 }
 
-impl<'a> Values<'a> {
-    fn new(job: &'a Job<'a>) -> Self {
-        let packed = job.packed("values");
+impl<'a> ValuesStream<'a> {
+    fn new(context: &'a DecodeContext<'a>) -> Self {
+        let packed = context.compressed("values");
         let blocks = packed.filter(|packed| packed.backend == Backend::Xz);
         let blocks = blocks.and_then(|packed| xz::Blocks::find(&packed.bytes));
-        Self { packed, blocks, expanded: BTreeMap::new(), whole: None }
+        Self { packed, blocks, decompressed: BTreeMap::new(), whole: None }
     }
 
-    fn get(&mut self, place: Range<u64>, job: &Job<'_>) -> Result<Bytes> {
-        let cut_off = || Error::malformed("chunk length", "runs past the end of `values`");
+    fn get(&mut self, place: Range<u64>, context: &DecodeContext<'_>) -> Result<Bytes> {
+        let truncated = || Error::malformed("chunk length", "runs past the end of `values`");
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let Some(blocks) = &self.blocks else {
             let whole = match (&self.whole, self.packed) {
                 (Some(whole), _) => whole.clone(),
-                (None, Some(packed)) => packed.expand(job.limits, job.threads, job.deviations)?,
+                (None, Some(packed)) => {
+                    packed.decompress(context.limits, context.threads, context.deviations)?
+                }
                 (None, None) => Bytes::new(),
             };
             self.whole = Some(whole.clone());
             let place = size(place.start)..size(place.end);
-            return whole.get(place.clone()).map(|_| whole.slice(place)).ok_or_else(cut_off);
+            return whole.get(place.clone()).map(|_| whole.slice(place)).ok_or_else(truncated);
         };
         let mut chunk = Vec::new();
         let mut start = 0_u64;
@@ -222,17 +225,17 @@ impl<'a> Values<'a> {
             let end = start.saturating_add(blocks.raw(index));
             let here = place.start.max(start)..place.end.min(end);
             if !here.is_empty() {
-                let part = match self.expanded.entry(index) {
+                let part = match self.decompressed.entry(index) {
                     Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(fresh) => fresh.insert(blocks.decompress(index, job.limits)?),
+                    Entry::Vacant(fresh) => fresh.insert(blocks.decompress(index, context.limits)?),
                 };
                 let here = size(here.start - start)..size(here.end - start);
-                chunk.extend_from_slice(part.get(here).ok_or_else(cut_off)?);
+                chunk.extend_from_slice(part.get(here).ok_or_else(truncated)?);
             }
             start = end;
         }
         if place.end > start {
-            return Err(cut_off());
+            return Err(truncated());
         }
         Ok(chunk.into())
     }

@@ -1,77 +1,79 @@
-//! Rows from columns (§5.4), many at a time.
+//! Assembles rows from columns (§5.4), in parallel ranges.
 //!
-//! Each column has its own cursor, so a row can be put together only if it is
-//! known how many cells the rows before it took. One quick pass over the modes
-//! and field counts finds that out for the start of every range of rows; the
-//! ranges are then put together in parallel.
+//! Each column has its own cursor, which depends on how many cells the rows before took. A
+//! fast pass over the modes and field counts finds the cursors at the start of every range
+//! of rows. The ranges are then assembled in parallel.
 
 use std::ops::Range;
 
-use super::column::{Cells, Column, bit};
-use super::slots::Short;
-use super::{Job, Meta, Quotes, check_modes};
+use super::column::{CellCursor, DecodedColumn, bit};
+use super::inline_column::InlineColumn;
+use super::table::{Quotes, TableMeta};
+use crate::codecs::context::DecodeContext;
+use crate::codecs::line_flags::check_modes;
 use crate::output::Output;
-use crate::page::{Entries, Page, Pages, Slot};
-use crate::streams::{Lines, Stream, Streams};
+use crate::row_buffer::{InlineCell, PaddedDict, RowBuffer};
+use crate::streams::{LineList, StreamCursor, Streams};
+use hypostyle_core::buffer_pool::BufferPool;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::parallel;
 
-/// Rows that are put together in one go.
-const RANGE: usize = 4 << 10;
+/// The smallest number of rows in a range.
+const RANGE_ROWS: usize = 4 << 10;
 
-/// Slots that are filled before rows are made of them.
-const SLOTS: usize = 1200;
+/// The number of inline cells that are prepared before they are copied into rows.
+const BATCH_CELLS: usize = 1200;
 
-/// Everything that rows are made of.
-struct Parts<'a> {
-    meta: &'a Meta<'a>,
-    columns: &'a [Column],
+/// The parts of a table that rows are assembled from.
+struct RowAssembler<'a> {
+    meta: &'a TableMeta<'a>,
+    columns: &'a [DecodedColumn],
     quotes: &'a [Quotes<'a>],
     modes: &'a [u8],
-    /// Columns of short cells, where cells are one byte apart.
-    short: Vec<Option<Short<'a>>>,
-    /// Neighbours that are all short, or all not.
+    /// The columns of short cells, if the delimiter has one byte.
+    inline: Vec<Option<InlineColumn<'a>>>,
+    /// Runs of columns that are all inline, or all not.
     runs: Vec<Range<usize>>,
-    /// One entry: what stands between cells.
-    delimiter: Entries,
+    /// A dictionary with one entry, the delimiter.
+    delimiter: PaddedDict,
     pad: bool,
 }
 
-/// A range of rows, and what the rows before it have used up.
+/// A range of rows, and the cursors at its start.
 #[derive(Clone)]
-struct Start<'a> {
+struct RangeStart<'a> {
     rows: Range<usize>,
-    /// Whether every row has a cell in every column, and none is verbatim.
+    /// Whether all rows are structured and have a cell in every column.
     is_full: bool,
-    verbatim: Lines<'a>,
-    fields: Stream<'a>,
+    verbatim: LineList<'a>,
+    fields: StreamCursor<'a>,
     cursors: Vec<usize>,
 }
 
-/// A range of rows, and how far it has been written.
-struct Writing<'a> {
+/// A range of rows, and how much of it has been written.
+struct RangeWriter<'a> {
     rows: Range<usize>,
     is_full: bool,
-    verbatim: Lines<'a>,
-    fields: Stream<'a>,
-    columns: Vec<Feed<'a>>,
-    /// Cells of the first row that have been written already, and all that it has.
+    verbatim: LineList<'a>,
+    fields: StreamCursor<'a>,
+    columns: Vec<QuotedCells<'a>>,
+    /// The number of cells of the first row that have been written, and of all its cells.
     done: usize,
     width: usize,
 }
 
-/// The cells of a column, in quotes or not.
-struct Feed<'a> {
-    cells: Cells<'a>,
+/// A cursor over the cells of a column that adds their quotes.
+struct QuotedCells<'a> {
+    cells: CellCursor<'a>,
     quotes: &'a Quotes<'a>,
-    /// The number of the next cell.
+    /// The index of the next cell.
     next: usize,
 }
 
-impl Feed<'_> {
-    /// Writes the next cell; `false` if there is none.
+impl QuotedCells<'_> {
+    /// Appends the next cell; `false` if there is none.
     #[inline]
-    fn put(&mut self, page: &mut Page) -> bool {
+    fn put(&mut self, buffer: &mut RowBuffer) -> bool {
         let quoted = match self.quotes {
             Quotes::None => false,
             Quotes::All => true,
@@ -79,23 +81,23 @@ impl Feed<'_> {
         };
         self.next += 1;
         if !quoted {
-            return self.cells.put(page);
+            return self.cells.put(buffer);
         }
-        page.byte(b'"');
-        let start = page.len();
-        let there = self.cells.put(page);
-        page.end_quotes(start);
-        there
+        buffer.byte(b'"');
+        let start = buffer.len();
+        let found = self.cells.put(buffer);
+        buffer.end_quotes(start);
+        found
     }
 }
 
 /// Writes the header and all rows.
 pub(super) fn write(
     streams: &Streams,
-    meta: &Meta<'_>,
-    columns: &[Column],
+    meta: &TableMeta<'_>,
+    columns: &[DecodedColumn],
     quotes: &[Quotes<'_>],
-    job: &Job<'_>,
+    context: &DecodeContext<'_>,
     out: &mut Output<'_>,
 ) -> Result<()> {
     let rows = usize::try_from(meta.rows).unwrap_or(usize::MAX);
@@ -104,40 +106,39 @@ pub(super) fn write(
         let why = format!("has {have} bytes for {} rows", meta.rows);
         return Err(Error::malformed("row modes", why).in_stream("row_modes"));
     };
-    check_modes(modes, "row_modes", job)?;
+    check_modes(modes, "row_modes", context)?;
     let delimiter = [meta.delimiter].into_iter().collect();
-    let short = short(meta, columns, quotes);
-    let runs = runs(&short);
-    let parts = Parts { meta, columns, quotes, modes, short, runs, delimiter, pad: job.pad };
+    let inline = inline_columns(meta, columns, quotes);
+    let runs = runs(&inline);
+    let assembler =
+        RowAssembler { meta, columns, quotes, modes, inline, runs, delimiter, pad: context.pad };
     if meta.has_header {
         out.put(streams.bytes("header"))?;
     }
-    let start = Start {
+    let start = RangeStart {
         rows: 0..0,
         is_full: false,
         verbatim: streams.read("verbatim").lines(),
         fields: streams.read("fieldcounts"),
         cursors: vec![0; columns.len()],
     };
-    let starts = parts.starts(start, job)?;
-    let pages = Pages::default();
-    let work = |index: usize| {
-        let Some(start) = starts.get(index) else {
-            return Err(Error::invalid_argument("no such range"));
-        };
-        let mut writing = parts.start(start);
-        let mut page = pages.take();
-        parts.fill(&mut writing, &mut page)?;
-        Ok((writing, page))
+    let starts = assembler.starts(start, context)?;
+    let buffers = BufferPool::<RowBuffer>::default();
+    let decode = |start| {
+        let mut writing = assembler.start(start);
+        let mut buffer = buffers.take();
+        assembler.fill(&mut writing, &mut buffer)?;
+        Ok((writing, buffer))
     };
-    parallel::in_order(starts.len(), job.threads, work, |_, (mut writing, mut page)| {
-        out.put(page.text())?;
+    parallel::for_each(&starts, context.threads, decode, |_, (mut writing, mut buffer)| {
+        out.put(buffer.text())?;
         while !writing.rows.is_empty() {
-            page.clear();
-            parts.fill(&mut writing, &mut page)?;
-            out.put(page.text())?;
+            buffer.clear();
+            assembler.fill(&mut writing, &mut buffer)?;
+            out.put(buffer.text())?;
         }
-        pages.give(page);
+        buffer.clear();
+        buffers.give(buffer);
         Ok(())
     })?;
     if meta.trailing {
@@ -146,21 +147,22 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The columns that have only short cells, each behind what stands before them.
-fn short<'a>(
-    meta: &Meta<'_>,
-    columns: &'a [Column],
+/// Returns the columns that have only short cells, each with the byte before its cells.
+fn inline_columns<'a>(
+    meta: &TableMeta<'_>,
+    columns: &'a [DecodedColumn],
     quotes: &[Quotes<'_>],
-) -> Vec<Option<Short<'a>>> {
+) -> Vec<Option<InlineColumn<'a>>> {
     let &[delimiter] = meta.delimiter else { return Vec::new() };
     let leads = std::iter::once(b'\n').chain(std::iter::repeat(delimiter));
     let columns = columns.iter().zip(quotes).zip(leads);
-    columns.map(|((column, quotes), lead)| Short::new(column, quotes, lead)).collect()
+    columns.map(|((column, quotes), lead)| InlineColumn::new(column, quotes, lead)).collect()
 }
 
-fn runs(short: &[Option<Short<'_>>]) -> Vec<Range<usize>> {
+/// Splits the columns into runs that are all inline, or all not.
+fn runs(inline: &[Option<InlineColumn<'_>>]) -> Vec<Range<usize>> {
     let mut start = 0;
-    let same = short.chunk_by(|one, next| one.is_some() == next.is_some());
+    let same = inline.chunk_by(|one, next| one.is_some() == next.is_some());
     let run = |run: &[_]| {
         let end = start + run.len();
         std::mem::replace(&mut start, end)..end
@@ -168,36 +170,41 @@ fn runs(short: &[Option<Short<'_>>]) -> Vec<Range<usize>> {
     same.map(run).collect()
 }
 
-impl<'a> Parts<'a> {
-    /// Rows in a range: more for wide tables, so that cursors stay a small part.
+impl<'a> RowAssembler<'a> {
+    /// The number of rows in a range; wide tables have more, so that cursors take little
+    /// memory in comparison.
     fn range_rows(&self) -> usize {
-        RANGE.max(self.columns.len())
+        RANGE_ROWS.max(self.columns.len())
     }
 
-    /// What each range starts with.
-    fn starts(&self, start: Start<'a>, job: &Job<'_>) -> Result<Vec<Start<'a>>> {
+    /// Finds the cursors at the start of each range.
+    fn starts(
+        &self,
+        start: RangeStart<'a>,
+        context: &DecodeContext<'_>,
+    ) -> Result<Vec<RangeStart<'a>>> {
         let mut starts = Vec::with_capacity(self.modes.len() / self.range_rows() + 1);
-        let mut now = start;
+        let mut next = start;
         for modes in self.modes.chunks(self.range_rows()) {
-            now.rows = now.rows.end..now.rows.end + modes.len();
-            now.is_full = self.is_full(modes, &now.fields);
-            starts.push(now.clone());
-            if now.is_full {
-                now.fields.take(modes.len(), "field counts")?;
-                for cursor in &mut now.cursors {
+            next.rows = next.rows.end..next.rows.end + modes.len();
+            next.is_full = self.is_full(modes, &next.fields);
+            starts.push(next.clone());
+            if next.is_full {
+                next.fields.take(modes.len(), "field counts")?;
+                for cursor in &mut next.cursors {
                     *cursor += modes.len();
                 }
                 continue;
             }
-            for (&mode, row) in modes.iter().zip(now.rows.clone()) {
-                self.step(mode, row, &mut now, job)?;
+            for (&mode, row) in modes.iter().zip(next.rows.clone()) {
+                self.step(mode, row, &mut next, context)?;
             }
         }
         Ok(starts)
     }
 
-    /// Whether rows of these modes all have a cell in every column.
-    fn is_full(&self, modes: &[u8], fields: &Stream<'_>) -> bool {
+    /// Returns whether rows of these modes are structured and have a cell in every column.
+    fn is_full(&self, modes: &[u8], fields: &StreamCursor<'_>) -> bool {
         let Ok(all) = u8::try_from(self.columns.len()) else { return false };
         let counts = fields.clone().take(modes.len(), "field counts").unwrap_or_default();
         // A count above 127 takes more than a byte.
@@ -207,18 +214,24 @@ impl<'a> Parts<'a> {
             && counts.iter().all(|&count| count == all)
     }
 
-    /// Goes on by one row.
-    fn step(&self, mode: u8, row: usize, now: &mut Start<'a>, job: &Job<'_>) -> Result<()> {
+    /// Advances the cursors by one row.
+    fn step(
+        &self,
+        mode: u8,
+        row: usize,
+        next: &mut RangeStart<'a>,
+        context: &DecodeContext<'_>,
+    ) -> Result<()> {
         if mode == 0 {
-            if now.verbatim.next().is_none() {
+            if next.verbatim.next().is_none() {
                 let message = "lines are missing in `verbatim`; they are read as empty";
-                job.deviations.report("A20", job.offset_of("verbatim"), message)?;
+                context.deviations.report("A20", context.offset_of("verbatim"), message)?;
             }
             return Ok(());
         }
-        let at = now.fields.clone();
-        let fields = now.fields.size("field count").map_err(|err| err.in_row(row as u64))?;
-        let Some(cursors) = now.cursors.get_mut(..fields) else {
+        let at = next.fields.clone();
+        let fields = next.fields.size("field count").map_err(|err| err.in_row(row as u64))?;
+        let Some(cursors) = next.cursors.get_mut(..fields) else {
             let why = format!("{fields} fields where there are {} columns", self.columns.len());
             return Err(at.malformed("field count", why).in_row(row as u64));
         };
@@ -228,33 +241,36 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    fn start(&'a self, start: &Start<'a>) -> Writing<'a> {
-        let Start { rows, is_full, verbatim, fields, cursors } = start.clone();
+    fn start(&'a self, start: &RangeStart<'a>) -> RangeWriter<'a> {
+        let RangeStart { rows, is_full, verbatim, fields, cursors } = start.clone();
         let columns = self.columns.iter().zip(self.quotes).zip(cursors);
-        let columns =
-            columns.map(|((column, quotes), next)| Feed { cells: column.from(next), quotes, next });
+        let columns = columns.map(|((column, quotes), next)| QuotedCells {
+            cells: column.from(next),
+            quotes,
+            next,
+        });
         let columns = columns.collect();
-        Writing { rows, is_full, verbatim, fields, columns, done: 0, width: 0 }
+        RangeWriter { rows, is_full, verbatim, fields, columns, done: 0, width: 0 }
     }
 
-    /// Writes rows, each behind its newline, until they end or the page is full.
-    fn fill(&'a self, writing: &mut Writing<'a>, page: &mut Page) -> Result<()> {
-        if writing.is_full && writing.done == 0 && !self.short.is_empty() {
-            self.fill_quickly(writing, page)?;
+    /// Appends rows, each after a newline, until they end or the buffer is full.
+    fn fill(&'a self, writing: &mut RangeWriter<'a>, buffer: &mut RowBuffer) -> Result<()> {
+        if writing.is_full && writing.done == 0 && !self.inline.is_empty() {
+            self.fill_inline(writing, buffer)?;
         }
-        let Writing { rows, is_full, verbatim, fields, columns, done, width } = writing;
+        let RangeWriter { rows, is_full, verbatim, fields, columns, done, width } = writing;
         let modes = self.modes.get(rows.clone()).unwrap_or_default();
-        page.reserve(modes.len().saturating_mul(64));
+        buffer.reserve(modes.len().saturating_mul(64));
         let delimiter = self.delimiter.get(0).unwrap_or_default();
         for &mode in modes {
-            if page.is_full() {
+            if buffer.is_full() {
                 break;
             }
             if *done == 0 && (rows.start > 0 || self.meta.has_header) {
-                page.byte(b'\n');
+                buffer.byte(b'\n');
             }
             if mode == 0 {
-                page.put(verbatim.next().unwrap_or_default());
+                buffer.put(verbatim.next().unwrap_or_default());
             } else {
                 if *done == 0 {
                     *width = if *is_full { columns.len() } else { fields.size("field count")? };
@@ -263,19 +279,19 @@ impl<'a> Parts<'a> {
                 let cells = columns.get_mut(..*width).unwrap_or_default();
                 for (index, cells) in cells.iter_mut().enumerate().skip(*done) {
                     if index > 0 {
-                        page.entry(delimiter);
+                        buffer.entry(delimiter);
                     }
-                    if !cells.put(page) {
+                    if !cells.put(buffer) {
                         return Err(self.too_few(index, rows.start));
                     }
                     *done = index + 1;
-                    if page.is_full() {
+                    if buffer.is_full() {
                         break;
                     }
                 }
-                while *done < all && !page.is_full() {
+                while *done < all && !buffer.is_full() {
                     if *done > 0 {
-                        page.entry(delimiter);
+                        buffer.entry(delimiter);
                     }
                     *done += 1;
                 }
@@ -289,20 +305,21 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// Writes rows that have a cell in every column, short ones by way of slots.
+    /// Appends rows that have a cell in every column, with short cells as inline cells.
     ///
-    /// Stops where a column has too few cells, so that the error is found.
-    fn fill_quickly(&'a self, writing: &mut Writing<'a>, page: &mut Page) -> Result<()> {
-        let Writing { rows, columns, .. } = writing;
+    /// Stops where a column has too few cells, so that [`RowAssembler::fill`] reports it.
+    fn fill_inline(&'a self, writing: &mut RangeWriter<'a>, buffer: &mut RowBuffer) -> Result<()> {
+        let RangeWriter { rows, columns, .. } = writing;
         let width = columns.len();
-        let most = (SLOTS / width).clamp(1, Short::ROWS).min(rows.len().max(1));
-        let mut slots = vec![Slot::default(); most * width];
-        page.reserve(rows.len().saturating_mul(64));
-        'batches: while rows.start < rows.end && !page.is_full() {
-            let count = most.min(rows.len());
-            for (index, (short, feed)) in self.short.iter().zip(&*columns).enumerate() {
+        let batch_rows =
+            (BATCH_CELLS / width).clamp(1, InlineColumn::MAX_ROWS).min(rows.len().max(1));
+        let mut slots = vec![InlineCell::default(); batch_rows * width];
+        buffer.reserve(rows.len().saturating_mul(64));
+        'batches: while rows.start < rows.end && !buffer.is_full() {
+            let count = batch_rows.min(rows.len());
+            for (index, (inline, feed)) in self.inline.iter().zip(&*columns).enumerate() {
                 let slots = slots.iter_mut().skip(index).step_by(width);
-                if short.as_ref().is_some_and(|short| !short.lay(feed.next, count, slots)) {
+                if inline.as_ref().is_some_and(|inline| !inline.lay(feed.next, count, slots)) {
                     break 'batches;
                 }
             }
@@ -314,47 +331,47 @@ impl<'a> Parts<'a> {
             }
             let before = rows.start;
             for slots in slots.chunks_exact(width).take(count) {
-                self.put_row(slots, columns, rows.start, page)?;
+                self.put_row(slots, columns, rows.start, buffer)?;
                 rows.start += 1;
-                if page.is_full() {
+                if buffer.is_full() {
                     break;
                 }
             }
-            for (feed, _) in columns.iter_mut().zip(&self.short).filter(|it| it.1.is_some()) {
+            for (feed, _) in columns.iter_mut().zip(&self.inline).filter(|it| it.1.is_some()) {
                 feed.next += rows.start - before;
             }
         }
-        // The cells that went by way of slots were not taken off their columns.
-        for ((feed, short), column) in columns.iter_mut().zip(&self.short).zip(self.columns) {
-            if short.is_some() {
+        // The cursors of inline columns were not advanced.
+        for ((feed, inline), column) in columns.iter_mut().zip(&self.inline).zip(self.columns) {
+            if inline.is_some() {
                 feed.cells = column.from(feed.next);
             }
         }
         Ok(())
     }
 
-    /// Writes a row whose short cells are in slots.
+    /// Appends a row whose short cells are inline cells.
     #[inline]
     fn put_row(
         &self,
-        slots: &[Slot],
-        columns: &mut [Feed<'_>],
+        slots: &[InlineCell],
+        columns: &mut [QuotedCells<'_>],
         row: usize,
-        page: &mut Page,
+        buffer: &mut RowBuffer,
     ) -> Result<()> {
         for run in &self.runs {
-            if self.short.get(run.start).is_some_and(Option::is_some) {
-                page.slots(slots.get(run.clone()).unwrap_or_default());
+            if self.inline.get(run.start).is_some_and(Option::is_some) {
+                buffer.inline_cells(slots.get(run.clone()).unwrap_or_default());
                 continue;
             }
             let feeds = columns.get_mut(run.clone()).unwrap_or_default();
             for (index, feed) in run.clone().zip(feeds) {
                 match (index, self.meta.delimiter) {
                     (0, _) if row == 0 && !self.meta.has_header => {}
-                    (0, _) => page.byte(b'\n'),
-                    (_, delimiter) => page.put(delimiter),
+                    (0, _) => buffer.byte(b'\n'),
+                    (_, delimiter) => buffer.put(delimiter),
                 }
-                if !feed.put(page) {
+                if !feed.put(buffer) {
                     return Err(self.too_few(index, row));
                 }
             }
@@ -363,8 +380,8 @@ impl<'a> Parts<'a> {
     }
 
     fn too_few(&self, index: usize, row: usize) -> Error {
-        let cells = self.columns.get(index).map_or(0, Column::len);
-        Error::malformed("column", format!("there are only {cells} cells"))
+        let cells = self.columns.get(index).map_or(0, DecodedColumn::len);
+        Error::malformed("column", format!("has only {cells} cells"))
             .in_row(row as u64)
             .in_column(index, "")
             .in_stream("values")

@@ -11,11 +11,11 @@ fn inner(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-fn bundle(streams: &Set<'_>) -> Result<Vec<BundleEntry>> {
+fn bundle(streams: &StreamList<'_>) -> Result<Vec<BundleEntry>> {
     open(archive(Codec::Bundle, streams), &ReadOptions::default())?.bundle()
 }
 
-/// The entries of a bundle with this manifest and so many entries.
+/// Opens the entries of a bundle with this manifest and `count` entries.
 fn named(manifest: &str, entries: usize) -> Result<Vec<String>> {
     let bytes = inner(b"x");
     let names: Vec<String> = (0..entries).map(|index| format!("e{index}")).collect();
@@ -33,7 +33,7 @@ fn name(name: &str) -> Result<Vec<String>> {
 fn entries_have_names_and_unpack() {
     let (one, two) = (inner(b"one\n"), inner(b""));
     // The last entry's trailer ends the file, and is not the bundle's.
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("manifest", br#"[{"name":"a.txt","bytes":4},{"x":[{"name":"no"}],"name":"d/b.csv"}]"#),
         ("e0", &one),
         ("e1", &two),
@@ -63,8 +63,9 @@ fn a_bundle_is_not_one_file() {
 fn entries_end_at_the_first_that_is_missing_or_empty() {
     let bytes = inner(b"x");
     let manifest = br#"[{"name":"a"},{"name":"b"},{"name":"c"}]"#;
-    let base: &Set<'_> = &[("manifest", manifest), ("e2", &bytes), ("e0", &bytes), ("e1", &bytes)];
-    let names = |set: &Set<'_>| -> Vec<String> {
+    let base: &StreamList<'_> =
+        &[("manifest", manifest), ("e2", &bytes), ("e0", &bytes), ("e1", &bytes)];
+    let names = |set: &StreamList<'_>| -> Vec<String> {
         bundle(set).unwrap().into_iter().map(|entry| entry.file.name).collect()
     };
     assert_eq!(names(base), ["a", "b", "c"]);
@@ -72,7 +73,7 @@ fn entries_end_at_the_first_that_is_missing_or_empty() {
     assert_eq!(names(&with(base, &[("e1", b"")])), ["a"]);
     assert_eq!(names(&without(base, "e0")), [""; 0]);
     assert_eq!(names(&[("manifest", b"[]")]), [""; 0]);
-    // Names that are spelled otherwise are other streams.
+    // Streams with other spellings are not entries.
     assert_eq!(names(&[("manifest", manifest), ("e00", &bytes), ("e+0", &bytes)]), [""; 0]);
 }
 
@@ -161,7 +162,7 @@ fn a_manifest_is_an_array_of_objects_with_one_name_each() {
     let bytes = inner(b"x");
     assert!(bundle(&[("manifest", b"[{\"name\":\"\xFF\"}]"), ("e0", &bytes)]).is_err());
     assert!(bundle(&[("e0", &bytes)]).is_err(), "no manifest at all");
-    // Deep nesting where nobody looks: an error or not, but no overflow.
+    // Deep nesting in an ignored member must not overflow the stack.
     let _ = named(&deep, 1);
     let many = format!("[{}{{\"name\":\"z\"}}]", r#"{"name":"a"},"#.repeat(300));
     assert_eq!(named(&many, 1).unwrap(), ["a"]);
@@ -187,7 +188,7 @@ fn a_bundle_cannot_be_a_streaming_archive() {
 #[test]
 fn entries_are_read_with_the_options_of_the_bundle() {
     let inner = archive(Codec::Log, &[("meta", b"\x00\x07")]);
-    let set: &Set<'_> = &[("manifest", br#"[{"name":"a"}]"#), ("e0", &inner)];
+    let set: &StreamList<'_> = &[("manifest", br#"[{"name":"a"}]"#), ("e0", &inner)];
     let options = ReadOptions::default().with_strict(true);
     let entries = open(archive(Codec::Bundle, set), &options).unwrap().bundle().unwrap();
     let err = entries[0].archive.unpack(&mut Vec::new()).unwrap_err();
@@ -197,7 +198,7 @@ fn entries_are_read_with_the_options_of_the_bundle() {
 #[test]
 fn entries_share_one_limit_on_what_they_unpack_to() {
     let (one, two) = (inner(&[b'x'; 600]), inner(&[b'y'; 500]));
-    let set: &Set<'_> =
+    let set: &StreamList<'_> =
         &[("manifest", br#"[{"name":"a"},{"name":"b"}]"#), ("e0", &one), ("e1", &two)];
     let unpack = |limit: u64| -> Vec<bool> {
         let limits = Limits::default().with_output_bytes(limit);
@@ -217,12 +218,12 @@ fn permissions_and_times_are_read_where_they_are_what_they_should_be() {
     let known = |members: &str| {
         let manifest = format!(r#"[{{"name":"a",{members}}}]"#);
         let bytes = inner(b"x");
-        let set: &Set<'_> = &[("manifest", manifest.as_bytes()), ("e0", &bytes)];
+        let set: &StreamList<'_> = &[("manifest", manifest.as_bytes()), ("e0", &bytes)];
         let file = bundle(set).unwrap().remove(0).file;
         (file.mode, file.modified)
     };
     assert_eq!(known(r#""mode":"0644","modified":-7"#), (Some(0o644), Some(-7)));
-    // Nothing but who may read, write and execute.
+    // Only the bits for read, write and execute are kept.
     assert_eq!(known(r#""mode":"107755""#), (Some(0o755), None));
     let deep = format!(r#""mode":{0}1{1},"modified":{0}1{1}"#, "[".repeat(500), "]".repeat(500));
     for odd in [

@@ -1,4 +1,5 @@
 use super::*;
+use crate::unpack::Unpacker;
 
 /// One column and rows of one cell: type, chunk, cells.
 fn column(kind: u8, chunk: &[u8], rows: usize) -> Vec<(&'static str, Vec<u8>)> {
@@ -18,7 +19,7 @@ fn borrowed<'a>(set: &'a [(&'static str, Vec<u8>)]) -> Vec<(&'a str, &'a [u8])> 
     set.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect()
 }
 
-/// The cells of one column, and the deviations that it meets.
+/// Returns the cells of one column, and its deviations.
 #[track_caller]
 fn cells(kind: u8, chunk: &[u8], rows: usize, codes: &[&str]) -> String {
     let set = column(kind, chunk, rows);
@@ -36,7 +37,7 @@ fn sums_beyond_64_bits_are_exact_and_recorded() {
     let values = [1, i128::from(i64::MAX) + 1, -5, 10_i128.pow(20), i128::MAX];
     let want: String = values.iter().map(|value| format!("{value}\n")).collect();
     assert_eq!(cells(INT, &deltas(&values), 5, &["A11"]), want);
-    // The sums fit, and yet the delta between them does not.
+    // The sums fit 64 bits, but the delta between them does not.
     let ends = deltas(&[i64::MIN.into(), i64::MAX.into()]);
     assert_eq!(cells(INT, &ends, 2, &["A11"]), "-9223372036854775808\n9223372036854775807\n");
     let dec = [vec![2], deltas(&[10_i128.pow(20), -3])].concat();
@@ -86,7 +87,7 @@ fn rows_that_fill_pages_go_on_where_they_stopped() {
     let delimiter = b"<>".repeat(700_000);
     let meta = [vec![7, 1, 1], lp(&delimiter), vec![3]].concat();
     let values = [&b"a\nb\nc\nd\ne\nf"[..], b"1\n2\n3\n4\n5\n6", b"x\ny"].concat();
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("meta", &meta),
         ("row_modes", &[1, 1, 0, 1, 1, 1, 1]),
         ("fieldcounts", &[2, 3, 1, 3, 0, 2]),
@@ -114,10 +115,10 @@ fn rows_that_fill_pages_go_on_where_they_stopped() {
         let got = unpack_with(Codec::Columnar, set, &options).unwrap();
         assert!(got == want.as_bytes(), "{threads}");
     }
-    // At full width, as the table view wants it: two more, one more and two more delimiters.
+    // Padded for the table view: 2, 1 and 2 more delimiters.
     let file = open(archive(Codec::Columnar, set), &ReadOptions::default()).unwrap();
     let mut padded = Vec::new();
-    file.unpack_rows(&mut padded, None, true).unwrap();
+    Unpacker::new(file.reader()).padded_rows(&mut padded).unwrap();
     assert_eq!(padded.len(), want.len() + delimiter.len() * (1 + 2 + 2 + 1));
 }
 
@@ -146,7 +147,7 @@ fn many_rows_keep_their_order_on_any_number_of_threads() {
 fn derived_columns_share_one_limit_on_their_length() {
     // A few bytes of chunk for a column of 1,000 cells each: 4,000 bytes in memory.
     let columns = 50;
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("meta", &[0, 0, 0, 0, columns + 1]),
         ("coltypes", &[vec![0], vec![4; columns.into()]].concat()),
         ("quotemodes", &vec![0; usize::from(columns) + 1]),

@@ -3,11 +3,11 @@ use super::*;
 /// An image of 2 rows, 3 columns and 1 sample.
 fn image(transform: u8, bits: u8, pix: &[u8]) -> Result<Vec<u8>> {
     let meta = [1, transform, 0, 2, 3, 1, bits, 1, b'.'];
-    let set: &Set<'_> = &[("meta", &meta), ("pre", b"<"), ("pix", pix), ("suf", b">")];
+    let set: &StreamList<'_> = &[("meta", &meta), ("pre", b"<"), ("pix", pix), ("suf", b">")];
     unpack(Codec::Dicom, set)
 }
 
-/// The same, with the parts around the pixels taken off.
+/// Unpacks the same image, and removes the text around the pixels.
 fn pixels(transform: u8, bits: u8, pix: &[u8]) -> Vec<u8> {
     let all = image(transform, bits, pix).unwrap();
     all.strip_prefix(b"<").and_then(|rest| rest.strip_suffix(b".>")).unwrap().to_vec()
@@ -95,11 +95,11 @@ fn the_pixels_must_be_as_many_as_the_image_has() {
 fn sizes_that_overflow_are_refused() {
     let huge = uv(1 << 33);
     for transform in 1..=3 {
-        // 2^33 * 2^33 is 4 modulo 2^64 times nothing: it must not wrap to a small number.
+        // 2^33 * 2^33 must not wrap to a small number.
         let meta = [&[1, transform, 0], &huge[..], &huge, &uv(1), &[16, 0]].concat();
         refused(Codec::Dicom, &[("meta", &meta), ("pix", b"")], "pix", 0);
         let meta = [&[1, transform, 0, 0], &huge[..], &huge, &[16, 0]].concat();
-        // No rows of a width beyond 64 bits: nothing fits that either.
+        // Zero rows, but the width of a row exceeds 64 bits.
         refused(Codec::Dicom, &[("meta", &meta), ("pix", b"")], "pix", 0);
         let meta = [&[1, transform, 0, 0], &huge[..], &[1, 16, 0]].concat();
         assert_eq!(text(Codec::Dicom, &[("meta", &meta), ("pix", b"")]), "", "no rows, no pixels");
@@ -114,7 +114,7 @@ fn what_is_unknown_is_refused() {
     refused(Codec::Dicom, &[("meta", b"\x02")], "meta", 0);
     refused(Codec::Dicom, &[("meta", b"\x01\x04\x00\x01\x01\x01\x08\x00")], "meta", 1);
     refused(Codec::Dicom, &[("meta", b"\x01\x00\x00\x01\x01\x01\x08\x05")], "meta", 8);
-    let set: &Set<'_> = &[("meta", b"\x01\x00\x01\x01\x01\x01\x08\x00")];
+    let set: &StreamList<'_> = &[("meta", b"\x01\x00\x01\x01\x01\x01\x08\x00")];
     let err = unpack(Codec::Dicom, set).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::Unsupported(_)), "{err}");
 }
@@ -123,7 +123,7 @@ fn what_is_unknown_is_refused() {
 fn damage_is_an_error_at_worst() {
     for transform in 0..4 {
         let meta = [1, transform, 0, 2, 3, 1, 16, 1, b'.'];
-        let set: &Set<'_> =
+        let set: &StreamList<'_> =
             &[("meta", &meta), ("pre", b"<"), ("pix", b"ABCDEFabcdef"), ("suf", b">")];
         survives_cuts(Codec::Dicom, set);
         survives_changes(Codec::Dicom, set);

@@ -1,6 +1,6 @@
 use super::*;
 
-const BASE: &Set<'_> = &[("meta", b"\x02\x03HDR\x03"), ("data", b"abcABC")];
+const BASE: &StreamList<'_> = &[("meta", b"\x02\x03HDR\x03"), ("data", b"abcABC")];
 
 #[test]
 fn bytes_of_elements_are_interleaved() {
@@ -24,7 +24,7 @@ fn every_width_and_many_elements_come_back() {
                 .flat_map(|byte| original.iter().skip(byte).step_by(width).copied())
                 .collect();
             let meta = [uv(width as u128), vec![0], uv(count as u128)].concat();
-            let set: &Set<'_> = &[("meta", &meta), ("data", &planes)];
+            let set: &StreamList<'_> = &[("meta", &meta), ("data", &planes)];
             assert!(unpack(Codec::Embed, set).unwrap() == original, "{width} x {count}");
         }
     }

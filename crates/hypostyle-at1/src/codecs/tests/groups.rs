@@ -1,6 +1,6 @@
 use super::*;
 
-/// A block of zstd that holds these bytes as they are.
+/// A zstd block that stores these bytes without compression.
 fn block(bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![1];
     out.extend(zstd::bulk::compress(bytes, 1).unwrap());
@@ -19,7 +19,7 @@ fn lines_that_fill_pages_go_on_where_they_stopped() {
     let template = [vec![3], lp(&segment), lp(b","), lp(&segment)].concat();
     // Two groups of two rows, a verbatim line in the first.
     let (index, blocks) = blocks(&[b"a\nb", b"1\n2", b"c", b"3"]);
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("meta", &[4, 1, 2, 2, 3, 2, 0, 0]),
         ("template", &template),
         ("row_modes", &[1, 0, 1, 1]),
@@ -44,7 +44,7 @@ fn a_long_delimiter_between_many_columns_takes_no_memory() {
     let cells: Vec<&[u8]> = vec![b"x"; 2000];
     let (index, blocks) = blocks(&cells);
     let meta = [vec![1, 0], lp(&delimiter), uv(2000), vec![1, 1, 1], vec![0; 2000]].concat();
-    let set: &Set<'_> =
+    let set: &StreamList<'_> =
         &[("meta", &meta), ("row_modes", &[1]), ("index", &index), ("blocks", &blocks)];
     limited(Codec::QColumnar, set, 100 << 20);
 }
@@ -52,7 +52,7 @@ fn a_long_delimiter_between_many_columns_takes_no_memory() {
 #[test]
 fn a_block_has_a_cell_for_every_row() {
     let (index, blocks) = blocks(&[b"a\nb", b"1"]);
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("meta", b"\x02\x00\x01,\x02\x05\x02\x01\0\0"),
         ("row_modes", &[1, 1]),
         ("index", &index),
@@ -67,9 +67,9 @@ fn a_block_has_a_cell_for_every_row() {
 
 #[test]
 fn the_lines_of_all_templates_have_one_limit() {
-    // Two templates of a long segment and no cells; no line asks for either.
+    // Two templates of a long segment and no cells, which no line uses.
     let template = [vec![1], lp(&[b'x'; 1000])].concat();
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("meta", &[0, 0, 2]),
         ("t0:meta", &[10, 0, 0, 1, 10, 10]),
         ("t0:template", &template),
@@ -79,7 +79,7 @@ fn the_lines_of_all_templates_have_one_limit() {
         ("t1:row_modes", &[1; 10]),
     ];
     assert_eq!(text(Codec::QJson2, set), "");
-    // A newline stands between lines: 10,009 bytes for each.
+    // With the newline between lines, each takes 10,009 bytes.
     let with = |limits: Limits| {
         unpack_with(Codec::QJson2, set, &ReadOptions::default().with_limits(limits)).is_ok()
     };

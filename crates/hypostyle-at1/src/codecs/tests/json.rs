@@ -1,7 +1,7 @@
 use super::*;
 
 /// The example of the spec, and a verbatim line.
-const BASE: &Set<'_> = &[
+const BASE: &StreamList<'_> = &[
     ("meta", b"\x02\x01"),
     ("flags", b"\x01\x00"),
     ("verbatim", b"# not JSON"),
@@ -16,7 +16,7 @@ const LINE: &str = r#"{"id":7,"url":"https://x/7","tags":["a",null],"o":{}}"#;
 /// Lines of these tapes, with two columns and a rule that joins them.
 fn lines(count: u8, tape: &[u8]) -> Result<String> {
     let flags = vec![1; count.into()];
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("meta", &[count, 0]),
         ("flags", &flags),
         ("keyvocab", b"\"a\"\n\"b\""),
@@ -54,7 +54,7 @@ fn objects_and_arrays_nest_and_may_be_empty() {
 
 #[test]
 fn derived_values_use_the_last_tokens_of_any_line() {
-    // Before any token, after both, and after a token that is no string.
+    // Before any token, after both, and after a token that is not a string.
     assert_eq!(
         lines(5, b"\x03\x00\x00\x00\x00\x01\x00\x00\x03\x00").unwrap(),
         "\"<->\"\n1\n\"\n\"x\"\n\"<\"-x>\"",
@@ -97,7 +97,7 @@ fn counts_are_backed_by_bytes() {
         ("tape", [b"\x02", huge.as_slice()].concat(), 1),
     ] {
         let err = unpack(Codec::Json, &with(BASE, &[(stream, &bytes)])).unwrap_err();
-        // The length of a column is fine; it is `values` that has not so many bytes.
+        // The length of the column is valid, but `values` is shorter.
         let expected = if offset == 10 { ("values", 0) } else { (stream, offset) };
         assert_eq!((err.stream(), err.offset()), (Some(expected.0), Some(expected.1)), "{err}");
     }
@@ -130,8 +130,8 @@ fn everything_the_tape_names_must_exist() {
 fn columns_have_a_byte_between_them() {
     let set = with(BASE, &[("value_index", b"\x03\x03\x08\x04")]);
     refused(Codec::Json, &set, "values", 13);
-    // Any byte will do, and an empty column has one empty token.
-    let set: &Set<'_> = &[
+    // Any byte may separate columns, and an empty column has one empty token.
+    let set: &StreamList<'_> = &[
         ("meta", b"\x01\x00"),
         ("flags", b"\x01"),
         ("value_index", b"\x03\x01\x00\x01"),
@@ -146,7 +146,8 @@ fn columns_have_a_byte_between_them() {
 
 #[test]
 fn rules_and_value_index_must_be_there() {
-    let set: &Set<'_> = &[("meta", b"\x00\x00"), ("value_index", b"\x00"), ("rules", b"\x00")];
+    let set: &StreamList<'_> =
+        &[("meta", b"\x00\x00"), ("value_index", b"\x00"), ("rules", b"\x00")];
     assert_eq!(text(Codec::Json, set), "");
     refused(Codec::Json, &without(set, "rules"), "rules", 0);
     refused(Codec::Json, &without(set, "value_index"), "value_index", 0);
@@ -168,7 +169,7 @@ fn nesting_has_an_end_and_needs_no_stack() {
 
 #[test]
 fn sources_without_text_count_towards_the_limit() {
-    // Each derived value takes two bytes, gives two, and looks at 1,000 sources.
+    // Each derived value takes two bytes, writes two, and visits 1,000 sources.
     let sources = 1000;
     let mut rules = vec![1];
     rules.extend(uv(sources + 1));
@@ -177,7 +178,7 @@ fn sources_without_text_count_towards_the_limit() {
     rules.extend(vec![0; sources as usize]);
     let lines = 100;
     let (flags, tape) = (vec![1; lines], b"\x03\x00".repeat(lines));
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("meta", &[100, 0]),
         ("flags", &flags),
         ("value_index", b"\x01\x00"),
@@ -190,11 +191,11 @@ fn sources_without_text_count_towards_the_limit() {
 
 #[test]
 fn tokens_that_are_repeated_count_towards_the_limit() {
-    // A token of 1,000 bytes, and 200 values that say it again.
+    // A token of 1,000 bytes, and 200 values that repeat it.
     let token = [b"\"", "x".repeat(1000).as_bytes(), b"\""].concat();
     let index = [vec![1], uv(1002)].concat();
     let (flags, tape) = (vec![1; 101], [b"\x00\x00", b"\x03\x00".repeat(100).as_slice()].concat());
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("meta", &[101, 0]),
         ("flags", &flags),
         ("value_index", &index),

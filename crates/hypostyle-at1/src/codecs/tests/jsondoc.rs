@@ -1,6 +1,6 @@
 use super::*;
 
-const BASE: &Set<'_> = &[
+const BASE: &StreamList<'_> = &[
     ("meta", b"\x01"),
     ("skeleton", b"{\n  \"a\": \0,\n  \"b\": [\0, \0]\n}\n"),
     ("colids", b"\x01\x00\x00"),
@@ -16,7 +16,7 @@ fn holes_are_filled_from_their_columns() {
 
 #[test]
 fn a_raw_document_is_itself() {
-    let set: &Set<'_> = &[("meta", b"\x00"), ("raw", b"[1,\n2]"), ("skeleton", b"no")];
+    let set: &StreamList<'_> = &[("meta", b"\x00"), ("raw", b"[1,\n2]"), ("skeleton", b"no")];
     assert_eq!(text(Codec::JsonDoc, set), "[1,\n2]");
     assert_eq!(text(Codec::JsonDoc, &[("meta", b"\x00")]), "");
 }
@@ -36,7 +36,7 @@ fn a_document_may_have_no_holes_or_nothing_else() {
     assert_eq!(text(Codec::JsonDoc, &set), "null");
     let set = with(BASE, &[("skeleton", b"")]);
     assert_eq!(text(Codec::JsonDoc, &set), "");
-    // A column of no bytes has one empty token.
+    // An empty column has one empty token.
     let set = with(BASE, &[("value_index", b"\x02\x00\x07"), ("skeleton", b"<\0\0>")]);
     assert_eq!(text(Codec::JsonDoc, &with(&set, &[("colids", b"\x00\x01")])), "<1>");
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-const BASE: &Set<'_> = &[
+const BASE: &StreamList<'_> = &[
     ("meta", b"\x03\x01"),
     ("templates", b"up\nuser \0 from \0"),
     ("flags", b"\x01\x00\x01"),

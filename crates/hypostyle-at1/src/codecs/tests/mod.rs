@@ -1,11 +1,10 @@
-//! Archives made by hand, stream by stream, and what comes of them.
+//! Decodes archives that are built by hand, stream by stream.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::Codec;
-use crate::Archive;
+use crate::{Archive, Codec};
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::limits::Limits;
 use hypostyle_core::options::ReadOptions;
@@ -23,11 +22,18 @@ mod ssh;
 mod streams;
 mod vcf;
 
-/// The streams of an archive that a test makes: names and contents.
-type Set<'a> = [(&'a str, &'a [u8])];
+#[test]
+fn the_two_tables_of_codecs_agree_on_row_groups() {
+    for codec in Codec::ALL {
+        assert_eq!(super::entry(codec).groups.is_some(), codec.has_groups(), "{codec}");
+    }
+}
 
-/// A whole archive without a trailer, its streams stored.
-fn archive(codec: Codec, streams: &Set<'_>) -> Vec<u8> {
+/// The names and contents of the streams of an archive that a test builds.
+type StreamList<'a> = [(&'a str, &'a [u8])];
+
+/// Builds a whole-file archive without a trailer, with stored streams.
+fn archive(codec: Codec, streams: &StreamList<'_>) -> Vec<u8> {
     let mut file = vec![b'A', b'T', b'1', 2, codec.id()];
     file.extend(uv(streams.len() as u128));
     for (name, bytes) in streams {
@@ -38,15 +44,15 @@ fn archive(codec: Codec, streams: &Set<'_>) -> Vec<u8> {
     file
 }
 
-/// The same streams, with some replaced or added.
-fn with<'a>(base: &Set<'a>, changes: &Set<'a>) -> Vec<(&'a str, &'a [u8])> {
+/// Returns the same streams, with some replaced or added.
+fn with<'a>(base: &StreamList<'a>, changes: &StreamList<'a>) -> Vec<(&'a str, &'a [u8])> {
     let changed = |name: &str| changes.iter().any(|(other, _)| *other == name);
     let kept = base.iter().filter(|(name, _)| !changed(name));
     kept.chain(changes).copied().collect()
 }
 
-/// The same streams, without one.
-fn without<'a>(base: &Set<'a>, name: &str) -> Vec<(&'a str, &'a [u8])> {
+/// Returns the same streams, without one.
+fn without<'a>(base: &StreamList<'a>, name: &str) -> Vec<(&'a str, &'a [u8])> {
     base.iter().filter(|(other, _)| *other != name).copied().collect()
 }
 
@@ -54,49 +60,49 @@ fn open(file: Vec<u8>, options: &ReadOptions) -> Result<Archive> {
     Archive::open(Arc::new(Bytes::from(file)), options)
 }
 
-fn unpack_with(codec: Codec, streams: &Set<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
+fn unpack_with(codec: Codec, streams: &StreamList<'_>, options: &ReadOptions) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let unpacked = open(archive(codec, streams), options)?.unpack(&mut out)?;
     assert_eq!(unpacked.bytes, out.len() as u64);
     Ok(out)
 }
 
-fn unpack(codec: Codec, streams: &Set<'_>) -> Result<Vec<u8>> {
+fn unpack(codec: Codec, streams: &StreamList<'_>) -> Result<Vec<u8>> {
     unpack_with(codec, streams, &ReadOptions::default())
 }
 
-/// What an archive unpacks to, as text.
+/// Unpacks an archive to text.
 #[track_caller]
-fn text(codec: Codec, streams: &Set<'_>) -> String {
+fn text(codec: Codec, streams: &StreamList<'_>) -> String {
     match unpack(codec, streams) {
         Ok(bytes) => String::from_utf8(bytes).unwrap(),
         Err(err) => panic!("{err}"),
     }
 }
 
-/// Fails unless unpacking fails, in this stream at this byte; gives the message.
+/// Asserts that unpacking fails in this stream at this byte; returns the message.
 #[track_caller]
-fn refused(codec: Codec, streams: &Set<'_>, stream: &str, offset: u64) -> String {
+fn refused(codec: Codec, streams: &StreamList<'_>, stream: &str, offset: u64) -> String {
     let err = unpack(codec, streams).expect_err("was accepted");
     assert_eq!((err.stream(), err.offset()), (Some(stream), Some(offset)), "{err}");
     err.to_string()
 }
 
-/// Fails unless unpacking stops at a limit of `most` bytes.
+/// Asserts that unpacking stops at a limit of `max_bytes` bytes.
 #[track_caller]
-fn limited(codec: Codec, streams: &Set<'_>, most: u64) {
-    let limits = Limits::default().with_output_bytes(most);
+fn limited(codec: Codec, streams: &StreamList<'_>, max_bytes: u64) {
+    let limits = Limits::default().with_output_bytes(max_bytes);
     let err = unpack_with(codec, streams, &ReadOptions::default().with_limits(limits))
         .expect_err("was accepted");
     assert!(
-        matches!(err.kind(), ErrorKind::LimitExceeded { limit, .. } if *limit == most),
+        matches!(err.kind(), ErrorKind::LimitExceeded { limit, .. } if *limit == max_bytes),
         "{err}"
     );
 }
 
-/// Fails unless the deviations met are these, and strict reading refuses each.
+/// Asserts that these deviations are reported, and that strict reading refuses them.
 #[track_caller]
-fn deviates(codec: Codec, streams: &Set<'_>, codes: &[&str]) {
+fn deviates(codec: Codec, streams: &StreamList<'_>, codes: &[&str]) {
     let archive = open(archive(codec, streams), &ReadOptions::default()).unwrap();
     archive.unpack(&mut Vec::new()).unwrap();
     let met: Vec<&str> = archive.deviations().iter().map(|deviation| deviation.code).collect();
@@ -106,8 +112,8 @@ fn deviates(codec: Codec, streams: &Set<'_>, codes: &[&str]) {
     assert_eq!(strict.as_ref().err().is_some_and(is_strict), !codes.is_empty());
 }
 
-/// Every prefix of every stream, and every stream left out: an error or bytes, no panic.
-fn survives_cuts(codec: Codec, streams: &Set<'_>) {
+/// Unpacks with every prefix of every stream and without every stream; must not panic.
+fn survives_cuts(codec: Codec, streams: &StreamList<'_>) {
     for (name, bytes) in streams {
         let _ = unpack(codec, &without(streams, name));
         for cut in 0..bytes.len() {
@@ -116,9 +122,9 @@ fn survives_cuts(codec: Codec, streams: &Set<'_>) {
     }
 }
 
-/// Every byte of every stream set to odd values: an error or bytes, no panic.
-fn survives_changes(codec: Codec, streams: &Set<'_>) {
-    // Low, so that a claim which the output has to bear fails soon.
+/// Unpacks with every byte of every stream changed; must not panic.
+fn survives_changes(codec: Codec, streams: &StreamList<'_>) {
+    // The limit is low, so that large counts fail early.
     let limits = Limits::default().with_output_bytes(1 << 16);
     let options = ReadOptions::default().with_limits(limits);
     for (name, bytes) in streams {
@@ -132,7 +138,7 @@ fn survives_changes(codec: Codec, streams: &Set<'_>) {
     }
 }
 
-/// An unsigned number of seven bits a byte.
+/// Encodes an unsigned number, seven bits a byte.
 fn uv(mut value: u128) -> Vec<u8> {
     let mut out = Vec::new();
     loop {
@@ -146,18 +152,18 @@ fn uv(mut value: u128) -> Vec<u8> {
     }
 }
 
-/// A signed number in zigzag form.
+/// Encodes a signed number in zigzag form.
 fn sv(value: i128) -> Vec<u8> {
     uv(((value << 1) ^ (value >> 127)).cast_unsigned())
 }
 
-/// Differences between numbers, from 0 on.
+/// Encodes the differences between numbers, starting from 0.
 fn deltas(values: &[i128]) -> Vec<u8> {
     let before = std::iter::once(&0).chain(values);
     values.iter().zip(before).flat_map(|(value, before)| sv(value - before)).collect()
 }
 
-/// A length and the bytes.
+/// Encodes a length and the bytes.
 fn lp(bytes: &[u8]) -> Vec<u8> {
     let mut out = uv(bytes.len() as u128);
     out.extend_from_slice(bytes);

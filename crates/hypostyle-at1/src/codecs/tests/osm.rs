@@ -1,6 +1,6 @@
 use super::*;
 
-const EMPTY: &Set<'_> = &[("meta", b"\x00"), ("tag_keys", b"\x00"), ("roles", b"\x00")];
+const EMPTY: &StreamList<'_> = &[("meta", b"\x00"), ("tag_keys", b"\x00"), ("roles", b"\x00")];
 const TEXT: &str = r#"<osm>
   <bounds/>
   <node id="12" version="1" timestamp="2024-01-02T03:04:06Z" lat="0" lon="13.4050001">
@@ -75,7 +75,7 @@ impl Map {
 }
 
 /// The streams of one node.
-const NODE: &Set<'_> = &[
+const NODE: &StreamList<'_> = &[
     ("meta", b"\x00"),
     ("opcodes", b"\x01"),
     ("tag_keys", b"\x01k\0"),

@@ -1,6 +1,6 @@
 use super::*;
 
-const BASE: &Set<'_> = &[
+const BASE: &StreamList<'_> = &[
     ("meta", b"\x04\x01"),
     ("flags", b"\x02\x00\x01\x02"),
     ("months", b"Jan\nJan\nFeb"),
@@ -45,7 +45,7 @@ fn no_lines_need_no_streams() {
 
 /// The message of one line with this template and these variables.
 fn message(template: &[u8], vars: &[u8]) -> String {
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("meta", b"\x01\x00"),
         ("flags", b"\x02"),
         ("pids", b"\x01"),
@@ -53,7 +53,7 @@ fn message(template: &[u8], vars: &[u8]) -> String {
         ("templates", template),
         ("vars", vars),
     ];
-    // The lists that are missing have one element, which is empty.
+    // Missing lists have one empty element.
     text(Codec::Ssh, set).strip_prefix("    sshd[1]: ").unwrap().to_owned()
 }
 
@@ -117,13 +117,13 @@ fn numbers_of_more_than_64_bits_are_refused() {
 
 #[test]
 fn holes_without_parts_take_no_time() {
-    // A million lines of a million holes each, none of which has a part.
+    // A million lines with a million holes each, and no parts.
     let lines = 1 << 20;
     let templates = b"<*>".repeat(lines);
     let (mut meta, newlines) = (uv(lines as u128), vec![b'\n'; lines]);
     meta.push(0);
     let (flags, numbers) = (vec![2; lines], vec![0; lines]);
-    let set: &Set<'_> = &[
+    let set: &StreamList<'_> = &[
         ("meta", &meta),
         ("flags", &flags),
         ("months", &newlines),

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A log of one stream `verbatim`, packed in this way.
+/// A log with one stream `verbatim`, which has this backend and payload.
 fn log(backend: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut file = archive(Codec::Log, &[("meta", b"\x01\x00"), ("flags", b"\x00")]);
     file[5] = 3;
@@ -21,7 +21,7 @@ fn read(file: Vec<u8>) -> Result<(String, Vec<(&'static str, u64)>)> {
 /// The content `abc` in a frame of zstd.
 const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD, 0x20, 3, 0x19, 0, 0, b'a', b'b', b'c'];
 
-/// The stream of nothing.
+/// The xz stream of an empty text.
 const XZ: &[u8] = b"\xFD7zXZ\0\0\x04\xE6\xD6\xB4\x46\0\0\0\0\x1C\xDF\x44\x21\x1F\xB6\xF3\x7D\x01\
     \0\0\0\0\x04YZ";
 

@@ -1,6 +1,6 @@
 use super::*;
 
-const BASE: &Set<'_> = &[
+const BASE: &StreamList<'_> = &[
     // Lines, trailing, samples, deltas, the usual token, two others.
     ("meta", b"\x04\x01\x03\x00\x030|0\x02\x030|1\x031|1"),
     ("flags", b"\x00\x01\x01\x01"),
@@ -46,7 +46,7 @@ fn positions_may_be_differences() {
 fn samples(count: u64, usual: &[u8], gt: &[u8]) -> Result<String> {
     let (count, usual) = (uv(count.into()), lp(usual));
     let meta = [b"\x01\x00", count.as_slice(), b"\x00", &usual, b"\x02\x01x\x00"].concat();
-    let set: &Set<'_> = &[("meta", &meta), ("flags", b"\x01"), ("gt", gt)];
+    let set: &StreamList<'_> = &[("meta", &meta), ("flags", b"\x01"), ("gt", gt)];
     let line = String::from_utf8(unpack(Codec::Vcf, set)?).unwrap();
     Ok(line.strip_prefix(&"\t".repeat(9)).unwrap().replace('\t', "/"))
 }
@@ -95,7 +95,7 @@ fn samples_and_tokens_must_exist() {
         let err = samples(count, b".", gt).unwrap_err();
         assert_eq!((err.stream(), err.offset()), (Some("gt"), Some(offset)), "{err}");
     }
-    // Steps that would wrap round to a sample that exists.
+    // Steps that would wrap around to an existing sample.
     let gt = [b"\x02\x01\x00", uv(u128::from(u64::MAX)).as_slice(), b"\x00"].concat();
     let err = samples(3, b".", &gt).unwrap_err();
     assert_eq!((err.stream(), err.offset()), (Some("gt"), Some(3)), "{err}");
@@ -111,7 +111,7 @@ fn a_claimed_number_of_samples_is_refused_before_any_is_written() {
             assert!(matches!(err.kind(), ErrorKind::LimitExceeded { .. }), "{err}");
         }
     }
-    // Without a structured line the number means nothing.
+    // Without a structured line the number is not used.
     let meta = [b"\x00\x00", uv(1 << 60).as_slice(), b"\x00\x00\x00"].concat();
     assert_eq!(text(Codec::Vcf, &[("meta", &meta)]), "");
 }
@@ -133,7 +133,7 @@ fn many_lines_of_many_samples_stop_at_the_limit() {
 fn a_line_of_short_tokens_may_fill_the_limit_exactly() {
     // Three samples of a long usual token, all of them replaced by a short one.
     let meta = b"\x01\x00\x03\x00\x0Alonglonglo\x01\x01x";
-    let set: &Set<'_> =
+    let set: &StreamList<'_> =
         &[("meta", meta), ("flags", b"\x01"), ("gt", b"\x03\x00\x00\x01\x00\x01\x00")];
     let limits = Limits::default().with_output_bytes(14);
     let options = ReadOptions::default().with_limits(limits);

@@ -1,6 +1,6 @@
 //! Encodes delimited text in row groups (§6.1).
 
-use crate::cell::Syntax;
+use crate::cell_syntax::Syntax;
 use crate::fields::Dialect;
 use crate::pack::groups::writer::{CellGrid, RowGroupTable, stream_set};
 use crate::pack::lines::split_final_newline;

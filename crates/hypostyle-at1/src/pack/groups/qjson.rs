@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 
-use crate::cell::Syntax;
-use crate::codecs::Codec;
+use crate::cell_syntax::Syntax;
+use crate::codec::Codec;
 use crate::json_scan::{TemplateScan, paths};
 use crate::pack::groups::writer::{CellGrid, RowGroupTable, stream_set};
 use crate::pack::lines::split_final_newline;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::filter;
+use crate::bloom;
 use crate::group_index::{BOUNDS, FILTER};
 use hypostyle_core::predicate::TextBounds;
 use hypostyle_core::wire::put;
@@ -44,7 +44,7 @@ impl TextStatistics {
                 statistics.max = prefix.to_vec();
             }
             first = false;
-            statistics.hashes.push(filter::hash(&text));
+            statistics.hashes.push(bloom::hash(&text));
         }
         statistics.hashes.sort_unstable();
         statistics.hashes.dedup();
@@ -120,7 +120,7 @@ impl IndexedColumn {
             out.push(hashes);
             for chunk in &self.chunks {
                 let bytes = (chunk.hashes.len() * bits).div_ceil(8);
-                put::lp(out, &filter::make(&chunk.hashes, hashes, bytes));
+                put::lp(out, &bloom::make(&chunk.hashes, hashes, bytes));
             }
         }
         flags != 0

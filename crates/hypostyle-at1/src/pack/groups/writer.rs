@@ -1,14 +1,15 @@
 //! Writes a table in row groups: blocks of cells, their index, and our additions (§6).
 
-use crate::cell::Syntax;
+use crate::cell_syntax::Syntax;
 use crate::codecs::groups::{XZ, ZSTD};
 use crate::group_index::{INDEX, SUMS};
 use crate::pack::groups::text_index::{TextIndexBuilder, TextStatistics};
-use crate::pack::groups::zones::{ZoneBounds, ZoneType};
+use crate::pack::groups::zones::{self, ZoneType};
 use crate::pack::options::PackOptions;
 use crate::pack::sample::middle_run;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream};
+use crate::statistics::GroupStatistics;
 use hypostyle_core::compress::xz::encode::{self as xz, Effort, Tuning};
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::{Error, Result};
@@ -127,18 +128,10 @@ impl RowGroupTable<'_> {
             &chunks,
             threads,
             |chunk| self.encode_chunk(chunk, indexed, search),
-            |_, (bounds, texts, block)| {
+            |_, (statistics, texts, block)| {
                 put::uv(&mut index, block.len() as u64);
-                match bounds {
-                    ZoneBounds::None => {}
-                    ZoneBounds::Integer(min, max) => {
-                        put::sv(&mut index, min);
-                        put::sv(&mut index, max);
-                    }
-                    ZoneBounds::Decimal(min, max) => {
-                        index.extend_from_slice(&min.to_le_bytes());
-                        index.extend_from_slice(&max.to_le_bytes());
-                    }
+                if let Some(statistics) = statistics {
+                    statistics.write(&mut index);
                 }
                 text_index.push(texts, block.len());
                 block_lens.push(block.len());
@@ -179,16 +172,17 @@ impl RowGroupTable<'_> {
         chunk: &ColumnChunk<'_>,
         indexed: bool,
         search: &SearchParams,
-    ) -> Result<(ZoneBounds, Option<TextStatistics>, Vec<u8>)> {
+    ) -> Result<(Option<GroupStatistics>, Option<TextStatistics>, Vec<u8>)> {
         let ColumnProfile { zone_type, tuning, .. } = *chunk.profile;
         let cells = chunk.rows.clone().map(|row| self.grid.cell(row, chunk.column));
         let last = chunk.column + 1 == self.grid.columns();
-        let bounds = ZoneBounds::of(zone_type, cells.clone().map(|cell| self.plain(cell, last)));
+        let plain = cells.clone().map(|cell| self.plain(cell, last));
+        let statistics = zones::statistics(zone_type, plain);
         let texts = (indexed && zone_type.is_text()).then(|| {
             TextStatistics::of(cells.clone().filter_map(|cell| self.syntax.value(cell, last)))
         });
         let text = cells.collect::<Vec<_>>().join(&b'\n');
-        Ok((bounds, texts, block(&text, tuning, search)?))
+        Ok((statistics, texts, block(&text, tuning, search)?))
     }
 
     /// Finds the type of a column and the tuning for its blocks.

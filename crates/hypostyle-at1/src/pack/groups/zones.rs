@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::statistics::GroupStatistics;
+
 /// Cells that mean a missing value. None of them parses as a number.
 const MISSING_VALUES: [&[u8]; 11] =
     [b"", b"NA", b"N/A", b"n/a", b"NaN", b"nan", b"null", b"NULL", b"None", b"-", b"\\N"];
@@ -58,33 +60,25 @@ fn integer(cell: &[u8]) -> Option<i64> {
     std::str::from_utf8(cell).ok()?.parse().ok()
 }
 
-/// The minimum and the maximum of the numbers of a chunk.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::pack) enum ZoneBounds {
-    None,
-    Integer(i64, i64),
-    Decimal(f64, f64),
-}
-
-impl ZoneBounds {
-    /// Returns the bounds of some cells of a column, or 0 and 0 if none is a number.
-    pub(in crate::pack) fn of<'a>(
-        zone_type: ZoneType,
-        cells: impl Iterator<Item = &'a [u8]> + Clone,
-    ) -> Self {
-        match zone_type {
-            ZoneType::Unknown | ZoneType::Text => Self::None,
-            ZoneType::Integer => {
-                let bounds = cells.filter_map(integer).fold(None, |bounds, value| match bounds {
-                    None => Some((value, value)),
-                    Some((min, max)) => Some((value.min(min), value.max(max))),
-                });
-                let (min, max) = bounds.unwrap_or((0, 0));
-                Self::Integer(min, max)
-            }
-            ZoneType::Decimal => {
-                Self::Decimal(float_bound(cells.clone(), Side::Min), float_bound(cells, Side::Max))
-            }
+/// Returns the statistics of some cells of a column: 0 and 0 if none is a number, and none for
+/// text.
+pub(in crate::pack) fn statistics<'a>(
+    zone_type: ZoneType,
+    cells: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Option<GroupStatistics> {
+    match zone_type {
+        ZoneType::Unknown | ZoneType::Text => None,
+        ZoneType::Integer => {
+            let bounds = cells.filter_map(integer).fold(None, |bounds, value| match bounds {
+                None => Some((value, value)),
+                Some((min, max)) => Some((value.min(min), value.max(max))),
+            });
+            let (min, max) = bounds.unwrap_or((0, 0));
+            Some(GroupStatistics::Integers { min: min.into(), max: max.into() })
+        }
+        ZoneType::Decimal => {
+            let min = float_bound(cells.clone(), Side::Min);
+            Some(GroupStatistics::Decimals { min, max: float_bound(cells, Side::Max) })
         }
     }
 }
@@ -237,20 +231,19 @@ mod tests {
     #[test]
     fn bounds_are_exact_or_rounded_outward() {
         let zone = |zone_type, cells: &[&str]| {
-            ZoneBounds::of(zone_type, cells.iter().map(|cell| cell.as_bytes()))
+            statistics(zone_type, cells.iter().map(|cell| cell.as_bytes()))
         };
-        assert_eq!(zone(ZoneType::Integer, &["3", "NA", "-7", ""]), ZoneBounds::Integer(-7, 3));
-        assert_eq!(zone(ZoneType::Integer, &["NA"]), ZoneBounds::Integer(0, 0));
-        assert_eq!(zone(ZoneType::Decimal, &["0.5", "NA", "2"]), ZoneBounds::Decimal(0.5, 2.0));
-        assert_eq!(zone(ZoneType::Text, &["3"]), ZoneBounds::None);
+        let integers = |min, max| Some(GroupStatistics::Integers { min, max });
+        assert_eq!(zone(ZoneType::Integer, &["3", "NA", "-7", ""]), integers(-7, 3));
+        assert_eq!(zone(ZoneType::Integer, &["NA"]), integers(0, 0));
+        let decimals = |min, max| Some(GroupStatistics::Decimals { min, max });
+        assert_eq!(zone(ZoneType::Decimal, &["0.5", "NA", "2"]), decimals(0.5, 2.0));
+        assert_eq!(zone(ZoneType::Text, &["3"]), None);
         // 0.1 is a little less than its float, 9.10 a little more.
-        let ZoneBounds::Decimal(min, max) = zone(ZoneType::Decimal, &["9.10", "0.1"]) else {
-            panic!()
-        };
-        assert_eq!((min, max), (0.1_f64.next_down(), 9.1_f64.next_up()));
+        let bounds = decimals(0.1_f64.next_down(), 9.1_f64.next_up());
+        assert_eq!(zone(ZoneType::Decimal, &["9.10", "0.1"]), bounds);
         // Two decimals with the same float, one on each side of it.
         let near = ["0.1", "0.1000000000000000055511151231257827021181583404541015625"];
-        let ZoneBounds::Decimal(min, max) = zone(ZoneType::Decimal, &near) else { panic!() };
-        assert_eq!((min, max), (0.1_f64.next_down(), 0.1));
+        assert_eq!(zone(ZoneType::Decimal, &near), decimals(0.1_f64.next_down(), 0.1));
     }
 }

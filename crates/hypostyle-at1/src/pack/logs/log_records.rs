@@ -18,7 +18,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hashbrown::HashMap;
 
-use crate::codecs::LINES;
+use crate::codecs::jsondoc::LINES;
 use crate::pack::context::EncodeContext;
 use crate::pack::lines::split_final_newline;
 use crate::pack::logs::log_templates::{LogTemplate, LogTemplates, ValueRange};

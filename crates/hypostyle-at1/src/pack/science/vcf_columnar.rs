@@ -10,7 +10,8 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 
-use crate::codecs::{Codec, VIEW};
+use crate::codec::Codec;
+use crate::codecs::VIEW;
 use crate::pack::context::EncodeContext;
 use crate::pack::lines::split_final_newline;
 use crate::pack::options::Layout;

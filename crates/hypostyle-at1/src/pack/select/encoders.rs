@@ -1,6 +1,6 @@
 //! The encoders that give content structure.
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
 use crate::pack::json::jsondoc;
 use crate::pack::json::lines as json_lines;

@@ -1,6 +1,6 @@
 //! The report of what was tried to make an archive.
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 
 /// An attempt to encode content with a codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::codecs::Codec;
+use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
 use crate::pack::sample::{ENCODER_SAMPLE_BYTES, encoder_sample};
 use crate::pack::select::encoders::Encoder;

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::codecs::kind;
-use crate::fields::unquoted;
 use crate::pack::tables::decimal::{CanonicalNumber, MAX_SCALE};
 use crate::pack::tables::interned::{InternedCells, MISSING, entropy_bits};
 use crate::pack::tables::split::SplitRows;
+use hypostyle_core::text::csv::unquote;
 use hypostyle_core::wire::put;
 
 /// The type of a chunk.
@@ -84,7 +84,7 @@ impl<'a> ColumnEncoder<'a> {
     pub(in crate::pack) fn new(cells: InternedCells, rows: &SplitRows<'a>) -> Self {
         let texts = cells.texts(rows);
         let unquoted_texts: Option<Vec<Cow<'a, [u8]>>> = match cells.fields.len() {
-            1 => texts.iter().map(|text| unquoted(text)).collect(),
+            1 => texts.iter().map(|text| unquote(text)).collect(),
             _ => None,
         };
         let quoted = unquoted_texts.is_some();

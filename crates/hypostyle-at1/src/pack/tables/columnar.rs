@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::cell::Syntax;
+use crate::cell_syntax::Syntax;
 use crate::codecs::kind;
 use crate::codecs::project::FIELDS;
 use crate::fields::Dialect;

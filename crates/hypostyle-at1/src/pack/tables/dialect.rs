@@ -5,13 +5,14 @@
 
 use std::borrow::Cow;
 
-use crate::fields::{Dialect, unquoted};
+use crate::fields::Dialect;
 use crate::pack::sample::middle_lines;
 use crate::pack::tables::decimal::CanonicalNumber;
 use crate::pack::tables::interned::{InternedCells, entropy_bits};
 use crate::pack::tables::split::SplitRows;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
+use hypostyle_core::text::csv::unquote;
 
 /// Delimiters of tables. A longer one precedes those that are part of it.
 const DELIMITERS: [&[u8]; 12] =
@@ -116,7 +117,7 @@ pub(in crate::pack) fn has_header(text: &[u8], dialect: &Dialect) -> bool {
         return false;
     }
     let is_name = |name: &&[u8]| {
-        let bare = unquoted(name).unwrap_or(Cow::Borrowed(name));
+        let bare = unquote(name).unwrap_or(Cow::Borrowed(name));
         !bare.trim_ascii().is_empty() && CanonicalNumber::parse(bare.trim_ascii()).is_none()
     };
     if !names.iter().all(is_name) {

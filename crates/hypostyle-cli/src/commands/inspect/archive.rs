@@ -1,6 +1,6 @@
 //! Shows the layout of an AT-1 archive.
 
-use hypostyle::formats::at1::{Archive, BundleEntry, Codec, Frame, FrameInfo, Zone};
+use hypostyle::formats::at1::{Archive, BundleEntry, Codec, Frame, FrameInfo, GroupStatistics};
 use serde_json::{Value, json};
 
 use super::ratio;
@@ -127,7 +127,7 @@ fn file_json(entry: &BundleEntry) -> Value {
 fn print_table(index: usize, table: &FrameInfo, tables: usize, out: &mut dyn Out) -> Result<()> {
     writeln!(out)?;
     let which = if tables > 1 { format!("table {}: ", index + 1) } else { String::new() };
-    let groups = table.zones.len().checked_div(table.columns.len()).unwrap_or(0);
+    let groups = table.statistics.len().checked_div(table.columns.len()).unwrap_or(0);
     match table.group_rows {
         Some(rows) => {
             writeln!(out, "{which}{} lines, {groups} groups of {rows} rows", table.rows)?;
@@ -148,17 +148,17 @@ fn print_table(index: usize, table: &FrameInfo, tables: usize, out: &mut dyn Out
         ]);
     }
     grid.print(out)?;
-    if table.zones.iter().all(Option::is_none) {
+    if table.statistics.iter().all(Option::is_none) {
         return Ok(());
     }
     writeln!(out)?;
     let mut grid = Grid::default().column("group", true).column("column", false);
     grid = grid.column("min", true).column("max", true);
-    let zones = table.zones.iter().enumerate().take(MAX_PRINTED_GROUPS * table.columns.len());
-    for (at, zone) in zones {
+    let blocks = table.statistics.iter().enumerate();
+    for (at, statistics) in blocks.take(MAX_PRINTED_GROUPS * table.columns.len()) {
         let (group, column) = (at / table.columns.len(), at % table.columns.len());
-        let Some(zone) = zone else { continue };
-        let (min, max) = bounds(*zone);
+        let Some(statistics) = statistics else { continue };
+        let (min, max) = bounds(*statistics);
         let name = table.columns.get(column).and_then(|column| column.name.clone());
         let name = name.unwrap_or_else(|| format!("#{}", column + 1));
         grid.texts([(group + 1).to_string(), name, min, max]);
@@ -170,10 +170,10 @@ fn print_table(index: usize, table: &FrameInfo, tables: usize, out: &mut dyn Out
     Ok(())
 }
 
-fn bounds(zone: Zone) -> (String, String) {
-    match zone {
-        Zone::Int(min, max) => (min.to_string(), max.to_string()),
-        Zone::Float(min, max) => (min.to_string(), max.to_string()),
+fn bounds(statistics: GroupStatistics) -> (String, String) {
+    match statistics {
+        GroupStatistics::Integers { min, max } => (min.to_string(), max.to_string()),
+        GroupStatistics::Decimals { min, max } => (min.to_string(), max.to_string()),
     }
 }
 
@@ -200,7 +200,8 @@ fn table_json(table: &FrameInfo) -> Value {
         .columns
         .iter()
         .map(|column| json!({ "name": column.name, "type": column.kind, "bytes": column.bytes }));
-    let zones = table.zones.iter().map(|zone| zone.map(bounds).map(|(min, max)| [min, max]));
+    let bounds_of = |it: &Option<GroupStatistics>| it.map(bounds).map(|(min, max)| [min, max]);
+    let zones = table.statistics.iter().map(bounds_of);
     json!({
         "rows": table.rows,
         "columns": columns.collect::<Vec<_>>(),

@@ -17,5 +17,5 @@ mod write;
 
 pub use import::import;
 pub use options::{CsvOptions, Encoding, Ragged, is_delimiter};
-pub use quote::{needs_quotes, quote_into, quoted_len, unquote};
+pub use quote::{cell_into, needs_quotes, quote_into, quoted_len, undouble_into, unquote};
 pub use write::Writer;

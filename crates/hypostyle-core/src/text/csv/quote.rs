@@ -10,6 +10,15 @@ pub fn needs_quotes(text: &[u8], delimiter: u8) -> bool {
     text.iter().any(|&byte| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r'))
 }
 
+/// Appends a cell, in quotes if it needs them.
+pub fn cell_into(text: &[u8], delimiter: u8, out: &mut Vec<u8>) {
+    if needs_quotes(text, delimiter) {
+        quote_into(text, out);
+    } else {
+        out.extend_from_slice(text);
+    }
+}
+
 /// Appends a cell in quotes.
 ///
 /// ```
@@ -63,7 +72,7 @@ pub fn unquote(cell: &[u8]) -> Option<Cow<'_, [u8]>> {
 }
 
 /// Appends the text between two quotes, with each pair of quotes as one.
-pub(super) fn undouble_into(mut inner: &[u8], out: &mut Vec<u8>) {
+pub fn undouble_into(mut inner: &[u8], out: &mut Vec<u8>) {
     while let Some(quote) = memchr(b'"', inner) {
         let (head, tail) = inner.split_at_checked(quote + 1).unwrap_or((inner, &[]));
         out.extend_from_slice(head);

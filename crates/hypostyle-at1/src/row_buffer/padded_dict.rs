@@ -1,25 +1,25 @@
-//! Byte strings that are copied often.
+//! A dictionary whose entries are padded for fast copies.
 
-/// Bytes of an entry that are copied in one go.
+/// The bytes of an entry that are copied at once.
 pub(super) const PIECE: usize = 16;
 
-/// Byte strings by number, laid out for quick copies.
+/// Byte strings by index, each padded to a multiple of [`PIECE`] bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Entries {
+pub(crate) struct PaddedDict {
     pub(super) pieces: Vec<[u8; PIECE]>,
-    /// Where each entry starts among the pieces, and its length.
+    /// The first piece of each entry, and its length in bytes.
     places: Vec<(usize, usize)>,
 }
 
-/// A byte string of [`Entries`].
+/// An entry of a [`PaddedDict`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct DictEntry<'a> {
     pub(super) pieces: &'a [[u8; PIECE]],
     pub(super) len: usize,
 }
 
-impl Entries {
-    /// Adds an entry at the end.
+impl PaddedDict {
+    /// Appends an entry.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.places.push((self.pieces.len(), bytes.len()));
         for part in bytes.chunks(PIECE) {
@@ -31,7 +31,7 @@ impl Entries {
         }
     }
 
-    /// Adds the last entry once more, without a copy.
+    /// Appends the last entry again, without a copy.
     pub(crate) fn push_again(&mut self) {
         if let Some(&place) = self.places.last() {
             self.places.push(place);
@@ -43,25 +43,25 @@ impl Entries {
         self.places.len()
     }
 
-    /// An entry by its number.
+    /// Returns an entry by its index.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> Option<Entry<'_>> {
+    pub(crate) fn get(&self, index: usize) -> Option<DictEntry<'_>> {
         let &(start, len) = self.places.get(index)?;
         let pieces = self.pieces.get(start..)?.get(..len.div_ceil(PIECE))?;
-        Some(Entry { pieces, len })
+        Some(DictEntry { pieces, len })
     }
 }
 
-impl<'a> FromIterator<&'a [u8]> for Entries {
+impl<'a> FromIterator<&'a [u8]> for PaddedDict {
     fn from_iter<T: IntoIterator<Item = &'a [u8]>>(iter: T) -> Self {
-        let mut entries = Self::default();
-        iter.into_iter().for_each(|bytes| entries.push(bytes));
-        entries
+        let mut dict = Self::default();
+        iter.into_iter().for_each(|bytes| dict.push(bytes));
+        dict
     }
 }
 
-impl Entry<'_> {
-    /// The bytes.
+impl DictEntry<'_> {
+    /// Returns the bytes.
     pub(crate) fn to_vec(self) -> Vec<u8> {
         let mut bytes = self.pieces.concat();
         bytes.truncate(self.len);

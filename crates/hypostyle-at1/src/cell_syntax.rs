@@ -1,34 +1,35 @@
-//! What a cell says, apart from how it is written.
+//! The value of a cell, without quotes and escapes.
 
 use std::borrow::Cow;
 
-use super::fields::unquoted;
+use hypostyle_core::text::csv;
+use hypostyle_core::text::csv::unquote;
 
-/// How the cells of a row group are written.
+/// The syntax of the cells of a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syntax {
-    /// As they are.
+    /// Cells without quotes.
     Plain,
-    /// Some in quotes, with those inside doubled.
+    /// Cells that may be in quotes, with doubled quotes inside.
     Csv,
-    /// As JSON.
+    /// JSON values.
     Json,
 }
 
 impl Syntax {
-    /// The syntax of delimited text, as the table view reads it (§11).
+    /// Returns the syntax of delimited text, as the table view reads it (§11).
     pub(super) fn of_delimiter(delimiter: &[u8]) -> Self {
         match *delimiter {
-            [byte] if hypostyle_core::text::csv::is_delimiter(byte) => Self::Csv,
+            [byte] if csv::is_delimiter(byte) => Self::Csv,
             _ => Self::Plain,
         }
     }
 
-    /// What a cell says; `None` is null, as an empty cell without quotes is to the
-    /// table view.
+    /// Returns the value of a cell; `None` is null, which an empty cell without quotes means
+    /// in the table view.
     ///
-    /// A carriage return at the end of a CSV row belongs to the line, not to its
-    /// last cell.
+    /// A carriage return at the end of a CSV row belongs to the line end, not to the last
+    /// cell.
     pub(super) fn value(self, cell: &[u8], last: bool) -> Option<Cow<'_, [u8]>> {
         match self {
             Self::Plain => (!cell.is_empty()).then_some(Cow::Borrowed(cell)),
@@ -36,7 +37,7 @@ impl Syntax {
                 let cell = if last { cell.strip_suffix(b"\r").unwrap_or(cell) } else { cell };
                 match cell.first() {
                     None => None,
-                    Some(b'"') => Some(unquoted(cell).unwrap_or(Cow::Borrowed(cell))),
+                    Some(b'"') => Some(unquote(cell).unwrap_or(Cow::Borrowed(cell))),
                     Some(_) => Some(Cow::Borrowed(cell)),
                 }
             }
@@ -51,10 +52,9 @@ impl Syntax {
             },
         }
     }
-}
 
-impl Syntax {
-    /// As [`Syntax::value`], where some words mean null unless they are in quotes.
+    /// Returns the value of a cell as [`Syntax::value`] does, with null for the words in
+    /// `nulls` unless they are in quotes.
     pub(super) fn value_unless<'c>(
         self,
         cell: &'c [u8],

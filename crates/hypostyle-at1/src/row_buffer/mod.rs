@@ -1,39 +1,38 @@
-//! Text under construction, cell by cell.
+//! A buffer of rows that are assembled cell by cell.
 //!
-//! Cells are short, and there are many. Copying a run whose length is not known
-//! beforehand costs a call; copying 8 or 16 bytes costs nothing, so that is what
-//! is done where it can be: the bytes too many are overwritten by what follows.
+//! Cells are short and numerous. A copy of variable length costs a function call, but a copy
+//! of 8 or 16 bytes costs two instructions. So cells are copied in such pieces, and the next
+//! cell overwrites the excess bytes. `digits` formats numbers, `inline_cell` holds short
+//! cells in a register, and `padded_dict` holds entries that are padded to whole pieces.
 
 mod digits;
-mod entries;
-mod slot;
+mod inline_cell;
+mod padded_dict;
 
-use std::sync::{Mutex, PoisonError};
-
-pub(super) use entries::{Entries, Entry};
-pub(super) use slot::Slot;
+pub(super) use inline_cell::InlineCell;
+pub(super) use padded_dict::{DictEntry, PaddedDict};
 
 use digits::{ASCII, eight_digits, leading_zeros};
-use entries::PIECE;
+use padded_dict::PIECE;
 
-/// Bytes that a page should not hold more of: rows go on on the next one.
+/// The length from which on a buffer is full; rows continue in the next buffer.
 pub(super) const FULL: usize = 4 << 20;
 
-/// Bytes that a short copy may write beyond the end.
+/// Bytes that a copy of fixed size may write beyond the end.
 const SLACK: usize = 64;
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// Text that is added to at its end.
+/// Rows that are appended to.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(super) struct RowBuffer {
     bytes: Vec<u8>,
     len: usize,
 }
 
-impl Page {
-    /// Makes room for so many bytes in all, or for a full page.
+impl RowBuffer {
+    /// Makes room for `bytes` bytes in total, or for a full buffer if that is less.
     pub(super) fn reserve(&mut self, bytes: usize) {
         let bytes = bytes.min(FULL).saturating_add(SLACK);
         if self.bytes.len() < bytes {
@@ -41,18 +40,18 @@ impl Page {
         }
     }
 
-    /// Whether so much is on the page that it should be handed on.
+    /// Returns whether the buffer should be written out.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.len >= FULL
     }
 
-    /// What has been put on the page.
+    /// The text so far.
     pub(super) fn text(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
-    /// Takes everything off the page, and keeps the room.
+    /// Removes the text, and keeps the allocation.
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
@@ -64,7 +63,7 @@ impl Page {
         self.bytes.resize(room.max(self.bytes.len().saturating_mul(2)), 0);
     }
 
-    /// A place for `N` bytes at the end.
+    /// Returns `N` bytes at the end to write to.
     #[inline]
     fn place<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
         if self.bytes.len().saturating_sub(self.len) < N {
@@ -73,13 +72,13 @@ impl Page {
         self.bytes.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut)
     }
 
-    /// Adds a byte.
+    /// Appends a byte.
     #[inline]
     pub(super) fn byte(&mut self, byte: u8) {
         self.byte_if(byte, true);
     }
 
-    /// Adds a byte if `wanted`, without a branch.
+    /// Appends a byte if `wanted`, without a branch.
     #[inline]
     fn byte_if(&mut self, byte: u8, wanted: bool) {
         if let Some(place) = self.place::<1>() {
@@ -88,7 +87,7 @@ impl Page {
         self.len += usize::from(wanted);
     }
 
-    /// Adds the first `len` bytes of a word, which are at most 8, lowest first.
+    /// Appends the first `len` bytes of a word, at most 8, lowest first.
     #[inline]
     fn word(&mut self, word: u64, len: usize) {
         if let Some(place) = self.place::<8>() {
@@ -97,7 +96,7 @@ impl Page {
         self.len += len.min(8);
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8]) {
         if self.bytes.len().saturating_sub(self.len) < bytes.len() {
@@ -110,9 +109,9 @@ impl Page {
         self.len = end;
     }
 
-    /// Adds an entry.
+    /// Appends an entry.
     #[inline]
-    pub(super) fn entry(&mut self, entry: Entry<'_>) {
+    pub(super) fn entry(&mut self, entry: DictEntry<'_>) {
         let (pieces, mut left) = (entry.pieces, entry.len);
         for piece in pieces {
             if let Some(place) = self.place::<PIECE>() {
@@ -128,29 +127,30 @@ impl Page {
         self.len
     }
 
-    /// Adds the texts of slots.
+    /// Appends inline cells.
     #[inline]
-    pub(super) fn slots(&mut self, slots: &[Slot]) {
-        let most = slots.len().saturating_mul(16);
-        if self.bytes.len().saturating_sub(self.len) < most {
-            self.grow(most);
+    pub(super) fn inline_cells(&mut self, cells: &[InlineCell]) {
+        let max_len = cells.len().saturating_mul(16);
+        if self.bytes.len().saturating_sub(self.len) < max_len {
+            self.grow(max_len);
         }
         let room = self.bytes.get_mut(self.len..).unwrap_or_default();
         let mut at = 0;
-        for slot in slots {
+        for cell in cells {
             if let Some(place) = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-                *place = slot.0.to_le_bytes();
+                *place = cell.0.to_le_bytes();
             }
-            at += slot.len();
+            at += cell.len();
         }
         self.len += at;
     }
 
-    /// Adds the first line of each list behind a slot, as [`Page::line`] does.
+    /// Appends an inline cell and the first line of a list, for each list, as
+    /// [`RowBuffer::line`] does.
     ///
-    /// Gives the number of lists; or that of lists before the first that has ended.
+    /// Returns the number of lists before the first one that has ended.
     #[inline]
-    pub(super) fn lines(&mut self, leads: &[Slot], lists: &mut [Option<&[u8]>]) -> usize {
+    pub(super) fn lines(&mut self, leads: &[InlineCell], lists: &mut [Option<&[u8]>]) -> usize {
         let mut done = 0;
         while let Some(lists) = lists.get_mut(done..).filter(|lists| !lists.is_empty()) {
             let leads = leads.get(done..).unwrap_or_default();
@@ -158,7 +158,7 @@ impl Page {
             let (count, len) = quick_lines(leads, lists, room);
             (done, self.len) = (done + count, self.len + len);
             if let Some((list, lead)) = lists.get_mut(count).zip(leads.get(count)) {
-                self.slots(&[*lead]);
+                self.inline_cells(&[*lead]);
                 if !self.line(list) {
                     break;
                 }
@@ -168,10 +168,10 @@ impl Page {
         done
     }
 
-    /// Doubles the quotes from `start` on, and adds one.
+    /// Doubles the quotes from `start` on, and appends the closing quote.
     #[inline]
     pub(super) fn end_quotes(&mut self, start: usize) {
-        // Quotes inside are rare: look first, and only then make room.
+        // Quotes inside a cell are rare, so look for one before copying.
         let cell = self.bytes.get(start..self.len).unwrap_or_default();
         if memchr::memchr(b'"', cell).is_some() {
             self.double_quotes(start);
@@ -189,15 +189,15 @@ impl Page {
         }
     }
 
-    /// Adds the first line of `list`, without its newline, and takes it off.
+    /// Removes the first line of `list`, and appends it without its newline.
     ///
-    /// `false` if nothing is left: a list that has ended is `None`.
+    /// Returns `false` at the end of the list, which is `None`.
     #[inline]
     pub(super) fn line(&mut self, list: &mut Option<&[u8]>) -> bool {
         self.part::<b'\n'>(list)
     }
 
-    /// The same for a list with another byte between its parts.
+    /// Does the same for a list with another separator.
     #[inline]
     pub(super) fn part<const END: u8>(&mut self, list: &mut Option<&[u8]>) -> bool {
         let Some(mut rest) = *list else { return false };
@@ -225,7 +225,7 @@ impl Page {
         true
     }
 
-    /// Adds an integer in decimal.
+    /// Appends an integer in decimal.
     #[inline]
     pub(super) fn integer(&mut self, value: i64) {
         let size = value.unsigned_abs();
@@ -240,7 +240,7 @@ impl Page {
         }
     }
 
-    /// Adds a decimal with `digits` behind the point, and at least one before it.
+    /// Appends a decimal with `digits` digits after the point, and at least one before it.
     #[inline]
     pub(super) fn decimal(&mut self, value: i64, digits: usize) {
         let size = value.unsigned_abs();
@@ -258,7 +258,8 @@ impl Page {
         }
     }
 
-    /// Adds a number of up to 128 bits, as [`Page::integer`] or [`Page::decimal`] do.
+    /// Appends a number of up to 128 bits, as [`RowBuffer::integer`] or
+    /// [`RowBuffer::decimal`] do.
     pub(super) fn wide(&mut self, value: i128, digits: Option<usize>) {
         self.byte_if(b'-', value < 0);
         let mut text = itoa::Buffer::new();
@@ -269,7 +270,7 @@ impl Page {
         }
     }
 
-    /// Adds digits with a point before the last `digits`, and at least one before it.
+    /// Appends digits with a point before the last `digits`, and at least one before it.
     fn fixed(&mut self, text: &[u8], digits: usize) {
         const ZEROS: [u8; 20] = [b'0'; 20];
         let (whole, fraction) = match text.len().checked_sub(digits) {
@@ -284,10 +285,14 @@ impl Page {
     }
 }
 
-/// Writes lines as long as there is room, and eight bytes can be read; gives their
-/// number and length.
+/// Copies lines while there is room to write and eight bytes to read; returns their number
+/// and length.
 #[inline]
-fn quick_lines(leads: &[Slot], lists: &mut [Option<&[u8]>], room: &mut [u8]) -> (usize, usize) {
+fn quick_lines(
+    leads: &[InlineCell],
+    lists: &mut [Option<&[u8]>],
+    room: &mut [u8],
+) -> (usize, usize) {
     let (mut done, mut end) = (0, 0);
     for (list, lead) in lists.iter_mut().zip(leads) {
         let Some(mut rest) = *list else { break };
@@ -312,54 +317,36 @@ fn quick_lines(leads: &[Slot], lists: &mut [Option<&[u8]>], room: &mut [u8]) -> 
     (done, end)
 }
 
-/// Where in a word, from its lowest byte, the first `BYTE` is; 8 if there is none.
+/// Returns the index of the first `BYTE` in a word, from its lowest byte; 8 if there is none.
 #[inline]
 fn first<const BYTE: u8>(word: u64) -> usize {
     let other = word ^ (LOW_BITS * BYTE as u64);
-    // The lowest bit set is that of the first; others may be wrong.
+    // Only the lowest set bit is reliable.
     let found = other.wrapping_sub(LOW_BITS) & !other & HIGH_BITS;
     (found.trailing_zeros() / 8) as usize
-}
-
-/// Pages that have been used, to be used again.
-#[derive(Debug, Default)]
-pub(super) struct Pages(Mutex<Vec<Page>>);
-
-impl Pages {
-    /// An empty page.
-    pub(super) fn take(&self) -> Page {
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pages.pop().unwrap_or_default()
-    }
-
-    /// Puts a page back.
-    pub(super) fn give(&self, mut page: Page) {
-        page.clear();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(page);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn put(work: impl FnOnce(&mut Page)) -> String {
-        let mut page = Page::default();
-        page.put(b"<");
-        work(&mut page);
-        page.put(b">");
-        String::from_utf8(page.text().to_vec()).unwrap()
+    fn put(work: impl FnOnce(&mut RowBuffer)) -> String {
+        let mut buffer = RowBuffer::default();
+        buffer.put(b"<");
+        work(&mut buffer);
+        buffer.put(b">");
+        String::from_utf8(buffer.text().to_vec()).unwrap()
     }
 
     #[test]
-    fn integers_are_as_everybody_prints_them() {
+    fn integers_print_as_the_standard_library_prints_them() {
         let ends = [i64::MIN, i64::MAX, i64::MIN + 1, u32::MAX.into()];
         let powers = (0..19).map(|digits| 10_i64.pow(digits));
         let near = powers.flat_map(|power| [power - 1, power, power + 1]);
         let some = (0..100_000_000).step_by(7919);
         for value in ends.into_iter().chain(near).chain(some).chain(0..20_000) {
             for value in [value, value.saturating_neg()] {
-                assert_eq!(put(|page| page.integer(value)), format!("<{value}>"));
+                assert_eq!(put(|buffer| buffer.integer(value)), format!("<{value}>"));
             }
         }
     }
@@ -377,36 +364,41 @@ mod tests {
             for value in [value, value.saturating_neg()] {
                 for digits in 0..=18 {
                     let want = plain(value.into(), digits);
-                    assert_eq!(put(|page| page.decimal(value, digits)), want);
-                    assert_eq!(put(|page| page.wide(value.into(), Some(digits))), want);
+                    assert_eq!(put(|buffer| buffer.decimal(value, digits)), want);
+                    assert_eq!(put(|buffer| buffer.wide(value.into(), Some(digits))), want);
                 }
             }
         }
-        assert_eq!(put(|page| page.wide(i128::MIN, None)), format!("<{}>", i128::MIN));
+        assert_eq!(put(|buffer| buffer.wide(i128::MIN, None)), format!("<{}>", i128::MIN));
         let want = plain(-(1 << 100), 18);
-        assert_eq!(put(|page| page.wide(-(1 << 100), Some(18))), want);
+        assert_eq!(put(|buffer| buffer.wide(-(1 << 100), Some(18))), want);
     }
 
     #[test]
-    fn slots_hold_what_pages_print() {
+    fn inline_cells_equal_what_buffers_print() {
         let near = (0..10).flat_map(|digits| [10_i32.pow(digits) - 1, 10_i32.pow(digits)]);
         let some = (0..i32::MAX).step_by(104_729);
         for value in near.chain(some).chain([i32::MAX, i32::MIN]) {
             for value in [value, value.saturating_neg()] {
-                let slot = Slot::integer(b',', value);
-                assert_eq!(put(|page| page.slots(&[slot])), format!("<,{value}>"));
-                assert_eq!(put(|page| page.slots(&[slot.without_lead()])), format!("<{value}>"));
-                for digits in 1..=Slot::DIGITS {
-                    let want = put(|page| page.decimal(value.into(), digits));
-                    let slot = Slot::decimal(b'<', value, digits);
-                    assert_eq!(put(|page| page.slots(&[slot.without_lead()])), want);
+                let cell = InlineCell::integer(b',', value);
+                assert_eq!(put(|buffer| buffer.inline_cells(&[cell])), format!("<,{value}>"));
+                assert_eq!(
+                    put(|buffer| buffer.inline_cells(&[cell.without_lead()])),
+                    format!("<{value}>")
+                );
+                for digits in 1..=InlineCell::MAX_SCALE {
+                    let want = put(|buffer| buffer.decimal(value.into(), digits));
+                    let cell = InlineCell::decimal(b'<', value, digits);
+                    assert_eq!(put(|buffer| buffer.inline_cells(&[cell.without_lead()])), want);
                 }
             }
         }
         for len in 0..20 {
             let text = "x".repeat(len);
-            match Slot::new(text.as_bytes()) {
-                Some(slot) => assert_eq!(put(|page| page.slots(&[slot])), format!("<{text}>")),
+            match InlineCell::new(text.as_bytes()) {
+                Some(cell) => {
+                    assert_eq!(put(|buffer| buffer.inline_cells(&[cell])), format!("<{text}>"))
+                }
                 None => assert!(len > 15),
             }
         }
@@ -419,48 +411,48 @@ mod tests {
             let text = lines[keep..].join("\n");
             let mut list = Some(text.as_bytes());
             for line in &lines[keep..] {
-                assert_eq!(put(|page| assert!(page.line(&mut list))), format!("<{line}>"));
+                assert_eq!(put(|buffer| assert!(buffer.line(&mut list))), format!("<{line}>"));
             }
-            assert_eq!(put(|page| assert!(!page.line(&mut list))), "<>");
+            assert_eq!(put(|buffer| assert!(!buffer.line(&mut list))), "<>");
         }
         // Several lists at once.
         let lists: Vec<String> = (0..30).map(|from| lines[from..].join("\n")).collect();
-        let leads: Vec<Slot> =
-            (0..30).map(|len| Slot::new("-".repeat(len % 16).as_bytes()).unwrap()).collect();
+        let leads: Vec<InlineCell> =
+            (0..30).map(|len| InlineCell::new("-".repeat(len % 16).as_bytes()).unwrap()).collect();
         let mut rests: Vec<Option<&[u8]>> =
             lists.iter().map(|list| Some(list.as_bytes())).collect();
-        let mut page = Page::default();
+        let mut buffer = RowBuffer::default();
         let mut want = String::new();
         for row in 0..lines.len() - 29 {
-            assert_eq!(page.lines(&leads, &mut rests), 30);
+            assert_eq!(buffer.lines(&leads, &mut rests), 30);
             for column in 0..30 {
                 want += &"-".repeat(column % 16);
                 want += &lines[row + column];
             }
-            assert_eq!(page.text(), want.as_bytes());
+            assert_eq!(buffer.text(), want.as_bytes());
         }
-        assert_eq!(page.lines(&leads, &mut rests), 29);
-        // Bytes that a hasty test takes for newlines, after one and without.
+        assert_eq!(buffer.lines(&leads, &mut rests), 29);
+        // Bytes that a word-wise search may mistake for newlines.
         let odd = b"\x0b\x0a\x0b\x8a\x0b\x0a\x0b\x8a\x0a\x8a\x0b\x0b\x0b\x0b\x0b\x0b\x0b";
         let mut list = Some(&odd[..]);
-        let mut page = Page::default();
-        while page.line(&mut list) {
-            page.byte(b'\n');
+        let mut buffer = RowBuffer::default();
+        while buffer.line(&mut list) {
+            buffer.byte(b'\n');
         }
-        assert_eq!(page.text(), [&odd[..], b"\n"].concat());
+        assert_eq!(buffer.text(), [&odd[..], b"\n"].concat());
     }
 
     #[test]
     fn entries_of_every_length_are_copied_whole() {
         let all: Vec<Vec<u8>> = (0..70).map(|len| vec![b'a' + len % 26; len.into()]).collect();
-        let entries: Entries = all.iter().map(Vec::as_slice).collect();
+        let entries: PaddedDict = all.iter().map(Vec::as_slice).collect();
         assert_eq!(entries.len(), all.len());
-        let mut page = Page::default();
+        let mut buffer = RowBuffer::default();
         for (index, bytes) in all.iter().enumerate() {
-            page.entry(entries.get(index).unwrap());
+            buffer.entry(entries.get(index).unwrap());
             assert_eq!(entries.get(index).unwrap().to_vec(), *bytes);
         }
-        assert_eq!(page.text(), all.concat());
+        assert_eq!(buffer.text(), all.concat());
         assert!(entries.get(all.len()).is_none());
         let mut entries = entries;
         let pieces = entries.pieces.len();
@@ -473,11 +465,11 @@ mod tests {
     fn quotes_are_doubled_inside_quotes() {
         for (cell, want) in [("", "\"\""), ("a", "\"a\""), ("\"a\"b\"\"", "\"\"\"a\"\"b\"\"\"\"\"")]
         {
-            let quoted = put(|page| {
-                page.byte(b'"');
-                let start = page.len();
-                page.put(cell.as_bytes());
-                page.end_quotes(start);
+            let quoted = put(|buffer| {
+                buffer.byte(b'"');
+                let start = buffer.len();
+                buffer.put(cell.as_bytes());
+                buffer.end_quotes(start);
             });
             assert_eq!(quoted, format!("<{want}>"));
         }

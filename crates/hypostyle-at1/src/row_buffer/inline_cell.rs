@@ -1,31 +1,36 @@
-//! A cell that is short enough to be copied in one go.
+//! A cell that is short enough for a register.
 
 use super::digits::{FOUR_DIGITS, count_of_four, digits};
-use super::entries::Entry;
+use super::padded_dict::DictEntry;
 
-/// A text of at most 15 bytes, lowest first, and its length in the top byte.
+/// A text of at most 15 bytes, the first byte lowest, with its length in the top byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Slot(pub(super) u128);
+pub(crate) struct InlineCell(pub(super) u128);
 
-impl Slot {
-    /// Bytes that a slot has room for.
-    const ROOM: usize = 15;
+impl InlineCell {
+    /// The longest text.
+    const MAX_BYTES: usize = 15;
 
-    /// Digits behind the point for which every `i32` fits, behind a lead.
-    pub(crate) const DIGITS: usize = 7;
+    /// The largest scale for which every `i32` fits, after a lead byte.
+    pub(crate) const MAX_SCALE: usize = 7;
 
-    /// A slot with this text; `None` if it is too long.
+    /// Returns a cell with this text; `None` if it is too long.
     pub(crate) fn new(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; 16];
-        bytes.get_mut(..text.len()).filter(|_| text.len() <= Self::ROOM)?.copy_from_slice(text);
+        bytes
+            .get_mut(..text.len())
+            .filter(|_| text.len() <= Self::MAX_BYTES)?
+            .copy_from_slice(text);
         Some(Self::of(u128::from_le_bytes(bytes), text.len()))
     }
 
-    /// The text of an entry; `None` if it is too long.
-    pub(crate) fn of_entry(entry: Entry<'_>) -> Option<Self> {
+    /// Returns a cell with the text of an entry; `None` if it is too long.
+    pub(crate) fn of_entry(entry: DictEntry<'_>) -> Option<Self> {
         match (entry.pieces, entry.len) {
             (_, 0) => Some(Self::default()),
-            ([piece], len @ 1..=Self::ROOM) => Some(Self::of(u128::from_le_bytes(*piece), len)),
+            ([piece], len @ 1..=Self::MAX_BYTES) => {
+                Some(Self::of(u128::from_le_bytes(*piece), len))
+            }
             _ => None,
         }
     }
@@ -40,13 +45,13 @@ impl Slot {
         (self.0.to_le_bytes()[15]).into()
     }
 
-    /// The same text without its first byte.
+    /// Returns the same text without its first byte.
     pub(crate) fn without_lead(self) -> Self {
         let text = (self.0 << 8 >> 8) >> 8;
         Self::of(text, self.len().saturating_sub(1))
     }
 
-    /// A byte and an integer.
+    /// Returns a lead byte and an integer.
     #[inline]
     pub(crate) fn integer(lead: u8, value: i32) -> Self {
         let size = value.unsigned_abs();
@@ -61,7 +66,7 @@ impl Slot {
         Self::of(text, 1 + sign + len)
     }
 
-    /// A byte and a decimal with 1 to [`Slot::DIGITS`] digits behind the point.
+    /// Returns a lead byte and a decimal with 1 to [`InlineCell::MAX_SCALE`] digits after the point.
     #[inline]
     pub(crate) fn decimal(lead: u8, value: i32, scale: usize) -> Self {
         let sign = usize::from(value < 0);

@@ -1,22 +1,23 @@
-//! Numbers as digits, eight at a time.
+//! Formats numbers, eight digits at a time.
 
-/// What makes eight digits text.
+/// Turns eight digits into ASCII when it is added with a bitwise or.
 pub(super) const ASCII: u64 = 0x3030_3030_3030_3030;
 
-/// How many digits a number below 10^4 has.
+/// Returns the number of digits of a number below 10^4.
 #[inline]
 pub(super) fn count_of_four(value: u32) -> usize {
     1 + usize::from(value >= 10) + usize::from(value >= 100) + usize::from(value >= 1000)
 }
 
-/// The text of a number, with zeros before it to make up `least` digits, of which
-/// there are 1 to 8; and its length.
+/// Returns the text of a number and its length, with leading zeros up to `min_digits` digits.
+///
+/// `min_digits` must be 1 to 8.
 #[inline]
-pub(super) fn digits(value: u32, least: usize) -> (u128, usize) {
+pub(super) fn digits(value: u32, min_digits: usize) -> (u128, usize) {
     let (high, low) = (value / 100_000_000, value % 100_000_000);
     let eight = eight_digits(low);
     if high == 0 {
-        let zeros = leading_zeros(eight).min(8 - least);
+        let zeros = leading_zeros(eight).min(8 - min_digits);
         return (((eight | ASCII) >> (8 * zeros)).into(), 8 - zeros);
     }
     let len = count_of_four(high);
@@ -24,10 +25,13 @@ pub(super) fn digits(value: u32, least: usize) -> (u128, usize) {
     (u128::from(first) | (u128::from(eight | ASCII) << (8 * len)), 8 + len)
 }
 
-/// The text of every number below 10^4, without leading zeros, the first digit lowest.
+/// The text of every number below 10^4, without leading zeros, first digit in the lowest byte.
 pub(super) static FOUR_DIGITS: [u32; 10_000] = four_digits();
 
-#[expect(clippy::indexing_slicing, reason = "at compile time, where it would not compile")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where a panic is a compile error"
+)]
 const fn four_digits() -> [u32; 10_000] {
     let mut all = [0; 10_000];
     let mut number = 0;
@@ -46,11 +50,11 @@ const fn four_digits() -> [u32; 10_000] {
     all
 }
 
-/// The digits of a number below 10^8, a byte each, the first one lowest.
+/// Returns the digits of a number below 10^8, one per byte, the first one lowest.
 #[inline]
 pub(super) fn eight_digits(value: u32) -> u64 {
-    // Halves of four digits, quarters of two, then single ones; each division is
-    // by a multiplication that is exact for numbers so small, in all lanes at once.
+    // Split into halves of four digits, quarters of two, then single digits. Each division
+    // is a multiplication and a shift over all lanes, exact for numbers this small.
     let halves = u64::from(value / 10_000) | (u64::from(value % 10_000) << 32);
     let hundreds = ((halves * 10_486) >> 20) & 0x0000_007F_0000_007F;
     let quarters = hundreds | ((halves - 100 * hundreds) << 16);
@@ -58,7 +62,7 @@ pub(super) fn eight_digits(value: u32) -> u64 {
     tens | ((quarters - 10 * tens) << 8)
 }
 
-/// How many of eight digits are zeros that come first.
+/// Returns the number of leading zeros of eight digits.
 #[inline]
 pub(super) fn leading_zeros(digits: u64) -> usize {
     (digits.trailing_zeros() / 8) as usize

@@ -1,9 +1,9 @@
-//! Filters over the texts of a column in one group (§6.5).
+//! Bloom filters over the texts of a column in one group (§6.5).
 //!
-//! A Bloom filter: a text that is in it is always found, one that is not is found
-//! now and then. The hash and the places are part of the format.
+//! A filter always finds a text that it contains, and sometimes one that it does not. The
+//! hash and the bit positions are part of the format.
 
-/// The hash of a text: FNV-1a with 64 bits, its bits mixed once more.
+/// Hashes a text with 64-bit FNV-1a, and mixes the bits of the result.
 pub(super) fn hash(text: &[u8]) -> u64 {
     let fnv = text.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
@@ -13,8 +13,8 @@ pub(super) fn hash(text: &[u8]) -> u64 {
     mixed ^ (mixed >> 33)
 }
 
-/// The bits that a hash stands for, out of so many bytes.
-fn places(hash: u64, count: u8, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
+/// Returns the byte and the mask of each bit that a hash sets in a filter of `bytes` bytes.
+fn bit_positions(hash: u64, count: u8, bytes: usize) -> impl Iterator<Item = (usize, u8)> {
     let bits = (bytes as u64).saturating_mul(8).max(1);
     let (first, step) = (hash & 0xFFFF_FFFF, (hash >> 32) | 1);
     (0..u64::from(count)).map(move |nth| {
@@ -23,11 +23,11 @@ fn places(hash: u64, count: u8, bytes: usize) -> impl Iterator<Item = (usize, u8
     })
 }
 
-/// A filter of so many bytes that holds these hashes, `count` bits for each.
+/// Builds a filter of `bytes` bytes from these hashes, with `count` bits for each.
 pub(super) fn make(hashes: &[u64], count: u8, bytes: usize) -> Vec<u8> {
     let mut filter = vec![0; bytes];
     for &hash in hashes {
-        for (at, bit) in places(hash, count, bytes) {
+        for (at, bit) in bit_positions(hash, count, bytes) {
             if let Some(byte) = filter.get_mut(at) {
                 *byte |= bit;
             }
@@ -36,10 +36,10 @@ pub(super) fn make(hashes: &[u64], count: u8, bytes: usize) -> Vec<u8> {
     filter
 }
 
-/// Whether a filter may hold a hash. One of no bytes holds nothing.
+/// Returns whether a filter may contain a hash. An empty filter contains nothing.
 pub(super) fn may_hold(filter: &[u8], hash: u64, count: u8) -> bool {
     !filter.is_empty()
-        && places(hash, count, filter.len())
+        && bit_positions(hash, count, filter.len())
             .all(|(at, bit)| filter.get(at).is_some_and(|byte| byte & bit != 0))
 }
 
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_it_is_found_and_little_else() {
+    fn filters_find_all_their_texts_and_few_others() {
         let hashes: Vec<u64> = (0..1000).map(|i| hash(format!("row {i}").as_bytes())).collect();
         let filter = make(&hashes, 7, 1250);
         assert!(hashes.iter().all(|&hash| may_hold(&filter, hash, 7)));

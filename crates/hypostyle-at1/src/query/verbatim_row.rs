@@ -1,21 +1,22 @@
-//! A line that is in no table.
+//! Lines that are not in a table, evaluated as rows.
 
-use super::frame::Frame;
-use super::set::{put_object, put_row};
-use crate::cell::Syntax;
+use super::frame_tables::FrameTables;
+use super::grouped_table::{put_object, put_row};
+use crate::cell_syntax::Syntax;
 use crate::json_scan::JsonMembers;
 use hypostyle_core::error::Result;
 use hypostyle_core::predicate::ColumnAccess;
 
-/// A line that is in no table, as a row.
-pub(super) enum Row<'l> {
+/// A verbatim line that parses as a row.
+pub(super) enum VerbatimRow<'l> {
     Fields { names: &'l [String], nulls: &'l [String], fields: Vec<&'l [u8]>, syntax: Syntax },
     Object { line: &'l [u8], members: JsonMembers },
 }
 
-impl<'l> Row<'l> {
+impl<'l> VerbatimRow<'l> {
+    /// Parses a line by the rules of its frame; `None` if it is not a row.
     pub(super) fn new(
-        frame: &'l Frame<'_>,
+        frame: &'l FrameTables<'_>,
         names: &'l [String],
         nulls: &'l [String],
         line: &'l [u8],
@@ -35,7 +36,7 @@ impl<'l> Row<'l> {
         }
     }
 
-    /// A cell as it is written, and whether it is the last of its line.
+    /// Returns a cell as it is written, and whether it is the last of its line.
     fn cell(&self, name: &str) -> Option<(&[u8], bool)> {
         match self {
             Self::Fields { names, fields, .. } => {
@@ -46,6 +47,7 @@ impl<'l> Row<'l> {
         }
     }
 
+    /// Appends the row as CSV or as an object, with these columns or with all.
     pub(super) fn put(&self, columns: Option<&[String]>, out: &mut Vec<u8>) {
         match (self, columns) {
             (Self::Object { line, .. }, None) => {
@@ -71,7 +73,7 @@ impl<'l> Row<'l> {
     }
 }
 
-impl ColumnAccess for Row<'_> {
+impl ColumnAccess for VerbatimRow<'_> {
     fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
         let (syntax, nulls) = match self {
             Self::Fields { syntax, nulls, .. } => (*syntax, *nulls),

@@ -1,38 +1,39 @@
-//! Lists of tokens, one after another in `values` (§7.3, §7.4).
+//! The token columns of json and jsondoc: lists of tokens in `values` (§7.3, §7.4).
 
 #![deny(clippy::arithmetic_side_effects)]
 
 use memchr::memchr;
 
-use crate::page::Page;
-use crate::streams::{Stream, Streams};
+use crate::row_buffer::RowBuffer;
+use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::{Error, Result};
 
 const VALUES: &str = "values";
 
-/// Holes that are filled at once, the text between so many, and as many tokens of no bytes.
+/// The number of holes that are filled at once.
 const EIGHT: usize = 8;
+/// Eight holes without text between them.
 const NO_TEXT: [u8; EIGHT] = [0; EIGHT];
+/// Eight empty tokens.
 const NO_TOKENS: [u8; EIGHT] = [b'\n'; EIGHT];
 
-/// The columns of `values`, each with a cursor of its own.
+/// The columns of `values`, each with its own cursor.
 #[derive(Debug)]
-pub(super) struct Columns<'a> {
-    columns: Vec<Column<'a>>,
+pub(super) struct TokenColumns<'a> {
+    columns: Vec<TokenColumn<'a>>,
 }
 
-/// A column of `values`.
+/// The cursor over one column of `values`.
 #[derive(Clone, Copy, Debug)]
-struct Column<'a> {
-    /// What is left of it. A list of no bytes has one element, so the end of a column is not
-    /// where its bytes end.
+struct TokenColumn<'a> {
+    /// The remaining tokens; `None` after the last one. Empty bytes are one empty token.
     rest: Option<&'a [u8]>,
-    /// Where its bytes end in `values`.
+    /// The end of the column in `values`.
     end: u64,
 }
 
-impl<'a> Columns<'a> {
-    /// Reads `value_index`; between neighbours lie `gap` bytes that mean nothing.
+impl<'a> TokenColumns<'a> {
+    /// Parses `value_index`; `gap` bytes between two columns are skipped.
     pub(super) fn parse(streams: &'a Streams, gap: usize) -> Result<Self> {
         let mut index = streams.read("value_index");
         let mut values = streams.read(VALUES);
@@ -45,14 +46,14 @@ impl<'a> Columns<'a> {
             }
             let len = index.size("column length")?;
             let rest = Some(values.take(len, "column")?);
-            columns.push(Column { rest, end: values.offset() });
+            columns.push(TokenColumn { rest, end: values.offset() });
         }
         Ok(Self { columns })
     }
 
-    /// For each column whether its tokens differ.
+    /// Returns for each column whether it has two different tokens.
     pub(super) fn differ(&self) -> Vec<bool> {
-        let differs = |column: &Column<'_>| {
+        let differs = |column: &TokenColumn<'_>| {
             let mut tokens = column.rest.unwrap_or_default().split(|&byte| byte == b'\n');
             let first = tokens.next();
             tokens.any(|token| Some(token) != first)
@@ -60,14 +61,14 @@ impl<'a> Columns<'a> {
         self.columns.iter().map(differs).collect()
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub(super) fn len(&self) -> usize {
         self.columns.len()
     }
 
-    /// The next token of the column that `ids` names, and which column that is.
+    /// Takes the next token of the column that `ids` names; returns the column and the token.
     #[inline]
-    pub(super) fn token(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &'a [u8])> {
+    pub(super) fn token(&mut self, ids: &mut StreamCursor<'_>) -> Result<(usize, &'a [u8])> {
         let (index, column) = self.named(ids)?;
         let Some(rest) = column.rest else { return Err(column.ended(index)) };
         let len = memchr(b'\n', rest).unwrap_or(rest.len());
@@ -75,24 +76,25 @@ impl<'a> Columns<'a> {
         Ok((index, rest.get(..len).unwrap_or_default()))
     }
 
-    /// Puts the next token of the column that `ids` names on a page.
+    /// Appends the next token of the column that `ids` names to a buffer.
     #[inline]
-    pub(super) fn put_token(&mut self, ids: &mut Stream<'_>, page: &mut Page) -> Result<()> {
+    pub(super) fn put_token(
+        &mut self,
+        ids: &mut StreamCursor<'_>,
+        buffer: &mut RowBuffer,
+    ) -> Result<()> {
         let (index, column) = self.named(ids)?;
-        match page.line(&mut column.rest) {
-            true => Ok(()),
-            false => Err(column.ended(index)),
-        }
+        if buffer.line(&mut column.rest) { Ok(()) } else { Err(column.ended(index)) }
     }
 
-    /// Fills holes that stand side by side with empty tokens of one column, eight at a time.
+    /// Fills adjacent holes with empty tokens of one column, eight at a time.
     ///
-    /// `holes` is what follows a hole. The records of a log end so, all of them as long as
-    /// the longest, and most of their holes are of this kind.
+    /// `holes` is the text after a hole. The records of a log are padded to the longest one
+    /// with such holes, so most holes are of this kind.
     #[inline]
     pub(super) fn fill_empty(
         &mut self,
-        ids: &mut Stream<'_>,
+        ids: &mut StreamCursor<'_>,
         holes: &mut Option<&[u8]>,
     ) -> Result<()> {
         while let Some((&NO_TEXT, rest)) = holes.and_then(<[u8]>::split_first_chunk)
@@ -108,27 +110,27 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    /// The column that `ids` names, and its number.
+    /// Returns the index and the cursor of the column that `ids` names.
     #[inline]
-    fn named(&mut self, ids: &mut Stream<'_>) -> Result<(usize, &mut Column<'a>)> {
+    fn named(&mut self, ids: &mut StreamCursor<'_>) -> Result<(usize, &mut TokenColumn<'a>)> {
         let start = ids.offset();
         let index = ids.size("column")?;
         let count = self.columns.len();
         match self.columns.get_mut(index) {
             Some(column) => Ok((index, column)),
             None => {
-                let why = format!("{index} is not below {count}, the number there are");
+                let why = format!("{index} is not below {count}, the number of columns");
                 Err(ids.malformed_at(start, "column", why))
             }
         }
     }
 }
 
-impl Column<'_> {
+impl TokenColumn<'_> {
     #[cold]
     fn ended(&self, index: usize) -> Error {
         let why = format!("is missing: column {index} has ended");
-        Stream::new(VALUES, &[]).malformed_at(self.end, "token", why)
+        StreamCursor::new(VALUES, &[]).malformed_at(self.end, "token", why)
     }
 }
 
@@ -138,24 +140,24 @@ mod tests {
 
     use super::*;
 
-    /// What comes of a skeleton and columns, with holes filled one by one or eight at a time.
+    /// Fills the holes of a skeleton, one by one or eight at a time.
     fn filled(skeleton: &[u8], streams: &Streams, quick: bool) -> Result<Vec<u8>> {
-        let mut columns = Columns::parse(streams, 0)?;
+        let mut columns = TokenColumns::parse(streams, 0)?;
         let mut ids = streams.read("colids");
-        let (mut page, mut skeleton) = (Page::default(), Some(skeleton));
-        page.part::<0>(&mut skeleton);
+        let (mut buffer, mut skeleton) = (RowBuffer::default(), Some(skeleton));
+        buffer.part::<0>(&mut skeleton);
         while skeleton.is_some() {
             if quick {
                 columns.fill_empty(&mut ids, &mut skeleton)?;
             }
-            columns.put_token(&mut ids, &mut page)?;
-            page.part::<0>(&mut skeleton);
+            columns.put_token(&mut ids, &mut buffer)?;
+            buffer.part::<0>(&mut skeleton);
         }
-        Ok(page.text().to_vec())
+        Ok(buffer.text().to_vec())
     }
 
     #[test]
-    fn empty_tokens_are_the_same_eight_at_a_time() {
+    fn filling_eight_holes_at_once_changes_nothing() {
         let (mut filled_well, mut refused) = (0, 0);
         for holes in 1..40_usize {
             for empty in 0..40_usize {

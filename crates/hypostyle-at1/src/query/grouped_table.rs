@@ -1,78 +1,78 @@
-//! One table of row groups, and the rows of a group that a query keeps.
+//! A table of row groups, and the rows of a group that a query selects.
 
 use std::ops::Range;
 
 use hashbrown::HashMap;
 use memchr::memchr_iter;
 
-use super::source::Counted;
-use crate::cell::Syntax;
-use crate::codecs::Job;
-use crate::codecs::groups::{self, Index, Meta};
-use crate::describe::Zone;
-use crate::fields::unquoted;
-use crate::group_index::{Sums, Texts};
-use crate::view::put_cell;
+use super::source::CountedSource;
+use crate::cell_syntax::Syntax;
+use crate::codecs::context::DecodeContext;
+use crate::codecs::groups::{self, BlockIndex, GroupsMeta};
+use crate::group_index::{Checksums, TextIndex};
+use crate::statistics::GroupStatistics;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::predicate::{
     CellPresence, ColumnAccess, Decimal, NumberBounds, Predicate, PruningStatistics, TextBounds,
 };
+use hypostyle_core::text::csv;
+use hypostyle_core::text::csv::unquote;
 
-/// A table of row groups.
+/// A table whose rows are in groups, with everything known of it except its cells.
 #[derive(Debug)]
-pub(super) struct Set<'a> {
-    pub(super) meta: Meta<'a>,
-    pub(super) index: Index,
-    /// Where its blocks start in the file.
+pub(super) struct GroupedTable<'a> {
+    pub(super) meta: GroupsMeta<'a>,
+    pub(super) index: BlockIndex,
+    /// The offset of its blocks in the file.
     pub(super) blocks: u64,
     pub(super) rows: usize,
     pub(super) groups: usize,
     pub(super) syntax: Syntax,
-    /// What stands between the cells of a row, for JSON.
+    /// The text before, between and after the cells of a row, for JSON.
     pub(super) segments: Vec<Vec<u8>>,
-    /// The name of each column.
+    /// The names of the columns.
     pub(super) names: Vec<String>,
-    /// The names of objects and arrays, for JSON.
+    /// The names of the objects and arrays around cells, for JSON.
     pub(super) nested: Vec<String>,
-    pub(super) texts: Texts<'a>,
-    pub(super) sums: Sums<'a>,
+    pub(super) texts: TextIndex<'a>,
+    pub(super) sums: Checksums<'a>,
 }
 
-/// What is asked, in terms of one table.
+/// Which rows to select, and how to write them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'q> {
+pub(super) struct RowRequest<'q> {
     pub(super) filter: Option<&'q Predicate>,
-    /// The columns to put out, by name; `None` for whole rows.
+    /// The projection, by name; `None` for whole rows.
     pub(super) columns: Option<&'q [String]>,
-    /// Lines as they were, instead of rows that a table is made of.
+    /// Whether to write the original lines instead of rows for the importer.
     pub(super) exact: bool,
-    /// CellPresence that mean null to the filter.
+    /// Words that the filter takes for null.
     pub(super) nulls: &'q [String],
 }
 
-/// Rows of a group as they are put out.
+/// The selected rows of a group, as text.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    /// Which rows of the group they are.
+pub(super) struct GroupRows {
+    /// The indexes of the rows in the group.
     pub(super) rows: Vec<usize>,
-    /// Where each ends in the text.
+    /// The end of each row in `text`.
     pub(super) ends: Vec<usize>,
     pub(super) text: Vec<u8>,
-    /// Whether anything was read for it.
+    /// Whether a block was read for it.
     pub(super) read: bool,
-    /// If it is damaged: which of all that are, as they are counted elsewhere.
+    /// The index of its entry in `QueryStats::damaged`, if the group is damaged.
     pub(super) damage: Option<usize>,
 }
 
-/// The cells of a block.
+/// The decompressed cells of a block.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct CellBlock {
     text: Vec<u8>,
-    /// Where each cell ends.
+    /// The end of each cell in `text`.
     ends: Vec<usize>,
 }
 
-impl Block {
+impl CellBlock {
     fn get(&self, row: usize) -> &[u8] {
         let start = row.checked_sub(1).and_then(|before| self.ends.get(before));
         let start = start.map_or(0, |end| end + 1);
@@ -90,79 +90,81 @@ impl Block {
     }
 }
 
-impl Set<'_> {
-    /// The column of a name.
+impl GroupedTable<'_> {
+    /// Returns the index of the column of this name.
     pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
     }
 
-    /// The name of a column, if it has one.
+    /// Returns the name of a column, or nothing if it has none.
     pub(super) fn name(&self, column: usize) -> &str {
         self.names.get(column).map_or("", String::as_str)
     }
 
-    /// The rows of a group.
+    /// Returns the rows of a group.
     pub(super) fn rows_of(&self, group: usize) -> Range<usize> {
         let start = group.saturating_mul(self.meta.group_rows);
         start..self.rows.min(start.saturating_add(self.meta.group_rows))
     }
 
-    /// The rows of a group that are wanted: of those in `only`, if it names any.
-    pub(super) fn keep(
+    /// Selects rows of a group: those in `only`, if given, that match the filter.
+    ///
+    /// Reads no block if the statistics and indexes exclude the whole group.
+    pub(super) fn select(
         &self,
         group: usize,
         only: Option<&[usize]>,
-        wanted: Wanted<'_>,
-        source: &Counted<'_>,
-        job: &Job<'_>,
-    ) -> Result<Kept> {
+        request: RowRequest<'_>,
+        source: &CountedSource<'_>,
+        context: &DecodeContext<'_>,
+    ) -> Result<GroupRows> {
         let range = self.rows_of(group);
         let mut rows: Vec<usize> = match only {
             Some(only) => only.iter().map(|row| row - range.start).collect(),
             None => (0..range.len()).collect(),
         };
         if rows.is_empty() {
-            return Ok(Kept::default());
+            return Ok(GroupRows::default());
         }
-        let (count, nulls, cells) = (range.len(), wanted.nulls, HashMap::new());
-        let mut loaded = Loaded { set: self, rows: count, nulls, cells };
-        if let Some(filter) = wanted.filter {
-            if !filter.may_match(&Known { set: self, group }) {
-                return Ok(Kept::default());
+        let (count, nulls, cells) = (range.len(), request.nulls, HashMap::new());
+        let mut loaded = LoadedColumns { table: self, rows: count, nulls, cells };
+        if let Some(filter) = request.filter {
+            if !filter.may_match(&GroupPruning { table: self, group }) {
+                return Ok(GroupRows::default());
             }
             let names = filter.columns();
             let columns = names.iter().filter_map(|name| self.column(name));
-            loaded.load(group, columns.collect(), source, job)?;
-            let kept = filter.evaluate(range.len(), &loaded)?;
-            rows.retain(|&row| kept.get(row).copied().unwrap_or_default());
+            loaded.load(group, columns.collect(), source, context)?;
+            let matches = filter.evaluate(range.len(), &loaded)?;
+            rows.retain(|&row| matches.get(row).copied().unwrap_or_default());
         }
-        let mut kept = Kept { read: true, ..Kept::default() };
+        let mut selected = GroupRows { read: true, ..GroupRows::default() };
         if rows.is_empty() {
-            return Ok(kept);
+            return Ok(selected);
         }
-        let columns: Vec<(&str, Option<usize>)> = match wanted.columns {
+        let columns: Vec<(&str, Option<usize>)> = match request.columns {
             Some(names) => names.iter().map(|name| (name.as_str(), self.column(name))).collect(),
             None => {
                 (0..self.meta.columns).map(|column| (self.name(column), Some(column))).collect()
             }
         };
         let needed = columns.iter().filter_map(|&(_, column)| column).collect();
-        loaded.load(group, needed, source, job)?;
-        self.check_size(&rows, &loaded, job)?;
+        loaded.load(group, needed, source, context)?;
+        self.check_size(&rows, &loaded, context)?;
         for &row in &rows {
-            match (self.syntax, wanted.columns) {
-                (Syntax::Plain | Syntax::Csv, _) if wanted.exact => {
+            match (self.syntax, request.columns) {
+                (Syntax::Plain | Syntax::Csv, _) if request.exact => {
                     let cells = (0..self.meta.columns).map(|column| loaded.cell(column, row));
                     let cells: Vec<&[u8]> = cells.map(Option::unwrap_or_default).collect();
-                    kept.text.extend_from_slice(&cells.join(self.meta.delimiter));
-                    kept.text.push(b'\n');
+                    selected.text.extend_from_slice(&cells.join(self.meta.delimiter));
+                    selected.text.push(b'\n');
                 }
-                (Syntax::Json, None) => self.put_line(&loaded, row, &mut kept.text),
+                (Syntax::Json, None) => self.put_line(&loaded, row, &mut selected.text),
                 (Syntax::Json, Some(_)) => {
                     let cells = columns.iter().map(|&(name, column)| {
                         (name, column.and_then(|column| loaded.cell(column, row)))
                     });
-                    put_object(cells, &mut kept.text);
+                    put_object(cells, &mut selected.text);
                 }
                 _ => {
                     let cells = columns.iter().map(|&(_, column)| {
@@ -170,46 +172,52 @@ impl Set<'_> {
                         let last = column.is_some_and(|column| column + 1 == self.meta.columns);
                         (cell.unwrap_or_default(), last)
                     });
-                    put_row(cells, self.syntax, &mut kept.text);
+                    put_row(cells, self.syntax, &mut selected.text);
                 }
             }
-            kept.ends.push(kept.text.len());
+            selected.ends.push(selected.text.len());
         }
-        kept.rows = rows;
-        Ok(kept)
+        selected.rows = rows;
+        Ok(selected)
     }
 
-    /// Fails if the rows would take more than may be put out: what stands between
-    /// cells is there once in the file, and once for each row in what is made of it.
-    fn check_size(&self, rows: &[usize], loaded: &Loaded<'_>, job: &Job<'_>) -> Result<()> {
+    /// Fails if the text of the rows would exceed the output limit.
+    ///
+    /// The file has the text between cells once, but the output has it once per row.
+    fn check_size(
+        &self,
+        rows: &[usize],
+        loaded: &LoadedColumns<'_>,
+        context: &DecodeContext<'_>,
+    ) -> Result<()> {
         let between: usize = self.segments.iter().map(Vec::len).sum();
         let delimiters = self.meta.delimiter.len().saturating_mul(self.meta.columns);
         let names: usize = self.names.iter().map(String::len).sum();
         let row = between.saturating_add(delimiters).saturating_add(names) as u64;
         let asked = row.saturating_mul(rows.len() as u64).saturating_add(loaded.bytes());
         let (what, limit) =
-            ("size of the rows", job.limits.output_bytes.min(job.limits.read_bytes));
+            ("size of the rows", context.limits.output_bytes.min(context.limits.read_bytes));
         if asked > limit {
             return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
         }
         Ok(())
     }
 
-    /// The cells of one row.
-    pub(super) fn row(
+    /// Reads the cells of one row.
+    pub(super) fn read_row(
         &self,
         row: usize,
-        source: &Counted<'_>,
-        job: &Job<'_>,
+        source: &CountedSource<'_>,
+        context: &DecodeContext<'_>,
     ) -> Result<Vec<Vec<u8>>> {
         let columns: Vec<usize> = (0..self.meta.columns).collect();
         let group = row / self.meta.group_rows;
-        let cells = self.cells(group, &columns, source, job)?;
+        let cells = self.read_blocks(group, &columns, source, context)?;
         Ok(cells.iter().map(|cells| cells.get(row % self.meta.group_rows).to_vec()).collect())
     }
 
-    /// Puts together a line of JSON as it was.
-    fn put_line(&self, loaded: &Loaded<'_>, row: usize, out: &mut Vec<u8>) {
+    /// Appends the original JSON line of a row.
+    fn put_line(&self, loaded: &LoadedColumns<'_>, row: usize, out: &mut Vec<u8>) {
         for (column, segment) in self.segments.iter().enumerate() {
             out.extend_from_slice(segment);
             out.extend_from_slice(loaded.cell(column, row).unwrap_or_default());
@@ -217,35 +225,35 @@ impl Set<'_> {
         out.push(b'\n');
     }
 
-    /// Where a block is in the file, and how long it is.
+    /// Returns the offset and length of a block in the file.
     fn place(&self, block: usize) -> (u64, u64) {
         let Range { start, end } = self.index.block(block);
         (self.blocks.saturating_add(start as u64), end.saturating_sub(start) as u64)
     }
 
-    /// The blocks that share a checksum with one, and that checksum.
+    /// Returns the blocks that share a checksum with `block`, and the checksum.
     fn covered(&self, block: usize) -> (Range<usize>, Option<u32>) {
         let sum = self.sums.of_block(block, self.index.ends.len());
         sum.map_or((block..block.saturating_add(1), None), |(blocks, sum)| (blocks, Some(sum)))
     }
 
-    /// Where some neighbouring blocks are, and how long they are together.
+    /// Returns the offset and length of neighbouring blocks in the file.
     fn span(&self, blocks: &Range<usize>) -> (u64, u64) {
         let (start, _) = self.place(blocks.start);
         let (last, len) = self.place(blocks.end.saturating_sub(1));
         (start, last.saturating_add(len).saturating_sub(start))
     }
 
-    /// Expands the blocks of some columns of a group.
-    pub(super) fn cells(
+    /// Reads and decompresses the blocks of some columns of a group; checks their checksums.
+    pub(super) fn read_blocks(
         &self,
         group: usize,
         columns: &[usize],
-        source: &Counted<'_>,
-        job: &Job<'_>,
-    ) -> Result<Vec<Block>> {
+        source: &CountedSource<'_>,
+        context: &DecodeContext<'_>,
+    ) -> Result<Vec<CellBlock>> {
         let block = |column: usize| group.saturating_mul(self.meta.columns).saturating_add(column);
-        // A checksum may cover neighbours, which must be read as well to compare it.
+        // A checksum may cover neighbouring blocks, which must then be read as well.
         let covered: Vec<(Range<usize>, Option<u32>)> =
             columns.iter().map(|&column| self.covered(block(column))).collect();
         let ranges: Vec<(u64, u64)> = covered.iter().map(|(blocks, _)| self.span(blocks)).collect();
@@ -260,15 +268,17 @@ impl Set<'_> {
             let placed = |err: Error| err.at(offset).in_stream("blocks").in_column(column, name);
             if sum.is_some_and(|sum| hypostyle_core::wire::crc32(bytes) != sum) {
                 let why = match covered.len() {
-                    1 => format!("group {group} does not have its checksum"),
-                    more => format!("group {group}: {more} blocks do not have their checksum"),
+                    1 => format!("the checksum of group {group} does not match"),
+                    more => {
+                        format!("the checksum of {more} blocks of group {group} does not match")
+                    }
                 };
                 return Err(placed(Error::malformed("block", why)));
             }
             let from = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);
             let to = from.saturating_add(usize::try_from(len).unwrap_or(usize::MAX));
             let bytes = bytes.get(from..to).unwrap_or_default();
-            let text = groups::expand(bytes, (offset, true), job).map_err(placed)?;
+            let text = groups::decompress(bytes, (offset, true), context).map_err(placed)?;
             let mut ends: Vec<usize> = memchr_iter(b'\n', &text).take(rows).collect();
             if ends.len() < rows {
                 ends.push(text.len());
@@ -277,43 +287,43 @@ impl Set<'_> {
                 let why = format!("group {group} has {} cells for {rows} rows", ends.len());
                 return Err(placed(Error::malformed("block", why)));
             }
-            all.push(Block { text, ends });
+            all.push(CellBlock { text, ends });
         }
         Ok(all)
     }
 }
 
-/// CellPresence of a group that have been read.
-struct Loaded<'s> {
-    set: &'s Set<'s>,
+/// The columns of a group that were read so far.
+struct LoadedColumns<'s> {
+    table: &'s GroupedTable<'s>,
     rows: usize,
     nulls: &'s [String],
-    cells: HashMap<usize, Block>,
+    cells: HashMap<usize, CellBlock>,
 }
 
-impl Loaded<'_> {
-    /// Reads the cells of some columns, unless they are there.
+impl LoadedColumns<'_> {
+    /// Reads these columns, except those that were read before.
     fn load(
         &mut self,
         group: usize,
         mut columns: Vec<usize>,
-        source: &Counted<'_>,
-        job: &Job<'_>,
+        source: &CountedSource<'_>,
+        context: &DecodeContext<'_>,
     ) -> Result<()> {
         columns.retain(|column| !self.cells.contains_key(column));
         columns.sort_unstable();
         columns.dedup();
-        let cells = self.set.cells(group, &columns, source, job)?;
+        let cells = self.table.read_blocks(group, &columns, source, context)?;
         self.cells.extend(columns.into_iter().zip(cells));
         let asked = self.bytes();
-        let (what, limit) = ("size of the blocks", job.limits.read_bytes);
+        let (what, limit) = ("size of the blocks", context.limits.read_bytes);
         if asked > limit {
             return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
         }
         Ok(())
     }
 
-    /// Bytes of all cells.
+    /// The size of all cells.
     fn bytes(&self) -> u64 {
         self.cells.values().map(|block| block.text.len() as u64).sum()
     }
@@ -323,15 +333,15 @@ impl Loaded<'_> {
     }
 }
 
-impl ColumnAccess for Loaded<'_> {
+impl ColumnAccess for LoadedColumns<'_> {
     fn for_each(&self, column: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
-        let index = self.set.column(column);
-        let last = index.is_some_and(|index| index + 1 == self.set.meta.columns);
+        let index = self.table.column(column);
+        let last = index.is_some_and(|index| index + 1 == self.table.meta.columns);
         match index.and_then(|index| self.cells.get(&index)) {
-            // A shape of JSON that has no such member.
+            // The template has no such member: all rows are null.
             None => (0..self.rows).for_each(|_| each(None)),
             Some(cells) => {
-                let value = |cell| self.set.syntax.value_unless(cell, last, self.nulls);
+                let value = |cell| self.table.syntax.value_unless(cell, last, self.nulls);
                 cells.iter().for_each(|cell| each(value(cell).as_deref()));
             }
         }
@@ -339,62 +349,65 @@ impl ColumnAccess for Loaded<'_> {
     }
 }
 
-/// What the indexes say of a group.
-pub(super) struct Known<'s> {
-    pub(super) set: &'s Set<'s>,
+/// The statistics and indexes of a group, for pruning.
+pub(super) struct GroupPruning<'s> {
+    pub(super) table: &'s GroupedTable<'s>,
     pub(super) group: usize,
 }
 
-impl Known<'_> {
+impl GroupPruning<'_> {
+    /// The bounds of the numbers of a column.
     pub(super) fn numbers_of(&self, column: usize) -> NumberBounds {
-        let at = self.group.saturating_mul(self.set.meta.columns).saturating_add(column);
-        let bounds = match self.set.index.zones.get(at) {
-            Some(Some(Zone::Int(least, most))) if least <= most => {
-                Some((Decimal::from_i128(*least), Decimal::from_i128(*most)))
+        let at = self.group.saturating_mul(self.table.meta.columns).saturating_add(column);
+        let bounds = match self.table.index.statistics.get(at) {
+            Some(Some(GroupStatistics::Integers { min, max })) if min <= max => {
+                Some((Decimal::from_i128(*min), Decimal::from_i128(*max)))
             }
-            Some(Some(Zone::Float(least, most))) if least <= most => {
-                // Others round to the nearest float, which may be inside (§6.4).
-                let least = Decimal::from_f64(least.next_down().next_down());
-                least.zip(Decimal::from_f64(most.next_up().next_up()))
+            Some(Some(GroupStatistics::Decimals { min, max })) if min <= max => {
+                // Other writers round to the nearest float, which may exclude a cell (§6.4).
+                let min = Decimal::from_f64(min.next_down().next_down());
+                min.zip(Decimal::from_f64(max.next_up().next_up()))
             }
             _ => None,
         };
-        bounds.map_or(NumberBounds::Unknown, |(least, most)| NumberBounds::Between(least, most))
+        bounds.map_or(NumberBounds::Unknown, |(min, max)| NumberBounds::Between(min, max))
     }
 
+    /// The bounds of the texts of a column, if they are indexed.
     pub(super) fn texts_of(&self, column: usize) -> Option<TextBounds<'_>> {
-        let (min, max) = self.set.texts.bounds(column, self.group)?;
+        let (min, max) = self.table.texts.bounds(column, self.group)?;
         Some(TextBounds { min, max })
     }
 
+    /// Returns whether a column may contain a text.
     pub(super) fn may_hold_in(&self, column: usize, text: &[u8]) -> bool {
-        self.set.texts.may_hold(column, self.group, text)
+        self.table.texts.may_hold(column, self.group, text)
     }
 }
 
-impl PruningStatistics for Known<'_> {
+impl PruningStatistics for GroupPruning<'_> {
     fn numbers(&self, column: &str) -> NumberBounds {
-        // A shape of JSON that has no such member has no numbers in it either.
-        self.set.column(column).map_or(NumberBounds::NoNumbers, |column| self.numbers_of(column))
+        // A template without such a member has no numbers in it.
+        self.table.column(column).map_or(NumberBounds::NoNumbers, |column| self.numbers_of(column))
     }
 
     fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
-        self.texts_of(self.set.column(column)?)
+        self.texts_of(self.table.column(column)?)
     }
 
     fn may_hold(&self, column: &str, text: &[u8]) -> bool {
-        self.set.column(column).is_some_and(|column| self.may_hold_in(column, text))
+        self.table.column(column).is_some_and(|column| self.may_hold_in(column, text))
     }
 
     fn cells(&self, column: &str) -> CellPresence {
-        match self.set.column(column) {
+        match self.table.column(column) {
             Some(_) => CellPresence::default(),
             None => CellPresence { blank: true, filled: false },
         }
     }
 }
 
-/// Appends an object of some members.
+/// Appends an object with these members.
 pub(super) fn put_object<'c>(
     members: impl Iterator<Item = (&'c str, Option<&'c [u8]>)>,
     out: &mut Vec<u8>,
@@ -411,7 +424,7 @@ pub(super) fn put_object<'c>(
     out.extend_from_slice(b"}\n");
 }
 
-/// Appends a row of CSV; each cell says whether it is the last of its line.
+/// Appends a CSV row; the flag of a cell says whether it was the last of its line.
 pub(super) fn put_row<'c>(
     cells: impl Iterator<Item = (&'c [u8], bool)>,
     syntax: Syntax,
@@ -425,11 +438,11 @@ pub(super) fn put_row<'c>(
             Some(rest) if last && syntax == Syntax::Csv => rest,
             _ => cell,
         };
-        // Quotes that are well formed stay: they tell an empty text from no text.
-        if syntax == Syntax::Csv && cell.starts_with(b"\"") && unquoted(cell).is_some() {
+        // Well-formed quotes stay: they distinguish an empty text from null.
+        if syntax == Syntax::Csv && cell.starts_with(b"\"") && unquote(cell).is_some() {
             out.extend_from_slice(cell);
         } else {
-            put_cell(cell, out);
+            csv::cell_into(cell, b',', out);
         }
     }
     out.push(b'\n');

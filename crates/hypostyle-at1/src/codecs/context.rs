@@ -1,0 +1,40 @@
+//! What a decoder is given: the streams of one frame and the options to read them.
+
+use crate::streams::{CompressedStream, StreamSet, Streams};
+use hypostyle_core::deviations::Deviations;
+use hypostyle_core::error::Result;
+use hypostyle_core::limits::Limits;
+
+/// One structured frame, with its streams still compressed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DecodeContext<'a> {
+    pub(crate) set: &'a StreamSet,
+    pub(crate) limits: &'a Limits,
+    pub(crate) threads: usize,
+    pub(crate) deviations: &'a Deviations,
+    /// Whether rows with too few cells are padded with empty ones. The text then
+    /// differs from the original, but all rows have the same width.
+    pub(crate) pad: bool,
+}
+
+impl DecodeContext<'_> {
+    /// Decompresses the streams of these names, and no others.
+    pub(super) fn streams(&self, names: &[&str]) -> Result<Streams> {
+        self.decompress(|name| names.contains(&name))
+    }
+
+    /// Decompresses the streams whose names `wanted` accepts, and no others.
+    pub(crate) fn decompress(&self, wanted: impl Fn(&str) -> bool) -> Result<Streams> {
+        self.set.decompress(wanted, self.limits, self.threads, self.deviations)
+    }
+
+    /// Returns a compressed stream, if the frame has it.
+    pub(super) fn compressed(&self, name: &str) -> Option<&CompressedStream> {
+        self.set.streams.iter().find(|stream| stream.name == name)
+    }
+
+    /// Returns the offset of a stream in the file, which deviations cite.
+    pub(super) fn offset_of(&self, name: &str) -> u64 {
+        self.compressed(name).map_or(0, |stream| stream.offset)
+    }
+}

@@ -1,0 +1,120 @@
+//! Everything that a query needs from an archive except the blocks.
+
+use bytes::Bytes;
+
+use super::frame_tables::FrameTables;
+use super::source::{CountedSource, StreamDirectory};
+use crate::codecs;
+use crate::codecs::context::DecodeContext;
+use crate::codecs::entry::GroupedCodec;
+use crate::container::{Extent, Method};
+use crate::frames::FrameReader;
+use crate::group_index::{INDEX, SUMS};
+use crate::streams::{StreamSet, Streams};
+use hypostyle_core::error::{ErrorKind, Result};
+
+/// The streams of one frame except its blocks.
+enum FrameMetadata {
+    Tables(StreamDirectory, Streams),
+    /// The text of a raw frame.
+    Text(Bytes),
+}
+
+impl FrameMetadata {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Tables(_, streams) => streams.total(),
+            Self::Text(text) => text.len() as u64,
+        }
+    }
+}
+
+/// The streams of all frames except their blocks.
+pub(super) struct ArchiveMetadata<'a> {
+    reader: &'a FrameReader,
+    pub(super) groups: GroupedCodec,
+    pub(super) source: CountedSource<'a>,
+    frames: Vec<FrameMetadata>,
+    no_streams: StreamSet,
+}
+
+impl<'a> ArchiveMetadata<'a> {
+    /// Reads every frame; `None` if the archive cannot be queried.
+    pub(super) fn all(reader: &'a FrameReader) -> Result<Option<Self>> {
+        let Some(mut metadata) = Self::without_frames(reader) else { return Ok(None) };
+        let mut asked = 0_u64;
+        for extent in reader.extents()? {
+            let Some(frame) = metadata.read(extent, false)? else { return Ok(None) };
+            asked = asked.saturating_add(frame.bytes());
+            let (what, limit) = ("size of the streams without blocks", reader.limits().read_bytes);
+            if asked > limit {
+                return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+            }
+            metadata.frames.push(frame);
+        }
+        Ok(Some(metadata))
+    }
+
+    /// Reads one frame, whose blocks may be truncated; `None` if it cannot be queried.
+    pub(super) fn one(reader: &'a FrameReader, extent: Extent) -> Result<Option<Self>> {
+        let Some(mut metadata) = Self::without_frames(reader) else { return Ok(None) };
+        let Some(frame) = metadata.read(extent, true)? else { return Ok(None) };
+        metadata.frames.push(frame);
+        Ok(Some(metadata))
+    }
+
+    fn without_frames(reader: &'a FrameReader) -> Option<Self> {
+        let groups = codecs::entry(reader.codec()).groups?;
+        let source = CountedSource::new(reader.source());
+        let no_streams = StreamSet { streams: Vec::new() };
+        Some(Self { reader, groups, source, frames: Vec::new(), no_streams })
+    }
+
+    /// Reads a frame except its blocks; `None` if its blocks cannot be read one by one.
+    fn read(&self, extent: Extent, truncated: bool) -> Result<Option<FrameMetadata>> {
+        if extent.method == Method::Raw {
+            let text = self.reader.raw_text(extent, &self.reader.body(extent)?)?;
+            return Ok(Some(FrameMetadata::Text(text)));
+        }
+        let Some(directory) = StreamDirectory::read(&self.source, extent, truncated)? else {
+            return Ok(None);
+        };
+        let context = self.reader.context(&directory.set);
+        // Only our writer adds these streams. If they are damaged, queries do without them.
+        let is_added = |name: &str| matches!(name, INDEX | SUMS);
+        let mut streams = context.decompress(|name| !is_added(name))?;
+        if let Ok(added) = context.decompress(is_added) {
+            streams.join(added);
+        }
+        Ok(Some(FrameMetadata::Tables(directory, streams)))
+    }
+
+    /// Parses the tables of all frames; `None` if a frame cannot be queried.
+    pub(super) fn frames(&self) -> Result<Option<Vec<FrameTables<'_>>>> {
+        let mut frames: Vec<FrameTables<'_>> = Vec::with_capacity(self.frames.len());
+        for frame in &self.frames {
+            let tables = match frame {
+                FrameMetadata::Text(text) => FrameTables::raw(text),
+                FrameMetadata::Tables(directory, streams) => {
+                    let context = self.reader.context(&directory.set);
+                    match FrameTables::parse(self.groups, directory, streams, &context)? {
+                        Some(tables) => tables,
+                        None => return Ok(None),
+                    }
+                }
+            };
+            frames.push(tables);
+        }
+        let dialect = frames.iter().find_map(|frame| frame.dialect.clone());
+        frames.iter_mut().for_each(|frame| frame.dialect.clone_from(&dialect));
+        Ok(Some(frames))
+    }
+
+    /// Returns the context to decompress the blocks of a frame with.
+    pub(super) fn context(&self, frame: usize) -> DecodeContext<'_> {
+        match self.frames.get(frame) {
+            Some(FrameMetadata::Tables(directory, _)) => self.reader.context(&directory.set),
+            _ => self.reader.context(&self.no_streams),
+        }
+    }
+}
