@@ -14,6 +14,8 @@ usage: cargo xtask CHORE
   bench [NAME...] build in release and run the benchmarks beside the rivals; `--quick` only sees
                   that they run, `--write` puts their pages into docs/benchmarks; `bench --help`
                   says which there are
+  bench outside   build a program that depends on Hypostyle from outside the workspace, and check
+                  that its LZMA encoder is fast
   oracle [ARGS]   build in release and run the vendor's AT-1 decoder beside ours;
                   crates/hypostyle-oracle/README.md says what it needs
 ";
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
         ["test"] => test(),
         ["check"] => check(),
         ["ci"] => test() && check(),
+        ["bench", "outside"] => outside(),
         ["bench", rest @ ..] => bench(rest),
         ["oracle", rest @ ..] => oracle(rest),
         _ => {
@@ -51,6 +54,11 @@ fn bench(words: &[&str]) -> bool {
     let mut line = vec!["run", "--release", "--package", "hypostyle-bench", "--"];
     line.extend(words);
     cargo(&line, &[])
+}
+
+fn outside() -> bool {
+    let manifest = "crates/hypostyle-dependent/Cargo.toml";
+    cargo(&["run", "--release", "--manifest-path", manifest], &[])
 }
 
 fn oracle(words: &[&str]) -> bool {

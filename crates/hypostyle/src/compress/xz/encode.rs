@@ -4,10 +4,9 @@
 //! one by one, in any order and on any thread, and [`stream`] puts them into one
 //! stream. No checks are written: who uses these streams has a hash of his own.
 
-use liblzma::stream::{Action, Filters, LzmaOptions, MatchFinder, Mode, Status, Stream};
-
+use super::encoder::{Encoder, Options, refused};
 use super::{MAGIC, tail_for};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::wire::put;
 
 /// The id of the delta filter, and of LZMA2.
@@ -16,6 +15,9 @@ const LZMA2: u8 = 0x21;
 
 /// Bytes that are compressed between two looks at whether to go on.
 const STEP: usize = 256 << 10;
+
+/// Bytes that the encoder writes at once.
+const OUTPUT_BUFFER: usize = 16 << 10;
 
 /// How a block is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,28 +68,23 @@ impl Tuning {
         self
     }
 
-    fn filters(self, dictionary: u32) -> Result<Filters> {
-        let mut lzma = LzmaOptions::new();
-        lzma.dict_size(dictionary)
-            .literal_context_bits(self.lc.into())
-            .literal_position_bits(self.lp.into())
-            .position_bits(self.pb.into());
-        match self.effort {
-            Effort::Rough => lzma.mode(Mode::Fast).match_finder(MatchFinder::HashChain4),
-            _ => lzma.mode(Mode::Normal).match_finder(MatchFinder::BinaryTree4),
+    fn options(self, dictionary: u32) -> Options {
+        let (nice_len, depth) = match self.effort {
+            Effort::Rough => (64, 24),
+            Effort::Quick => (32, 0),
+            Effort::Full => (273, 0),
+            Effort::Extreme => (273, 512),
         };
-        match self.effort {
-            Effort::Rough => lzma.nice_len(64).depth(24),
-            Effort::Quick => lzma.nice_len(32).depth(0),
-            Effort::Full => lzma.nice_len(273).depth(0),
-            Effort::Extreme => lzma.nice_len(273).depth(512),
-        };
-        let mut filters = Filters::new();
-        if let Some(distance) = self.delta.checked_sub(1) {
-            filters.delta_properties(&[distance]).map_err(|_| refused())?;
+        Options {
+            dictionary,
+            lc: self.lc.into(),
+            lp: self.lp.into(),
+            pb: self.pb.into(),
+            is_fast: self.effort == Effort::Rough,
+            nice_len,
+            depth,
+            delta: self.delta.into(),
         }
-        filters.lzma2(&lzma);
-        Ok(filters)
     }
 }
 
@@ -111,10 +108,10 @@ impl Block {
         let dictionary = dictionary_for(raw.len());
         // What is declared is rounded up; memory is taken for what there is.
         let size = dictionary_size(dictionary).min(u32::try_from(raw.len()).unwrap_or(u32::MAX));
-        let filters = tuning.filters(size.max(dictionary_size(0)))?;
-        let mut stream = Stream::new_raw_encoder(&filters).map_err(|_| refused())?;
+        let mut encoder = Encoder::raw(&tuning.options(size.max(dictionary_size(0))))?;
         // What does not compress takes three bytes more for each 64 KiB.
         let mut data = Vec::with_capacity(raw.len() / 4 + 64);
+        let mut buffer = [0; OUTPUT_BUFFER];
         let (mut pieces, mut piece) = (raw.chunks(STEP), &[][..]);
         loop {
             if piece.is_empty() {
@@ -123,15 +120,10 @@ impl Block {
                 }
                 piece = pieces.next().unwrap_or_default();
             }
-            if data.capacity() == data.len() {
-                data.reserve(data.len().max(1 << 12));
-            }
-            let action = if pieces.len() == 0 { Action::Finish } else { Action::Run };
-            let before = stream.total_in();
-            let status = stream.process_vec(piece, &mut data, action).map_err(|_| refused())?;
-            let used = usize::try_from(stream.total_in() - before).unwrap_or(piece.len());
-            piece = piece.get(used..).unwrap_or_default();
-            if status == Status::StreamEnd {
+            let progress = encoder.encode(piece, &mut buffer, pieces.len() == 0)?;
+            piece = piece.get(progress.consumed..).unwrap_or_default();
+            data.extend_from_slice(buffer.get(..progress.written).unwrap_or_default());
+            if progress.is_finished {
                 break;
             }
         }
@@ -222,6 +214,20 @@ pub fn compress_while(
     }
 }
 
+/// Compresses `raw` as `xz` does with this preset, CRC-64 included.
+pub fn compress_preset(raw: &[u8], preset: u32) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::preset(preset)?;
+    let (mut rest, mut stream, mut buffer) = (raw, Vec::new(), [0; OUTPUT_BUFFER]);
+    loop {
+        let progress = encoder.encode(rest, &mut buffer, true)?;
+        rest = rest.get(progress.consumed..).unwrap_or_default();
+        stream.extend_from_slice(buffer.get(..progress.written).unwrap_or_default());
+        if progress.is_finished {
+            return Ok(stream);
+        }
+    }
+}
+
 /// The smallest dictionary that has room for `len` bytes, as LZMA2 writes it.
 fn dictionary_for(len: usize) -> u8 {
     (0..=40).find(|&code| dictionary_size(code) as usize >= len).unwrap_or(40).min(30)
@@ -230,10 +236,6 @@ fn dictionary_for(len: usize) -> u8 {
 /// 4 KiB, 6 KiB, 8 KiB, 12 KiB, ... up to 64 MiB and beyond.
 fn dictionary_size(code: u8) -> u32 {
     (2 | u32::from(code & 1)).checked_shl(u32::from(code / 2) + 11).unwrap_or(u32::MAX)
-}
-
-fn refused() -> Error {
-    Error::invalid_argument("xz cannot compress: out of memory, or a setting that it lacks")
 }
 
 #[cfg(test)]

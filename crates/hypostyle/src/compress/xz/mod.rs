@@ -13,6 +13,7 @@ use crate::parallel;
 use crate::wire::{Cursor, put};
 
 pub mod encode;
+mod encoder;
 
 const WHAT: &str = "xz stream";
 const MAGIC: [u8; 6] = [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00];
