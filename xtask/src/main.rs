@@ -15,6 +15,8 @@ usage: cargo xtask TASK
   ci              run test, then check
   bench [ARGS]    build in release mode and run the benchmarks; `--quick` only checks that they
                   run, `--write` updates docs/benchmarks, `--help` lists the benchmarks
+  bench outside   build a program that depends on Hypostyle from outside the workspace, and check
+                  that its LZMA encoder is fast
   oracle [ARGS]   build in release mode and compare the vendor's AT-1 decoder with ours; see
                   crates/hypostyle-oracle/README.md for prerequisites
 ";
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         ["check"] => check(),
         ["features"] => features(),
         ["ci"] => test() && check(),
+        ["bench", "outside"] => outside(),
         ["bench", rest @ ..] => bench(rest),
         ["oracle", rest @ ..] => oracle(rest),
         _ => {
@@ -80,6 +83,11 @@ fn bench(words: &[&str]) -> bool {
     let mut line = vec!["run", "--release", "--package", "hypostyle-bench", "--"];
     line.extend(words);
     cargo(&line, &[])
+}
+
+fn outside() -> bool {
+    let manifest = "crates/hypostyle-dependent/Cargo.toml";
+    cargo(&["run", "--release", "--manifest-path", manifest], &[])
 }
 
 fn oracle(words: &[&str]) -> bool {

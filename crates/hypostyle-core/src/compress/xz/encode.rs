@@ -4,10 +4,9 @@
 //! blocks one by one, in any order and on any thread, and [`stream`] joins them.
 //! Streams carry no check values: the archives that use them store their own hash.
 
-use liblzma::stream::{Action, Filters, LzmaOptions, MatchFinder, Mode, Status, Stream};
-
+use super::encoder::{Encoder, Options, refused};
 use super::index::{MAGIC, index_and_footer};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::wire::{crc32, put};
 
 /// The filter id of delta.
@@ -17,6 +16,9 @@ const LZMA2: u8 = 0x21;
 
 /// Bytes that are compressed between two calls of `go_on`.
 const STEP_BYTES: usize = 256 << 10;
+
+/// Bytes that the encoder writes at once.
+const OUTPUT_BUFFER_BYTES: usize = 16 << 10;
 
 /// The LZMA2 settings of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,28 +69,23 @@ impl Tuning {
         self
     }
 
-    fn filters(self, dictionary: u32) -> Result<Filters> {
-        let mut lzma = LzmaOptions::new();
-        lzma.dict_size(dictionary)
-            .literal_context_bits(self.lc.into())
-            .literal_position_bits(self.lp.into())
-            .position_bits(self.pb.into());
-        match self.effort {
-            Effort::Rough => lzma.mode(Mode::Fast).match_finder(MatchFinder::HashChain4),
-            _ => lzma.mode(Mode::Normal).match_finder(MatchFinder::BinaryTree4),
+    fn options(self, dictionary: u32) -> Options {
+        let (nice_len, depth) = match self.effort {
+            Effort::Rough => (64, 24),
+            Effort::Quick => (32, 0),
+            Effort::Full => (273, 0),
+            Effort::Extreme => (273, 512),
         };
-        match self.effort {
-            Effort::Rough => lzma.nice_len(64).depth(24),
-            Effort::Quick => lzma.nice_len(32).depth(0),
-            Effort::Full => lzma.nice_len(273).depth(0),
-            Effort::Extreme => lzma.nice_len(273).depth(512),
-        };
-        let mut filters = Filters::new();
-        if let Some(distance) = self.delta.checked_sub(1) {
-            filters.delta_properties(&[distance]).map_err(|_| refused())?;
+        Options {
+            dictionary,
+            lc: self.lc.into(),
+            lp: self.lp.into(),
+            pb: self.pb.into(),
+            is_fast: self.effort == Effort::Rough,
+            nice_len,
+            depth,
+            delta: self.delta.into(),
         }
-        filters.lzma2(&lzma);
-        Ok(filters)
     }
 }
 
@@ -112,9 +109,9 @@ impl Block {
         let dictionary = dictionary_for(raw.len());
         // The header declares a rounded size; the encoder needs only as much as the input.
         let size = dictionary_size(dictionary).min(u32::try_from(raw.len()).unwrap_or(u32::MAX));
-        let filters = tuning.filters(size.max(dictionary_size(0)))?;
-        let mut stream = Stream::new_raw_encoder(&filters).map_err(|_| refused())?;
+        let mut encoder = Encoder::raw(&tuning.options(size.max(dictionary_size(0))))?;
         let mut data = Vec::with_capacity(raw.len() / 4 + 64);
+        let mut buffer = [0; OUTPUT_BUFFER_BYTES];
         let (mut steps, mut step) = (raw.chunks(STEP_BYTES), &[][..]);
         loop {
             if step.is_empty() {
@@ -123,15 +120,10 @@ impl Block {
                 }
                 step = steps.next().unwrap_or_default();
             }
-            if data.capacity() == data.len() {
-                data.reserve(data.len().max(1 << 12));
-            }
-            let action = if steps.len() == 0 { Action::Finish } else { Action::Run };
-            let before = stream.total_in();
-            let status = stream.process_vec(step, &mut data, action).map_err(|_| refused())?;
-            let used = usize::try_from(stream.total_in() - before).unwrap_or(step.len());
-            step = step.get(used..).unwrap_or_default();
-            if status == Status::StreamEnd {
+            let progress = encoder.encode(step, &mut buffer, steps.len() == 0)?;
+            step = step.get(progress.consumed..).unwrap_or_default();
+            data.extend_from_slice(buffer.get(..progress.written).unwrap_or_default());
+            if progress.is_finished {
                 break;
             }
         }
@@ -225,6 +217,20 @@ pub fn compress_while(
     }
 }
 
+/// Compresses `raw` as `xz` does with this preset, CRC-64 included.
+pub fn compress_preset(raw: &[u8], preset: u32) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::preset(preset)?;
+    let (mut rest, mut stream, mut buffer) = (raw, Vec::new(), [0; OUTPUT_BUFFER_BYTES]);
+    loop {
+        let progress = encoder.encode(rest, &mut buffer, true)?;
+        rest = rest.get(progress.consumed..).unwrap_or_default();
+        stream.extend_from_slice(buffer.get(..progress.written).unwrap_or_default());
+        if progress.is_finished {
+            return Ok(stream);
+        }
+    }
+}
+
 /// Returns the LZMA2 code of the smallest dictionary that holds `len` bytes, up to
 /// 128 MiB.
 fn dictionary_for(len: usize) -> u8 {
@@ -234,10 +240,6 @@ fn dictionary_for(len: usize) -> u8 {
 /// Returns the dictionary size of an LZMA2 code: 4 KiB, 6 KiB, 8 KiB, 12 KiB, ...
 fn dictionary_size(code: u8) -> u32 {
     (2 | u32::from(code & 1)).checked_shl(u32::from(code / 2) + 11).unwrap_or(u32::MAX)
-}
-
-fn refused() -> Error {
-    Error::invalid_argument("xz cannot compress: out of memory or unsupported settings")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 mod decode;
 pub mod encode;
+mod encoder;
 mod index;
 
 pub use decode::{Blocks, decompress, is_xz};

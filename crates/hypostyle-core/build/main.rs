@@ -1,0 +1,11 @@
+//! Compiles C code for the feature `xz`; does nothing without it.
+
+#[cfg(feature = "xz")]
+mod xz_encoder;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build");
+    println!("cargo::rustc-check-cfg=cfg(fast_xz_encoder)");
+    #[cfg(feature = "xz")]
+    xz_encoder::build();
+}
