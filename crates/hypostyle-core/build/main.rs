@@ -1,4 +1,5 @@
 //! Compiles C code for the feature `xz`; does nothing without it.
+#![expect(clippy::print_stdout, reason = "Cargo reads the standard output of build scripts")]
 
 #[cfg(feature = "xz")]
 mod xz_encoder;
