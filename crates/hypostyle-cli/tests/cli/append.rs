@@ -113,7 +113,7 @@ fn archives_that_cannot_be_appended_to_stay_unchanged() {
     bad[at] ^= 1;
     let folder = folder.with("bad.at1", &bad);
     let names = folder.names();
-    folder.hyp("append plain.at1 more").fails(1, &["plain.at1", "codec columnar", "--query"]);
+    folder.hyp("append plain.at1 more").fails(1, &["plain.at1", "codec `columnar`", "--query"]);
     folder.hyp("append half.at1 more").fails(1, &["half.at1", "newline"]);
     folder.hyp("append bad.at1 more").fails(4, &["bad.at1", "hash"]);
     folder.hyp("append t.csv more").fails(4, &["t.csv", "magic"]);

@@ -101,7 +101,7 @@ fn what_no_reader_would_take_is_refused_before_a_file_is_read() {
     let options = PackOptions::default();
     let named =
         |names: &[&str]| names.iter().map(|&name| BundleFile::new(name)).collect::<Vec<_>>();
-    refused(&[], &options, "no file");
+    refused(&[], &options, "at least one file");
     for name in ["", "/a", "../a", "a/./b", "a//b", "a\\b", "a:b", "a\nb", &"n".repeat(512)] {
         refused(&named(&["fine", name]), &options, "rename");
     }
@@ -110,7 +110,7 @@ fn what_no_reader_would_take_is_refused_before_a_file_is_read() {
     let published = PackOptions::default().with_layout(Layout::Published);
     refused(&named(&["a"]), &published, "no bundles");
     let many: Vec<BundleFile> = (0..256).map(|at| BundleFile::new(at.to_string())).collect();
-    refused(&many, &options, "255 at most");
+    refused(&many, &options, "at most 255");
     let full: Vec<_> = many[..255].iter().map(|file| (file.clone(), &b""[..])).collect();
     let (archive, _) = bundle(&full, &options.with_level(1)).unwrap();
     assert_eq!(unbundled(archive).len(), 255);
