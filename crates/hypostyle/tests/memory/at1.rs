@@ -119,7 +119,7 @@ fn h01_numbers_that_do_not_end() {
     refused(&File::streaming(4, 1, std::slice::from_ref(&endless)), "does not end");
     refused(&groups(&[1, 1, 1, 1, 0], &[1], &endless, b"x"), "does not end");
     // A bound of the statistics is skipped, but must end.
-    refused(&groups(&[1, 1, 1, 1, 1], &[1], &[vec![1], endless].concat(), b"x"), "least");
+    refused(&groups(&[1, 1, 1, 1, 1], &[1], &[vec![1], endless].concat(), b"x"), "minimum");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn h02_planes_whose_size_wraps() {
     for count in [1 << 61, (1 << 61) + 1, u128::from(u64::MAX), HUGE, 1 << 32, 1 << 29] {
         for width in [1, 7, 8] {
             let chunk = [uv(count), sv(0), vec![width, 1, 2, 3]].concat();
-            refused(&column(SHUF, 1, &chunk), "more than there are");
+            refused(&column(SHUF, 1, &chunk), "more than the chunk holds");
         }
     }
 }
@@ -315,7 +315,7 @@ fn h06_rules_whose_literals_and_sources_do_not_fit() {
         )
     };
     refused(&json(&[vec![1], texts(&["x"]), uv(HUGE)].concat()), "more than the bytes");
-    refused(&json(&[vec![1], texts(&["x"]), vec![200, 1], vec![0; 200]].concat()), "cannot stand");
+    refused(&json(&[vec![1], texts(&["x"]), vec![200, 1], vec![0; 200]].concat()), "do not fit between");
     refused(&json(&[vec![1], texts(&["x", "y"]), vec![1, 0]].concat()), "not below 0");
 }
 
