@@ -47,34 +47,6 @@ pub fn for_each<'i, I: Sync, T: Send>(
     )
 }
 
-/// Runs `work` for `0..count` on `threads` threads, and hands the results to
-/// `each` in order, on the calling thread.
-///
-/// See [`stream`] for the bound on memory. For items of a slice, use [`map`] or
-/// [`for_each`].
-///
-/// # Errors
-///
-/// Fails with the first error in the order of the indices.
-pub fn in_order<T: Send>(
-    count: usize,
-    threads: usize,
-    work: impl Fn(usize) -> Result<T> + Sync,
-    mut each: impl FnMut(usize, T) -> Result<()>,
-) -> Result<()> {
-    let mut jobs = 0..count;
-    let mut done = 0;
-    stream(
-        threads.min(count),
-        || Ok(jobs.next()),
-        work,
-        |result| {
-            done += 1;
-            each(done - 1, result)
-        },
-    )
-}
-
 /// Runs `work` on every job that `next` returns, on `threads` threads, and hands the
 /// results to `each` in order.
 ///
@@ -264,24 +236,6 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn indexed_results_are_in_order_on_any_number_of_threads() {
-        for threads in [1, 2, 5, 64] {
-            let mut seen = Vec::new();
-            in_order(
-                200,
-                threads,
-                |i| Ok(i * i),
-                |i, x| {
-                    seen.push((i, x));
-                    Ok(())
-                },
-            )
-            .unwrap();
-            assert!(seen.iter().copied().eq((0..200).map(|i| (i, i * i))), "{threads}");
-        }
-    }
-
-    #[test]
     fn map_and_for_each_keep_the_order_of_the_items() {
         let items: Vec<usize> = (0..200).map(|item| item * 3 % 7).collect();
         let squares: Vec<usize> = items.iter().map(|item| item * item).collect();
@@ -337,18 +291,6 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_in_order_wins_and_ends_it() {
-        let done = AtomicUsize::new(0);
-        let work = |i| {
-            done.fetch_add(1, Ordering::Relaxed);
-            if i >= 10 { Err(Error::invalid_argument(format!("{i}"))) } else { Ok(()) }
-        };
-        let err = in_order(100_000, 4, work, |_, ()| Ok(())).unwrap_err();
-        assert_eq!(err.to_string(), "10");
-        assert!(done.load(Ordering::Relaxed) < 100);
-    }
-
-    #[test]
     fn an_error_of_the_source_waits_for_the_work_before_it() {
         for threads in [1, 2, 5] {
             for bad_job in [3, 100] {
@@ -374,12 +316,5 @@ mod tests {
                 assert_eq!((done.len(), err.to_string().as_str()), want, "{threads}");
             }
         }
-    }
-
-    #[test]
-    fn a_panic_is_propagated_and_no_thread_waits_for_ever() {
-        let run =
-            || in_order(50, 3, |i| if i == 7 { panic!("seven") } else { Ok(i) }, |_, _| Ok(()));
-        assert!(std::panic::catch_unwind(run).is_err());
     }
 }

@@ -24,7 +24,7 @@ use hypostyle_core::error::{Error, ErrorKind, Result};
 const MAX_NAME_BYTES: usize = 511;
 
 /// The largest number of entries: a set has 256 streams, and one is the manifest.
-pub(crate) const MOST: usize = 255;
+pub(crate) const MAX_FILES: usize = 255;
 
 /// The name and the metadata of a file in a bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,7 +186,7 @@ impl<'de> Visitor<'de> for Objects {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut files = Vec::new();
         // A set without a manifest could have one entry more.
-        while files.len() <= MOST {
+        while files.len() <= MAX_FILES {
             match seq.next_element::<Listed>()? {
                 Some(Listed(file)) => files.push(file),
                 None => return Ok(Manifest(files)),

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::codec::Codec;
-use crate::codecs::bundle::{self as reader, BundleFile, MOST};
+use crate::codecs::bundle::{self as reader, BundleFile, MAX_FILES};
 use crate::container::{MAGIC, WHOLE};
 use crate::pack::driver::{Packed, pack, pack_stream};
 use crate::pack::options::{Layout, PackOptions};
@@ -112,8 +112,8 @@ fn check_files(files: &[BundleFile], options: &PackOptions) -> Result<()> {
             "name a file",
         ));
     }
-    if files.len() > MOST {
-        let why = format!("a bundle holds at most {MOST} files, not {}", files.len());
+    if files.len() > MAX_FILES {
+        let why = format!("a bundle holds at most {MAX_FILES} files, not {}", files.len());
         let way_out = "pack the folder in several bundles, or make one file of it with tar";
         return Err(Error::refused(Refusal::TooLarge, why, way_out));
     }

@@ -13,7 +13,7 @@ pub(super) use inline_cell::InlineCell;
 pub(super) use padded_dict::{DictEntry, PaddedDict};
 
 use digits::{ASCII, eight_digits, leading_zeros};
-use padded_dict::PIECE;
+use padded_dict::PAD_BYTES;
 
 /// The length from which on a buffer is full; rows continue in the next buffer.
 pub(super) const FULL: usize = 4 << 20;
@@ -114,11 +114,11 @@ impl RowBuffer {
     pub(super) fn entry(&mut self, entry: DictEntry<'_>) {
         let (pieces, mut left) = (entry.pieces, entry.len);
         for piece in pieces {
-            if let Some(place) = self.place::<PIECE>() {
+            if let Some(place) = self.place::<PAD_BYTES>() {
                 *place = *piece;
             }
-            self.len += left.min(PIECE);
-            left = left.saturating_sub(PIECE);
+            self.len += left.min(PAD_BYTES);
+            left = left.saturating_sub(PAD_BYTES);
         }
     }
 

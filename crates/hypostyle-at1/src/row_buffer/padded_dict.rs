@@ -1,12 +1,12 @@
 //! A dictionary whose entries are padded for fast copies.
 
 /// The bytes of an entry that are copied at once.
-pub(super) const PIECE: usize = 16;
+pub(super) const PAD_BYTES: usize = 16;
 
-/// Byte strings by index, each padded to a multiple of [`PIECE`] bytes.
+/// Byte strings by index, each padded to a multiple of [`PAD_BYTES`] bytes.
 #[derive(Debug, Default)]
 pub(crate) struct PaddedDict {
-    pub(super) pieces: Vec<[u8; PIECE]>,
+    pub(super) pieces: Vec<[u8; PAD_BYTES]>,
     /// The first piece of each entry, and its length in bytes.
     places: Vec<(usize, usize)>,
 }
@@ -14,7 +14,7 @@ pub(crate) struct PaddedDict {
 /// An entry of a [`PaddedDict`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DictEntry<'a> {
-    pub(super) pieces: &'a [[u8; PIECE]],
+    pub(super) pieces: &'a [[u8; PAD_BYTES]],
     pub(super) len: usize,
 }
 
@@ -22,8 +22,8 @@ impl PaddedDict {
     /// Appends an entry.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.places.push((self.pieces.len(), bytes.len()));
-        for part in bytes.chunks(PIECE) {
-            let mut piece = [0; PIECE];
+        for part in bytes.chunks(PAD_BYTES) {
+            let mut piece = [0; PAD_BYTES];
             if let Some(place) = piece.get_mut(..part.len()) {
                 place.copy_from_slice(part);
             }
@@ -47,7 +47,7 @@ impl PaddedDict {
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<DictEntry<'_>> {
         let &(start, len) = self.places.get(index)?;
-        let pieces = self.pieces.get(start..)?.get(..len.div_ceil(PIECE))?;
+        let pieces = self.pieces.get(start..)?.get(..len.div_ceil(PAD_BYTES))?;
         Some(DictEntry { pieces, len })
     }
 }

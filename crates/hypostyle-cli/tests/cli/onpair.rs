@@ -99,7 +99,10 @@ fn damage_is_found_and_named() {
     assert_eq!(ran.code, 4, "{}", ran.out);
     assert!(ran.out.contains("column 1 `id`") && ran.out.contains("checksum"), "{}", ran.out);
     let cut = bytes.get(..bytes.len() - 1).unwrap_or_default();
-    folder.with("cut.onpair", cut).hyp("cat cut.onpair").fails(4, &["truncated, or never finished"]);
+    folder
+        .with("cut.onpair", cut)
+        .hyp("cat cut.onpair")
+        .fails(4, &["truncated, or never finished"]);
 }
 
 /// A file as the C++ implementation writes it: tokens `a` and `bc`, rows `abc` and the empty string.

@@ -315,7 +315,10 @@ fn h06_rules_whose_literals_and_sources_do_not_fit() {
         )
     };
     refused(&json(&[vec![1], texts(&["x"]), uv(HUGE)].concat()), "more than the bytes");
-    refused(&json(&[vec![1], texts(&["x"]), vec![200, 1], vec![0; 200]].concat()), "do not fit between");
+    refused(
+        &json(&[vec![1], texts(&["x"]), vec![200, 1], vec![0; 200]].concat()),
+        "do not fit between",
+    );
     refused(&json(&[vec![1], texts(&["x", "y"]), vec![1, 0]].concat()), "not below 0");
 }
 

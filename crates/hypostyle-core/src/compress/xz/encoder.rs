@@ -40,7 +40,7 @@ struct DeltaOptions {
     reserved_pointers: [*mut (); 2],
 }
 
-/// What the LZMA2 encoder is told.
+/// The settings of the LZMA2 encoder.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
     /// Bytes of the dictionary.
