@@ -317,6 +317,18 @@ struct TableProgress {
     taken: usize,
 }
 
+impl TableProgress {
+    /// Returns how many of the next rows are in the current group and certainly not selected.
+    fn unselected_rows(&self, table: &GroupedTable<'_>) -> usize {
+        let within = self.row % table.meta.group_rows;
+        let is_done = self.taken >= self.current.rows.len() && self.current.damage.is_none();
+        if within == 0 || !is_done {
+            return 0;
+        }
+        (table.meta.group_rows - within).min(table.rows.saturating_sub(self.row))
+    }
+}
+
 impl FrameScan<'_> {
     fn run(
         &mut self,
@@ -329,30 +341,35 @@ impl FrameScan<'_> {
         let mut tables: Vec<TableProgress> =
             frame.tables.iter().map(|_| TableProgress::default()).collect();
         let mut verbatim = frame.verbatim.clone();
-        for (at, &table) in frame.map.iter().enumerate() {
-            if table == 0 {
+        let mut at = 0;
+        while let Some(&number) = frame.map.get(at) {
+            if number == 0 {
                 let line = verbatim.line("verbatim line")?;
                 self.line(line, at, text, stats)?;
             } else {
-                let index = table as usize - 1;
+                let index = number as usize - 1;
                 let (Some(table), Some(progress)) =
                     (frame.tables.get(index), tables.get_mut(index))
                 else {
-                    return Err(Error::malformed(
-                        "line map",
-                        format!("table {index} is out of range"),
-                    ));
+                    return Err(no_table(index));
                 };
                 self.row(table, index, progress, text, stats)?;
                 let damage = progress.current.damage.and_then(|index| stats.damaged.get_mut(index));
                 if let Some(damage) = damage {
                     damage.add(self.lines_before.saturating_add(at as u64).saturating_add(1));
                 }
+                // Most groups of a selective query have no selected row: skip their lines at once.
+                let rest = frame.map.get(at + 1..).unwrap_or_default().iter();
+                let skippable = rest.take(progress.unselected_rows(table));
+                let skipped = skippable.take_while(|&&next| next == number).count();
+                progress.row += skipped;
+                at += skipped;
             }
             if text.len() >= BUFFER_BYTES {
                 out.write_all(text)?;
                 text.clear();
             }
+            at += 1;
         }
         Ok(())
     }
@@ -367,8 +384,7 @@ impl FrameScan<'_> {
         stats: &mut QueryStats,
     ) -> Result<()> {
         if progress.row >= table.rows {
-            let why = format!("names more rows of table {index} than its {}", table.rows);
-            return Err(Error::malformed("line map", why));
+            return Err(too_many_rows(index, table.rows));
         }
         let within = progress.row % table.meta.group_rows;
         if within == 0 {
@@ -479,6 +495,18 @@ impl FrameScan<'_> {
         stats.rows += 1;
         Ok(())
     }
+}
+
+/// Returns the error for a line map that names a table which does not exist.
+#[cold]
+fn no_table(index: usize) -> Error {
+    Error::malformed("line map", format!("table {index} is out of range"))
+}
+
+/// Returns the error for a line map with more lines of a table than the table has rows.
+#[cold]
+fn too_many_rows(index: usize, rows: usize) -> Error {
+    Error::malformed("line map", format!("names more rows of table {index} than its {rows}"))
 }
 
 /// Returns whether a verbatim line has a member of this name.
