@@ -170,7 +170,7 @@ impl<'a> Document<'a> {
         Some(())
     }
 
-    /// Records the length of an array that has split_final_newline.
+    /// Records the length of an array that has ended.
     fn record_array(&mut self, array: &DocumentContainer) {
         let Some(path) = array.next else { return };
         if self.arrays.len() < self.paths.len() {

@@ -1,4 +1,4 @@
-//! Encodes delimited text as typed columns: codec columnar (§7.6).
+//! Encodes delimited text as typed columns: codec columnar (§5).
 //!
 //! 1. `dialect` finds the delimiter, the quoting and the header.
 //! 2. `split` splits the lines into fields, and `interned` numbers the distinct cells.
