@@ -9,6 +9,7 @@ use super::archive::Archive;
 use super::container::{self, in_at1};
 use super::description::StreamInfo;
 use super::table_view::TableOptions;
+use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::format::{Format, Reader, Section, Sniff};
@@ -17,7 +18,6 @@ use hypostyle_core::options::{ReadOptions, WriteOptions};
 use hypostyle_core::sink::Sink;
 use hypostyle_core::source::ByteSource;
 use hypostyle_core::spill::SpillBuffer;
-use hypostyle_core::table::Table;
 use hypostyle_core::text::{ImportOptions, Imported};
 use hypostyle_core::types::Capabilities;
 
@@ -70,7 +70,7 @@ impl Format for At1 {
         Ok(Box::new(ArchiveTable { archive, table, sections: OnceLock::new() }))
     }
 
-    fn encode(&self, _: &dyn Table, _: &mut dyn Sink, _: &WriteOptions) -> Result<()> {
+    fn encode(&self, _: &dyn ColumnSource, _: &mut dyn Sink, _: &WriteOptions) -> Result<()> {
         let why = "AT-1 stores a file byte for byte, and a table is not a file";
         Err(in_at1(Error::refused(
             Refusal::TablesNotSupported,

@@ -7,6 +7,7 @@ use hypostyle::WriteOptions;
 use hypostyle::formats::{self, Format, FormatId};
 
 use crate::Result;
+use crate::table::{ReportTable, Target, megabytes};
 use crate::convert;
 use crate::data::{self, TableShape};
 use crate::measure;
@@ -16,7 +17,6 @@ use crate::plot::Bars;
 use crate::python::{self, Yardsticks};
 use crate::read::ColumnFile;
 use crate::setup::Setup;
-use crate::table::{ReportTable, Target, megabytes};
 
 const ROWS: u64 = 1_000_000;
 const QUICK_ROWS: u64 = 50_000;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 
+use crate::column_source::ColumnSource;
 use crate::deviation::Deviation;
 use crate::error::Result;
 use crate::format_id::FormatId;
@@ -15,7 +16,6 @@ use crate::predicate::{Predicate, PruningStatistics};
 use crate::row_selection::RowSelection;
 use crate::sink::Sink;
 use crate::source::ByteSource;
-use crate::table::Table;
 use crate::types::Capabilities;
 
 /// A file format: opens files for reading, and encodes tables. Stateless.
@@ -67,7 +67,12 @@ pub trait Format: fmt::Debug + Sync {
     ///
     /// Fails before a byte is written if the format cannot store the table. Equal tables
     /// and options give equal bytes, on every platform and with any number of threads.
-    fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()>;
+    fn encode(
+        &self,
+        table: &dyn ColumnSource,
+        sink: &mut dyn Sink,
+        options: &WriteOptions,
+    ) -> Result<()>;
 }
 
 /// The result of [`Format::sniff`].
@@ -242,11 +247,11 @@ impl<R: Reader + 'static> Reader for InFormat<R> {
     }
 }
 
-/// A [`Table`] over a [`Reader`] that decodes each column on demand.
+/// A [`ColumnSource`] over a [`Reader`] that decodes each column on demand.
 #[derive(Debug)]
 pub struct ReaderTable<'a>(pub &'a dyn Reader);
 
-impl Table for ReaderTable<'_> {
+impl ColumnSource for ReaderTable<'_> {
     fn schema(&self) -> SchemaRef {
         self.0.schema()
     }

@@ -13,7 +13,7 @@
 //! | errors and limits | [`format_id`], [`deviation`], [`error`], [`deviations`], [`limits`], [`options`] |
 //! | bytes | [`parallel`], [`buffer_pool`], [`wire`], [`source`], [`sink`], [`compress`] |
 //! | numbers and types | [`number`], [`types`] |
-//! | casts and tables | [`projection`], [`table`], [`cast`], [`coerce`], [`row_selection`], [`spill`] |
+//! | casts and tables | [`projection`], [`column_source`], [`cast`], [`coerce`], [`row_selection`], [`spill`] |
 //! | text and predicates | [`text`], [`predicate`] |
 //! | formats | [`mod@format`] |
 
@@ -21,6 +21,7 @@
 pub mod buffer_pool;
 pub mod cast;
 pub mod coerce;
+pub mod column_source;
 #[doc(hidden)]
 pub mod compress;
 pub mod deviation;
@@ -39,7 +40,6 @@ pub mod row_selection;
 pub mod sink;
 pub mod source;
 pub mod spill;
-pub mod table;
 pub mod text;
 pub mod types;
 #[doc(hidden)]

@@ -14,8 +14,8 @@ use hypostyle::formats::at1::{Archive, Codec};
 use hypostyle::formats::{self, Format, Reader, Sniff};
 use hypostyle::predicate::{BatchColumns, Predicate};
 use hypostyle::{
-    Deviation, Error, ErrorKind, Limits, ReadOptions, Result, RowSelection, Table, TextPolicy,
-    WriteOptions,
+    ColumnSource, Deviation, Error, ErrorKind, Limits, ReadOptions, Result, RowSelection,
+    TextPolicy, WriteOptions,
 };
 
 use crate::content::Content;
@@ -26,7 +26,7 @@ pub fn small_limits() -> Limits {
 }
 
 /// Encodes a table in this format.
-pub fn encode(format: &dyn Format, table: &dyn Table, options: &WriteOptions) -> Vec<u8> {
+pub fn encode(format: &dyn Format, table: &dyn ColumnSource, options: &WriteOptions) -> Vec<u8> {
     let mut file = Vec::new();
     format.encode(table, &mut file, options).unwrap();
     file

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use hypostyle::Table;
+use hypostyle::ColumnSource;
 use hypostyle::formats::at1::{Archive, Damage, Query, QueryStats, TableOptions};
 use hypostyle::formats::{Capabilities, Reader};
 use hypostyle::predicate::Predicate;

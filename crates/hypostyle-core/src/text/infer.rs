@@ -15,11 +15,11 @@ use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::cast::{cast, text_without_nulls};
+use crate::column_source::{ColumnSource, ColumnStats};
 use crate::error::{Error, Result};
 use crate::number::{self, Liberal};
 use crate::projection::{column_out_of_range, unknown_column};
 use crate::spill::SpillBuffer;
-use crate::table::{ColumnStats, Table};
 use crate::types::{Capabilities, ColumnType};
 
 /// Options for importing text as typed columns.
@@ -501,7 +501,7 @@ impl Imported {
     }
 }
 
-impl Table for Imported {
+impl ColumnSource for Imported {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }

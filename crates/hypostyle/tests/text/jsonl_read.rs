@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use arrow_schema::DataType::{self, Boolean, Float64, Int32, Int64, Utf8};
 use hypostyle::formats::ColumnType;
 use hypostyle::text::ImportOptions;
-use hypostyle::{ErrorKind, Table, formats};
+use hypostyle::{ColumnSource, ErrorKind, formats};
 
 use crate::support::{
     EVERYTHING, batches, capabilities, column, read_json, read_json_with, shape, some, store,

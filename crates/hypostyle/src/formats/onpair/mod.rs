@@ -21,13 +21,13 @@
 
 use std::sync::Arc;
 
+use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::error::Result;
 use hypostyle_core::format::{Format, InFormat, Reader, Sniff};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{ReadOptions, WriteOptions};
 use hypostyle_core::sink::Sink;
 use hypostyle_core::source::ByteSource;
-use hypostyle_core::table::Table;
 use hypostyle_core::types::Capabilities;
 
 mod arrays;
@@ -88,7 +88,12 @@ impl Format for OnPair {
         }
     }
 
-    fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
+    fn encode(
+        &self,
+        table: &dyn ColumnSource,
+        sink: &mut dyn Sink,
+        options: &WriteOptions,
+    ) -> Result<()> {
         encode::write(table, sink, options).map_err(|err| err.in_format(ID))
     }
 }
