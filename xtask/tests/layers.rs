@@ -21,8 +21,10 @@ const CORE_LAYERS: &[&[&str]] = &[
     &["parallel", "buffer_pool", "wire", "source", "sink", "compress"],
     &["number", "types"],
     &["column_source", "cast", "coerce", "projection", "row_selection", "spill"],
-    &["text", "predicate"],
-    &["format"],
+    &["predicate"],
+    &["reader"],
+    &["text"],
+    &["format", "scan"],
 ];
 
 /// The crates from the bottom up: each may depend on those before it.

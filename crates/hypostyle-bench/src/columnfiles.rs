@@ -7,7 +7,6 @@ use hypostyle::WriteOptions;
 use hypostyle::formats::{self, Format, FormatId};
 
 use crate::Result;
-use crate::table::{ReportTable, Target, megabytes};
 use crate::convert;
 use crate::data::{self, TableShape};
 use crate::measure;
@@ -17,6 +16,7 @@ use crate::plot::Bars;
 use crate::python::{self, Yardsticks};
 use crate::read::ColumnFile;
 use crate::setup::Setup;
+use crate::table::{ReportTable, Target, megabytes};
 
 const ROWS: u64 = 1_000_000;
 const QUICK_ROWS: u64 = 50_000;

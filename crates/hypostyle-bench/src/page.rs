@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::table::{ReportTable, Target};
 use crate::plot::{Bars, short};
+use crate::table::{ReportTable, Target};
 use crate::{Result, machine};
 
 /// A report page. Each paragraph is printed when it is added.

@@ -14,8 +14,10 @@
 //! | bytes | [`parallel`], [`buffer_pool`], [`wire`], [`source`], [`sink`], [`compress`] |
 //! | numbers and types | [`number`], [`types`] |
 //! | casts and tables | [`projection`], [`column_source`], [`cast`], [`coerce`], [`row_selection`], [`spill`] |
-//! | text and predicates | [`text`], [`predicate`] |
-//! | formats | [`mod@format`] |
+//! | predicates | [`predicate`] |
+//! | readers | [`reader`] |
+//! | text | [`text`] |
+//! | formats and scans | [`mod@format`], [`scan`] |
 
 #[doc(hidden)]
 pub mod buffer_pool;
@@ -36,7 +38,9 @@ pub mod options;
 pub mod parallel;
 pub mod predicate;
 pub mod projection;
+pub mod reader;
 pub mod row_selection;
+pub mod scan;
 pub mod sink;
 pub mod source;
 pub mod spill;

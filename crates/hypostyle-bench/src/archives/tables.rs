@@ -4,10 +4,10 @@ use super::figures::{FILE_SETS, FileFilter, mean, memory, speed, unpack_speed};
 use super::targets::{self, SPEED};
 use super::vendor::Decoded;
 use super::{ArchiveTimes, Competitors, PACK_SECONDS};
-use crate::table::{ReportTable, megabytes};
 use crate::packers::{DEFAULT, Packer, THREADS, Tools, Unpacker, ZSTD_HIGH};
 use crate::page::ReportPage;
 use crate::plot::Bars;
+use crate::table::{ReportTable, megabytes};
 
 /// The unpackers in the chart.
 const PLOTTED: [Unpacker; 3] = [

@@ -2,9 +2,9 @@
 
 use super::ArchiveTimes;
 use super::figures::{FILE_SETS, largest, mean, memory, speed, unpack_speed};
-use crate::table::{Target, megabytes};
 use crate::packers::{DEFAULT, LONG, Packer, QUICK, Unpacker, XZ, XZ_BEST};
 use crate::page::ReportPage;
+use crate::table::{Target, megabytes};
 
 /// The target speedups over `xz -9e` at the default level, and over `xz -6` at level 1.
 pub(super) const SPEED: [(Packer, Packer, f64); 2] = [(DEFAULT, XZ_BEST, 3.0), (QUICK, XZ, 10.0)];

@@ -10,8 +10,8 @@ use liblzma::read::XzDecoder;
 use sha2::{Digest, Sha256};
 
 use crate::Result;
-use crate::table::ReportTable;
 use crate::data::{self, TableShape};
+use crate::table::ReportTable;
 
 mod known;
 mod packages;

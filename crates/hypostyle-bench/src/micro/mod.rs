@@ -8,10 +8,10 @@ use std::{env, fs};
 use serde_json::Value;
 
 use crate::Result;
-use crate::table::ReportTable;
 use crate::page::ReportPage;
 use crate::plot::{Bars, short};
 use crate::setup::{PAGES, Setup};
+use crate::table::ReportTable;
 
 mod loops;
 

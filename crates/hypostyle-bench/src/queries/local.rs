@@ -11,9 +11,9 @@ use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions, Query, 
 use super::bench_query::{QueriedTable, file, numbers, run_query};
 use super::{ROUNDS, timed};
 use crate::Result;
-use crate::table::{ReportTable, Target};
 use crate::page::ReportPage;
 use crate::setup::Setup;
+use crate::table::{ReportTable, Target};
 
 /// The rows per group of an archive for single-row lookups.
 const SMALL_GROUP_ROWS: usize = 2500;

@@ -9,12 +9,12 @@ use std::time::Instant;
 use hypostyle::formats::at1::{self, Choice, PackOptions, Query};
 
 use crate::Result;
-use crate::table::ReportTable;
 use crate::corpus::CorpusFile;
 use crate::data::{self, TableShape};
 use crate::page::ReportPage;
 use crate::plot::Bars;
 use crate::setup::Setup;
+use crate::table::ReportTable;
 
 mod bench_query;
 mod engines;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use hypostyle::formats::at1::{self, Choice, PackOptions};
 
 use crate::Result;
-use crate::table::{ReportTable, Target, mean};
 use crate::corpus::CorpusFile;
 use crate::page::ReportPage;
 use crate::setup::Setup;
+use crate::table::{ReportTable, Target, mean};
 
 /// Returns the path of the archive of a file.
 pub(super) fn packed(sample: &CorpusFile, folder: &Path) -> PathBuf {

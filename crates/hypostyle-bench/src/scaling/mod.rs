@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::Result;
-use crate::table::megabytes;
 use crate::data::{self, TableShape};
 use crate::packers::Tool;
 use crate::page::ReportPage;
 use crate::setup::Setup;
+use crate::table::megabytes;
 
 mod tables;
 mod tasks;

@@ -2,9 +2,9 @@
 
 use super::tasks::{ALL, Outcome, Task};
 use super::{BASE_COLUMNS, ScalingResults};
-use crate::table::ReportTable;
 use crate::page::ReportPage;
 use crate::plot::{Bars, short};
+use crate::table::ReportTable;
 
 /// A task is superlinear if a MB takes more than this multiple of the baseline.
 const SUPERLINEAR: f64 = 1.5;

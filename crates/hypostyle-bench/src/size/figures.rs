@@ -1,8 +1,8 @@
 //! Figures computed from the sizes: shares, differences, means and maxima.
 
 use super::FileSizes;
-use crate::table::{self, megabytes};
 use crate::packers::{Packer, XZ_BEST};
+use crate::table::{self, megabytes};
 
 /// Returns the size of a packer's archive as a share of a rival's.
 pub(super) fn share(sizes: &FileSizes<'_>, who: Packer, rival: Packer) -> Option<f64> {

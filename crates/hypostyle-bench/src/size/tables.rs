@@ -4,11 +4,11 @@ use super::figures::{above, largest, mean, share};
 use super::python_rivals::PythonRival;
 use super::targets::MAX_ABOVE;
 use super::{CODECS, FileSizes};
-use crate::table::{ReportTable, megabytes};
 use crate::packers::{BROTLI, DEFAULT, LONG, Packer, QUICK, XZ_BEST, ZSTD_LONG};
 use crate::page::ReportPage;
 use crate::plot::Bars;
 use crate::rivals::Python;
+use crate::table::{ReportTable, megabytes};
 
 /// The sets of files that means are taken over.
 const FILE_SETS: [(&str, FileFilter); 3] = [

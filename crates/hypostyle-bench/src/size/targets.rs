@@ -2,9 +2,9 @@
 
 use super::FileSizes;
 use super::figures::{above, largest, mean, share};
-use crate::table::Target;
 use crate::packers::{DEFAULT, LONG, Packer, QUICK, XZ, XZ_BEST};
 use crate::page::ReportPage;
+use crate::table::Target;
 
 /// The maximum size at the default level, as a share of `xz -9e`, by table.
 const SHARES: [(&str, f64); 6] = [

@@ -12,8 +12,8 @@ use hypostyle_testkit::rng::Rng;
 use tpchgen::generators::{LineItemGenerator, PartSuppGenerator};
 
 use crate::Result;
-use crate::table::ReportTable;
 use crate::corpus::{self, Corpus};
+use crate::table::ReportTable;
 
 /// The size of a column in bytes.
 pub(crate) const COLUMN_BYTES: usize = 64 << 20;

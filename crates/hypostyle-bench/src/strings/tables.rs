@@ -2,10 +2,10 @@
 
 use super::candidates::{CandidateResult, StringEncoding};
 use super::{ColumnResult, TAKEN_ROWS, ratio};
-use crate::table::{ReportTable, Target, mean};
 use crate::measure::Cost;
 use crate::page::ReportPage;
 use crate::plot::Bars;
+use crate::table::{ReportTable, Target, mean};
 
 pub(super) fn sizes(all: &[ColumnResult], page: &mut ReportPage) {
     page.heading("Size");

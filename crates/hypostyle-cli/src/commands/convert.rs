@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use clap::ValueEnum;
 use hypostyle::coerce::{CoerceOptions, CoercedTable};
-use hypostyle::formats::{Capabilities, Format, ReaderTable};
+use hypostyle::formats::{Capabilities, Format, ReaderColumns};
 use hypostyle::spill::SpilledTable;
 use hypostyle::text::{csv, jsonl, lines};
 use hypostyle::{ColumnSource, ColumnStats, Compat, DuplicateNames, WriteOptions};
@@ -161,7 +161,7 @@ pub(crate) fn with_table<T>(
     then: impl FnOnce(&dyn ColumnSource, bool) -> Result<T>,
 ) -> Result<T> {
     match source {
-        TableSource::Columns(reader) => then(&ReaderTable(reader.as_ref()), true),
+        TableSource::Columns(reader) => then(&ReaderColumns(reader.clone()), true),
         TableSource::Imported(imported) => then(&imported, false),
         TableSource::Batches(batches) => then(&collect(batches, memory)?, true),
     }

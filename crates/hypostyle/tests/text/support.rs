@@ -98,7 +98,7 @@ fn texts(array: &ArrayRef) -> Vec<Option<String>> {
 pub(crate) fn store(
     format: &dyn Format,
     table: &dyn ColumnSource,
-) -> Result<Box<dyn formats::Reader>> {
+) -> Result<Arc<dyn formats::Reader>> {
     let options = WriteOptions::default()
         .with_level(1)
         .with_threads(threads(1))
@@ -110,9 +110,9 @@ pub(crate) fn store(
 }
 
 /// Returns all chunks of a file as batches.
-pub(crate) fn batches(reader: &dyn formats::Reader) -> Result<Vec<RecordBatch>> {
+pub(crate) fn batches(reader: &Arc<dyn formats::Reader>) -> Result<Vec<RecordBatch>> {
     let columns: Vec<usize> = (0..reader.schema().fields().len()).collect();
-    (0..reader.chunks()).map(|chunk| reader.read(chunk, &columns)).collect()
+    (0..reader.row_groups()).map(|chunk| reader.read(chunk, &columns)).collect()
 }
 
 /// Returns batches as CSV with a header.
@@ -142,7 +142,7 @@ pub(crate) fn there_and_back(
     options.threads = threads(1);
     let imported = read_with(text, csv, &options)?;
     let reader = store(format, &imported)?;
-    Ok(to_csv(&batches(reader.as_ref())?, csv.delimiter))
+    Ok(to_csv(&batches(&reader)?, csv.delimiter))
 }
 
 /// A simple CSV parser: a state machine over single bytes.

@@ -52,7 +52,7 @@ fn columns_of(
         let reader = format.open(Arc::new(Bytes::from(file)), &input.read.options())?;
         let schema = reader.schema();
         let wanted: Vec<usize> = (0..schema.fields().len()).collect();
-        let chunks = (0..reader.chunks()).map(|chunk| reader.read(chunk, &wanted));
+        let chunks = (0..reader.row_groups()).map(|chunk| reader.read(chunk, &wanted));
         Ok(DecodedTable { schema, batches: chunks.collect::<hypostyle::Result<_>>()? })
     })?;
     compare(&coerced, &back)?;

@@ -25,9 +25,10 @@ use super::columnfile::{
 use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::Result;
-use hypostyle_core::format::{Format, Reader, Sniff};
+use hypostyle_core::format::{Format, Sniff};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{ReadOptions, WriteOptions};
+use hypostyle_core::reader::Reader;
 use hypostyle_core::sink::Sink;
 use hypostyle_core::source::ByteSource;
 use hypostyle_core::types::Capabilities;
@@ -62,7 +63,7 @@ impl Format for Clmn {
         layout::sniff(source)
     }
 
-    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Arc<dyn Reader>> {
         columnfile::open::<Self>(source, options)
     }
 

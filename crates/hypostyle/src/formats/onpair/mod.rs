@@ -23,9 +23,10 @@ use std::sync::Arc;
 
 use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::error::Result;
-use hypostyle_core::format::{Format, InFormat, Reader, Sniff};
+use hypostyle_core::format::{Format, Sniff};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{ReadOptions, WriteOptions};
+use hypostyle_core::reader::{InFormat, Reader};
 use hypostyle_core::sink::Sink;
 use hypostyle_core::source::ByteSource;
 use hypostyle_core::types::Capabilities;
@@ -79,7 +80,7 @@ impl Format for OnPair {
         layout::sniff(source)
     }
 
-    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Arc<dyn Reader>> {
         let head = layout::read_head(source.as_ref()).map_err(|err| err.in_format(ID))?;
         if head.starts_with(&layout::CPP_MAGIC) {
             InFormat::open(ID, || cpp::CppFile::open(source, options))
