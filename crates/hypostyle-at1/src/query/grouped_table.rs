@@ -20,8 +20,8 @@ use hypostyle_core::text::csv::unquote;
 
 /// A table whose rows are in groups, with everything known of it except its cells.
 #[derive(Debug)]
-pub(super) struct GroupedTable<'a> {
-    pub(super) meta: GroupsMeta<'a>,
+pub(crate) struct GroupedTable {
+    pub(crate) meta: GroupsMeta,
     pub(super) index: BlockIndex,
     /// The offset of its blocks in the file.
     pub(super) blocks: u64,
@@ -34,8 +34,8 @@ pub(super) struct GroupedTable<'a> {
     pub(super) names: Vec<String>,
     /// The names of the objects and arrays around cells, for JSON.
     pub(super) nested: Vec<String>,
-    pub(super) texts: TextIndex<'a>,
-    pub(super) sums: Checksums<'a>,
+    pub(crate) texts: TextIndex,
+    pub(crate) sums: Checksums,
 }
 
 /// Which rows to select, and how to write them.
@@ -90,7 +90,7 @@ impl CellBlock {
     }
 }
 
-impl GroupedTable<'_> {
+impl GroupedTable {
     /// Returns the index of the column of this name.
     pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
@@ -156,7 +156,7 @@ impl GroupedTable<'_> {
                 (Syntax::Plain | Syntax::Csv, _) if request.exact => {
                     let cells = (0..self.meta.columns).map(|column| loaded.cell(column, row));
                     let cells: Vec<&[u8]> = cells.map(Option::unwrap_or_default).collect();
-                    selected.text.extend_from_slice(&cells.join(self.meta.delimiter));
+                    selected.text.extend_from_slice(&cells.join(&self.meta.delimiter[..]));
                     selected.text.push(b'\n');
                 }
                 (Syntax::Json, None) => self.put_line(&loaded, row, &mut selected.text),
@@ -295,7 +295,7 @@ impl GroupedTable<'_> {
 
 /// The columns of a group that were read so far.
 struct LoadedColumns<'s> {
-    table: &'s GroupedTable<'s>,
+    table: &'s GroupedTable,
     rows: usize,
     nulls: &'s [String],
     cells: HashMap<usize, CellBlock>,
@@ -351,7 +351,7 @@ impl ColumnAccess for LoadedColumns<'_> {
 
 /// The statistics and indexes of a group, for pruning.
 pub(super) struct GroupPruning<'s> {
-    pub(super) table: &'s GroupedTable<'s>,
+    pub(super) table: &'s GroupedTable,
     pub(super) group: usize,
 }
 

@@ -90,8 +90,8 @@ impl<'a> ArchiveMetadata<'a> {
     }
 
     /// Parses the tables of all frames; `None` if a frame cannot be queried.
-    pub(super) fn frames(&self) -> Result<Option<Vec<FrameTables<'_>>>> {
-        let mut frames: Vec<FrameTables<'_>> = Vec::with_capacity(self.frames.len());
+    pub(super) fn frames(&self) -> Result<Option<Vec<FrameTables>>> {
+        let mut frames: Vec<FrameTables> = Vec::with_capacity(self.frames.len());
         for frame in &self.frames {
             let tables = match frame {
                 FrameMetadata::Text(text) => FrameTables::raw(text),
