@@ -14,7 +14,7 @@ use super::plan::{GroupTask, ScanPlan};
 use super::stats::ScanStats;
 use super::take_rows;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::RangeCache;
+use crate::source::{ByteSource, RangeCache};
 
 /// Batches of a row group that may wait for the caller.
 const WAITING_BATCHES: usize = 4;
@@ -205,7 +205,7 @@ impl Workers {
         let mut stats = self.shared.stats.lock().unwrap_or_else(PoisonError::into_inner).clone();
         stats.row_groups = plan.reader.row_groups() as u64;
         stats.row_groups_pruned = plan.pruned;
-        stats.bytes = crate::source::ByteSource::size(self.source.as_ref());
+        stats.bytes = self.source.size();
         stats.bytes_read = self.source.bytes_read().saturating_sub(self.bytes_before);
         stats.reads = self.source.reads().saturating_sub(self.reads_before);
         stats

@@ -70,6 +70,7 @@ impl ScanPlan {
                 statistics.is_none_or(|statistics| filter.may_match(statistics.as_ref()))
             });
         }
+        let is_ordered = order.is_some();
         let pruned = before.saturating_sub(tasks.len()) as u64;
         Ok(Arc::new(Self {
             columns,
@@ -78,7 +79,8 @@ impl ScanPlan {
             tasks,
             pruned,
             order,
-            limit: options.limit,
+            // The order of single rows has the limit already.
+            limit: options.limit.filter(|_| !is_ordered),
             batch_size: options.batch_size,
             threads: resolve_threads(options.threads),
             memory: options.memory,
@@ -110,18 +112,25 @@ fn row_ranges(options: &ScanOptions, rows: u64) -> Result<OrderedRows> {
     match &options.rows {
         None => Ok((vec![clip(&part)], None)),
         Some(RequestedRows::Range(range)) => Ok((vec![clip(range)], None)),
+        Some(RequestedRows::Numbers(_)) if options.filter.is_some() || options.skip_damaged => {
+            let why = "single rows cannot be combined with a predicate or with skipping damage";
+            Err(Error::invalid_argument(why))
+        }
         Some(RequestedRows::Numbers(numbers)) => {
+            let limit = options.limit.and_then(|limit| usize::try_from(limit).ok());
+            let numbers = numbers.get(..limit.unwrap_or(usize::MAX).min(numbers.len()));
+            let numbers = numbers.unwrap_or_default();
             if let Some(&beyond) = numbers.iter().find(|&&row| row >= rows) {
                 let plural = if rows == 1 { "" } else { "s" };
                 let why = format!("row {beyond} is out of range: the table has {rows} row{plural}");
                 return Err(Error::invalid_argument(why));
             }
-            let mut sorted = numbers.clone();
+            let mut sorted = numbers.to_vec();
             sorted.sort_unstable();
             sorted.dedup();
             let runs = sorted.chunk_by(|one, next| one.checked_add(1) == Some(*next));
             let ranges = runs.filter_map(|run| Some(*run.first()?..run.last()?.saturating_add(1)));
-            Ok((ranges.map(|range| clip(&range)).collect(), Some(numbers.clone())))
+            Ok((ranges.map(|range| clip(&range)).collect(), Some(numbers.to_vec())))
         }
     }
 }
