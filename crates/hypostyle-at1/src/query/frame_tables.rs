@@ -36,7 +36,8 @@ impl FrameTables {
     pub(super) fn raw(text: &Bytes) -> Self {
         let open = !text.ends_with(b"\n");
         let lines = if open { text.clone() } else { text.slice(..text.len() - 1) };
-        let count = if text.is_empty() { 0 } else { memchr::memchr_iter(b'\n', &lines).count() + 1 };
+        let count =
+            if text.is_empty() { 0 } else { memchr::memchr_iter(b'\n', &lines).count() + 1 };
         let map = vec![0; count].into();
         Self { tables: Vec::new(), map, verbatim: lines, dialect: None, open }
     }
