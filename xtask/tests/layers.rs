@@ -20,9 +20,11 @@ const CORE_LAYERS: &[&[&str]] = &[
     &["format_id", "deviation", "limits", "error", "deviations", "options"],
     &["parallel", "buffer_pool", "wire", "source", "sink", "compress"],
     &["number", "types"],
-    &["table", "cast", "coerce", "projection", "row_selection", "spill"],
-    &["text", "predicate"],
-    &["format"],
+    &["column_source", "cast", "coerce", "projection", "row_selection", "spill"],
+    &["predicate"],
+    &["reader"],
+    &["text"],
+    &["format", "scan"],
 ];
 
 /// The crates from the bottom up: each may depend on those before it.

@@ -2,22 +2,25 @@
 
 use std::sync::{Arc, OnceLock};
 
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::archive::Archive;
 use super::container::{self, in_at1};
 use super::description::StreamInfo;
 use super::table_view::TableOptions;
+use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Refusal, Result};
-use hypostyle_core::format::{Format, Reader, Section, Sniff};
+use hypostyle_core::format::{Format, Sniff};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{ReadOptions, WriteOptions};
+use hypostyle_core::projection::column_out_of_range;
+use hypostyle_core::reader::{
+    Reader, RowGroupReader, RowGroupRequest, Section, WholeRowGroup, row_group_out_of_range,
+};
 use hypostyle_core::sink::Sink;
 use hypostyle_core::source::ByteSource;
 use hypostyle_core::spill::SpillBuffer;
-use hypostyle_core::table::Table;
 use hypostyle_core::text::{ImportOptions, Imported};
 use hypostyle_core::types::Capabilities;
 
@@ -58,7 +61,7 @@ impl Format for At1 {
     ///
     /// Text has no types before it has been parsed. So opening an archive decodes all of it,
     /// unlike opening a column file.
-    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Arc<dyn Reader>> {
         // The whole table is in memory, so the limit on a single read applies to it.
         let limits = &options.limits;
         let limits = limits.clone().with_output_bytes(limits.output_bytes.min(limits.read_bytes));
@@ -67,10 +70,10 @@ impl Format for At1 {
         import.threads = options.threads;
         let table = TableOptions { header: options.header, ..TableOptions::default() };
         let table = archive.import(&table, &import, SpillBuffer::in_memory())?;
-        Ok(Box::new(ArchiveTable { archive, table, sections: OnceLock::new() }))
+        Ok(Arc::new(ArchiveTable { archive, table, sections: OnceLock::new() }))
     }
 
-    fn encode(&self, _: &dyn Table, _: &mut dyn Sink, _: &WriteOptions) -> Result<()> {
+    fn encode(&self, _: &dyn ColumnSource, _: &mut dyn Sink, _: &WriteOptions) -> Result<()> {
         let why = "AT-1 stores a file byte for byte, and a table is not a file";
         Err(in_at1(Error::refused(
             Refusal::TablesNotSupported,
@@ -101,27 +104,32 @@ impl Reader for ArchiveTable {
         self.table.rows()
     }
 
-    fn chunks(&self) -> usize {
+    fn row_groups(&self) -> usize {
         self.table.batches()
     }
 
-    fn chunk_rows(&self, chunk: usize) -> u64 {
-        self.table.batch_rows(chunk) as u64
+    fn row_group_rows(&self, group: usize) -> u64 {
+        self.table.batch_rows(group) as u64
     }
 
-    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
-        if chunk >= self.chunks() {
-            let why =
-                format!("chunk {chunk} is out of range: the table has {} chunks", self.chunks());
-            return Err(in_at1(Error::invalid_argument(why)));
+    fn open_row_group(
+        self: Arc<Self>,
+        group: usize,
+        request: &RowGroupRequest<'_>,
+    ) -> Result<Box<dyn RowGroupReader>> {
+        if group >= self.row_groups() {
+            return Err(in_at1(row_group_out_of_range(group, self.row_groups())));
         }
-        let batch = self.table.batch(chunk).map_err(in_at1)?;
-        let known = batch.num_columns();
-        if let Some(column) = columns.iter().find(|&&column| column >= known) {
-            let why = format!("column {column} is out of range: the table has {known} columns");
-            return Err(in_at1(Error::invalid_argument(why)));
+        let known = self.table.schema().fields().len();
+        if let Some(&column) = request.columns.iter().find(|&&column| column >= known) {
+            return Err(in_at1(column_out_of_range(column, known)));
         }
-        Ok(batch.project(columns)?)
+        let rows = self.table.batch_rows(group);
+        let decode = move |columns: &[usize]| {
+            let batch = self.table.batch(group).map_err(in_at1)?;
+            Ok(batch.project(columns)?.columns().to_vec())
+        };
+        Ok(Box::new(WholeRowGroup::new(rows, decode)))
     }
 
     fn sections(&self) -> Vec<Section> {

@@ -195,7 +195,7 @@ impl Input {
         self,
         format: &'static dyn Format,
         options: &ReadOptions,
-    ) -> Result<Box<dyn Reader>> {
+    ) -> Result<Arc<dyn Reader>> {
         let name = self.name();
         format.open(self.into_source()?, options).in_file(&name)
     }

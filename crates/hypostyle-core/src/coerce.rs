@@ -6,9 +6,9 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::cast::{cast, text_without_nulls};
+use crate::column_source::{ColumnSource, ColumnStats};
 use crate::error::{Error, Result};
 use crate::projection::{field_names, unknown_column};
-use crate::table::{ColumnStats, Table};
 use crate::types::{Capabilities, ColumnType};
 
 /// Options for the types of a coerced table.
@@ -26,7 +26,7 @@ pub struct CoerceOptions {
 /// value fits, and types that the target lacks become text. Everything else is an error
 /// that says what the user can do.
 pub struct CoercedTable<'a> {
-    table: &'a dyn Table,
+    table: &'a dyn ColumnSource,
     schema: SchemaRef,
     casts: Vec<Cast>,
 }
@@ -52,7 +52,7 @@ impl<'a> CoercedTable<'a> {
     /// Fails if `options` name a column that the table does not have, and if the
     /// statistics of a column cannot be computed.
     pub fn try_new(
-        table: &'a dyn Table,
+        table: &'a dyn ColumnSource,
         capabilities: Capabilities,
         options: &CoerceOptions,
     ) -> Result<Self> {
@@ -111,7 +111,7 @@ fn default_type(
     })
 }
 
-impl Table for CoercedTable<'_> {
+impl ColumnSource for CoercedTable<'_> {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }

@@ -13,14 +13,17 @@
 //! | errors and limits | [`format_id`], [`deviation`], [`error`], [`deviations`], [`limits`], [`options`] |
 //! | bytes | [`parallel`], [`buffer_pool`], [`wire`], [`source`], [`sink`], [`compress`] |
 //! | numbers and types | [`number`], [`types`] |
-//! | casts and tables | [`projection`], [`table`], [`cast`], [`coerce`], [`row_selection`], [`spill`] |
-//! | text and predicates | [`text`], [`predicate`] |
-//! | formats | [`mod@format`] |
+//! | casts and tables | [`projection`], [`column_source`], [`cast`], [`coerce`], [`row_selection`], [`spill`] |
+//! | predicates | [`predicate`] |
+//! | readers | [`reader`] |
+//! | text | [`text`] |
+//! | formats and scans | [`mod@format`], [`scan`] |
 
 #[doc(hidden)]
 pub mod buffer_pool;
 pub mod cast;
 pub mod coerce;
+pub mod column_source;
 #[doc(hidden)]
 pub mod compress;
 pub mod deviation;
@@ -35,11 +38,12 @@ pub mod options;
 pub mod parallel;
 pub mod predicate;
 pub mod projection;
+pub mod reader;
 pub mod row_selection;
+pub mod scan;
 pub mod sink;
 pub mod source;
 pub mod spill;
-pub mod table;
 pub mod text;
 pub mod types;
 #[doc(hidden)]

@@ -1,14 +1,14 @@
-//! A selection of the rows of a chunk.
+//! A selection of the rows of a row group.
 
 use std::ops::Range;
 
-use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_buffer::BooleanBufferBuilder;
-use arrow_select::filter::filter_record_batch;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_select::filter::{filter, filter_record_batch};
 
 use crate::error::{Error, Result};
 
-/// Row numbers of a chunk, in ascending order and without duplicates.
+/// Row numbers of a row group or of a window, in ascending order and without duplicates.
 ///
 /// Rows are stored as runs, so a range takes as little memory as a single row.
 ///
@@ -40,6 +40,15 @@ impl RowSelection {
             start = end;
         }
         Self { runs }
+    }
+
+    /// Selects the rows for which a predicate is true, neither false nor unknown.
+    pub fn from_truths(truths: &BooleanArray) -> Self {
+        let known: BooleanBuffer = match truths.nulls() {
+            Some(nulls) => truths.values() & nulls.inner(),
+            None => truths.values().clone(),
+        };
+        Self { runs: known.set_slices().map(|(start, end)| start..end).collect() }
     }
 
     /// Returns the rows as runs; no run is empty or adjacent to another.
@@ -81,13 +90,49 @@ impl RowSelection {
             let options = RecordBatchOptions::new().with_row_count(Some(self.len()));
             return Ok(RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options)?);
         }
-        let mut mask = BooleanBufferBuilder::new(batch.num_rows());
+        Ok(filter_record_batch(batch, &self.mask(batch.num_rows()))?)
+    }
+
+    /// Returns the selected rows of an array.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a selected row is beyond the end of the array.
+    pub fn of_array(&self, array: &ArrayRef) -> Result<ArrayRef> {
+        self.check(array.len())?;
+        if let [run] = &self.runs[..] {
+            return Ok(array.slice(run.start, run.len()));
+        }
+        Ok(filter(array, &self.mask(array.len()))?)
+    }
+
+    /// Returns the selection of the rows in `range`, counted from its start.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let inside = self.runs.iter().map(|run| {
+            let start = run.start.max(range.start);
+            let end = run.end.min(range.end).max(start);
+            start.saturating_sub(range.start)..end.saturating_sub(range.start)
+        });
+        Self { runs: inside.filter(|run| !run.is_empty()).collect() }
+    }
+
+    /// Returns the selection with every row number increased by `by`.
+    #[must_use]
+    pub fn shifted(&self, by: usize) -> Self {
+        let shift = |run: &Range<usize>| run.start.saturating_add(by)..run.end.saturating_add(by);
+        Self { runs: self.runs.iter().map(shift).collect() }
+    }
+
+    /// Returns a mask of `rows` rows that is true for the selected ones.
+    pub fn mask(&self, rows: usize) -> BooleanArray {
+        let mut mask = BooleanBufferBuilder::new(rows);
         for run in &self.runs {
             mask.append_n(run.start.saturating_sub(mask.len()), false);
             mask.append_n(run.len(), true);
         }
-        mask.append_n(batch.num_rows().saturating_sub(mask.len()), false);
-        Ok(filter_record_batch(batch, &BooleanArray::new(mask.finish(), None))?)
+        mask.append_n(rows.saturating_sub(mask.len()), false);
+        BooleanArray::new(mask.finish(), None)
     }
 
     /// Fails if a selected row is beyond the end of a table of `rows` rows.

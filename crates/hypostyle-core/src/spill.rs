@@ -19,9 +19,9 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, SchemaRef};
 
+use crate::column_source::{ColumnSource, ColumnStats};
 use crate::error::{Error, Result};
 use crate::source::{ByteSource, FileSource};
-use crate::table::{ColumnStats, Table};
 
 /// Storage outside memory for bytes that are read back later.
 pub trait Scratch: fmt::Debug + Send + Sync {
@@ -215,7 +215,7 @@ impl SpillBuffer {
     }
 }
 
-/// A [`SpillBuffer`] as a [`Table`]; all chunks have the types of the schema.
+/// A [`SpillBuffer`] as a [`ColumnSource`]; all chunks have the types of the schema.
 #[derive(Debug)]
 pub struct SpilledTable {
     schema: SchemaRef,
@@ -229,7 +229,7 @@ impl SpilledTable {
     }
 }
 
-impl Table for SpilledTable {
+impl ColumnSource for SpilledTable {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }

@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{Field, Schema};
-use hypostyle::Table;
+use hypostyle::ColumnSource;
 use hypostyle::coerce::{CoerceOptions, CoercedTable};
 use hypostyle::formats::Format;
 use proptest::collection::vec;

@@ -9,13 +9,14 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
 use bytes::Bytes;
 use hypostyle::formats::at1::{Archive, Codec};
 use hypostyle::formats::{self, Format, Reader, Sniff};
 use hypostyle::predicate::{BatchColumns, Predicate};
 use hypostyle::{
-    Deviation, Error, ErrorKind, Limits, ReadOptions, Result, RowSelection, Table, TextPolicy,
-    WriteOptions,
+    ColumnSource, Deviation, Error, ErrorKind, Limits, RangeCache, ReadOptions, Result,
+    RowSelection, Table, TextPolicy, WriteOptions,
 };
 
 use crate::content::Content;
@@ -26,22 +27,23 @@ pub fn small_limits() -> Limits {
 }
 
 /// Encodes a table in this format.
-pub fn encode(format: &dyn Format, table: &dyn Table, options: &WriteOptions) -> Vec<u8> {
+pub fn encode(format: &dyn Format, table: &dyn ColumnSource, options: &WriteOptions) -> Vec<u8> {
     let mut file = Vec::new();
     format.encode(table, &mut file, options).unwrap();
     file
 }
 
 /// Opens bytes as this format.
-pub fn open(format: &dyn Format, file: &[u8], options: &ReadOptions) -> Result<Box<dyn Reader>> {
+pub fn open(format: &dyn Format, file: &[u8], options: &ReadOptions) -> Result<Arc<dyn Reader>> {
     format.open(Arc::new(Bytes::copy_from_slice(file)), options)
 }
 
 /// Reads every column of every chunk, and checks that schema and row counts agree.
-pub fn read_everything(reader: &dyn Reader) -> Result<Vec<RecordBatch>> {
+pub fn read_everything(reader: &Arc<dyn Reader>) -> Result<Vec<RecordBatch>> {
     let columns: Vec<usize> = (0..reader.schema().fields().len()).collect();
-    let batches: Vec<_> =
-        (0..reader.chunks()).map(|chunk| reader.read(chunk, &columns)).collect::<Result<_>>()?;
+    let batches: Vec<_> = (0..reader.row_groups())
+        .map(|chunk| reader.read(chunk, &columns))
+        .collect::<Result<_>>()?;
     for batch in &batches {
         assert_eq!(batch.schema(), reader.schema(), "a batch has another schema than its file");
     }
@@ -57,7 +59,7 @@ pub fn decode(
     options: &ReadOptions,
 ) -> Result<(Vec<RecordBatch>, Vec<Deviation>)> {
     let reader = open(format, file, options)?;
-    let batches = read_everything(reader.as_ref())?;
+    let batches = read_everything(&reader)?;
     Ok((batches, reader.deviations()))
 }
 
@@ -115,21 +117,21 @@ pub fn any_bytes_return_or_fail(format: &dyn Format, file: &[u8]) {
             (Err(err), Err(_)) => assert!(err.to_string().starts_with(format.id().name())),
         }
         if let Ok(reader) = open(format, file, &options) {
-            check_reader(reader.as_ref(), size);
+            check_reader(&reader, size);
         }
     }
 }
 
 /// Checks the metadata of an open file, even if some of its columns fail to decode.
-fn check_reader(reader: &dyn Reader, size: u64) {
+fn check_reader(reader: &Arc<dyn Reader>, size: u64) {
     let columns = reader.schema().fields().len();
     let mut rows = 0;
-    for chunk in 0..reader.chunks() {
-        rows += reader.chunk_rows(chunk);
+    for chunk in 0..reader.row_groups() {
+        rows += reader.row_group_rows(chunk);
         for column in 0..columns {
             let whole = reader.read(chunk, &[column]);
             if let Ok(batch) = &whole {
-                assert_eq!(batch.num_rows() as u64, reader.chunk_rows(chunk));
+                assert_eq!(batch.num_rows() as u64, reader.row_group_rows(chunk));
             }
             some_rows_are_those_of_all(reader, chunk, column, whole.as_ref());
             searches_say_what_scans_say(reader, chunk, column, whole.as_ref());
@@ -137,7 +139,7 @@ fn check_reader(reader: &dyn Reader, size: u64) {
     }
     assert_eq!(rows, reader.rows(), "the chunks have another row count than their file");
     assert!(reader.read(0, &[columns]).is_err());
-    assert!(reader.read(reader.chunks(), &[]).is_err());
+    assert!(reader.read(reader.row_groups(), &[]).is_err());
     let mut end = 0;
     for section in reader.sections() {
         assert!(section.offset <= end, "the byte map has a hole before {section:?}");
@@ -149,12 +151,12 @@ fn check_reader(reader: &dyn Reader, size: u64) {
 /// Checks that reading a row selection returns those rows of the whole chunk. Where the whole chunk
 /// fails, a selection may succeed.
 fn some_rows_are_those_of_all(
-    reader: &dyn Reader,
+    reader: &Arc<dyn Reader>,
     chunk: usize,
     column: usize,
     whole: Result<&RecordBatch, &Error>,
 ) {
-    let all = usize::try_from(reader.chunk_rows(chunk)).unwrap();
+    let all = usize::try_from(reader.row_group_rows(chunk)).unwrap();
     // A file may claim any number of rows, so bound the selection.
     let few = all.min(1000);
     let ranges = [0..all, 0..all / 2, all / 3..all, all..all];
@@ -175,7 +177,7 @@ fn some_rows_are_those_of_all(
 /// Checks that a format's own search finds the rows that a scan finds. Where the whole chunk fails,
 /// a search may succeed.
 fn searches_say_what_scans_say(
-    reader: &dyn Reader,
+    reader: &Arc<dyn Reader>,
     chunk: usize,
     column: usize,
     whole: Result<&RecordBatch, &Error>,
@@ -183,20 +185,39 @@ fn searches_say_what_scans_say(
     let name = reader.schema().field(column).name().replace('"', "\"\"");
     for test in ["like '%a%'", "like 'a%b_'", "= ''", "< 'b'", "= 1", "is not null"] {
         let Ok(test) = Predicate::parse(&format!("\"{name}\" {test}")) else { return };
-        let found = reader.read_where(chunk, &[column], &test);
+        let found = read_where(reader, chunk, &[column], &test);
         let scanned = whole.map(|whole| {
             let keep = test.evaluate(whole.num_rows(), &BatchColumns::new(whole)).unwrap();
             RowSelection::from_mask(&keep).of(whole).unwrap()
         });
         match (found, scanned) {
-            (Ok(Some(found)), Ok(scanned)) => assert_eq!(found, scanned, "{test}"),
+            (Ok(found), Ok(scanned)) => assert_eq!(found, scanned, "{test}"),
             (Err(err), Ok(_)) if matches!(err.kind(), ErrorKind::InvalidArgument(_)) => {
                 // Several columns have this name.
             }
             (Err(err), Ok(_)) => unreachable!("all rows can be read, but the search fails: {err}"),
-            (Ok(_), Err(_)) | (Err(_), Err(_)) | (Ok(None), Ok(_)) => {}
+            (Ok(_), Err(_)) | (Err(_), Err(_)) => {}
         }
     }
+}
+
+/// Scans some columns of one row group with a predicate.
+pub fn read_where(
+    reader: &Arc<dyn Reader>,
+    group: usize,
+    columns: &[usize],
+    predicate: &Predicate,
+) -> Result<RecordBatch> {
+    let source = Arc::new(RangeCache::of_size(0));
+    let first: u64 = (0..group).map(|group| reader.row_group_rows(group)).sum();
+    let scan = Table::new(reader.clone(), source).scan().columns(columns.iter().copied());
+    let scan = scan.rows(first..first + reader.row_group_rows(group)).filter(predicate.clone());
+    let mut batches = scan.batches()?;
+    let (schema, mut found) = (batches.schema(), Vec::new());
+    while let Some(batch) = batches.next_batch()? {
+        found.push(batch);
+    }
+    Ok(concat_batches(&schema, &found).unwrap())
 }
 
 /// The unpacked content of an archive.
@@ -268,7 +289,7 @@ pub fn any_archive_shows_itself_or_fails(file: &[u8]) {
     }
     let at1 = formats::by_name("at1").unwrap();
     if let Ok(reader) = open(at1, file, &options) {
-        let _ = (read_everything(reader.as_ref()), reader.sections());
+        let _ = (read_everything(&reader), reader.sections());
     }
 }
 

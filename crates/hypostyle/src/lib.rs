@@ -3,7 +3,7 @@
 //! A *format* implements [`formats::Format`]. [`Format::open`](formats::Format::open) checks the
 //! layout of a file and returns a [`Reader`](formats::Reader), which decodes the columns that a
 //! caller asks for to Arrow batches. [`Format::encode`](formats::Format::encode) writes a
-//! [`Table`]. [`formats::ALL`] lists the formats, and [`formats::detect`] finds the format of a
+//! [`ColumnSource`]. [`formats::ALL`] lists the formats, and [`formats::detect`] finds the format of a
 //! file by its content.
 //!
 //! The crate opens no files and starts no runtime: the caller provides a [`ByteSource`] to read
@@ -69,12 +69,13 @@ pub mod formats;
 
 pub use hypostyle_core::{cast, coerce, predicate, projection, spill, text};
 
+pub use hypostyle_core::column_source::{ColumnSource, ColumnStats};
 pub use hypostyle_core::deviation::Deviation;
 pub use hypostyle_core::deviations::Deviations;
 pub use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Refusal, Result};
 pub use hypostyle_core::limits::Limits;
 pub use hypostyle_core::options::{Compat, DuplicateNames, ReadOptions, TextPolicy, WriteOptions};
 pub use hypostyle_core::row_selection::RowSelection;
+pub use hypostyle_core::scan::{Batches, Partition, Scan, ScanDecoder, ScanStats, Step, Table};
 pub use hypostyle_core::sink::{SeekSink, Sink};
-pub use hypostyle_core::source::{ByteSource, FileSource};
-pub use hypostyle_core::table::{ColumnStats, Table};
+pub use hypostyle_core::source::{ByteSource, FileSource, MissingRanges, RangeCache};

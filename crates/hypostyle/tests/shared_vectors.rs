@@ -70,7 +70,7 @@ fn read(format: &dyn Format, file: &[u8]) -> Result<(Content, Vec<Deviation>)> {
 fn read_detected(file: &[u8]) -> Result<Content> {
     let source = Arc::new(Bytes::copy_from_slice(file));
     let reader = formats::open(source, &ReadOptions::default())?;
-    Ok(Content::of(&laws::read_everything(reader.as_ref())?))
+    Ok(Content::of(&laws::read_everything(&reader)?))
 }
 
 #[test]

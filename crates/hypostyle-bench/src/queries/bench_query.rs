@@ -14,7 +14,7 @@ use hypostyle::formats::at1::{Answer, Archive, Query, TableOptions};
 use hypostyle::predicate::Predicate;
 use hypostyle::spill::SpillBuffer;
 use hypostyle::text::ImportOptions;
-use hypostyle::{ByteSource, FileSource, ReadOptions, Table as _};
+use hypostyle::{ByteSource, ColumnSource as _, FileSource, ReadOptions};
 use serde_json::{Value, json};
 
 use crate::Result;

@@ -10,10 +10,10 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use clap::ValueEnum;
 use hypostyle::coerce::{CoerceOptions, CoercedTable};
-use hypostyle::formats::{Capabilities, Format, ReaderTable};
+use hypostyle::formats::{Capabilities, Format, ReaderColumns};
 use hypostyle::spill::SpilledTable;
 use hypostyle::text::{csv, jsonl, lines};
-use hypostyle::{ColumnStats, Compat, DuplicateNames, Table, WriteOptions};
+use hypostyle::{ColumnSource, ColumnStats, Compat, DuplicateNames, WriteOptions};
 
 use super::Status;
 use crate::args::{ReadArgs, WriteArgs, size};
@@ -158,10 +158,10 @@ fn to_columns(
 pub(crate) fn with_table<T>(
     source: TableSource,
     memory: u64,
-    then: impl FnOnce(&dyn Table, bool) -> Result<T>,
+    then: impl FnOnce(&dyn ColumnSource, bool) -> Result<T>,
 ) -> Result<T> {
     match source {
-        TableSource::Columns(reader) => then(&ReaderTable(reader.as_ref()), true),
+        TableSource::Columns(reader) => then(&ReaderColumns(reader.clone()), true),
         TableSource::Imported(imported) => then(&imported, false),
         TableSource::Batches(batches) => then(&collect(batches, memory)?, true),
     }
@@ -186,7 +186,7 @@ fn collect(batches: Batches, memory: u64) -> Result<SpilledTable> {
 }
 
 fn write_columns(
-    table: &dyn Table,
+    table: &dyn ColumnSource,
     typed: bool,
     format: &'static dyn Format,
     target: Target,
@@ -214,13 +214,13 @@ fn write_columns(
 
 /// A table that shows progress while it is written, and renames columns if asked to.
 struct WatchedTable<'a> {
-    table: &'a dyn Table,
+    table: &'a dyn ColumnSource,
     schema: SchemaRef,
     progress: Progress,
 }
 
 impl<'a> WatchedTable<'a> {
-    fn new(table: &'a dyn Table, rename: bool) -> Self {
+    fn new(table: &'a dyn ColumnSource, rename: bool) -> Self {
         let schema = table.schema();
         let schema = if rename { Arc::new(renamed(&schema)) } else { schema };
         let progress = Progress::steps("writing columns", schema.fields().len() as u64);
@@ -228,7 +228,7 @@ impl<'a> WatchedTable<'a> {
     }
 }
 
-impl Table for WatchedTable<'_> {
+impl ColumnSource for WatchedTable<'_> {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }

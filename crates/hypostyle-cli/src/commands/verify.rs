@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use hypostyle::Deviation;
+use std::sync::Arc;
+
 use hypostyle::formats::Reader;
 use hypostyle::formats::at1::{Archive, Codec};
 use serde_json::{Value, json};
@@ -97,7 +99,7 @@ fn check(input: Input, args: &Args) -> Result<FileReport> {
         }
     });
     match opened {
-        Ok(reader) => decode(reader.as_ref(), &mut report),
+        Ok(reader) => decode(&reader, &mut report),
         Err(failure) if failure.code() == crate::failure::IO => return Err(failure),
         Err(failure) => report.errors.push(failure),
     }
@@ -137,11 +139,11 @@ fn verify_bundle(archive: &Archive, report: &mut FileReport) -> hypostyle::Resul
 }
 
 /// Decodes each column separately, so that an error in one does not hide errors in others.
-fn decode(reader: &dyn Reader, report: &mut FileReport) {
+fn decode(reader: &Arc<dyn Reader>, report: &mut FileReport) {
     report.rows = reader.rows();
     report.columns = reader.schema().fields().len();
     let progress = Progress::steps("verifying", report.columns as u64);
-    for chunk in 0..reader.chunks() {
+    for chunk in 0..reader.row_groups() {
         for column in 0..report.columns {
             if let Err(err) = reader.read(chunk, &[column]) {
                 report.errors.push(err.into());

@@ -5,10 +5,11 @@
 //! its columns and rows.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use hypostyle::Table;
+use hypostyle::ColumnSource;
 use hypostyle::formats::at1::{Archive, Damage, Query, QueryStats, TableOptions};
 use hypostyle::formats::{Capabilities, Reader};
 use hypostyle::predicate::Predicate;
@@ -32,7 +33,7 @@ pub(crate) use scan::{ALL_ROWS, RowFilter, ScanStats};
 /// An open table.
 pub(crate) enum TableSource {
     /// A column file, of which columns and chunks can be decoded separately.
-    Columns(Box<dyn Reader>),
+    Columns(Arc<dyn Reader>),
     /// Imported text.
     Imported(Imported),
     /// Batches of a file that is read sequentially.

@@ -1,6 +1,7 @@
 //! Scans: batches of some columns and rows of a table, whatever it is stored in.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
@@ -63,7 +64,7 @@ impl TableSource {
         mut each: impl FnMut(RecordBatch) -> Result<ControlFlow<()>>,
     ) -> Result<ScanStats> {
         match self {
-            Self::Columns(reader) => scan_chunks(reader.as_ref(), columns, filter, &mut each),
+            Self::Columns(reader) => scan_chunks(&reader, columns, filter, &mut each),
             Self::Imported(imported) => {
                 let batches = (0..imported.batches()).map(|index| Ok(imported.batch(index)?));
                 scan_batches(batches, columns, filter, &mut each)
@@ -75,14 +76,14 @@ impl TableSource {
 
 /// Scans a file that can skip chunks and columns.
 fn scan_chunks(
-    reader: &dyn Reader,
+    reader: &Arc<dyn Reader>,
     columns: &[usize],
     filter: RowFilter<'_>,
     each: OnBatch<'_>,
 ) -> Result<ScanStats> {
-    let mut stats = ScanStats { chunks: reader.chunks(), ..ScanStats::default() };
-    for chunk in 0..reader.chunks() {
-        let rows = stats.rows..stats.rows.saturating_add(reader.chunk_rows(chunk));
+    let mut stats = ScanStats { chunks: reader.row_groups(), ..ScanStats::default() };
+    for chunk in 0..reader.row_groups() {
+        let rows = stats.rows..stats.rows.saturating_add(reader.row_group_rows(chunk));
         stats.rows = rows.end;
         // The predicate, if the reader did not evaluate it.
         let mut remaining = None;
@@ -104,14 +105,9 @@ fn scan_chunks(
                     continue;
                 }
                 stats.chunks_read += 1;
-                match reader.read_where(chunk, columns, predicate)? {
-                    Some(matching) => matching,
-                    None => {
-                        remaining = Some(predicate);
-                        let needed = with_predicate_columns(columns, predicate, &reader.schema());
-                        reader.read(chunk, &needed)?
-                    }
-                }
+                remaining = Some(predicate);
+                let needed = with_predicate_columns(columns, predicate, &reader.schema());
+                reader.read(chunk, &needed)?
             }
         };
         for start in (0..decoded.num_rows()).step_by(BATCH_ROWS) {

@@ -202,7 +202,7 @@ impl<W: Write> Writer<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Table;
+    use crate::column_source::ColumnSource;
 
     fn read(text: &[u8], exact: bool, block: usize) -> Imported {
         import_blocks(&mut &text[..], exact, SpillBuffer::in_memory(), &mut |_| {}, block).unwrap()

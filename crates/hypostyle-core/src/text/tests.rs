@@ -5,7 +5,7 @@ use arrow_schema::DataType;
 
 use super::infer::Imported;
 use crate::cast::cast;
-use crate::table::Table;
+use crate::column_source::ColumnSource;
 
 /// The names, types and cells of a table.
 pub(super) type Contents = Vec<(String, DataType, Vec<Option<String>>)>;

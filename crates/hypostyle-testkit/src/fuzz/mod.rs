@@ -20,7 +20,7 @@ pub fn open_any(bytes: &[u8]) {
     let options = ReadOptions::default().with_limits(laws::small_limits());
     let source = Arc::new(Bytes::copy_from_slice(bytes));
     if let Ok(reader) = formats::open(source, &options) {
-        let _ = laws::read_everything(reader.as_ref());
+        let _ = laws::read_everything(&reader);
     }
 }
 

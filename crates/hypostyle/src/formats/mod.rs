@@ -6,7 +6,7 @@
 //! - [`colm`], [`colf`], [`clmn`]: column files. `columnfile` is what they share.
 //! - [`onpair`]: files of strings, around the codec `hypostyle-onpair`.
 //! - [`at1`]: archives, from the crate `hypostyle-at1`.
-//! - `batch` decodes columns in parallel; [`Writer`] collects batches and writes a file.
+//! - [`Writer`] collects batches and writes a file.
 
 use std::sync::Arc;
 
@@ -14,14 +14,13 @@ use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::source::ByteSource;
 
-pub use hypostyle_core::format::{Format, Reader, ReaderTable, Section, Sniff};
+pub use hypostyle_core::format::{Format, Sniff};
 pub use hypostyle_core::format_id::FormatId;
+pub use hypostyle_core::reader::{Reader, ReaderColumns, RowGroupReader, RowGroupRequest, Section};
 pub use hypostyle_core::types::{Capabilities, ColumnType};
 
 #[cfg(feature = "at1")]
 pub use hypostyle_at1 as at1;
-#[cfg(any(feature = "colm", feature = "colf", feature = "clmn", feature = "onpair"))]
-mod batch;
 #[cfg(feature = "clmn")]
 pub mod clmn;
 #[cfg(feature = "colf")]
@@ -103,7 +102,7 @@ pub fn detect(source: &dyn ByteSource) -> Result<Option<&'static dyn Format>> {
 /// # Errors
 ///
 /// As [`detect`] and [`Format::open`]; also [`ErrorKind::UnknownFormat`] if no format matches.
-pub fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+pub fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Arc<dyn Reader>> {
     match detect(source.as_ref())? {
         Some(format) => format.open(source, options),
         None => Err(ErrorKind::UnknownFormat("is in no known format".into()).into()),

@@ -17,7 +17,7 @@ use hypostyle::formats::at1::{
 use hypostyle::predicate::Predicate;
 use hypostyle::spill::SpillBuffer;
 use hypostyle::text::ImportOptions;
-use hypostyle::{ErrorKind, ReadOptions, Refusal, Result, Table};
+use hypostyle::{ColumnSource, ErrorKind, ReadOptions, Refusal, Result};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 

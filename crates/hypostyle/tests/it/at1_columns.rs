@@ -8,7 +8,7 @@ use hypostyle::formats::Capabilities;
 use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions, TableOptions};
 use hypostyle::spill::SpillBuffer;
 use hypostyle::text::{ImportOptions, Imported};
-use hypostyle::{ReadOptions, Result, Table};
+use hypostyle::{ColumnSource, ReadOptions, Result};
 
 /// Returns a table in which one column takes most of the archive.
 fn table(rows: u64) -> String {

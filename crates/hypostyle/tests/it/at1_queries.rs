@@ -16,7 +16,7 @@ use hypostyle::formats::at1::{
 use hypostyle::predicate::{BatchColumns, Predicate};
 use hypostyle::spill::SpillBuffer;
 use hypostyle::text::{ImportOptions, Imported};
-use hypostyle::{ByteSource, ReadOptions, Result, Table};
+use hypostyle::{ByteSource, ColumnSource, ReadOptions, Result};
 use hypostyle_testkit::source::{CountingSource, SlowSource};
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, S
 use arrow_schema::{Schema, SchemaRef};
 use hypostyle::formats::{self, Format};
 use hypostyle::{
-    ColumnStats, Error, ErrorKind, ReadOptions, Result, Table, TextPolicy, WriteOptions,
+    ColumnSource, ColumnStats, Error, ErrorKind, ReadOptions, Result, TextPolicy, WriteOptions,
 };
 use hypostyle_testkit::build::BuiltFile;
 use hypostyle_testkit::content::{Cell, Content};
@@ -74,16 +74,16 @@ impl Subject {
     }
 
     /// Returns the file that the writer writes.
-    pub(crate) fn writes(self, table: &dyn Table) -> Vec<u8> {
+    pub(crate) fn writes(self, table: &dyn ColumnSource) -> Vec<u8> {
         self.writes_with(table, &WriteOptions::default())
     }
 
-    pub(crate) fn writes_with(self, table: &dyn Table, options: &WriteOptions) -> Vec<u8> {
+    pub(crate) fn writes_with(self, table: &dyn ColumnSource, options: &WriteOptions) -> Vec<u8> {
         laws::encode(self.format(), table, options)
     }
 
     /// Checks that the writer refuses a table, with a message that contains `words`.
-    pub(crate) fn will_not_write(self, table: &dyn Table, words: &str) -> Error {
+    pub(crate) fn will_not_write(self, table: &dyn ColumnSource, words: &str) -> Error {
         let mut file = Vec::new();
         let err = self.format().encode(table, &mut file, &WriteOptions::default()).unwrap_err();
         assert!(file.is_empty());
@@ -174,7 +174,7 @@ impl Boast {
     }
 }
 
-impl Table for Boast {
+impl ColumnSource for Boast {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }

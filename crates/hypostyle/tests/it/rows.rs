@@ -11,7 +11,7 @@ use hypostyle::{ReadOptions, RowSelection, WriteOptions};
 use hypostyle_testkit::build::onpair::{self, Column, ColumnChunk, File, numbers};
 use hypostyle_testkit::laws;
 
-fn open(file: Vec<u8>, options: &ReadOptions) -> Box<dyn Reader> {
+fn open(file: Vec<u8>, options: &ReadOptions) -> Arc<dyn Reader> {
     OnPair.open(Arc::new(Bytes::from(file)), options).unwrap()
 }
 

@@ -90,7 +90,7 @@ fn every_source_gives_the_same_table() {
         let file = laws::encode(format, &batch, &WriteOptions::default());
         for source in sources(&file) {
             let reader = formats::open(source, &ReadOptions::default()).unwrap();
-            let back = laws::read_everything(reader.as_ref()).unwrap();
+            let back = laws::read_everything(&reader).unwrap();
             assert_eq!(back[0].columns(), batch.columns());
         }
     }
@@ -134,7 +134,7 @@ fn a_source_that_fails_or_falls_short_is_an_error_with_a_place() {
                 let source = Arc::new(Broken { inner: file.clone(), from, short });
                 let result = format
                     .open(source, &ReadOptions::default())
-                    .and_then(|reader| laws::read_everything(reader.as_ref()));
+                    .and_then(|reader| laws::read_everything(&reader));
                 let err = result.unwrap_err();
                 assert!(err.offset().is_some(), "{err}");
                 assert_eq!(matches!(err.kind(), ErrorKind::Io(_)), !short, "{err}");

@@ -9,7 +9,7 @@ use arrow_array::{
 use arrow_schema::DataType::{Float64, Int32, Int64, LargeUtf8, Utf8};
 use hypostyle::coerce::{CoerceOptions, CoercedTable};
 use hypostyle::formats::ColumnType;
-use hypostyle::{ErrorKind, Result, Table, WriteOptions, formats};
+use hypostyle::{ColumnSource, ErrorKind, Result, WriteOptions, formats};
 
 use crate::support::{EVERYTHING, capabilities, column, nothing, read, some, store, types};
 
@@ -98,7 +98,7 @@ fn null_becomes_a_word_for_a_target_without_nulls() {
     assert_eq!(column(&coerced, 0), [Some("1".to_owned()), None]);
 }
 
-fn requested(table: &dyn Table, name: &str, cell_type: ColumnType) -> Result<Vec<ArrayRef>> {
+fn requested(table: &dyn ColumnSource, name: &str, cell_type: ColumnType) -> Result<Vec<ArrayRef>> {
     let types = vec![(name.to_owned(), cell_type)];
     let options = CoerceOptions { types, ..CoerceOptions::default() };
     CoercedTable::try_new(table, EVERYTHING, &options)?.column(0)

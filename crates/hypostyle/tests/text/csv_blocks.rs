@@ -10,7 +10,7 @@ use hypostyle::formats::{self, Format};
 use hypostyle::spill::{FileScratch, SpillBuffer};
 use hypostyle::text::csv::{self, CsvOptions};
 use hypostyle::text::{ImportOptions, Imported, Infer};
-use hypostyle::{Error, Table, WriteOptions};
+use hypostyle::{ColumnSource, Error, WriteOptions};
 
 use crate::support::{
     EVERYTHING, column, read_with, reference, there_and_back, threads, types, whole,
@@ -65,7 +65,7 @@ fn the_last_row_decides_and_earlier_blocks_lose_nothing() {
     assert_eq!(column(&table, 1)[500..], ["1.5", "1000.0"].map(|cell| Some(cell.to_owned())));
 }
 
-fn encoded(format: &dyn Format, table: &dyn Table) -> Vec<u8> {
+fn encoded(format: &dyn Format, table: &dyn ColumnSource) -> Vec<u8> {
     let mut file = Vec::new();
     format.encode(table, &mut file, &WriteOptions::default().with_level(1)).unwrap();
     file

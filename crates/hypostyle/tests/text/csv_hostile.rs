@@ -5,7 +5,7 @@
 
 use hypostyle::text::csv::{CsvOptions, Ragged};
 use hypostyle::text::{ImportOptions, Infer};
-use hypostyle::{ErrorKind, Table};
+use hypostyle::{ColumnSource, ErrorKind};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -3,7 +3,7 @@
 use hypostyle::spill::SpillBuffer;
 use hypostyle::text::csv::{self, CsvOptions, Encoding, Ragged};
 use hypostyle::text::{ImportOptions, Imported};
-use hypostyle::{Table, formats};
+use hypostyle::{ColumnSource, formats};
 
 use crate::support::{EVERYTHING, column, read, read_with, reference, shape, some, there_and_back};
 

@@ -4,7 +4,7 @@ use arrow_schema::DataType::{self, Float64, Int32, Int64, Utf8};
 use hypostyle::formats::ColumnType;
 use hypostyle::text::csv::CsvOptions;
 use hypostyle::text::{ImportOptions, Infer};
-use hypostyle::{ErrorKind, Table, formats};
+use hypostyle::{ColumnSource, ErrorKind, formats};
 
 use crate::support::{
     EVERYTHING, capabilities, column, nothing, read, read_with, some, store, types,

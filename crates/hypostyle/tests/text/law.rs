@@ -246,7 +246,7 @@ proptest! {
             .unwrap();
             for imported in [as_text, exact] {
                 let reader = store(format, &imported).unwrap();
-                let out = to_csv(&batches(reader.as_ref()).unwrap(), delimiter);
+                let out = to_csv(&batches(&reader).unwrap(), delimiter);
                 prop_assert_eq!(&reference(&out, delimiter), &cells, "{:?}", out);
                 let again =
                     there_and_back(format, &out, &CsvOptions::new(delimiter)).unwrap();

@@ -13,7 +13,7 @@ use hypostyle::formats::{self, Capabilities, Format};
 use hypostyle::spill::SpillBuffer;
 use hypostyle::text::csv::{self, CsvOptions};
 use hypostyle::text::{ImportOptions, Imported, jsonl};
-use hypostyle::{DuplicateNames, ReadOptions, Result, Table, WriteOptions};
+use hypostyle::{ColumnSource, DuplicateNames, ReadOptions, Result, WriteOptions};
 
 /// Rows of cells, the header included.
 pub(crate) type Cells = Vec<Vec<String>>;
@@ -31,13 +31,13 @@ pub(crate) fn capabilities(format: &str) -> Capabilities {
 }
 
 /// Returns the names and types of a table.
-pub(crate) fn shape(table: &dyn Table) -> Vec<(String, DataType)> {
+pub(crate) fn shape(table: &dyn ColumnSource) -> Vec<(String, DataType)> {
     let schema = table.schema();
     schema.fields().iter().map(|f| (f.name().clone(), f.data_type().clone())).collect()
 }
 
 /// Returns the types of a table.
-pub(crate) fn types(table: &dyn Table) -> Vec<DataType> {
+pub(crate) fn types(table: &dyn ColumnSource) -> Vec<DataType> {
     shape(table).into_iter().map(|(_, data_type)| data_type).collect()
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn threads(count: usize) -> Option<NonZeroUsize> {
 }
 
 /// Returns one column as text; `None` is null.
-pub(crate) fn column(table: &dyn Table, index: usize) -> Vec<Option<String>> {
+pub(crate) fn column(table: &dyn ColumnSource, index: usize) -> Vec<Option<String>> {
     let mut cells = Vec::new();
     for chunk in table.column(index).unwrap() {
         cells.extend(texts(&chunk));
@@ -95,7 +95,10 @@ fn texts(array: &ArrayRef) -> Vec<Option<String>> {
 }
 
 /// Writes a table in a format and opens the file.
-pub(crate) fn store(format: &dyn Format, table: &dyn Table) -> Result<Box<dyn formats::Reader>> {
+pub(crate) fn store(
+    format: &dyn Format,
+    table: &dyn ColumnSource,
+) -> Result<Arc<dyn formats::Reader>> {
     let options = WriteOptions::default()
         .with_level(1)
         .with_threads(threads(1))
@@ -107,9 +110,9 @@ pub(crate) fn store(format: &dyn Format, table: &dyn Table) -> Result<Box<dyn fo
 }
 
 /// Returns all chunks of a file as batches.
-pub(crate) fn batches(reader: &dyn formats::Reader) -> Result<Vec<RecordBatch>> {
+pub(crate) fn batches(reader: &Arc<dyn formats::Reader>) -> Result<Vec<RecordBatch>> {
     let columns: Vec<usize> = (0..reader.schema().fields().len()).collect();
-    (0..reader.chunks()).map(|chunk| reader.read(chunk, &columns)).collect()
+    (0..reader.row_groups()).map(|chunk| reader.read(chunk, &columns)).collect()
 }
 
 /// Returns batches as CSV with a header.
@@ -139,7 +142,7 @@ pub(crate) fn there_and_back(
     options.threads = threads(1);
     let imported = read_with(text, csv, &options)?;
     let reader = store(format, &imported)?;
-    Ok(to_csv(&batches(reader.as_ref())?, csv.delimiter))
+    Ok(to_csv(&batches(&reader)?, csv.delimiter))
 }
 
 /// A simple CSV parser: a state machine over single bytes.

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hypostyle::cast::cast;
 use hypostyle::coerce::{CoerceOptions, CoercedTable};
 use hypostyle::formats::{Capabilities, Format};
-use hypostyle::{Table, WriteOptions};
+use hypostyle::{ColumnSource, WriteOptions};
 
 use super::BenchInput;
 use super::round::{Round, RoundError, RoundResult, timed};
@@ -30,7 +30,7 @@ pub(super) fn columns(input: &BenchInput<'_>, format: &'static dyn Format) -> Ro
 }
 
 fn columns_of(
-    table: &dyn Table,
+    table: &dyn ColumnSource,
     typed: bool,
     format: &'static dyn Format,
     input: &BenchInput<'_>,
@@ -52,7 +52,7 @@ fn columns_of(
         let reader = format.open(Arc::new(Bytes::from(file)), &input.read.options())?;
         let schema = reader.schema();
         let wanted: Vec<usize> = (0..schema.fields().len()).collect();
-        let chunks = (0..reader.chunks()).map(|chunk| reader.read(chunk, &wanted));
+        let chunks = (0..reader.row_groups()).map(|chunk| reader.read(chunk, &wanted));
         Ok(DecodedTable { schema, batches: chunks.collect::<hypostyle::Result<_>>()? })
     })?;
     compare(&coerced, &back)?;
@@ -100,7 +100,7 @@ struct DecodedTable {
     batches: Vec<RecordBatch>,
 }
 
-impl Table for DecodedTable {
+impl ColumnSource for DecodedTable {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -110,13 +110,13 @@ impl Table for DecodedTable {
     }
 
     fn column(&self, index: usize) -> hypostyle::Result<Vec<ArrayRef>> {
-        let parts = self.batches.iter().map(|batch| Table::column(batch, index));
+        let parts = self.batches.iter().map(|batch| ColumnSource::column(batch, index));
         Ok(parts.collect::<hypostyle::Result<Vec<_>>>()?.concat())
     }
 }
 
 /// Fails unless every restored value equals the original.
-fn compare(table: &dyn Table, back: &dyn Table) -> Result<()> {
+fn compare(table: &dyn ColumnSource, back: &dyn ColumnSource) -> Result<()> {
     let differs = |what: String| {
         let why = format!("the restored table differs from the original in {what}");
         Err(Failure::new(CHECK, why))
@@ -135,7 +135,7 @@ fn compare(table: &dyn Table, back: &dyn Table) -> Result<()> {
     Ok(())
 }
 
-fn texts(table: &dyn Table, column: usize) -> hypostyle::Result<Vec<ArrayRef>> {
+fn texts(table: &dyn ColumnSource, column: usize) -> hypostyle::Result<Vec<ArrayRef>> {
     table.column(column)?.iter().map(|piece| cast(piece, &DataType::Utf8)).collect()
 }
 

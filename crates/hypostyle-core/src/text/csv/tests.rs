@@ -8,10 +8,11 @@ use proptest::prelude::*;
 use super::blocks::BlockSizes;
 use super::import::import_sized;
 use super::{CsvOptions, Encoding, Ragged};
+use crate::column_source::ColumnSource;
 use crate::error::{ErrorKind, Result};
 use crate::spill::{FileScratch, SpillBuffer};
-use crate::table::Table;
-use crate::text::infer::{ImportOptions, Infer};
+use crate::text::infer::ImportOptions;
+use crate::text::state::Infer;
 use crate::text::tests::{Contents, contents};
 use crate::types::Capabilities;
 

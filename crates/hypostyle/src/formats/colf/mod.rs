@@ -24,14 +24,15 @@ use super::columnfile::{
     self, BlockFormat, BlockLocation, ColumnFileLayout, ColumnToWrite, DecodeContext,
     DeviationCodes,
 };
+use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::Result;
-use hypostyle_core::format::{Format, Reader, Sniff};
+use hypostyle_core::format::{Format, Sniff};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{ReadOptions, WriteOptions};
+use hypostyle_core::reader::Reader;
 use hypostyle_core::sink::Sink;
 use hypostyle_core::source::ByteSource;
-use hypostyle_core::table::Table;
 use hypostyle_core::types::Capabilities;
 
 mod decode;
@@ -64,11 +65,16 @@ impl Format for Colf {
         layout::sniff(source)
     }
 
-    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Arc<dyn Reader>> {
         columnfile::open::<Self>(source, options)
     }
 
-    fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
+    fn encode(
+        &self,
+        table: &dyn ColumnSource,
+        sink: &mut dyn Sink,
+        options: &WriteOptions,
+    ) -> Result<()> {
         columnfile::encode::<Self>(table, sink, options)
     }
 }

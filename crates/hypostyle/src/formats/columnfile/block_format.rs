@@ -4,13 +4,13 @@ use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 
 use super::layout::{BlockLocation, ColumnEntry, ColumnFileLayout, DeviationCodes};
+use hypostyle_core::column_source::ColumnStats;
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::Result;
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::limits::Limits;
 use hypostyle_core::options::{ReadOptions, TextPolicy, WriteOptions};
 use hypostyle_core::source::ByteSource;
-use hypostyle_core::table::ColumnStats;
 use hypostyle_core::types::{Capabilities, ColumnType};
 
 /// One of the three formats, as far as it differs from the others.

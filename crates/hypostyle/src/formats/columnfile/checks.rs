@@ -1,8 +1,8 @@
 //! Checks before a table is written: what the format cannot store is refused.
 
 use super::block_format::{BlockFormat, ColumnToWrite};
+use hypostyle_core::column_source::ColumnStats;
 use hypostyle_core::error::{Error, Refusal, Result};
-use hypostyle_core::table::ColumnStats;
 use hypostyle_core::types::ColumnType;
 
 /// Refuses a column of a type that the format lacks, or one that `check` refuses.

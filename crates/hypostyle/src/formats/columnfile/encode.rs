@@ -5,17 +5,17 @@ use arrow_schema::Field;
 use super::block_format::{BlockFormat, ColumnToWrite};
 use super::layout::BlockLocation;
 use hypostyle_core::buffer_pool::BufferPool;
+use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::compress::zlib;
 use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::options::{WriteOptions, resolve_threads};
 use hypostyle_core::parallel;
 use hypostyle_core::sink::Sink;
-use hypostyle_core::table::Table;
 use hypostyle_core::types::ColumnType;
 
 /// Writes a whole table in the format `F`.
 pub(crate) fn encode<F: BlockFormat>(
-    table: &dyn Table,
+    table: &dyn ColumnSource,
     sink: &mut dyn Sink,
     options: &WriteOptions,
 ) -> Result<()> {
@@ -23,7 +23,7 @@ pub(crate) fn encode<F: BlockFormat>(
 }
 
 fn write_file<F: BlockFormat>(
-    table: &dyn Table,
+    table: &dyn ColumnSource,
     sink: &mut dyn Sink,
     options: &WriteOptions,
 ) -> Result<()> {
@@ -74,7 +74,10 @@ fn write_file<F: BlockFormat>(
 }
 
 /// Collects what is known about each column before a byte is written.
-fn columns_to_write(table: &dyn Table, options: &WriteOptions) -> Result<Vec<ColumnToWrite>> {
+fn columns_to_write(
+    table: &dyn ColumnSource,
+    options: &WriteOptions,
+) -> Result<Vec<ColumnToWrite>> {
     let schema = table.schema();
     let columns = schema.fields().iter().enumerate();
     columns
@@ -86,7 +89,7 @@ fn columns_to_write(table: &dyn Table, options: &WriteOptions) -> Result<Vec<Col
 }
 
 fn column_to_write(
-    table: &dyn Table,
+    table: &dyn ColumnSource,
     index: usize,
     field: &Field,
     options: &WriteOptions,
@@ -121,7 +124,7 @@ struct BlockBuffers {
 }
 
 fn compress_block<F: BlockFormat>(
-    table: &dyn Table,
+    table: &dyn ColumnSource,
     column: &ColumnToWrite,
     buffers: &BlockBuffers,
 ) -> Result<CompressedBlock> {

@@ -1,30 +1,37 @@
 //! Reading: decompresses and decodes the blocks of some columns, and reads no other byte.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 use arrow_schema::SchemaRef;
 
 use super::block_format::{BlockFormat, DecodeContext};
 use super::layout::{BlockLocation, ColumnEntry, ColumnFileLayout};
-use crate::formats::batch;
 use hypostyle_core::compress::zlib::{self, Care};
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::{Error, ErrorKind, Result};
-use hypostyle_core::format::{InFormat, Reader, Section};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::limits::Limits;
 use hypostyle_core::options::ReadOptions;
+use hypostyle_core::parallel;
+use hypostyle_core::reader::{
+    InFormat, Reader, RowGroupReader, RowGroupRequest, Section, WholeRowGroup,
+    row_group_out_of_range,
+};
 use hypostyle_core::source::{self, ByteSource};
+
+/// Reads of fewer bytes take longer on several threads than on one.
+const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 
 /// Opens a file of the format `F`: reads and checks everything before the blocks.
 pub(crate) fn open<F: BlockFormat>(
     source: Arc<dyn ByteSource>,
     options: &ReadOptions,
-) -> Result<Box<dyn Reader>> {
+) -> Result<Arc<dyn Reader>> {
     InFormat::open(F::ID, || ColumnFile::<F>::open(source, options))
 }
 
@@ -144,23 +151,34 @@ impl<F: BlockFormat> Reader for ColumnFile<F> {
         self.layout.rows
     }
 
-    fn chunks(&self) -> usize {
+    fn row_groups(&self) -> usize {
         1
     }
 
-    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
-        if chunk != 0 {
-            let why = format!("chunk {chunk} is out of range: the file has 1 chunk");
-            return Err(Error::invalid_argument(why));
+    fn ranges(&self, _: usize, columns: &[usize]) -> Vec<Range<u64>> {
+        let entries = columns.iter().filter_map(|&column| self.layout.columns.get(column));
+        let blocks = entries.map(|entry| &entry.as_ref().block);
+        blocks.map(|block| block.offset..block.offset.saturating_add(block.stored)).collect()
+    }
+
+    fn open_row_group(
+        self: Arc<Self>,
+        group: usize,
+        request: &RowGroupRequest<'_>,
+    ) -> Result<Box<dyn RowGroupReader>> {
+        if group != 0 {
+            return Err(row_group_out_of_range(group, 1));
         }
-        let cost = self.check_cost(columns)?;
+        let cost = self.check_cost(request.columns)?;
         let rows = usize::try_from(self.layout.rows).map_err(|_| {
             let (what, asked) = ("row count", self.layout.rows);
             Error::new(ErrorKind::LimitExceeded { what, asked, limit: usize::MAX as u64 })
         })?;
-        batch::read(&self.schema, columns, rows, cost, &self.options, |column| {
-            self.decode(column, rows)
-        })
+        let threads = if cost < MIN_PARALLEL_BYTES { 1 } else { request.threads };
+        let decode = move |columns: &[usize]| {
+            parallel::map(columns, threads, |&column| self.decode(column, rows))
+        };
+        Ok(Box::new(WholeRowGroup::new(rows, decode)))
     }
 
     fn sections(&self) -> Vec<Section> {

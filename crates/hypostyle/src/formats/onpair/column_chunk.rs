@@ -2,6 +2,8 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use hypostyle_onpair::Parse;
 
@@ -117,6 +119,11 @@ impl ColumnChunk {
     /// Returns the first byte after the last section.
     pub(super) fn end(&self) -> u64 {
         self.offset.saturating_add(self.len())
+    }
+
+    /// Returns the bytes of all sections in the file.
+    pub(super) fn range(&self) -> Range<u64> {
+        self.offset..self.end()
     }
 
     /// Returns the offset of a section.

@@ -1,9 +1,10 @@
 //! Reads files of the C++ implementation: one column, which gets the name `value` (§7).
 
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
+use arrow_array::{ArrayRef, BooleanArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hypostyle_onpair::{Column, read_cpp};
 
@@ -13,10 +14,13 @@ use super::schema::StringType;
 use super::search::{FilterColumn, FilterColumns};
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, ErrorKind, Result};
-use hypostyle_core::format::{Reader, Section};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::ReadOptions;
-use hypostyle_core::predicate::{Predicate, find_column};
+use hypostyle_core::predicate::{ColumnAccess, ColumnFilter};
+use hypostyle_core::reader::{
+    DecodeRows, Reader, RowGroupReader, RowGroupRequest, Section, SelectedRows,
+    row_group_out_of_range,
+};
 use hypostyle_core::row_selection::RowSelection;
 use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::wire::Cursor;
@@ -88,8 +92,7 @@ impl CppFile {
 
     fn check_range(&self, chunk: usize, columns: &[usize]) -> Result<()> {
         if chunk != 0 {
-            let why = format!("chunk {chunk} is out of range: the file has 1 chunk");
-            return Err(Error::invalid_argument(why));
+            return Err(row_group_out_of_range(chunk, 1));
         }
         match columns.iter().find(|&&column| column != 0) {
             None => Ok(()),
@@ -99,23 +102,10 @@ impl CppFile {
             }
         }
     }
-
-    /// Returns a batch with the one column as often as `columns` lists it.
-    fn batch(&self, columns: &[usize], rows: usize, array: &ArrayRef) -> Result<RecordBatch> {
-        let schema = Arc::new(self.schema.project(columns)?);
-        let arrays = vec![array.clone(); columns.len()];
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
-    }
 }
 
 fn malformed(err: hypostyle_onpair::Error) -> Error {
     Error::malformed("column", err.to_string())
-}
-
-fn encoded_chunk(column: Column<'_>, text_len: u64) -> EncodedChunk<'_> {
-    let values = EncodedValues::Codes(column);
-    EncodedChunk { text_len, nulls: None, values, indexes: None, values_offset: 0 }
 }
 
 fn decode_all(column: &Column<'_>) -> Result<ArrayRef> {
@@ -124,6 +114,49 @@ fn decode_all(column: &Column<'_>) -> Result<ArrayRef> {
         offsets.into_iter().map(|offset| i64::try_from(offset).unwrap_or(i64::MAX)).collect();
     let text = column.decode().map_err(malformed)?;
     decode::array(offsets, text.into(), None, StringType::Text)
+}
+
+/// The rows of a file, of which any can be decoded.
+struct CppRows(Arc<CppFile>);
+
+impl DecodeRows for CppRows {
+    fn decode_rows(&mut self, columns: &[usize], rows: &RowSelection) -> Result<Vec<ArrayRef>> {
+        rows.check(self.0.rows)?;
+        if columns.is_empty() {
+            return Ok(Vec::new());
+        }
+        let array = self.0.with_column(|column, text_len| {
+            if rows.len() == self.0.rows {
+                return decode_all(&column);
+            }
+            decode::selected_rows::<i64>(&encoded_chunk(column, text_len), rows, StringType::Text)
+        })?;
+        Ok(vec![array; columns.len()])
+    }
+
+    fn evaluate_encoded(
+        &mut self,
+        _: usize,
+        filter: &mut ColumnFilter<'_>,
+    ) -> Result<Option<BooleanArray>> {
+        self.0.with_column(|column, text_len| {
+            let encoded = encoded_chunk(column, text_len);
+            let column = FilterColumn {
+                index: 0,
+                name: COLUMN_NAME,
+                string_type: StringType::Text,
+                encoded: &encoded,
+                printed: OnceCell::new(),
+            };
+            let columns = FilterColumns { rows: self.0.rows, columns: vec![column] };
+            Ok(columns.evaluate_encoded(COLUMN_NAME, filter)?.map(BooleanArray::from))
+        })
+    }
+}
+
+fn encoded_chunk(column: Column<'_>, text_len: u64) -> EncodedChunk<'_> {
+    let values = EncodedValues::Codes(column);
+    EncodedChunk { text_len, nulls: None, values, indexes: None, values_offset: 0 }
 }
 
 impl Reader for CppFile {
@@ -139,62 +172,21 @@ impl Reader for CppFile {
         self.rows as u64
     }
 
-    fn chunks(&self) -> usize {
+    fn row_groups(&self) -> usize {
         1
     }
 
-    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
-        self.read_rows(chunk, columns, &RowSelection::from(0..self.rows))
+    fn ranges(&self, _: usize, _: &[usize]) -> Vec<Range<u64>> {
+        std::iter::once(0..self.source.size()).collect()
     }
 
-    fn read_rows(
-        &self,
-        chunk: usize,
-        columns: &[usize],
-        rows: &RowSelection,
-    ) -> Result<RecordBatch> {
-        self.check_range(chunk, columns)?;
-        rows.check(self.rows)?;
-        let array = if columns.is_empty() {
-            new_empty_array(&DataType::LargeUtf8)
-        } else {
-            self.with_column(|column, text_len| {
-                if rows.len() == self.rows {
-                    return decode_all(&column);
-                }
-                let encoded = encoded_chunk(column, text_len);
-                decode::selected_rows::<i64>(&encoded, rows, StringType::Text)
-            })?
-        };
-        self.batch(columns, rows.len(), &array)
-    }
-
-    fn read_where(
-        &self,
-        chunk: usize,
-        columns: &[usize],
-        predicate: &Predicate,
-    ) -> Result<Option<RecordBatch>> {
-        self.check_range(chunk, columns)?;
-        for name in predicate.columns() {
-            find_column(&self.schema, name)?;
-        }
-        let batch = self.with_column(|column, text_len| {
-            let encoded = encoded_chunk(column, text_len);
-            let string_type = StringType::Text;
-            let filter_column = FilterColumn {
-                index: 0,
-                name: COLUMN_NAME,
-                string_type,
-                encoded: &encoded,
-                printed: OnceCell::new(),
-            };
-            let filter_columns = FilterColumns { rows: self.rows, columns: vec![filter_column] };
-            let rows = RowSelection::from_mask(&predicate.evaluate(self.rows, &filter_columns)?);
-            let array = decode::selected_rows::<i64>(&encoded, &rows, string_type)?;
-            self.batch(columns, rows.len(), &array)
-        });
-        batch.map(Some)
+    fn open_row_group(
+        self: Arc<Self>,
+        group: usize,
+        request: &RowGroupRequest<'_>,
+    ) -> Result<Box<dyn RowGroupReader>> {
+        self.check_range(group, request.columns)?;
+        Ok(Box::new(SelectedRows::new(self.rows, CppRows(self))))
     }
 
     fn sections(&self) -> Vec<Section> {

@@ -7,20 +7,24 @@ use super::chunking::{self, TextSizeIndex};
 use super::column_chunk::{ColumnChunk, MAX_ROWS, MAX_TEXT_BYTES};
 use super::layout::{self, HEAD_BYTES};
 use super::schema::{ColumnSchema, StringType};
+use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::options::{WriteOptions, resolve_threads};
 use hypostyle_core::parallel;
 use hypostyle_core::sink::Sink;
-use hypostyle_core::table::Table;
 
 /// Writes a whole table.
-pub(super) fn write(table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
+pub(super) fn write(
+    table: &dyn ColumnSource,
+    sink: &mut dyn Sink,
+    options: &WriteOptions,
+) -> Result<()> {
     write_chunks(table, sink, options, MAX_ROWS)
 }
 
 /// Writes a whole table in chunks of at most `max_rows` rows.
 pub(super) fn write_chunks(
-    table: &dyn Table,
+    table: &dyn ColumnSource,
     sink: &mut dyn Sink,
     options: &WriteOptions,
     max_rows: u32,
@@ -63,7 +67,7 @@ pub(super) fn write_chunks(
 }
 
 /// Returns the schema of each column, or refuses the table.
-fn columns(table: &dyn Table) -> Result<Vec<ColumnSchema>> {
+fn columns(table: &dyn ColumnSource) -> Result<Vec<ColumnSchema>> {
     let schema = table.schema();
     let mut columns = Vec::with_capacity(schema.fields().len());
     let mut seen = std::collections::HashMap::new();
@@ -102,7 +106,7 @@ fn way_out(data_type: &DataType) -> &'static str {
 
 /// Returns the sizes of a column's text, without reading a column that fits in one chunk.
 fn text_size_index(
-    table: &dyn Table,
+    table: &dyn ColumnSource,
     index: usize,
     string_type: StringType,
 ) -> Result<TextSizeIndex> {
@@ -119,7 +123,7 @@ fn text_size_index(
 
 /// Returns the chunks of a column, and their bytes.
 fn encode_column(
-    table: &dyn Table,
+    table: &dyn ColumnSource,
     index: usize,
     chunk_rows: &[u32],
     mut encoder: ChunkEncoder,

@@ -21,13 +21,14 @@
 
 use std::sync::Arc;
 
+use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::error::Result;
-use hypostyle_core::format::{Format, InFormat, Reader, Sniff};
+use hypostyle_core::format::{Format, Sniff};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::{ReadOptions, WriteOptions};
+use hypostyle_core::reader::{InFormat, Reader};
 use hypostyle_core::sink::Sink;
 use hypostyle_core::source::ByteSource;
-use hypostyle_core::table::Table;
 use hypostyle_core::types::Capabilities;
 
 mod arrays;
@@ -79,7 +80,7 @@ impl Format for OnPair {
         layout::sniff(source)
     }
 
-    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Box<dyn Reader>> {
+    fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Arc<dyn Reader>> {
         let head = layout::read_head(source.as_ref()).map_err(|err| err.in_format(ID))?;
         if head.starts_with(&layout::CPP_MAGIC) {
             InFormat::open(ID, || cpp::CppFile::open(source, options))
@@ -88,7 +89,12 @@ impl Format for OnPair {
         }
     }
 
-    fn encode(&self, table: &dyn Table, sink: &mut dyn Sink, options: &WriteOptions) -> Result<()> {
+    fn encode(
+        &self,
+        table: &dyn ColumnSource,
+        sink: &mut dyn Sink,
+        options: &WriteOptions,
+    ) -> Result<()> {
         encode::write(table, sink, options).map_err(|err| err.in_format(ID))
     }
 }

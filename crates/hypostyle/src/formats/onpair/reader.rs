@@ -1,10 +1,13 @@
 //! An open file: decodes some columns of a chunk, and reads no byte of the others.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
+use arrow_array::{ArrayRef, BooleanArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use bytes::Bytes;
+use hashbrown::HashMap;
 
 use super::column_chunk::{ChunkSection, ColumnChunk, padded_len};
 use super::decode;
@@ -14,15 +17,21 @@ use super::schema::StringType;
 use super::search::{FilterColumn, FilterColumns};
 use super::sections::SectionBytes;
 use super::statistics::ChunkStatistics;
-use crate::formats::batch;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, ErrorKind, Result};
-use hypostyle_core::format::{Reader, Section};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::ReadOptions;
-use hypostyle_core::predicate::{Predicate, PruningStatistics, find_column};
+use hypostyle_core::parallel;
+use hypostyle_core::predicate::{ColumnAccess, ColumnFilter, PruningStatistics};
+use hypostyle_core::reader::{
+    DecodeRows, Reader, RowGroupReader, RowGroupRequest, Section, SelectedRows,
+    row_group_out_of_range,
+};
 use hypostyle_core::row_selection::RowSelection;
 use hypostyle_core::source::ByteSource;
+
+/// Reads of fewer bytes take longer on several threads than on one.
+const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 
 /// An open file.
 #[derive(Debug)]
@@ -111,11 +120,6 @@ impl OnPairFile {
         self.options.strict || self.options.thorough
     }
 
-    fn decode_all(&self, column: usize, chunk: usize) -> Result<ArrayRef> {
-        let sections = self.section_bytes(column, chunk)?;
-        self.decode_all_of(column, chunk, &self.encoded_chunk(column, chunk, &sections)?)
-    }
-
     fn decode_all_of(
         &self,
         column: usize,
@@ -130,11 +134,6 @@ impl OnPairFile {
             decode::all_rows::<i32>(column_chunk, encoded, string_type, thorough)
         };
         array.map_err(|err| self.locate(err, column, chunk))
-    }
-
-    fn decode_rows(&self, column: usize, chunk: usize, rows: &RowSelection) -> Result<ArrayRef> {
-        let sections = self.section_bytes(column, chunk)?;
-        self.decode_rows_of(column, chunk, &self.encoded_chunk(column, chunk, &sections)?, rows)
     }
 
     fn decode_rows_of(
@@ -180,11 +179,7 @@ impl OnPairFile {
     fn check_chunk(&self, chunk: usize) -> Result<usize> {
         match self.layout.chunk_rows.get(chunk) {
             Some(&rows) => Ok(rows as usize),
-            None => {
-                let count = self.layout.chunk_rows.len();
-                let why = format!("chunk {chunk} is out of range: the file has {count} chunks");
-                Err(Error::invalid_argument(why))
-            }
+            None => Err(row_group_out_of_range(chunk, self.layout.chunk_rows.len())),
         }
     }
 }
@@ -202,94 +197,30 @@ impl Reader for OnPairFile {
         self.layout.rows
     }
 
-    fn chunks(&self) -> usize {
+    fn row_groups(&self) -> usize {
         self.layout.chunk_rows.len()
     }
 
-    fn chunk_rows(&self, chunk: usize) -> u64 {
-        self.layout.chunk_rows.get(chunk).copied().unwrap_or(0).into()
+    fn row_group_rows(&self, group: usize) -> u64 {
+        self.layout.chunk_rows.get(group).copied().unwrap_or(0).into()
     }
 
-    fn read(&self, chunk: usize, columns: &[usize]) -> Result<RecordBatch> {
-        let rows = self.check_chunk(chunk)?;
-        let cost = self.check_cost(chunk, columns)?;
-        batch::read(&self.schema, columns, rows, cost, &self.options, |column| {
-            self.decode_all(column, chunk)
-        })
+    fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
+        let chunks = columns.iter().filter_map(|&column| self.layout.column_chunk(column, group));
+        chunks.map(|chunk| chunk.range()).collect()
     }
 
-    fn read_rows(
-        &self,
-        chunk: usize,
-        columns: &[usize],
-        rows: &RowSelection,
-    ) -> Result<RecordBatch> {
-        let chunk_rows = self.check_chunk(chunk)?;
-        rows.check(chunk_rows)?;
-        // A thorough read verifies all rows, and all rows decode faster together.
-        if self.is_thorough() || rows.len() == chunk_rows {
-            return rows.of(&self.read(chunk, columns)?);
-        }
-        let cost = self.check_cost(chunk, columns)?;
-        batch::read(&self.schema, columns, rows.len(), cost, &self.options, |column| {
-            self.decode_rows(column, chunk, rows)
-        })
-    }
-
-    fn read_where(
-        &self,
-        chunk: usize,
-        columns: &[usize],
-        predicate: &Predicate,
-    ) -> Result<Option<RecordBatch>> {
-        let chunk_rows = self.check_chunk(chunk)?;
-        let tested = predicate.columns().into_iter().map(|name| find_column(&self.schema, name));
-        let tested: Vec<usize> = tested.collect::<Result<_>>()?;
-        // A thorough read verifies all rows, which is what the caller's scan does.
-        if self.is_thorough() {
-            return Ok(None);
-        }
-        let only_tested = tested.iter().filter(|column| !columns.contains(column));
-        let all_columns: Vec<usize> = columns.iter().chain(only_tested).copied().collect();
-        let cost = self.check_cost(chunk, &all_columns)?;
-
-        let sections = tested.iter().map(|&column| self.section_bytes(column, chunk));
-        let sections: Vec<SectionBytes<'_>> = sections.collect::<Result<_>>()?;
-        let encoded = tested.iter().zip(&sections);
-        let encoded = encoded.map(|(&column, bytes)| self.encoded_chunk(column, chunk, bytes));
-        let encoded: Vec<EncodedChunk<'_>> = encoded.collect::<Result<_>>()?;
-        let filter_columns = tested.iter().zip(&encoded).map(|(&column, encoded)| FilterColumn {
-            index: column,
-            name: self.layout.columns.get(column).map_or("", |column| &column.name),
-            string_type: self.string_type(column),
-            encoded,
-            printed: OnceCell::new(),
-        });
-        let filter_columns = FilterColumns { rows: chunk_rows, columns: filter_columns.collect() };
-        let rows = RowSelection::from_mask(&predicate.evaluate(chunk_rows, &filter_columns)?);
-
-        let encoded_of = |column| {
-            let position = tested.iter().position(|&tested| tested == column);
-            position.and_then(|position| encoded.get(position))
-        };
-        let read = |rows: usize, decode: &(dyn Fn(usize) -> Result<ArrayRef> + Sync)| {
-            batch::read(&self.schema, columns, rows, cost, &self.options, decode)
-        };
-        // Decoding all rows together is faster than decoding most of them one by one.
-        if rows.len() > chunk_rows / 2 {
-            let whole = read(chunk_rows, &|column| match encoded_of(column) {
-                Some(encoded) => self.decode_all_of(column, chunk, encoded),
-                None => self.decode_all(column, chunk),
-            });
-            return rows.of(&whole?).map(Some);
-        }
-        let selected = read(rows.len(), &|column| match encoded_of(column) {
-            Some(encoded) => self.decode_rows_of(column, chunk, encoded, &rows),
-            // Without matching rows, the other columns need not be read.
-            None if rows.is_empty() => Ok(new_empty_array(self.schema.field(column).data_type())),
-            None => self.decode_rows(column, chunk, &rows),
-        });
-        selected.map(Some)
+    fn open_row_group(
+        self: Arc<Self>,
+        group: usize,
+        request: &RowGroupRequest<'_>,
+    ) -> Result<Box<dyn RowGroupReader>> {
+        let rows = self.check_chunk(group)?;
+        let cost = self.check_cost(group, request.columns)?;
+        let threads = if cost < MIN_PARALLEL_BYTES { 1 } else { request.threads };
+        let fetched = HashMap::new();
+        let group = OnPairRowGroup { file: self, group, rows, threads, fetched };
+        Ok(Box::new(SelectedRows::new(rows, group)))
     }
 
     fn pruning_statistics(&self, chunk: usize) -> Option<Box<dyn PruningStatistics + '_>> {
@@ -330,6 +261,71 @@ impl Reader for OnPairFile {
         columns
             .map(|(index, column)| note(&column.name, self.layout.column_chunks(index)))
             .collect()
+    }
+}
+
+/// A row group whose column chunks are read once, and decoded as often as rows are asked for.
+struct OnPairRowGroup {
+    file: Arc<OnPairFile>,
+    group: usize,
+    rows: usize,
+    threads: usize,
+    /// The bytes of the column chunks that were read so far.
+    fetched: HashMap<usize, Bytes>,
+}
+
+impl OnPairRowGroup {
+    fn fetch(&mut self, columns: &[usize]) -> Result<()> {
+        for &column in columns {
+            if !self.fetched.contains_key(&column) {
+                let bytes = self.file.section_bytes(column, self.group)?.into_bytes();
+                self.fetched.insert(column, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn sections(&self, column: usize) -> Result<SectionBytes<'_>> {
+        let chunk = self.file.column_chunk(column, self.group)?;
+        Ok(SectionBytes::of(chunk, self.fetched.get(&column).cloned().unwrap_or_default()))
+    }
+
+    fn decode_column(&self, column: usize, rows: &RowSelection) -> Result<ArrayRef> {
+        let (file, group) = (&self.file, self.group);
+        let sections = self.sections(column)?;
+        let encoded = file.encoded_chunk(column, group, &sections)?;
+        // A thorough read verifies all rows, and all rows decode faster together.
+        if file.is_thorough() || rows.len() == self.rows {
+            return rows.of_array(&file.decode_all_of(column, group, &encoded)?);
+        }
+        file.decode_rows_of(column, group, &encoded, rows)
+    }
+}
+
+impl DecodeRows for OnPairRowGroup {
+    fn decode_rows(&mut self, columns: &[usize], rows: &RowSelection) -> Result<Vec<ArrayRef>> {
+        rows.check(self.rows)?;
+        self.fetch(columns)?;
+        parallel::map(columns, self.threads, |&column| self.decode_column(column, rows))
+    }
+
+    fn evaluate_encoded(
+        &mut self,
+        column: usize,
+        filter: &mut ColumnFilter<'_>,
+    ) -> Result<Option<BooleanArray>> {
+        if self.file.is_thorough() {
+            return Ok(None);
+        }
+        self.fetch(&[column])?;
+        let sections = self.sections(column)?;
+        let encoded = self.file.encoded_chunk(column, self.group, &sections)?;
+        let name = self.file.layout.columns.get(column).map_or("", |column| &column.name);
+        let string_type = self.file.string_type(column);
+        let printed = OnceCell::new();
+        let column = FilterColumn { index: column, name, string_type, encoded: &encoded, printed };
+        let columns = FilterColumns { rows: self.rows, columns: vec![column] };
+        Ok(columns.evaluate_encoded(name, filter)?.map(BooleanArray::from))
     }
 }
 

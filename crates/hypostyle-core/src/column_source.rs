@@ -12,7 +12,7 @@ use crate::projection::column_out_of_range;
 ///
 /// Column files are written a column at a time, so encoders take a table rather than
 /// batches. Open files and spilled rows implement it.
-pub trait Table: Sync {
+pub trait ColumnSource: Sync {
     /// Returns the names and types of the columns.
     fn schema(&self) -> SchemaRef;
 
@@ -21,7 +21,7 @@ pub trait Table: Sync {
 
     /// Returns the values of one column in row order, in any number of chunks.
     ///
-    /// Every chunk has the type that [`Table::schema`] gives.
+    /// Every chunk has the type that [`ColumnSource::schema`] gives.
     fn column(&self, index: usize) -> Result<Vec<ArrayRef>>;
 
     /// Returns what an encoder must know about a column before it writes a byte.
@@ -30,7 +30,7 @@ pub trait Table: Sync {
     }
 }
 
-impl Table for RecordBatch {
+impl ColumnSource for RecordBatch {
     fn schema(&self) -> SchemaRef {
         RecordBatch::schema(self)
     }

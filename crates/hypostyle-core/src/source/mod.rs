@@ -1,12 +1,19 @@
 //! Sources of bytes.
 
+mod coalesce;
+mod range_cache;
+
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 
 use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
+
+pub use coalesce::merge_near;
+pub use range_cache::{MissingRanges, RangeCache};
 
 /// Reads ranges of bytes from memory, a file, a memory map or an object store.
 ///
@@ -22,6 +29,22 @@ pub trait ByteSource: fmt::Debug + Send + Sync {
     /// Callers in this crate check first that the range lies within
     /// [`ByteSource::size`], so implementations need not.
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes>;
+
+    /// Reads several ranges, in the order given.
+    ///
+    /// The default reads ranges that lie close together with one read, and as many of them
+    /// at the same time as [`ByteSource::concurrent_reads`] says. A source that can send
+    /// many requests without a thread for each overrides it.
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        coalesce::read(self, ranges)
+    }
+
+    /// Returns whether reading costs nothing because all bytes are in memory.
+    ///
+    /// Nothing is fetched ahead from such a source, and slices of it are not copied.
+    fn is_resident(&self) -> bool {
+        false
+    }
 
     /// Returns the number of reads that should run at the same time.
     ///
@@ -58,6 +81,10 @@ fn truncated(source: &dyn ByteSource, offset: u64, needed: u64, what: &'static s
 impl ByteSource for Bytes {
     fn size(&self) -> u64 {
         self.len() as u64
+    }
+
+    fn is_resident(&self) -> bool {
+        true
     }
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {

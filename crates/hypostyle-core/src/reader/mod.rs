@@ -1,0 +1,351 @@
+//! The traits that an open table implements: [`Reader`] and [`RowGroupReader`].
+//!
+//! A reader knows the schema, the number of rows, the statistics and the row groups of a
+//! table. A row group reader decodes one row group from its first row to its last, in
+//! windows of some thousand rows, and only the columns that are asked for. A
+//! [scan](crate::scan) combines the two with a projection, a predicate and a row selection.
+
+mod in_format;
+mod selected_rows;
+mod whole_row_group;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Schema, SchemaRef};
+
+use crate::column_source::ColumnSource;
+use crate::deviation::Deviation;
+use crate::error::{Error, Result};
+use crate::format_id::FormatId;
+use crate::predicate::{ColumnFilter, PruningStatistics};
+use crate::projection::column_out_of_range;
+use crate::row_selection::RowSelection;
+
+pub use in_format::InFormat;
+pub use selected_rows::{DecodeRows, SelectedRows};
+pub use whole_row_group::{DecodeColumns, WholeRowGroup};
+
+/// An open table.
+///
+/// Readers are shared by the threads of a scan, and by several scans.
+pub trait Reader: fmt::Debug + Send + Sync {
+    /// Returns the format of the file.
+    fn format(&self) -> FormatId;
+
+    /// Returns the schema of the table.
+    fn schema(&self) -> SchemaRef;
+
+    /// Returns the number of rows.
+    fn rows(&self) -> u64;
+
+    /// Returns the number of row groups.
+    ///
+    /// A row group can be decoded without the row groups before it.
+    fn row_groups(&self) -> usize;
+
+    /// Returns the number of rows of a row group without reading it.
+    fn row_group_rows(&self, group: usize) -> u64 {
+        // Most formats have one row group.
+        if group == 0 { self.rows() } else { 0 }
+    }
+
+    /// Returns what is known of a column without decoding it.
+    fn column_statistics(&self, column: usize) -> ColumnStatistics {
+        let _ = column;
+        ColumnStatistics::default()
+    }
+
+    /// Returns the statistics with which predicates can skip a row group, if it has any.
+    fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
+        let _ = group;
+        None
+    }
+
+    /// Returns the byte ranges that the given columns of a row group are decoded from.
+    ///
+    /// A caller with a remote source fetches them before it opens the row group, together
+    /// with those of other row groups. The reader may return nothing, or fewer ranges than
+    /// it will read.
+    fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
+        let _ = (group, columns);
+        Vec::new()
+    }
+
+    /// Starts to decode a row group.
+    ///
+    /// Reads no block before the first call of [`RowGroupReader::read`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the table has no such row group or column.
+    fn open_row_group(
+        self: Arc<Self>,
+        group: usize,
+        request: &RowGroupRequest<'_>,
+    ) -> Result<Box<dyn RowGroupReader>>;
+
+    /// Returns the byte map: every section of the file in order of offset.
+    fn sections(&self) -> Vec<Section> {
+        Vec::new()
+    }
+
+    /// Returns the departures from the spec that were found so far.
+    fn deviations(&self) -> Vec<Deviation> {
+        Vec::new()
+    }
+
+    /// Returns remarks for people about content that batches do not show.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// How a row group will be read.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RowGroupRequest<'a> {
+    /// All columns that may be read, for the predicate and the projection.
+    pub columns: &'a [usize],
+    /// Threads that may decode columns of this row group at the same time.
+    pub threads: usize,
+    /// The rows after which the caller will stop, if it knows; counted from the first row
+    /// of the row group.
+    pub end: Option<u64>,
+    /// Bytes of memory that the reader should hold at most.
+    pub memory: u64,
+}
+
+impl<'a> RowGroupRequest<'a> {
+    /// Returns a request for all rows of some columns, on one thread.
+    pub fn new(columns: &'a [usize]) -> Self {
+        Self { columns, threads: 1, end: None, memory: u64::MAX }
+    }
+
+    /// Sets [`RowGroupRequest::threads`].
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Sets [`RowGroupRequest::end`].
+    #[must_use]
+    pub fn with_end(mut self, end: Option<u64>) -> Self {
+        self.end = end;
+        self
+    }
+
+    /// Sets [`RowGroupRequest::memory`].
+    #[must_use]
+    pub fn with_memory(mut self, memory: u64) -> Self {
+        self.memory = memory;
+        self
+    }
+}
+
+/// Decodes a row group from its first row to its last.
+///
+/// The reader stands before a row. [`RowGroupReader::next_window`] moves it to a window of
+/// rows, whose columns can then be read, in any order and number.
+///
+/// A call that fails because the source lacks bytes
+/// ([`MissingRanges`](crate::source::MissingRanges)) leaves the reader as it was, so that
+/// the caller can fetch the bytes and repeat the call.
+pub trait RowGroupReader: Send {
+    /// Moves over rows without decoding them; returns how many, fewer only at the end.
+    ///
+    /// # Errors
+    ///
+    /// Fails if rows can only be counted by decoding them, and decoding fails.
+    fn skip(&mut self, rows: u64) -> Result<u64>;
+
+    /// Moves to the next window of at least one and at most `max_rows` rows, and returns the
+    /// number of its rows; 0 at the end of the row group.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`RowGroupReader::skip`] does.
+    fn next_window(&mut self, max_rows: usize) -> Result<usize>;
+
+    /// Decodes columns of the selected rows of the window; all rows for `None`.
+    ///
+    /// Every array has the type that the schema gives its column, or a dictionary, run-end
+    /// or view encoding of that type.
+    ///
+    /// # Errors
+    ///
+    /// Fails for damage, limits and a failing source. Damage in rows that are not selected
+    /// may go unnoticed.
+    fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>>;
+
+    /// Evaluates a test of one column for every row of the window, without decoding cells.
+    ///
+    /// Returns `None` if the encoding does not allow it.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`RowGroupReader::read`] does.
+    fn evaluate_encoded(
+        &mut self,
+        column: usize,
+        filter: &mut ColumnFilter<'_>,
+    ) -> Result<Option<BooleanArray>> {
+        let _ = (column, filter);
+        Ok(None)
+    }
+}
+
+/// What is known of a column without decoding it.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ColumnStatistics {
+    /// The number of nulls.
+    pub null_count: Option<u64>,
+    /// The smallest value, as an array of one row.
+    pub min: Option<ArrayRef>,
+    /// The largest value, as an array of one row.
+    pub max: Option<ArrayRef>,
+    /// Whether `min` and `max` occur in the column; otherwise they only bound it.
+    pub is_exact: bool,
+}
+
+impl dyn Reader {
+    /// Decodes the given columns of one row group, in the order given.
+    ///
+    /// An empty projection gives a batch with no columns and
+    /// [`Reader::row_group_rows`] rows.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Reader::open_row_group`] and [`RowGroupReader::read`] do.
+    pub fn read(self: &Arc<Self>, group: usize, columns: &[usize]) -> Result<RecordBatch> {
+        self.read_window(group, columns, None)
+    }
+
+    /// Decodes the given columns of the selected rows of one row group.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Reader::read`](Self::read), and if a selected row is beyond the end of
+    /// the row group.
+    pub fn read_rows(
+        self: &Arc<Self>,
+        group: usize,
+        columns: &[usize],
+        rows: &RowSelection,
+    ) -> Result<RecordBatch> {
+        self.read_window(group, columns, Some(rows))
+    }
+
+    fn read_window(
+        self: &Arc<Self>,
+        group: usize,
+        columns: &[usize],
+        selection: Option<&RowSelection>,
+    ) -> Result<RecordBatch> {
+        let all_rows = self.row_group_rows(group);
+        let rows = usize::try_from(all_rows).map_err(|_| too_many_rows(all_rows))?;
+        let request = RowGroupRequest::new(columns);
+        let mut open = Arc::clone(self).open_row_group(group, &request)?;
+        if let Some(selection) = selection {
+            selection.check(rows)?;
+        }
+        let mut batches = Vec::new();
+        let schema = projected(&self.schema(), columns)?;
+        let mut start = 0;
+        loop {
+            let count = open.next_window(rows.max(1))?;
+            if count == 0 && start > 0 {
+                break;
+            }
+            let inside = selection.map(|selection| selection.slice(start..start + count));
+            let arrays = open.read(columns, inside.as_ref())?;
+            let selected = inside.map_or(count, |inside| inside.len());
+            batches.push(batch(&schema, arrays, selected)?);
+            start += count;
+            if count == 0 || start >= rows {
+                break;
+            }
+        }
+        match <[RecordBatch; 1]>::try_from(batches) {
+            Ok([batch]) => Ok(batch),
+            Err(batches) => Ok(arrow_select::concat::concat_batches(&schema, &batches)?),
+        }
+    }
+}
+
+/// Returns a batch of decoded columns, which may be encoded forms of their types.
+pub(crate) fn batch(schema: &SchemaRef, arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    let differs = |(array, field): (&ArrayRef, &Arc<arrow_schema::Field>)| {
+        array.data_type() != field.data_type()
+    };
+    let schema = if arrays.iter().zip(schema.fields()).any(differs) {
+        let fields = arrays
+            .iter()
+            .zip(schema.fields())
+            .map(|(array, field)| field.as_ref().clone().with_data_type(array.data_type().clone()));
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    } else {
+        schema.clone()
+    };
+    Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+}
+
+/// Returns the schema of some columns.
+pub(crate) fn projected(schema: &Schema, columns: &[usize]) -> Result<SchemaRef> {
+    let count = schema.fields().len();
+    let field = |&column: &usize| {
+        schema.fields().get(column).cloned().ok_or_else(|| column_out_of_range(column, count))
+    };
+    let fields = columns.iter().map(field).collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
+}
+
+fn too_many_rows(rows: u64) -> Error {
+    Error::invalid_argument(format!("{rows} rows do not fit in memory at once"))
+}
+
+/// Returns the error for a row group that the table does not have.
+pub fn row_group_out_of_range(group: usize, count: usize) -> Error {
+    let plural = if count == 1 { "" } else { "s" };
+    let why = format!("row group {group} is out of range: the table has {count} row group{plural}");
+    Error::invalid_argument(why)
+}
+
+/// A [`ColumnSource`] over a [`Reader`] that decodes each column on demand.
+#[derive(Clone, Debug)]
+pub struct ReaderColumns(pub Arc<dyn Reader>);
+
+impl ColumnSource for ReaderColumns {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+
+    fn rows(&self) -> u64 {
+        self.0.rows()
+    }
+
+    fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
+        let groups = (0..self.0.row_groups()).map(|group| self.0.read(group, &[index]));
+        groups.map(|batch| Ok(batch?.column(0).clone())).collect()
+    }
+}
+
+/// One section of the byte map of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// The name of the section in the spec.
+    pub what: &'static str,
+    /// The column that the section belongs to.
+    pub column: Option<usize>,
+    /// Byte offset of the section in the file.
+    pub offset: u64,
+    /// Bytes of the section in the file.
+    pub stored: u64,
+    /// Bytes after decompression, if the section is compressed.
+    pub raw: Option<u64>,
+}

@@ -1,0 +1,78 @@
+//! Row groups whose column chunks are decoded whole.
+
+use std::ops::Range;
+
+use arrow_array::ArrayRef;
+use hashbrown::HashMap;
+
+use super::RowGroupReader;
+use crate::error::Result;
+use crate::row_selection::RowSelection;
+
+/// Decodes whole column chunks of a row group.
+pub trait DecodeColumns: Send {
+    /// Decodes columns in the order given, all rows of each.
+    fn decode(&mut self, columns: &[usize]) -> Result<Vec<ArrayRef>>;
+}
+
+impl<F: FnMut(&[usize]) -> Result<Vec<ArrayRef>> + Send> DecodeColumns for F {
+    fn decode(&mut self, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        self(columns)
+    }
+}
+
+/// A [`RowGroupReader`] that decodes a column chunk as a whole when it is first read.
+///
+/// Windows are slices of the decoded chunk.
+#[derive(Debug)]
+pub struct WholeRowGroup<D> {
+    decode: D,
+    rows: usize,
+    window: Range<usize>,
+    decoded: HashMap<usize, ArrayRef>,
+}
+
+impl<D: DecodeColumns> WholeRowGroup<D> {
+    /// Returns a reader of a row group of `rows` rows, whose chunks `decode` decodes.
+    pub fn new(rows: usize, decode: D) -> Self {
+        Self { decode, rows, window: 0..0, decoded: HashMap::new() }
+    }
+}
+
+impl<D: DecodeColumns> RowGroupReader for WholeRowGroup<D> {
+    fn skip(&mut self, rows: u64) -> Result<u64> {
+        let left = self.rows.saturating_sub(self.window.end);
+        let skipped = usize::try_from(rows).unwrap_or(usize::MAX).min(left);
+        let start = self.window.end.saturating_add(skipped);
+        self.window = start..start;
+        Ok(skipped as u64)
+    }
+
+    fn next_window(&mut self, max_rows: usize) -> Result<usize> {
+        let start = self.window.end;
+        self.window = start..self.rows.min(start.saturating_add(max_rows));
+        Ok(self.window.len())
+    }
+
+    fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
+        let mut missing: Vec<usize> =
+            columns.iter().copied().filter(|column| !self.decoded.contains_key(column)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        if !missing.is_empty() {
+            let arrays = self.decode.decode(&missing)?;
+            self.decoded.extend(missing.into_iter().zip(arrays));
+        }
+        let window = |column: &usize| {
+            let whole = self.decoded.get(column).map(|array| {
+                let start = self.window.start.min(array.len());
+                array.slice(start, self.window.len().min(array.len() - start))
+            });
+            whole.into_iter().map(|array| match rows {
+                Some(rows) => rows.of_array(&array),
+                None => Ok(array),
+            })
+        };
+        columns.iter().flat_map(window).collect()
+    }
+}

@@ -1,0 +1,238 @@
+//! The batches of a scan, on one thread or several.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+
+use super::decoder::{ScanDecoder, Step};
+use super::open_table::OpenTable;
+use super::plan::{GroupTask, ScanPlan};
+use super::stats::ScanStats;
+use super::take_rows;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::{ByteSource, RangeCache};
+
+/// Batches of a row group that may wait for the caller.
+const WAITING_BATCHES: usize = 4;
+
+/// The batches of a scan, in order.
+///
+/// An iterator of `Result<RecordBatch>` with the errors of this library, see
+/// [`Batches::next_batch`], and a [`RecordBatchReader`] with those of Arrow. After an error
+/// it returns nothing more.
+#[derive(Debug)]
+pub struct Batches {
+    plan: Arc<ScanPlan>,
+    source: Source,
+    /// Rows that were put in order, for a scan of single rows.
+    ordered: Option<VecDeque<RecordBatch>>,
+    is_done: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// This thread decodes.
+    Here(Box<ScanDecoder>),
+    /// Threads decode a row group each.
+    Threads(Workers),
+}
+
+impl Batches {
+    pub(super) fn new(table: Arc<OpenTable>, plan: Arc<ScanPlan>) -> Result<Self> {
+        let threads = plan.threads.min(plan.tasks.len());
+        // Threads would decode row groups that a limit makes unnecessary.
+        let source = if threads > 1 && plan.limit.is_none() && plan.order.is_none() {
+            Source::Threads(Workers::start(&table.source, &plan, threads)?)
+        } else {
+            Source::Here(Box::new(ScanDecoder::new(&table, &plan)))
+        };
+        Ok(Self { plan, source, ordered: None, is_done: false })
+    }
+
+    /// Returns the next batch; `None` after the last one.
+    ///
+    /// # Errors
+    ///
+    /// Fails for damage, limits and a failing source; the error names the column and the
+    /// byte offset where they are known.
+    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let next = if self.plan.order.is_some() { self.next_ordered() } else { self.source.next() };
+        self.is_done = !matches!(next, Ok(Some(_)));
+        next
+    }
+
+    fn next_ordered(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(ordered) = &mut self.ordered {
+            return Ok(ordered.pop_front());
+        }
+        let mut rows = Vec::new();
+        while let Some(batch) = self.source.next()? {
+            rows.push(batch);
+        }
+        let order = self.plan.order.as_deref().unwrap_or_default();
+        let all = if self.plan.filter.is_some() || self.plan.limit.is_some() {
+            return Err(Error::invalid_argument(
+                "single rows cannot be combined with a predicate or a limit",
+            ));
+        } else {
+            take_rows::in_order(&self.plan.schema, &rows, order)?
+        };
+        let size = self.plan.batch_size;
+        let starts = (0..all.num_rows()).step_by(size);
+        let mut ordered: VecDeque<RecordBatch> =
+            starts.map(|start| all.slice(start, size.min(all.num_rows() - start))).collect();
+        let first = ordered.pop_front();
+        self.ordered = Some(ordered);
+        Ok(first)
+    }
+
+    /// Returns the schema of the batches.
+    ///
+    /// A batch may encode a column as a dictionary, or in runs, of the type given here.
+    pub fn schema(&self) -> SchemaRef {
+        self.plan.schema.clone()
+    }
+
+    /// Returns what was read and skipped so far.
+    pub fn stats(&self) -> ScanStats {
+        match &self.source {
+            Source::Here(decoder) => decoder.stats(),
+            Source::Threads(workers) => workers.stats(&self.plan),
+        }
+    }
+}
+
+impl Source {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        match self {
+            Self::Here(decoder) => next_of(decoder),
+            Self::Threads(workers) => workers.next(),
+        }
+    }
+}
+
+fn next_of(decoder: &mut ScanDecoder) -> Result<Option<RecordBatch>> {
+    match decoder.step()? {
+        Step::Batch(batch) => Ok(Some(batch)),
+        Step::Done => Ok(None),
+        Step::Missing(ranges) => {
+            let why = format!("{} byte ranges were not supplied", ranges.len());
+            Err(Error::invalid_argument(why))
+        }
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().map_err(into_arrow).transpose()
+    }
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        self.plan.schema.clone()
+    }
+}
+
+fn into_arrow(err: Error) -> ArrowError {
+    match err.kind() {
+        ErrorKind::Io(_) => ArrowError::IoError(err.to_string(), std::io::Error::other(err)),
+        _ => ArrowError::ExternalError(Box::new(err)),
+    }
+}
+
+/// Threads that decode row groups, each one at a time.
+#[derive(Debug)]
+struct Workers {
+    /// The batches of each row group, in order; `None` marks the end of the row group.
+    groups: VecDeque<Receiver<Delivery>>,
+    shared: Arc<Shared>,
+    source: Arc<RangeCache>,
+    bytes_before: u64,
+    reads_before: u64,
+}
+
+/// What a worker sends: a batch, or `None` after the last batch of a row group.
+type Delivery = Result<Option<RecordBatch>>;
+
+#[derive(Debug)]
+struct Shared {
+    jobs: Mutex<VecDeque<(GroupTask, SyncSender<Delivery>)>>,
+    stats: Mutex<ScanStats>,
+}
+
+impl Workers {
+    fn start(source: &Arc<RangeCache>, plan: &Arc<ScanPlan>, threads: usize) -> Result<Self> {
+        let (bytes_before, reads_before) = (source.bytes_read(), source.reads());
+        let (mut jobs, mut groups) = (VecDeque::new(), VecDeque::new());
+        for task in &plan.tasks {
+            let (sender, receiver) = sync_channel(WAITING_BATCHES);
+            jobs.push_back((task.clone(), sender));
+            groups.push_back(receiver);
+        }
+        let shared = Arc::new(Shared { jobs: Mutex::new(jobs), stats: Mutex::default() });
+        for _ in 0..threads {
+            let (shared, plan, source) = (shared.clone(), plan.clone(), source.clone());
+            let work = move || shared.work(&plan, &source);
+            thread::Builder::new().name("hypostyle-scan".into()).spawn(work)?;
+        }
+        Ok(Self { groups, shared, source: source.clone(), bytes_before, reads_before })
+    }
+
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        while let Some(group) = self.groups.front() {
+            match group.recv() {
+                Ok(Ok(None)) => self.groups.pop_front(),
+                Ok(delivery) => return delivery,
+                Err(_) => {
+                    return Err(ErrorKind::Internal("a decoding thread panicked".into()).into());
+                }
+            };
+        }
+        Ok(None)
+    }
+
+    fn stats(&self, plan: &ScanPlan) -> ScanStats {
+        let mut stats = self.shared.stats.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        stats.row_groups = plan.reader.row_groups() as u64;
+        stats.row_groups_pruned = plan.pruned;
+        stats.bytes = self.source.size();
+        stats.bytes_read = self.source.bytes_read().saturating_sub(self.bytes_before);
+        stats.reads = self.source.reads().saturating_sub(self.reads_before);
+        stats
+    }
+}
+
+impl Shared {
+    fn work(&self, plan: &Arc<ScanPlan>, source: &Arc<RangeCache>) {
+        loop {
+            let job = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some((task, sender)) = job else { return };
+            let mut decoder = ScanDecoder::for_tasks(source, plan, vec![task], 1);
+            loop {
+                let next = next_of(&mut decoder);
+                let is_last = !matches!(next, Ok(Some(_)));
+                if is_last {
+                    let mut stats = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
+                    stats.add(&decoder.stats());
+                }
+                // Sending fails if the caller has dropped the scan.
+                if sender.send(next).is_err() {
+                    return;
+                }
+                if is_last {
+                    break;
+                }
+            }
+        }
+    }
+}

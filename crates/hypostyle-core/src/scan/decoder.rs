@@ -1,0 +1,351 @@
+//! Decodes a scan without doing I/O.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+
+use super::coalesce_batches::BatchBuffer;
+use super::open_table::OpenTable;
+use super::plan::{GroupTask, ScanPlan};
+use super::stats::{DamagedRowGroup, ScanStats};
+use crate::error::{ErrorKind, Result};
+use crate::reader::{RowGroupReader, RowGroupRequest, batch};
+use crate::row_selection::RowSelection;
+use crate::source::{ByteSource, MissingRanges, RangeCache};
+
+/// Rows for which a predicate is evaluated at a time, if batches are smaller: formats that
+/// search encoded values set up a search for each window.
+const FILTER_WINDOW_ROWS: usize = 64 << 10;
+
+/// Row groups that are fetched ahead together, at most.
+const MAX_LOOKAHEAD: usize = 32;
+
+/// What a [`ScanDecoder`] needs or has.
+#[derive(Debug)]
+pub enum Step {
+    /// The next rows.
+    Batch(RecordBatch),
+    /// The byte ranges to [supply](ScanDecoder::supply) before the next step.
+    Missing(Vec<Range<u64>>),
+    /// All rows were returned.
+    Done,
+}
+
+/// Decodes the batches of a scan, and asks for the byte ranges that it needs.
+///
+/// A table over a [`RangeCache`] without a source below does no I/O of its own. An async
+/// engine fetches the ranges of [`Step::Missing`] in any way and at any time.
+pub struct ScanDecoder {
+    plan: Arc<ScanPlan>,
+    source: Arc<RangeCache>,
+    tasks: VecDeque<GroupTask>,
+    open: VecDeque<OpenGroup>,
+    buffer: BatchBuffer,
+    left: u64,
+    threads: usize,
+    stats: ScanStats,
+    bytes_before: u64,
+    reads_before: u64,
+}
+
+/// A row group that is being read.
+struct OpenGroup {
+    task: GroupTask,
+    reader: Box<dyn RowGroupReader>,
+    /// The row before which the reader stands, and the index of the range that it is in.
+    row: u64,
+    range: usize,
+    window: Window,
+}
+
+/// The rows that a row group reader is at.
+enum Window {
+    /// Between two windows.
+    None,
+    /// In a window of so many rows, whose predicate has not been evaluated.
+    Unfiltered(usize),
+    /// In a window with these matching rows; all rows for `None`.
+    Filtered(usize, Option<RowSelection>),
+}
+
+impl ScanDecoder {
+    pub(super) fn new(table: &OpenTable, plan: &Arc<ScanPlan>) -> Self {
+        Self::for_tasks(&table.source, plan, plan.tasks.clone(), plan.threads)
+    }
+
+    /// Returns a decoder of some of the row groups of a plan.
+    pub(super) fn for_tasks(
+        source: &Arc<RangeCache>,
+        plan: &Arc<ScanPlan>,
+        tasks: Vec<GroupTask>,
+        threads: usize,
+    ) -> Self {
+        Self {
+            plan: plan.clone(),
+            source: source.clone(),
+            tasks: tasks.into(),
+            open: VecDeque::new(),
+            buffer: BatchBuffer::new(plan.batch_size),
+            left: plan.limit.unwrap_or(u64::MAX),
+            threads,
+            stats: ScanStats::default(),
+            bytes_before: source.bytes_read(),
+            reads_before: source.reads(),
+        }
+    }
+
+    /// Returns the schema of the batches, which may encode columns as dictionaries.
+    pub fn schema(&self) -> SchemaRef {
+        self.plan.schema.clone()
+    }
+
+    /// Returns what was read and skipped so far.
+    pub fn stats(&self) -> ScanStats {
+        let mut stats = self.stats.clone();
+        stats.row_groups = self.plan.reader.row_groups() as u64;
+        stats.row_groups_pruned = self.plan.pruned;
+        stats.bytes = self.source.size();
+        stats.bytes_read = self.source.bytes_read().saturating_sub(self.bytes_before);
+        stats.reads = self.source.reads().saturating_sub(self.reads_before);
+        stats
+    }
+
+    /// Adds bytes that [`Step::Missing`] asked for.
+    pub fn supply(&mut self, pieces: impl IntoIterator<Item = (Range<u64>, Bytes)>) {
+        self.source.supply(pieces);
+    }
+
+    /// Decodes until a batch is ready or bytes are missing.
+    ///
+    /// # Errors
+    ///
+    /// Fails for damage and limits, and if the source below the table fails.
+    pub fn step(&mut self) -> Result<Step> {
+        loop {
+            if let Some(batch) = self.buffer.pop() {
+                return Ok(Step::Batch(batch));
+            }
+            if self.left == 0 || (self.open.is_empty() && self.tasks.is_empty()) {
+                self.buffer.flush()?;
+                return Ok(self.buffer.pop().map_or(Step::Done, Step::Batch));
+            }
+            match self.advance() {
+                Ok(()) => {}
+                Err(err) => {
+                    if let Some(MissingRanges(ranges)) = MissingRanges::of(&err) {
+                        return Ok(Step::Missing(ranges.clone()));
+                    }
+                    let can_skip = self.plan.skip_damaged
+                        && !matches!(err.kind(), ErrorKind::Io(_) | ErrorKind::InvalidArgument(_));
+                    let damaged = self.open.pop_front().filter(|_| can_skip);
+                    let Some(damaged) = damaged else { return Err(err) };
+                    self.stats.damaged.push(DamagedRowGroup {
+                        group: damaged.task.group,
+                        rows: damaged.rows_left(),
+                        error: err.to_string(),
+                    });
+                    self.close(&damaged.task);
+                }
+            }
+        }
+    }
+
+    /// Takes one step: opens row groups, filters a window, or decodes it.
+    fn advance(&mut self) -> Result<()> {
+        if self.open.is_empty() {
+            self.open_groups()?;
+        }
+        let plan = self.plan.clone();
+        // Filter the first windows of all open row groups, so that the projected columns
+        // of those that match can be fetched together.
+        for index in 0..self.open.len() {
+            let left = self.left;
+            let Some(group) = self.open.get_mut(index) else { break };
+            if index > 0 && !matches!(group.window, Window::None | Window::Unfiltered(_)) {
+                continue;
+            }
+            if let Err(err) = group.filter(&plan, left, &mut self.stats) {
+                if index == 0 || MissingRanges::of(&err).is_some() {
+                    return Err(err);
+                }
+                // The error is reported when the scan reaches the row group.
+                break;
+            }
+        }
+        if plan.filter.is_some() {
+            self.prefetch_matches()?;
+        }
+        let Some(group) = self.open.front_mut() else { return Ok(()) };
+        match group.decode(&plan)? {
+            None => {
+                if let Some(done) = self.open.pop_front() {
+                    self.close(&done.task);
+                }
+            }
+            Some(batch) => {
+                let rows = usize::try_from(self.left).unwrap_or(usize::MAX).min(batch.num_rows());
+                self.left = self.left.saturating_sub(rows as u64);
+                self.stats.rows_returned = self.stats.rows_returned.saturating_add(rows as u64);
+                self.buffer.push(batch.slice(0, rows))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the bytes that were fetched for a row group.
+    fn close(&self, task: &GroupTask) {
+        if !self.source.is_resident() {
+            let ranges = self.plan.reader.ranges(task.group, &self.plan.all_columns());
+            self.source.release(&ranges);
+        }
+    }
+
+    /// Fetches what the next row groups need first, and opens them.
+    fn open_groups(&mut self) -> Result<()> {
+        let plan = self.plan.clone();
+        let is_resident = self.source.is_resident();
+        let mut count = 1;
+        if !is_resident {
+            let first =
+                plan.filter.as_ref().map_or(plan.columns.as_slice(), |filter| filter.columns());
+            let (mut ranges, mut bytes, mut rows) = (Vec::new(), 0_u64, 0_u64);
+            for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
+                let wanted = plan.reader.ranges(task.group, first);
+                let size: u64 =
+                    wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+                // A scan that stops early needs no row group beyond its limit.
+                let is_beyond = plan.filter.is_none() && rows >= self.left;
+                if index > 0 && (is_beyond || bytes.saturating_add(size) > plan.memory / 4) {
+                    break;
+                }
+                // A row group larger than the memory fetches its own ranges as it goes.
+                if size <= plan.memory / 2 {
+                    ranges.extend(wanted);
+                }
+                bytes = bytes.saturating_add(size);
+                rows = rows
+                    .saturating_add(task.ranges.iter().map(|range| range.end - range.start).sum());
+                count = index + 1;
+            }
+            self.source.prefetch(&ranges)?;
+        }
+        let columns = plan.all_columns();
+        for task in self.tasks.drain(..count.min(self.tasks.len())) {
+            let stop = task.ranges.last().map(|range| range.end);
+            let first = task.ranges.first().map_or(0, |range| range.start);
+            let end = match (stop, plan.filter.is_none()) {
+                (Some(stop), true) => Some(stop.min(first.saturating_add(self.left))),
+                (stop, _) => stop,
+            };
+            let request = RowGroupRequest::new(&columns)
+                .with_threads(self.threads)
+                .with_end(end.filter(|&end| end < task.rows))
+                .with_memory(plan.memory);
+            let reader = plan.reader.clone().open_row_group(task.group, &request)?;
+            self.stats.row_groups_read += 1;
+            self.open.push_back(OpenGroup { task, reader, row: 0, range: 0, window: Window::None });
+        }
+        Ok(())
+    }
+
+    /// Fetches the projected columns of the open row groups that have matching rows.
+    fn prefetch_matches(&self) -> Result<()> {
+        if self.source.is_resident() {
+            return Ok(());
+        }
+        let has_match = |group: &&OpenGroup| match &group.window {
+            Window::Filtered(_, Some(rows)) => !rows.is_empty(),
+            Window::Filtered(_, None) => true,
+            _ => false,
+        };
+        let (mut ranges, mut bytes) = (Vec::new(), 0_u64);
+        for group in self.open.iter().filter(has_match) {
+            let wanted = self.plan.reader.ranges(group.task.group, &self.plan.columns);
+            let size: u64 = wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+            bytes = bytes.saturating_add(size);
+            if bytes > self.plan.memory / 2 {
+                break;
+            }
+            ranges.extend(wanted);
+        }
+        Ok(self.source.prefetch(&ranges)?)
+    }
+}
+
+impl OpenGroup {
+    /// Returns the rows of the table that have not been returned.
+    fn rows_left(&self) -> Range<u64> {
+        let window = match &self.window {
+            Window::None => 0,
+            Window::Unfiltered(rows) | Window::Filtered(rows, _) => *rows as u64,
+        };
+        let first = self.task.first_row.saturating_add(self.row.saturating_sub(window));
+        first..self.task.first_row.saturating_add(self.task.rows)
+    }
+
+    /// Moves to the next window, unless there is one, and evaluates the predicate.
+    fn filter(&mut self, plan: &ScanPlan, left: u64, stats: &mut ScanStats) -> Result<()> {
+        if let Window::None = self.window {
+            let Some(range) = self.task.ranges.get(self.range) else { return Ok(()) };
+            if self.row < range.start {
+                let skipped = self.reader.skip(range.start - self.row)?;
+                self.row = self.row.saturating_add(skipped);
+            }
+            let mut max_rows = if plan.filter.is_some() {
+                plan.batch_size.max(FILTER_WINDOW_ROWS) as u64
+            } else {
+                (plan.batch_size as u64).min(left)
+            };
+            max_rows = max_rows.min(range.end.saturating_sub(self.row));
+            let rows = self.reader.next_window(usize::try_from(max_rows).unwrap_or(usize::MAX))?;
+            self.row = self.row.saturating_add(rows as u64);
+            if rows == 0 || self.row >= range.end {
+                self.range += 1;
+            }
+            if rows == 0 {
+                return Ok(());
+            }
+            stats.rows_read = stats.rows_read.saturating_add(rows as u64);
+            self.window = Window::Unfiltered(rows);
+        }
+        if let Window::Unfiltered(rows) = self.window {
+            let matches = match &plan.filter {
+                None => None,
+                Some(filter) => {
+                    let truths = filter.evaluate(rows, self.reader.as_mut())?;
+                    Some(RowSelection::from_truths(&truths)).filter(|found| found.len() < rows)
+                }
+            };
+            self.window = Window::Filtered(rows, matches);
+        }
+        Ok(())
+    }
+
+    /// Decodes the projected columns of the window; `None` at the end of the row group.
+    fn decode(&mut self, plan: &ScanPlan) -> Result<Option<RecordBatch>> {
+        let (rows, selection) = match &self.window {
+            Window::Filtered(rows, selection) => (*rows, selection.as_ref()),
+            _ if self.range >= self.task.ranges.len() => return Ok(None),
+            _ => return Ok(Some(RecordBatch::new_empty(plan.schema.clone()))),
+        };
+        let batch = match selection {
+            Some(selection) if selection.is_empty() => RecordBatch::new_empty(plan.schema.clone()),
+            selection => {
+                let arrays = self.reader.read(&plan.columns, selection)?;
+                batch(&plan.schema, arrays, selection.map_or(rows, RowSelection::len))?
+            }
+        };
+        self.window = Window::None;
+        Ok(Some(batch))
+    }
+}
+
+impl std::fmt::Debug for ScanDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ScanDecoder").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,57 @@
+//! What the clones and the scans of a table share.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::shared_columns::SharedColumns;
+use crate::error::Result;
+use crate::reader::Reader;
+use crate::source::RangeCache;
+
+/// What the clones and the scans of a table share.
+pub(super) struct OpenTable {
+    pub(super) source: Arc<RangeCache>,
+    open: Box<OpenReader>,
+    reader: Mutex<Option<Arc<dyn Reader>>>,
+    shared: Mutex<Option<Arc<dyn Reader>>>,
+}
+
+/// Makes the reader of a table.
+pub(super) type OpenReader = dyn Fn() -> Result<Arc<dyn Reader>> + Send + Sync;
+
+impl OpenTable {
+    pub(super) fn new(
+        source: Arc<RangeCache>,
+        open: Box<OpenReader>,
+        reader: Option<Arc<dyn Reader>>,
+    ) -> Self {
+        Self { source, open, reader: Mutex::new(reader), shared: Mutex::new(None) }
+    }
+
+    pub(super) fn reader(&self) -> Result<Arc<dyn Reader>> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reader) = reader.as_ref() {
+            return Ok(reader.clone());
+        }
+        Ok(reader.insert((self.open)()?).clone())
+    }
+
+    /// Returns the reader for a scan of one of several partitions.
+    pub(super) fn partition_reader(&self) -> Result<Arc<dyn Reader>> {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.as_ref().map_or_else(|| self.reader(), |shared| Ok(shared.clone()))
+    }
+
+    pub(super) fn share_columns(&self) -> Result<()> {
+        let reader = self.reader()?;
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.get_or_insert_with(|| Arc::new(SharedColumns::new(reader)));
+        Ok(())
+    }
+}
+
+impl fmt::Debug for OpenTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenTable").field("source", &self.source).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,167 @@
+//! Resolves a request against a table.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+
+use super::filter::Filter;
+use super::open_table::OpenTable;
+use super::options::{RequestedRows, ScanOptions};
+use crate::error::{Error, Result};
+use crate::options::resolve_threads;
+use crate::projection;
+use crate::reader::{Reader, projected};
+
+/// A scan whose columns and rows have been found in the table.
+#[derive(Debug)]
+pub(super) struct ScanPlan {
+    pub(super) reader: Arc<dyn Reader>,
+    /// The columns to read, in the order of the output.
+    pub(super) columns: Vec<usize>,
+    pub(super) schema: SchemaRef,
+    pub(super) filter: Option<Filter>,
+    pub(super) tasks: Vec<GroupTask>,
+    pub(super) pruned: u64,
+    /// The order and repetition of the rows, if the caller named single rows.
+    pub(super) order: Option<Vec<u64>>,
+    pub(super) limit: Option<u64>,
+    pub(super) batch_size: usize,
+    pub(super) threads: usize,
+    pub(super) memory: u64,
+    pub(super) skip_damaged: bool,
+}
+
+/// A row group to read.
+#[derive(Clone, Debug)]
+pub(super) struct GroupTask {
+    pub(super) group: usize,
+    /// The number of the first row of the row group in the table.
+    pub(super) first_row: u64,
+    pub(super) rows: u64,
+    /// The rows to return, counted from the first row of the row group: ranges that ascend
+    /// and do not overlap.
+    pub(super) ranges: Vec<Range<u64>>,
+}
+
+impl ScanPlan {
+    pub(super) fn new(table: &OpenTable, options: &ScanOptions) -> Result<Arc<Self>> {
+        let reader = match options.partition {
+            Some(_) => table.partition_reader()?,
+            None => table.reader()?,
+        };
+        let full = reader.schema();
+        let columns = match &options.columns {
+            None => (0..full.fields().len()).collect(),
+            Some(columns) => {
+                let selectors: Vec<_> = columns.iter().map(|column| column.0.clone()).collect();
+                projection::select(&full, &selectors)?
+            }
+        };
+        let schema = projected(&full, &columns)?;
+        let filter =
+            options.filter.as_ref().map(|filter| Filter::new(filter, &full)).transpose()?;
+        let (ranges, order) = row_ranges(options, reader.rows())?;
+        let mut tasks = tasks(reader.as_ref(), &ranges);
+        let before = tasks.len();
+        if let Some(filter) = &filter {
+            tasks.retain(|task| {
+                let statistics = reader.pruning_statistics(task.group);
+                statistics.is_none_or(|statistics| filter.may_match(statistics.as_ref()))
+            });
+        }
+        let is_ordered = order.is_some();
+        let pruned = before.saturating_sub(tasks.len()) as u64;
+        Ok(Arc::new(Self {
+            columns,
+            schema,
+            filter,
+            tasks,
+            pruned,
+            order,
+            // The order of single rows has the limit already.
+            limit: options.limit.filter(|_| !is_ordered),
+            batch_size: options.batch_size,
+            threads: resolve_threads(options.threads),
+            memory: options.memory,
+            skip_damaged: options.skip_damaged,
+            reader,
+        }))
+    }
+
+    /// Returns all columns that the scan reads, each once.
+    pub(super) fn all_columns(&self) -> Vec<usize> {
+        let mut all = self.columns.clone();
+        all.extend(self.filter.iter().flat_map(|filter| filter.columns()));
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// Rows to read as ascending ranges, and the order in which to return single rows.
+type OrderedRows = (Vec<Range<u64>>, Option<Vec<u64>>);
+
+/// Finds the rows of a table with `rows` rows that a scan asks for.
+fn row_ranges(options: &ScanOptions, rows: u64) -> Result<OrderedRows> {
+    let part = options.partition.as_ref().map_or(0..rows, |part| part.rows.clone());
+    let clip = |range: &Range<u64>| {
+        let start = range.start.max(part.start).min(rows);
+        start..range.end.min(part.end).min(rows).max(start)
+    };
+    match &options.rows {
+        None => Ok((vec![clip(&part)], None)),
+        Some(RequestedRows::Range(range)) => Ok((vec![clip(range)], None)),
+        Some(RequestedRows::Numbers(_)) if options.filter.is_some() || options.skip_damaged => {
+            let why = "single rows cannot be combined with a predicate or with skipping damage";
+            Err(Error::invalid_argument(why))
+        }
+        Some(RequestedRows::Numbers(numbers)) => {
+            let limit = options.limit.and_then(|limit| usize::try_from(limit).ok());
+            let numbers = numbers.get(..limit.unwrap_or(usize::MAX).min(numbers.len()));
+            let numbers = numbers.unwrap_or_default();
+            if let Some(&beyond) = numbers.iter().find(|&&row| row >= rows) {
+                let plural = if rows == 1 { "" } else { "s" };
+                let why = format!("row {beyond} is out of range: the table has {rows} row{plural}");
+                return Err(Error::invalid_argument(why));
+            }
+            let mut sorted = numbers.to_vec();
+            sorted.sort_unstable();
+            sorted.dedup();
+            let runs = sorted.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+            let ranges = runs.filter_map(|run| Some(*run.first()?..run.last()?.saturating_add(1)));
+            Ok((ranges.map(|range| clip(&range)).collect(), Some(numbers.to_vec())))
+        }
+    }
+}
+
+/// Returns the row groups that have some of these rows.
+fn tasks(reader: &dyn Reader, ranges: &[Range<u64>]) -> Vec<GroupTask> {
+    let mut tasks = Vec::new();
+    let mut first_row = 0_u64;
+    let mut ranges = ranges.iter().filter(|range| !range.is_empty()).peekable();
+    for group in 0..reader.row_groups() {
+        let rows = reader.row_group_rows(group);
+        let end = first_row.saturating_add(rows);
+        let mut inside = Vec::new();
+        while let Some(range) = ranges.peek() {
+            if range.start >= end {
+                break;
+            }
+            let start = range.start.max(first_row);
+            let stop = range.end.min(end);
+            if start < stop {
+                inside.push(start - first_row..stop - first_row);
+            }
+            if range.end > end {
+                break;
+            }
+            ranges.next();
+        }
+        if !inside.is_empty() {
+            tasks.push(GroupTask { group, first_row, rows, ranges: inside });
+        }
+        first_row = end;
+    }
+    tasks
+}

@@ -1,0 +1,49 @@
+//! What a scan read and skipped.
+
+use std::ops::Range;
+
+/// What a scan has read and skipped so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScanStats {
+    /// Row groups of the table.
+    pub row_groups: u64,
+    /// Row groups that the scan opened.
+    pub row_groups_read: u64,
+    /// Row groups that statistics excluded.
+    pub row_groups_pruned: u64,
+    /// Rows that the predicate was evaluated for, or that were decoded without one.
+    pub rows_read: u64,
+    /// Rows that the scan returned.
+    pub rows_returned: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Bytes that were read, those of the metadata included.
+    pub bytes_read: u64,
+    /// Reads by which they were fetched.
+    pub reads: u64,
+    /// Row groups that were left out because they are damaged.
+    pub damaged: Vec<DamagedRowGroup>,
+}
+
+/// A row group that a scan left out because it is damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DamagedRowGroup {
+    /// The index of the row group.
+    pub group: usize,
+    /// The rows of the table that are lost.
+    pub rows: Range<u64>,
+    /// What is wrong.
+    pub error: String,
+}
+
+impl ScanStats {
+    /// Adds what another decoder of the same scan did; its bytes are those of the table.
+    pub(super) fn add(&mut self, part: &Self) {
+        self.row_groups_read += part.row_groups_read;
+        self.rows_read += part.rows_read;
+        self.rows_returned += part.rows_returned;
+        self.damaged.extend_from_slice(&part.damaged);
+    }
+}

@@ -1,0 +1,228 @@
+//! A source of the ranges that were fetched ahead.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::{ByteSource, merge_near};
+
+/// Holds ranges of a file that were fetched ahead, and serves reads from them.
+///
+/// With a source below, other ranges are read from it. Without one, a read of other bytes
+/// fails with [`MissingRanges`]: the caller, such as an async engine, fetches them,
+/// [supplies](RangeCache::supply) them and repeats what it was doing.
+#[derive(Debug)]
+pub struct RangeCache {
+    size: u64,
+    below: Option<Arc<dyn ByteSource>>,
+    held: Mutex<BTreeMap<u64, Bytes>>,
+    bytes_read: AtomicU64,
+    reads: AtomicU64,
+}
+
+impl RangeCache {
+    /// Returns a cache over a source.
+    pub fn over(below: Arc<dyn ByteSource>) -> Self {
+        Self { size: below.size(), below: Some(below), ..Self::empty() }
+    }
+
+    /// Returns a cache of a file of `size` bytes that only holds what it is supplied with.
+    pub fn of_size(size: u64) -> Self {
+        Self { size, ..Self::empty() }
+    }
+
+    fn empty() -> Self {
+        let (held, bytes_read, reads) = Default::default();
+        Self { size: 0, below: None, held, bytes_read, reads }
+    }
+
+    /// Returns how many bytes were read from the source below, or supplied.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many ranges were read from the source below, or supplied.
+    pub fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
+    }
+
+    /// Fetches ranges, those that lie close together with one read.
+    ///
+    /// Does nothing for a resident source, and for ranges that are held.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the source below does, and with [`MissingRanges`] if there is none.
+    pub fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
+        if self.below.as_ref().is_some_and(|below| below.is_resident()) {
+            return Ok(());
+        }
+        let inside = |range: &&Range<u64>| range.end <= self.size && range.start < range.end;
+        let missing: Vec<Range<u64>> = ranges
+            .iter()
+            .filter(inside)
+            .filter(|range| self.find(range).is_none())
+            .cloned()
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let missing = merge_near(&missing);
+        let Some(below) = &self.below else { return Err(MissingRanges(missing).into()) };
+        let pieces = below.read_ranges(&missing)?;
+        self.supply(missing.into_iter().zip(pieces));
+        Ok(())
+    }
+
+    /// Adds fetched ranges.
+    pub fn supply(&self, pieces: impl IntoIterator<Item = (Range<u64>, Bytes)>) {
+        let mut held = self.lock();
+        for (range, bytes) in pieces {
+            self.bytes_read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            self.reads.fetch_add(1, Ordering::Relaxed);
+            match held.get(&range.start) {
+                Some(longer) if longer.len() >= bytes.len() => {}
+                _ => {
+                    held.insert(range.start, bytes);
+                }
+            }
+        }
+    }
+
+    /// Drops the held ranges that overlap one of `ranges`.
+    pub fn release(&self, ranges: &[Range<u64>]) {
+        let overlaps = |start: u64, len: usize| {
+            let end = start.saturating_add(len as u64);
+            ranges.iter().any(|range| range.start < end && start < range.end)
+        };
+        self.lock().retain(|&start, bytes| !overlaps(start, bytes.len()));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Bytes>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the bytes of a range, if one held piece has all of them.
+    fn find(&self, range: &Range<u64>) -> Option<Bytes> {
+        let held = self.lock();
+        let (&start, bytes) = held.range(..=range.start).next_back()?;
+        let from = usize::try_from(range.start.checked_sub(start)?).ok()?;
+        let to = usize::try_from(range.end.checked_sub(start)?).ok()?;
+        (to <= bytes.len()).then(|| bytes.slice(from..to))
+    }
+}
+
+impl ByteSource for RangeCache {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
+        let range = offset..offset.saturating_add(len as u64);
+        match (&self.below, self.find(&range)) {
+            (_, Some(bytes)) => Ok(bytes),
+            (Some(below), None) => {
+                let bytes = below.read(offset, len)?;
+                self.bytes_read.fetch_add(len as u64, Ordering::Relaxed);
+                self.reads.fetch_add(1, Ordering::Relaxed);
+                Ok(bytes)
+            }
+            (None, None) => Err(MissingRanges(vec![range]).into()),
+        }
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
+        self.prefetch(ranges)?;
+        let len = |range: &Range<u64>| {
+            let len = usize::try_from(range.end.saturating_sub(range.start));
+            len.map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))
+        };
+        ranges.iter().map(|range| self.read(range.start, len(range)?)).collect()
+    }
+
+    fn is_resident(&self) -> bool {
+        self.below.as_ref().is_some_and(|below| below.is_resident())
+    }
+
+    fn concurrent_reads(&self) -> usize {
+        self.below.as_ref().map_or(1, |below| below.concurrent_reads())
+    }
+}
+
+/// The ranges that must be [supplied](RangeCache::supply) before a call can succeed.
+///
+/// It is the cause of an [`io::Error`], and [`MissingRanges::of`] finds it there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingRanges(pub Vec<Range<u64>>);
+
+impl MissingRanges {
+    /// Returns the missing ranges if they are the cause of an error.
+    pub fn of(error: &crate::error::Error) -> Option<&Self> {
+        match error.kind() {
+            crate::error::ErrorKind::Io(cause) => cause.get_ref()?.downcast_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for MissingRanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes: u64 = self.0.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+        write!(f, "{bytes} bytes in {} ranges have not been fetched", self.0.len())
+    }
+}
+
+impl std::error::Error for MissingRanges {}
+
+impl From<MissingRanges> for io::Error {
+    fn from(missing: MissingRanges) -> Self {
+        Self::new(io::ErrorKind::WouldBlock, missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn a_cache_without_a_source_says_what_is_missing() {
+        let cache = RangeCache::of_size(100);
+        let error = Error::from(cache.read(10, 20).unwrap_err());
+        let missing = MissingRanges::of(&error).unwrap();
+        assert_eq!(missing.0.iter().cloned().flatten().count(), 20);
+        cache.supply([(5..40, Bytes::from(vec![7; 35]))]);
+        assert_eq!(cache.read(10, 20).unwrap(), vec![7; 20]);
+        assert!(cache.read(39, 2).is_err());
+        cache.release(&[39..40, 40..41]);
+        assert!(cache.read(10, 20).is_err());
+        assert_eq!((cache.bytes_read(), cache.reads()), (35, 1));
+    }
+
+    #[test]
+    fn a_cache_over_a_source_reads_each_range_once() {
+        #[derive(Debug)]
+        struct Far(Bytes);
+        impl ByteSource for Far {
+            fn size(&self) -> u64 {
+                self.0.size()
+            }
+            fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
+                self.0.read(offset, len)
+            }
+        }
+        let cache = RangeCache::over(Arc::new(Far(Bytes::from(vec![1; 100_000]))));
+        cache.prefetch(&[0..10, 20..30, 90_000..90_010]).unwrap();
+        assert_eq!((cache.bytes_read(), cache.reads()), (40, 2));
+        assert_eq!(cache.read(25, 5).unwrap(), vec![1; 5]);
+        cache.prefetch(&[0..10, 20..30]).unwrap();
+        assert_eq!((cache.bytes_read(), cache.reads()), (40, 2));
+        assert_eq!(cache.read(50, 5).unwrap(), vec![1; 5]);
+        assert_eq!((cache.bytes_read(), cache.reads()), (45, 3));
+    }
+}
