@@ -35,7 +35,7 @@ impl ProjectedColumns {
         };
         let (mut columns, mut paths, mut fields) = (Vec::new(), Vec::new(), Vec::new());
         for ColumnRef(selector) in wanted {
-            if let Some((path, name)) = nested(schema, selector) {
+            if let Some((path, name)) = nested(schema, selector)? {
                 fields.push(Arc::new(Field::new(name, path.data_type.clone(), true)));
                 columns.push(path.index);
                 paths.push(Some(path));
@@ -63,8 +63,14 @@ impl ProjectedColumns {
 }
 
 /// Returns the part of a nested column that a selector names, if no column has that name.
-fn nested<'s>(schema: &Schema, selector: &'s Selector) -> Option<(ColumnPath, &'s str)> {
-    let Selector::Name(name) = selector else { return None };
-    let path = ColumnPath::resolve(schema, name).ok().filter(ColumnPath::is_nested)?;
-    Some((path, name))
+///
+/// # Errors
+///
+/// Fails for a name that is neither a column nor a part of one.
+fn nested<'s>(schema: &Schema, selector: &'s Selector) -> Result<Option<(ColumnPath, &'s str)>> {
+    let Selector::Name(name) = selector else { return Ok(None) };
+    if schema.fields().iter().any(|field| field.name() == name) {
+        return Ok(None);
+    }
+    Ok(Some((ColumnPath::resolve(schema, name)?, name)))
 }
