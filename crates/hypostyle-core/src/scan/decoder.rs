@@ -13,7 +13,7 @@ use super::open_table::OpenTable;
 use super::plan::{GroupTask, ScanPlan};
 use super::stats::{DamagedRowGroup, ScanStats};
 use crate::error::{ErrorKind, Result};
-use crate::reader::{RowGroupReader, RowGroupRequest, batch};
+use crate::reader::{RowGroupReader, RowGroupRequest};
 use crate::row_selection::RowSelection;
 use crate::source::{ByteSource, MissingRanges, RangeCache};
 
@@ -100,7 +100,7 @@ impl ScanDecoder {
 
     /// Returns the schema of the batches, which may encode columns as dictionaries.
     pub fn schema(&self) -> SchemaRef {
-        self.plan.schema.clone()
+        self.plan.projection.schema.clone()
     }
 
     /// Returns what was read and skipped so far.
@@ -210,8 +210,10 @@ impl ScanDecoder {
         let is_resident = self.source.is_resident();
         let mut count = 1;
         if !is_resident {
-            let first =
-                plan.filter.as_ref().map_or(plan.columns.as_slice(), |filter| filter.columns());
+            let first = plan
+                .filter
+                .as_ref()
+                .map_or(plan.projection.columns.as_slice(), |filter| filter.columns());
             let (mut ranges, mut bytes, mut rows) = (Vec::new(), 0_u64, 0_u64);
             for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
                 let wanted = plan.reader.ranges(task.group, first);
@@ -264,7 +266,7 @@ impl ScanDecoder {
         };
         let (mut ranges, mut bytes) = (Vec::new(), 0_u64);
         for group in self.open.iter().filter(has_match) {
-            let wanted = self.plan.reader.ranges(group.task.group, &self.plan.columns);
+            let wanted = self.plan.reader.ranges(group.task.group, &self.plan.projection.columns);
             let size: u64 = wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
             bytes = bytes.saturating_add(size);
             if bytes > self.plan.memory / 2 {
@@ -316,8 +318,8 @@ impl OpenGroup {
             let matches = match &plan.filter {
                 None => None,
                 Some(filter) => {
-                    let truths = filter.evaluate(rows, self.reader.as_mut())?;
-                    Some(RowSelection::from_truths(&truths)).filter(|found| found.len() < rows)
+                    let matches = filter.matches(rows, self.reader.as_mut())?;
+                    Some(RowSelection::from_truths(&matches)).filter(|found| found.len() < rows)
                 }
             };
             self.window = Window::Filtered(rows, matches);
@@ -330,13 +332,15 @@ impl OpenGroup {
         let (rows, selection) = match &self.window {
             Window::Filtered(rows, selection) => (*rows, selection.as_ref()),
             _ if self.range >= self.task.ranges.len() => return Ok(None),
-            _ => return Ok(Some(RecordBatch::new_empty(plan.schema.clone()))),
+            _ => return Ok(Some(RecordBatch::new_empty(plan.projection.schema.clone()))),
         };
         let batch = match selection {
-            Some(selection) if selection.is_empty() => RecordBatch::new_empty(plan.schema.clone()),
+            Some(selection) if selection.is_empty() => {
+                RecordBatch::new_empty(plan.projection.schema.clone())
+            }
             selection => {
-                let arrays = self.reader.read(&plan.columns, selection)?;
-                batch(&plan.schema, arrays, selection.map_or(rows, RowSelection::len))?
+                let arrays = self.reader.read(&plan.projection.columns, selection)?;
+                plan.projection.batch(arrays, selection.map_or(rows, RowSelection::len))?
             }
         };
         self.window = Window::None;
