@@ -9,7 +9,7 @@
 //! 1. `line_groups` cuts the lines of each frame where row groups start. `pruning` combines
 //!    the statistics of the row groups of such a cut with its verbatim lines.
 //! 2. `line_group_reader` reads the blocks of the columns that are asked for.
-//! 3. `cell_list` finds cells in a block; `typed_cells` turns them into arrays, with the
+//! 3. `cell_list` and `newlines` find cells in a block; `typed_cells` turns them into arrays, with the
 //!    rules of `cell_value`. For JSON, `template` says which cells a column consists of, and
 //!    `json_values` types them.
 //! 4. `verbatim_cells` gives verbatim lines the same form, and `merge` puts all rows in order.
@@ -22,10 +22,13 @@ mod json_values;
 mod line_group_reader;
 mod line_groups;
 mod merge;
+mod newlines;
 mod pruning;
 mod shape;
 mod shared_blocks;
 mod template;
+#[cfg(test)]
+mod tests;
 mod typed_cells;
 mod verbatim_cells;
 
