@@ -364,7 +364,8 @@ fn a_scan_of_columnar_reads_the_columns_that_it_needs() {
         let (high, low) = (dice >> 32, dice >> 12 & 0xFFFF_FFFF);
         let _ = writeln!(text, "{high:08x},{},{low:08x}", row * 7 % 1000);
     }
-    let archive = packed(&text, Codec::Columnar, 1, None);
+    let options = PackOptions::default().with_codec(Choice::Only(Codec::Columnar));
+    let archive: Bytes = pack(text.as_bytes(), &options).unwrap().0.into();
     let shape = shape(&imported(&archive), CSV);
     let source = FarSource::new(&archive);
     let table = typed(source.clone(), &shape).unwrap();

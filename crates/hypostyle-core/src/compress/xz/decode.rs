@@ -340,8 +340,10 @@ mod tests {
                 }
                 let blocks = Blocks::find(&file).unwrap();
                 assert_eq!(blocks.raw_total(), raw.len() as u64);
+                let place = |at: u64| usize::try_from(at).unwrap();
                 let read = |range: Range<u64>| {
-                    Ok(Bytes::copy_from_slice(&file[range.start as usize..range.end as usize]))
+                    let bytes = &file[place(range.start)..place(range.end)];
+                    Ok(Bytes::copy_from_slice(bytes))
                 };
                 let remote = RemoteBlocks::find(file.len() as u64, read).unwrap().unwrap();
                 let parts = (0..remote.len()).flat_map(|index| {
