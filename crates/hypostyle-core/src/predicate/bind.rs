@@ -132,16 +132,25 @@ impl Binder<'_> {
 
     fn between(&self, value: &Node, low: &Node, high: &Node) -> Result<Condition> {
         let (operand, from, to) = (self.operand(value)?, self.operand(low)?, self.operand(high)?);
+        // One test of both ends can be searched for.
         if let (Operand::Value(tested), Operand::Literal(from), Operand::Literal(to)) =
             (&operand, &from, &to)
-            && Kind::of(&tested.data_type()) == Kind::Text
-            && matches!(
-                (from, to),
-                (Literal::Text(_), Literal::Text(_)) | (Literal::Number(_), Literal::Number(_))
-            )
         {
-            let test = ColumnTest::Between(from.clone(), to.clone());
-            return Ok(Condition::test(TestKind::Filter(tested.clone(), test)));
+            let data_type = tested.data_type();
+            let test = match (Kind::of(&data_type), from, to) {
+                (Kind::Text, Literal::Text(_), Literal::Text(_))
+                | (Kind::Text, Literal::Number(_), Literal::Number(_)) => {
+                    Some(ColumnTest::Between(from.clone(), to.clone()))
+                }
+                (Kind::Bytes, Literal::Text(_), Literal::Text(_)) => Some(ColumnTest::Between(
+                    bytes(from, value, &data_type)?,
+                    bytes(to, value, &data_type)?,
+                )),
+                _ => None,
+            };
+            if let Some(test) = test {
+                return Ok(Condition::test(TestKind::Filter(tested.clone(), test)));
+            }
         }
         let above = compare(CompareOp::GreaterOrEqual, self.operand(value)?, from, (value, low))?;
         let below = compare(CompareOp::LessOrEqual, operand, to, (value, high))?;
@@ -161,7 +170,15 @@ impl Binder<'_> {
         if literals.len() == list.len() {
             match Kind::of(&data_type) {
                 Kind::Null => return Ok(Condition::Constant(None)),
-                Kind::Text => return Ok(text_list(tested, &literals)),
+                Kind::Text => {
+                    let literals = literals.into_iter().cloned().collect();
+                    return Ok(text_list(tested, literals));
+                }
+                Kind::Bytes => {
+                    let each =
+                        literals.into_iter().map(|literal| bytes(literal, value, &data_type));
+                    return Ok(text_list(tested, each.collect::<Result<_>>()?));
+                }
                 _ => {
                     if let Some(condition) = typed_list(&tested, &literals, value)? {
                         return Ok(condition);
@@ -180,7 +197,8 @@ impl Binder<'_> {
         let value = self.operand(node)?.into_value();
         match Kind::of(&value.data_type()) {
             Kind::Null => Ok(Condition::Constant(None)),
-            Kind::Text => Ok(Condition::test(TestKind::Filter(value, test))),
+            // Bytes match as texts do; those that are no UTF-8 are characters of one byte.
+            Kind::Text | Kind::Bytes => Ok(Condition::test(TestKind::Filter(value, test))),
             _ => Err(needs_text(name, node, &value.data_type())),
         }
     }
@@ -393,9 +411,8 @@ fn compare_literal(
         (Kind::Text, literal) => {
             Condition::test(TestKind::Filter(value, ColumnTest::Compare(op, literal)))
         }
-        (Kind::Bytes, Literal::Text(text)) => {
-            let bytes = literal::bytes(&text).ok_or_else(no_such_value)?;
-            let test = ColumnTest::Compare(op, Literal::Bytes(bytes));
+        (Kind::Bytes, literal) => {
+            let test = ColumnTest::Compare(op, bytes(&literal, nodes.0, &data_type)?);
             Condition::test(TestKind::Filter(value, test))
         }
         (Kind::Int | Kind::Float | Kind::Decimal, literal) => {
@@ -460,15 +477,33 @@ fn compare_values(op: CompareOp, left: Value, right: Value, nodes: Nodes<'_>) ->
     Ok(Condition::test(TestKind::Compare(op, left.cast_to(&to), right.cast_to(&to))))
 }
 
-fn text_list(tested: Value, literals: &[&Literal]) -> Condition {
-    let known = literals.iter().filter(|literal| ***literal != Literal::Null);
-    let known: Vec<Literal> = known.map(|literal| (*literal).clone()).collect();
-    let unknown = known.len() < literals.len();
-    let found = match known.is_empty() {
-        true => return Condition::Constant(None),
-        false => Condition::test(TestKind::Filter(tested, ColumnTest::In(known))),
+fn text_list(tested: Value, mut literals: Vec<Literal>) -> Condition {
+    let all = literals.len();
+    literals.retain(|literal| *literal != Literal::Null);
+    let has_null = literals.len() < all;
+    if literals.is_empty() {
+        return Condition::Constant(None);
+    }
+    let found = Condition::test(TestKind::Filter(tested, ColumnTest::In(literals)));
+    if has_null { Condition::any(vec![found, Condition::Constant(None)]) } else { found }
+}
+
+/// Returns a literal for a column of bytes.
+fn bytes(literal: &Literal, node: &Node, data_type: &DataType) -> Result<Literal> {
+    let text = match literal {
+        Literal::Null => return Ok(Literal::Null),
+        Literal::Text(text) => text,
+        other => {
+            let literal_node = Node::Literal(other.clone());
+            let natural = literal::natural(other);
+            return Err(not_comparable((node, &literal_node), data_type, natural.data_type()));
+        }
     };
-    if unknown { Condition::any(vec![found, Condition::Constant(None)]) } else { found }
+    literal::bytes(text).map(Literal::Bytes).ok_or_else(|| {
+        let (value, text) = (described(node, data_type), clipped(text));
+        let why = format!("'{text}' is no bytes, but it is compared with {value}");
+        Error::invalid_argument(why)
+    })
 }
 
 /// Binds a list of literals as a set of keys; `None` if the type has no keys.
