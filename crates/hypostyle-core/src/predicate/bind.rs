@@ -13,7 +13,7 @@ use super::literal;
 use super::members;
 use super::path::ColumnPath;
 use super::value_type::{Kind, common};
-use crate::error::{Error, Result, clipped};
+use crate::error::{Error, Result};
 use crate::number::decimal::Decimal;
 
 /// The maximum height of a tree; a parsed one is lower, one that is built in code may not be.
@@ -122,10 +122,17 @@ impl Binder<'_> {
             }
             (left, right) => {
                 let (left, right) = (left.into_value(), right.into_value());
-                let Some(to) = common(&left.data_type(), &right.data_type()) else {
-                    return Err(not_comparable(nodes, &left.data_type(), &right.data_type()));
-                };
-                Ok(Condition::test(TestKind::Same(left.cast_to(&to), right.cast_to(&to))))
+                if let Some(to) = common(&left.data_type(), &right.data_type()) {
+                    return Ok(Condition::test(TestKind::Same(
+                        left.cast_to(&to),
+                        right.cast_to(&to),
+                    )));
+                }
+                // Text beside another type: the same if known to be equal, or if both are null.
+                let equal = compare_values(CompareOp::Equal, left.clone(), right.clone(), nodes)?;
+                let equal = Condition::test(TestKind::IsBool(Box::new(equal), true));
+                let nulls = [left, right].map(|value| is_null(Operand::Value(value)));
+                Ok(Condition::any(vec![equal, Condition::all(nulls.into())]))
             }
         }
     }
@@ -402,7 +409,7 @@ fn compare_literal(
         not_comparable(nodes, value_type, literal::natural(literal).data_type())
     };
     let no_such_value = || {
-        let (value, literal) = (described(nodes.0, &data_type), clipped(&nodes.1.to_string()));
+        let (value, literal) = (described(nodes.0, &data_type), shown(nodes.1));
         let word = kind.word();
         Error::invalid_argument(format!("{literal} is no {word}, but it is compared with {value}"))
     };
@@ -500,8 +507,8 @@ fn bytes(literal: &Literal, node: &Node, data_type: &DataType) -> Result<Literal
         }
     };
     literal::bytes(text).map(Literal::Bytes).ok_or_else(|| {
-        let (value, text) = (described(node, data_type), clipped(text));
-        let why = format!("'{text}' is no bytes, but it is compared with {value}");
+        let (value, text) = (described(node, data_type), shown(&Node::Literal(literal.clone())));
+        let why = format!("{text} is no bytes, but it is compared with {value}");
         Error::invalid_argument(why)
     })
 }
@@ -551,12 +558,27 @@ fn typed_list(tested: &Value, literals: &[&Literal], node: &Node) -> Result<Opti
 
 /// Returns what a value is, for messages.
 fn described(node: &Node, data_type: &DataType) -> String {
-    let text = clipped(&node.to_string());
+    let text = shown(node);
     match node {
         Node::Column(_) => format!("the column `{text}` of type {data_type}"),
         Node::Literal(_) => text,
         _ => format!("`{text}` of type {data_type}"),
     }
+}
+
+/// Returns an expression as it is written, shortened for a message.
+fn shown(node: &Node) -> String {
+    const MAX_CHARS: usize = 60;
+    let text = node.to_string();
+    let mut short: String = text
+        .chars()
+        .take(MAX_CHARS)
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
+        short.push('…');
+    }
+    short
 }
 
 fn not_comparable(nodes: Nodes<'_>, left: &DataType, right: &DataType) -> Error {
@@ -565,7 +587,7 @@ fn not_comparable(nodes: Nodes<'_>, left: &DataType, right: &DataType) -> Error 
 }
 
 fn needs_text(name: &str, node: &Node, data_type: &DataType) -> Error {
-    let (found, text) = (described(node, data_type), clipped(&node.to_string()));
+    let (found, text) = (described(node, data_type), shown(node));
     let way_out = format!("write `cast({text} as varchar)`");
     Error::invalid_argument(format!("`{name}` needs text, found {found}; {way_out}"))
 }
