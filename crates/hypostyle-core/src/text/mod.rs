@@ -16,8 +16,10 @@ pub mod infer;
 mod input;
 #[cfg(feature = "json")]
 pub mod jsonl;
+mod line_blocks;
 pub mod lines;
 mod options;
+mod position;
 mod source;
 pub mod stamp;
 mod state;
@@ -30,9 +32,9 @@ pub use format::{HEAD_BYTES, NotText, TextFormat, TextKind, detect, not_text};
 pub use infer::{ImportOptions, Imported, Skipped};
 pub use input::{BOM, Progress};
 pub use options::{Encoding, Ragged, TextOptions};
+pub use position::RowPosition;
 pub use source::{SourceText, TextSource};
 pub use state::{Infer, InferredState};
 pub use summary::{
-    ColumnState, ColumnSummary, ObjectState, OddToken, RowPosition, TextRange, TextSummary,
-    ValueState,
+    ColumnState, ColumnSummary, ObjectState, OddToken, TextRange, TextSummary, ValueState,
 };

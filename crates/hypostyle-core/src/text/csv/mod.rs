@@ -6,11 +6,12 @@
 //! [`Writer`] writes batches back as text. `quote` holds the quoting rules that both
 //! directions share.
 
-mod blocks;
+pub(super) mod blocks;
 mod import;
-mod options;
+pub(super) mod options;
 mod quote;
 pub(super) mod split;
+pub(super) mod syntax;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -7,12 +7,16 @@
 //! [`import()`] reads blocks of lines; `object` parses a line, and `key_values` collects
 //! the values of a key and builds its array. [`Writer`] writes batches as objects.
 
+mod array;
 mod import;
+mod infer;
 mod key_values;
 mod object;
+mod raw;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use array::array_of_values;
 pub use import::import;
 pub use write::Writer;
