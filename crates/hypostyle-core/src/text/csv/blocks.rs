@@ -6,10 +6,12 @@ use std::io::Read;
 use super::split::{CellSpan, RowBlock, RowOutcome, Splitter};
 use super::syntax::Syntax;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
 use crate::text::infer::Skipped;
 use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, read_more};
 use crate::text::options::{Encoding, Ragged};
 use crate::text::position::RowPosition;
+use crate::text::sizes::TextSizes;
 
 /// Bytes of text that are split and typed together.
 ///
@@ -44,6 +46,22 @@ impl Default for BlockSizes {
             columns: MAX_COLUMNS,
             row: MAX_ROW_BYTES,
         }
+    }
+}
+
+impl BlockSizes {
+    /// Returns the sizes for a text table.
+    pub(crate) fn new(limits: &Limits, sizes: TextSizes) -> Self {
+        let within = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut found = Self {
+            columns: within(limits.columns),
+            row: within(limits.row_bytes),
+            ..Self::default()
+        };
+        if let Some(block) = sizes.block {
+            (found.first, found.block, found.column) = (block, block, 0);
+        }
+        found
     }
 }
 

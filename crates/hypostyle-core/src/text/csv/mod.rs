@@ -10,7 +10,9 @@ pub(super) mod blocks;
 mod import;
 pub(super) mod options;
 mod quote;
+pub(super) mod row_blocks;
 pub(super) mod split;
+pub(super) mod summary;
 pub(super) mod syntax;
 #[cfg(test)]
 mod tests;

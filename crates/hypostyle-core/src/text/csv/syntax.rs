@@ -1,6 +1,7 @@
 //! The syntax of delimited text, as the block reader needs it.
 
 use super::options::CsvOptions;
+use crate::text::format::{TextFormat, TextKind};
 use crate::text::options::{Encoding, Ragged, TextOptions};
 
 /// The syntax of delimited text.
@@ -19,8 +20,16 @@ pub(crate) struct Syntax {
 }
 
 impl Syntax {
+    /// Returns the syntax of a format.
+    pub(crate) fn of(format: TextFormat, options: &TextOptions) -> Self {
+        match format.kind {
+            TextKind::Delimited { delimiter } => Self::delimited(delimiter, format.header, options),
+            _ => Self::variant_calls(format.header, options),
+        }
+    }
+
     /// Returns the syntax of CSV with this delimiter.
-    pub(crate) fn delimited(delimiter: u8, header: bool, options: &TextOptions) -> Self {
+    fn delimited(delimiter: u8, header: bool, options: &TextOptions) -> Self {
         Self {
             delimiter,
             quotes: true,
@@ -33,7 +42,7 @@ impl Syntax {
     }
 
     /// Returns the syntax of VCF.
-    pub(crate) fn variant_calls(header: bool, options: &TextOptions) -> Self {
+    fn variant_calls(header: bool, options: &TextOptions) -> Self {
         Self { quotes: false, comments: true, ..Self::delimited(b'\t', header, options) }
     }
 }

@@ -11,8 +11,11 @@ mod array;
 mod import;
 mod infer;
 mod key_values;
+mod lines;
 mod object;
 mod raw;
+pub(super) mod row_blocks;
+pub(super) mod summary;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -3,13 +3,15 @@
 mod text_range;
 mod values;
 
-use super::format::TextFormat;
+use super::format::{TextFormat, TextKind};
 use super::infer::Skipped;
-use super::options::Encoding;
+use super::options::{Encoding, TextOptions};
 use super::position::RowPosition;
 use super::state::InferredState;
+use crate::number;
 
 pub use text_range::TextRange;
+pub(crate) use text_range::TextRangeFinder;
 pub(crate) use values::MAX_NESTED_KEYS;
 pub use values::{ObjectState, ValueState};
 
@@ -91,4 +93,61 @@ pub struct OddToken {
     pub is_quoted: bool,
     /// What the other cells have in common.
     pub numbers: InferredState,
+}
+
+impl TextSummary {
+    /// Returns the summary as a pass with these options would make it; `None` if only a pass
+    /// can tell.
+    pub(super) fn for_options(self, format: TextFormat, options: &TextOptions) -> Option<Self> {
+        let is_delimited =
+            matches!(format.kind, TextKind::Delimited { .. } | TextKind::VariantCalls);
+        let is_same = self.format == format
+            && (!is_delimited || (self.encoding == options.encoding && options.columns == 0));
+        if !is_same {
+            return None;
+        }
+        let words = options.effective_null_words();
+        if !is_delimited || words == self.null_words {
+            return Some(self);
+        }
+        if !self.null_words.is_empty() {
+            return None;
+        }
+        self.with_null_words(words)
+    }
+
+    /// Returns the summary with words that count as null, if it follows from what is known.
+    fn with_null_words(mut self, words: Vec<String>) -> Option<Self> {
+        if words.iter().any(|word| number::liberal(word.as_bytes()).is_some()) {
+            return None;
+        }
+        for column in &mut self.columns {
+            let ColumnState::Cells(state) = &mut column.state else { continue };
+            match &column.odd_token {
+                Some(odd) if words.contains(&odd.text) => {
+                    if odd.is_quoted {
+                        column.nulls = None;
+                        continue;
+                    }
+                    *state = InferredState { gaps: true, ..odd.numbers };
+                    column.nulls = column.nulls.map(|nulls| nulls.saturating_add(odd.count));
+                    column.texts = None;
+                    column.odd_token = None;
+                }
+                Some(_) => {}
+                // Several cells are not numbers. If all of them are null words, the column
+                // is numeric.
+                None if !state.liberal_floats && !state.liberal_ints => {
+                    if words.len() > 1 {
+                        return None;
+                    }
+                    column.nulls = None;
+                    column.texts = None;
+                }
+                None => {}
+            }
+        }
+        self.null_words = words;
+        Some(self)
+    }
 }
