@@ -1,7 +1,10 @@
 //! Casts arrays between the column types without loss.
 //!
-//! Every type can be cast to text: numbers print as [`number`] defines, other types as
-//! Arrow prints them. Casts from text read numbers liberally.
+//! Every type can be cast to text: numbers print as [`number`] defines, structs, lists and
+//! maps as [JSON](JsonPrinter), other types as Arrow prints them. Casts from text read numbers
+//! liberally.
+
+mod json;
 
 use std::sync::Arc;
 
@@ -17,6 +20,8 @@ use arrow_schema::DataType;
 
 use crate::error::{Error, Refusal, Result, clipped};
 use crate::number::{self, Liberal};
+
+pub use json::{JsonPrinter, json_key, put_json_text};
 
 /// Casts an array to int32, int64, float64 or text.
 ///
@@ -106,6 +111,17 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
         }
         DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean => {
             arrow_cast::cast(array, &DataType::Utf8)?
+        }
+        DataType::Struct(_)
+        | DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::FixedSizeList(..)
+        | DataType::ListView(_)
+        | DataType::LargeListView(_)
+        | DataType::Map(..) => {
+            let printer = JsonPrinter::try_new(array)?;
+            let rows = (0..array.len()).map(|row| array.is_valid(row).then_some(row));
+            printed(rows, |row, out| printer.put(row, out))?
         }
         _ => {
             let options = FormatOptions::new().with_display_error(false);
