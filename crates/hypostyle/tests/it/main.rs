@@ -28,4 +28,5 @@ mod pruning;
 mod refusals;
 mod rows;
 mod sources;
+mod streaming;
 mod sweeps;
