@@ -65,7 +65,13 @@
 //! format, the column and the byte. It does not panic. Its memory is bounded by the size of the
 //! file and by [`Limits`], never by a number that the file merely states.
 
+#[cfg(feature = "arrow")]
+mod arrow_file;
 pub mod formats;
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+mod guard;
+#[cfg(feature = "parquet")]
+mod parquet_file;
 
 pub use hypostyle_core::{cast, coerce, predicate, projection, spill, text};
 
