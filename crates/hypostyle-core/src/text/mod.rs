@@ -7,6 +7,7 @@
 
 #[cfg(feature = "csv")]
 pub mod csv;
+mod format;
 #[cfg_attr(
     not(all(feature = "csv", feature = "json")),
     expect(dead_code, reason = "each syntax uses a part of it")
@@ -16,9 +17,22 @@ mod input;
 #[cfg(feature = "json")]
 pub mod jsonl;
 pub mod lines;
+mod options;
+mod source;
 pub mod stamp;
+mod state;
+mod summary;
 #[cfg(test)]
 mod tests;
+pub mod typed;
 
-pub use infer::{ImportOptions, Imported, Infer, Skipped};
+pub use format::{HEAD_BYTES, NotText, TextFormat, TextKind, detect, not_text};
+pub use infer::{ImportOptions, Imported, Skipped};
 pub use input::{BOM, Progress};
+pub use options::{Encoding, Ragged, TextOptions};
+pub use source::{SourceText, TextSource};
+pub use state::{Infer, InferredState};
+pub use summary::{
+    ColumnState, ColumnSummary, ObjectState, OddToken, RowPosition, TextRange, TextSummary,
+    ValueState,
+};

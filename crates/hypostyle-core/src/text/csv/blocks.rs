@@ -3,12 +3,13 @@
 use std::fmt;
 use std::io::Read;
 
-use super::options::{CsvOptions, Encoding, Ragged};
+use super::options::CsvOptions;
 use super::split::{CellSpan, RowBlock, RowOutcome, Splitter};
 use crate::buffer_pool::BufferPool;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::infer::Skipped;
 use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, Progress};
+use crate::text::options::{Encoding, Ragged};
 
 /// Bytes of text that are split and typed together.
 ///

@@ -10,8 +10,9 @@ use crate::error::Result;
 use crate::options::resolve_threads;
 use crate::parallel;
 use crate::spill::SpillBuffer;
-use crate::text::infer::{ImportOptions, Imported, InferredState, TypeInference, TypedChunk};
+use crate::text::infer::{ImportOptions, Imported, TypeInference, TypedChunk};
 use crate::text::input::Progress;
+use crate::text::state::InferredState;
 
 /// Reads a whole CSV file.
 ///

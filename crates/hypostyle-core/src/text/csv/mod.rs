@@ -10,12 +10,14 @@ mod blocks;
 mod import;
 mod options;
 mod quote;
-mod split;
+pub(super) mod split;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use import::import;
-pub use options::{CsvOptions, Encoding, Ragged, is_delimiter};
+pub use options::{CsvOptions, is_delimiter};
 pub use quote::{cell_into, needs_quotes, quote_into, quoted_len, undouble_into, unquote};
 pub use write::Writer;
+
+pub use super::options::{Encoding, Ragged};

@@ -12,7 +12,7 @@ use super::quote::undouble_into;
 ///
 /// It takes eight bytes because a block has one for every cell.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CellSpan {
+pub(crate) struct CellSpan {
     start: u32,
     len_and_flags: u32,
 }
@@ -29,7 +29,7 @@ const SCAN_BYTES: usize = u64::BITS as usize;
 
 impl CellSpan {
     /// The cell that pads a short row.
-    pub(super) const MISSING: Self = Self { start: 0, len_and_flags: 0 };
+    pub(crate) const MISSING: Self = Self { start: 0, len_and_flags: 0 };
 
     /// Returns `None` if the cell is too long.
     fn try_new(start: usize, len: usize, flags: u32) -> Option<Self> {
@@ -39,12 +39,12 @@ impl CellSpan {
     }
 
     /// Returns whether the cell was quoted.
-    pub(super) fn quoted(self) -> bool {
+    pub(crate) fn quoted(self) -> bool {
         self.len_and_flags & QUOTED != 0
     }
 
     /// Returns the content without quotes.
-    pub(super) fn bytes(self, rows: &RowBlock) -> &[u8] {
+    pub(crate) fn bytes(self, rows: &RowBlock) -> &[u8] {
         let buffer = if self.len_and_flags & SIDE == 0 { &rows.text } else { &rows.side };
         let start = self.start as usize;
         buffer.get(start..start + (self.len_and_flags & LEN) as usize).unwrap_or_default()
@@ -53,22 +53,22 @@ impl CellSpan {
 
 /// A block of complete rows that all have the same width.
 #[derive(Debug, Default)]
-pub(super) struct RowBlock {
+pub(crate) struct RowBlock {
     /// The text of the rows.
-    pub(super) text: Vec<u8>,
+    pub(crate) text: Vec<u8>,
     /// The content of cells that are not a slice of the text, such as `a""b`.
-    pub(super) side: Vec<u8>,
+    pub(crate) side: Vec<u8>,
     /// All cells, row by row.
-    pub(super) cells: Vec<CellSpan>,
+    pub(crate) cells: Vec<CellSpan>,
     /// The number of cells of a row.
-    pub(super) width: usize,
+    pub(crate) width: usize,
     /// The number of the first row, from 0; the header does not count.
-    pub(super) first_row: u64,
+    pub(crate) first_row: u64,
 }
 
 impl RowBlock {
     /// Removes all rows, but keeps the allocated memory.
-    pub(super) fn reset(&mut self, width: usize, first_row: u64) {
+    pub(crate) fn reset(&mut self, width: usize, first_row: u64) {
         self.text.clear();
         self.side.clear();
         self.cells.clear();
@@ -76,23 +76,23 @@ impl RowBlock {
     }
 
     /// Returns the number of rows.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.cells.len().checked_div(self.width).unwrap_or(0)
     }
 }
 
 /// A row that was found; its cells are the last `cells` of the block.
 #[derive(Debug)]
-pub(super) struct RowSpan {
+pub(crate) struct RowSpan {
     /// The number of cells.
-    pub(super) cells: usize,
+    pub(crate) cells: usize,
     /// The offset of the next row.
-    pub(super) next: usize,
+    pub(crate) next: usize,
 }
 
 /// The result of [`Splitter::row`].
 #[derive(Debug)]
-pub(super) enum RowOutcome {
+pub(crate) enum RowOutcome {
     /// A complete row.
     Row(RowSpan),
     /// The text ends inside the row, and more text may follow.
@@ -117,12 +117,12 @@ pub(super) enum RowOutcome {
 
 /// Splits rows into cells at a delimiter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Splitter {
+pub(crate) struct Splitter {
     delimiter: u8,
 }
 
 impl Splitter {
-    pub(super) fn new(delimiter: u8) -> Self {
+    pub(crate) fn new(delimiter: u8) -> Self {
         Self { delimiter }
     }
 
@@ -131,7 +131,7 @@ impl Splitter {
     /// A plain row has the width of `rows` and no quoted cell; most files have no other
     /// rows. Quotes, a lone CR, a row of another width and the end of the text stop this
     /// fast path, and [`Splitter::row`] handles them.
-    pub(super) fn plain_rows(self, rows: &mut RowBlock, start: usize) -> usize {
+    pub(crate) fn plain_rows(self, rows: &mut RowBlock, start: usize) -> usize {
         let RowBlock { text, cells, width, .. } = rows;
         let (Ok(from), true) = (u32::try_from(start), text.len() <= LEN as usize) else {
             return start;
@@ -191,7 +191,7 @@ impl Splitter {
     ///
     /// `last` means that no more text follows. On [`RowOutcome::Partial`], cells and side
     /// text are unchanged.
-    pub(super) fn row(self, rows: &mut RowBlock, start: usize, last: bool) -> RowOutcome {
+    pub(crate) fn row(self, rows: &mut RowBlock, start: usize, last: bool) -> RowOutcome {
         let RowBlock { text, side, cells, .. } = rows;
         let (cells_before, side_before) = (cells.len(), side.len());
         if start >= text.len() {

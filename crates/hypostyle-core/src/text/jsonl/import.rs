@@ -15,8 +15,9 @@ use crate::options::resolve_threads;
 use crate::parallel;
 use crate::projection::unknown_column;
 use crate::spill::SpillBuffer;
-use crate::text::infer::{ImportOptions, Imported, Infer, InferredState, Skipped, TypedChunk};
+use crate::text::infer::{ImportOptions, Imported, Skipped, TypedChunk};
 use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, Progress};
+use crate::text::state::{Infer, InferredState};
 use crate::types::Capabilities;
 
 /// Bytes of text that are parsed together.
