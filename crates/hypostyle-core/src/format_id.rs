@@ -26,6 +26,8 @@ pub enum FormatId {
     Txt,
     /// Log lines with a time stamp each, `.log`.
     Log,
+    /// VCF: variant calls, `.vcf`.
+    Vcf,
     /// Parquet, `.parquet`.
     Parquet,
     /// Arrow IPC files and streams, `.arrow`.
@@ -46,6 +48,7 @@ impl FormatId {
             Self::Jsonl => "jsonl",
             Self::Txt => "txt",
             Self::Log => "log",
+            Self::Vcf => "vcf",
             Self::Parquet => "parquet",
             Self::Arrow => "arrow",
         }

@@ -67,11 +67,23 @@
 
 #[cfg(feature = "arrow")]
 mod arrow_file;
+mod convert;
+mod file_kind;
 pub mod formats;
 #[cfg(any(feature = "parquet", feature = "arrow"))]
 mod guard;
+mod new_file;
+mod open;
 #[cfg(feature = "parquet")]
 mod parquet_file;
+mod writer;
+
+pub use convert::convert;
+pub use file_kind::FileKind;
+pub use formats::FormatId;
+pub use new_file::NewFile;
+pub use open::{OpenOptions, detect_format, open, open_cache, open_source, open_with};
+pub use writer::{Destination, Writer, WriterOptions};
 
 pub use hypostyle_core::{cast, coerce, predicate, projection, spill, text};
 

@@ -6,6 +6,7 @@
 
 mod buffers;
 mod index;
+mod write;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -28,6 +29,8 @@ use hypostyle_core::reader::{
     row_group_out_of_range,
 };
 use hypostyle_core::source::{self, ByteSource};
+
+pub(crate) use write::ArrowWriter;
 
 /// The bytes that a file and a stream start with.
 pub(crate) const MAGICS: &[&[u8]] = &[FILE_MAGIC, CONTINUATION];

@@ -11,6 +11,7 @@ mod footer;
 mod row_group;
 mod schema_depth;
 mod statistics;
+mod write;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,6 +33,8 @@ use hypostyle_core::reader::{
     row_group_out_of_range,
 };
 use hypostyle_core::source::ByteSource;
+
+pub(crate) use write::{ParquetWriter, check_schema};
 
 /// The bytes that a file starts with.
 pub(crate) const MAGICS: &[&[u8]] = &[footer::MAGIC];

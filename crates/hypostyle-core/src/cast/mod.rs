@@ -1,13 +1,16 @@
 //! Casts arrays between the column types without loss.
 //!
-//! Every type can be cast to text: numbers print as [`number`] defines, other types as
-//! Arrow prints them. Casts from text read numbers liberally.
+//! Every type can be cast to text: numbers print as [`number`] defines, lists, structs and
+//! maps as JSON, bytes in hexadecimal digits, and other types as Arrow prints them. Casts from
+//! text read numbers liberally.
+
+mod json;
 
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, Float64Array, GenericStringArray, Int32Array, Int64Array, OffsetSizeTrait,
     StringArray, new_null_array,
@@ -17,6 +20,8 @@ use arrow_schema::DataType;
 
 use crate::error::{Error, Refusal, Result, clipped};
 use crate::number::{self, Liberal};
+
+pub use json::{JsonValues, put_json_text};
 
 /// Casts an array to int32, int64, float64 or text.
 ///
@@ -107,6 +112,7 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
         DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean => {
             arrow_cast::cast(array, &DataType::Utf8)?
         }
+        nested if nested.is_nested() => json_texts(array)?,
         _ => {
             let options = FormatOptions::new().with_display_error(false);
             let formatter = ArrayFormatter::try_new(array.as_ref(), &options)?;
@@ -115,12 +121,36 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
                 if array.is_null(row) {
                     builder.append_null();
                 } else {
-                    builder.append_value(formatter.value(row).try_to_string()?);
+                    let text = formatter.value(row).try_to_string();
+                    builder.append_value(text.map_err(|err| not_printable(&err, row))?);
                 }
             }
             Arc::new(builder.finish())
         }
     })
+}
+
+/// Prints nested values as JSON.
+fn json_texts(array: &ArrayRef) -> Result<ArrayRef> {
+    let values = JsonValues::try_new(array)?;
+    let mut builder = StringBuilder::with_capacity(array.len(), array.len() * 16);
+    let mut cell = Vec::new();
+    for row in 0..array.len() {
+        if array.is_null(row) {
+            builder.append_null();
+        } else {
+            cell.clear();
+            values.put(row, &mut cell);
+            builder.append_value(std::str::from_utf8(&cell).unwrap_or_default());
+        }
+    }
+    Ok(Arc::new(builder.finish()))
+}
+
+fn not_printable(err: &arrow_schema::ArrowError, row: usize) -> Error {
+    let why = format!("a value cannot be printed: {err}");
+    let way_out = "leave out the column, or write a format that has its type";
+    Error::refused(Refusal::ValueNotConvertible, why, way_out).in_row(row as u64)
 }
 
 fn printed<T>(
@@ -157,7 +187,25 @@ fn integers(
             Liberal::Int(value) => Some(value),
             Liberal::Float(_) => None,
         })?,
-        // Arrow's safe cast turns values that do not fit into null, so compare both ways.
+        // Arrow's safe cast turns values that do not fit into null.
+        DataType::UInt64 => {
+            let cast = arrow_cast::cast(array, &DataType::Int64)?;
+            let lost = (0..array.len()).find(|&row| array.is_valid(row) && cast.is_null(row));
+            if let Some(row) = lost {
+                let value = array.as_primitive::<UInt64Type>().value(row);
+                return Err(wrong_type(format!("{value} does not fit int64")).in_row(row as u64));
+            }
+            cast.as_primitive::<Int64Type>().iter().collect()
+        }
+        DataType::Int8
+        | DataType::Int16
+        | DataType::UInt8
+        | DataType::UInt16
+        | DataType::UInt32 => {
+            let cast = arrow_cast::cast(array, &DataType::Int64)?;
+            cast.as_primitive::<Int64Type>().iter().collect()
+        }
+        // A fraction would be cut off, so compare both ways.
         _ => {
             let cast = arrow_cast::cast(array, &DataType::Int64)?;
             let back = arrow_cast::cast(&cast, array.data_type())?;
