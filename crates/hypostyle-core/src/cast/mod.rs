@@ -113,6 +113,11 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
             arrow_cast::cast(array, &DataType::Utf8)?
         }
         nested if nested.is_nested() => json_texts(array)?,
+        // Instants print in UTC: the offset of a named zone needs a database of time zones.
+        DataType::Timestamp(unit, Some(zone)) if !is_offset(zone) => {
+            let utc = DataType::Timestamp(*unit, Some("+00:00".into()));
+            to_text(&arrow_cast::cast(array, &utc)?)?
+        }
         _ => {
             let options = FormatOptions::new().with_display_error(false);
             let formatter = ArrayFormatter::try_new(array.as_ref(), &options)?;
@@ -128,6 +133,11 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
             Arc::new(builder.finish())
         }
     })
+}
+
+/// Returns whether a time zone is an offset such as `+02:00`.
+fn is_offset(zone: &str) -> bool {
+    zone.starts_with(['+', '-'])
 }
 
 /// Prints nested values as JSON.
@@ -286,7 +296,7 @@ mod tests {
     use arrow_array::types::Int8Type;
     use arrow_array::{
         BooleanArray, Decimal128Array, DictionaryArray, Float32Array, LargeStringArray, NullArray,
-        RunArray, StringViewArray, UInt64Array,
+        RunArray, StringViewArray, TimestampMicrosecondArray, UInt64Array,
     };
 
     use super::*;
@@ -323,6 +333,18 @@ mod tests {
         let array: ArrayRef = Arc::new(Float32Array::from(values));
         let want = ["0.1", "NaN", "Infinity", "-Infinity", "16777216.0"];
         assert_eq!(text(&array), want.map(|cell| Some(cell.to_owned())));
+    }
+
+    #[test]
+    fn instants_print_in_utc_or_at_their_offset() {
+        for (zone, want) in [
+            ("UTC", "1970-01-01T00:00:00.000005Z"),
+            ("Europe/Berlin", "1970-01-01T00:00:00.000005Z"),
+            ("+02:00", "1970-01-01T02:00:00.000005+02:00"),
+        ] {
+            let array = TimestampMicrosecondArray::from(vec![5]).with_timezone(zone);
+            assert_eq!(text(&(Arc::new(array) as ArrayRef)), [Some(want.to_owned())]);
+        }
     }
 
     /// The result does not depend on the layout of the Arrow array.

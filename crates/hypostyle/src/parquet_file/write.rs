@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -24,15 +24,32 @@ pub(crate) struct ParquetWriter<W: Write + Send> {
 pub(crate) fn check_schema(schema: &Schema) -> Result<()> {
     for (index, field) in schema.fields().iter().enumerate() {
         let alone = Schema::new(vec![field.clone()]);
-        let converted = catch_panics("schema", || {
-            ArrowSchemaConverter::new().convert(&alone).map(drop).map_err(|err| {
-                let why = format!("columns of type {} are not supported: {err}", field.data_type());
-                Error::refused(Refusal::TypeNotSupported, why, "cast it to text first")
-            })
-        });
-        converted.map_err(|err| err.in_column(index, field.name()))?;
+        let convert = || {
+            let converted = ArrowSchemaConverter::new().convert(&alone);
+            converted.map(drop).map_err(|err| Error::unsupported(err.to_string()))
+        };
+        if has_union(field.data_type()) || catch_panics("schema", convert).is_err() {
+            let why = format!("columns of type {} are not supported", field.data_type());
+            let err = Error::refused(Refusal::TypeNotSupported, why, "cast it to text first");
+            return Err(err.in_column(index, field.name()));
+        }
     }
     Ok(())
+}
+
+/// The `parquet` crate panics on unions.
+fn has_union(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Union(_, _) => true,
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => has_union(item.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_union(field.data_type())),
+        _ => false,
+    }
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
