@@ -48,7 +48,7 @@ fn read(file: &Bytes) -> Result<usize> {
     Ok(rows)
 }
 
-/// Bends every byte of a file in several ways, and cuts it at every place.
+/// Bends every byte of a file in two ways, and cuts it at every third place.
 fn sweep(file: &[u8]) {
     assert_eq!(read(&Bytes::copy_from_slice(file)).unwrap(), 4);
     // Caught panics print a message each.
@@ -62,15 +62,14 @@ fn sweep(file: &[u8]) {
         }
     };
     for at in 0..file.len() {
-        for change in [0x01, 0x80, 0xFF] {
+        for change in [0x01, 0xFF] {
             let mut bent = file.to_vec();
             bent[at] ^= change;
             check(format!("byte {at} ^ {change:#x}"), bent);
         }
-        let mut bent = file.to_vec();
-        bent[at] = 0;
-        check(format!("byte {at} = 0"), bent);
-        check(format!("cut at {at}"), file[..at].to_vec());
+        if at % 3 == 0 {
+            check(format!("cut at {at}"), file[..at].to_vec());
+        }
     }
     panic::set_hook(hook);
     assert!(failures.is_empty(), "{} panics: {:?}", failures.len(), failures.first());
@@ -99,21 +98,23 @@ fn bent_arrow_files_and_streams_never_panic() {
     use arrow_ipc::CompressionType;
     use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
     let batch = batch();
-    for compression in [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)] {
-        let options = || IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let options =
+        |compression| IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    for compression in [None, Some(CompressionType::ZSTD)] {
         let mut out = Vec::new();
+        let schema = batch.schema();
         let mut writer =
-            FileWriter::try_new_with_options(&mut out, &batch.schema(), options()).unwrap();
-        writer.write(&batch).unwrap();
-        writer.finish().unwrap();
-        drop(writer);
-        sweep(&out);
-        let mut out = Vec::new();
-        let mut writer =
-            StreamWriter::try_new_with_options(&mut out, &batch.schema(), options()).unwrap();
+            FileWriter::try_new_with_options(&mut out, &schema, options(compression)).unwrap();
         writer.write(&batch).unwrap();
         writer.finish().unwrap();
         drop(writer);
         sweep(&out);
     }
+    let mut out = Vec::new();
+    let lz4 = options(Some(CompressionType::LZ4_FRAME));
+    let mut writer = StreamWriter::try_new_with_options(&mut out, &batch.schema(), lz4).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    sweep(&out);
 }
