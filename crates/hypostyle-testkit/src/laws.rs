@@ -16,7 +16,7 @@ use hypostyle::formats::{self, Format, Reader, Sniff};
 use hypostyle::predicate::Predicate;
 use hypostyle::{
     ColumnSource, Deviation, Error, ErrorKind, Limits, RangeCache, ReadOptions, Result,
-    RowSelection, Table, TextPolicy, WriteOptions,
+    RowSelection, Table, TextPolicy, WriteOptions, Writer, WriterOptions,
 };
 
 use crate::content::Content;
@@ -75,15 +75,16 @@ pub fn decode_undoes_encode(format: &'static dyn Format, batch: &RecordBatch) {
     assert_eq!(Content::of(&back), Content::of(std::slice::from_ref(batch)));
     assert_eq!(deviations, [], "our writer wrote a deviation");
 
-    let mut writer = formats::Writer::create(format, batch.schema(), options).unwrap();
+    let mut batched = Vec::new();
+    let options = WriterOptions::default().with_encode(options);
+    let mut writer = Writer::create(&mut batched, format.id(), batch.schema(), &options).unwrap();
     let mut from = 0;
     while from < batch.num_rows() {
         let len = (from + 1).min(batch.num_rows() - from);
         writer.write(&batch.slice(from, len)).unwrap();
         from += len;
     }
-    let mut batched = Vec::new();
-    writer.finish(&mut batched).unwrap();
+    writer.finish().unwrap();
     assert_eq!(batched, file, "the same table in several batches gives other bytes");
 }
 

@@ -226,8 +226,8 @@ impl Reader for TextTable {
     fn format(&self) -> FormatId {
         match self.format.kind {
             TextKind::Delimited { .. } => FormatId::Csv,
-            TextKind::JsonLines => FormatId::JsonLines,
-            TextKind::Lines => FormatId::Lines,
+            TextKind::JsonLines => FormatId::Jsonl,
+            TextKind::Lines => FormatId::Txt,
             TextKind::Log => FormatId::Log,
             TextKind::VariantCalls => FormatId::Vcf,
         }
