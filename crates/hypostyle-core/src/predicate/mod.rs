@@ -113,6 +113,7 @@ pub use builder::{Expr, col, lit};
 pub use column_access::ColumnAccess;
 pub use filter::ColumnFilter;
 pub use input::PredicateInput;
+pub use path::ColumnPath;
 pub use pruning::{CellPresence, NumberBounds, PruningStatistics, TextBounds};
 pub use search::{FilterSearch, SearchForm};
 
@@ -121,7 +122,6 @@ use bound::Condition;
 use column_access::TextInput;
 use evaluate::Window;
 use expr::Node;
-use path::ColumnPath;
 
 /// A condition on the rows of a table, in the language of [this module](self).
 ///

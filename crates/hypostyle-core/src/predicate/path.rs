@@ -15,14 +15,14 @@ use crate::projection::{field_names, unknown_column};
 
 /// A column, or a part of a nested column.
 #[derive(Clone, Debug)]
-pub(super) struct ColumnPath {
+pub struct ColumnPath {
     /// The position of the column in the schema.
-    pub(super) index: usize,
+    pub index: usize,
     /// The name of the column.
     pub(super) name: String,
     pub(super) steps: Vec<Step>,
     /// The plain type of the values.
-    pub(super) data_type: DataType,
+    pub data_type: DataType,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,11 @@ impl ColumnPath {
     ///
     /// A column whose name is the whole text wins; otherwise the column with the longest name
     /// that the text starts with.
-    pub(super) fn resolve(schema: &Schema, text: &str) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if no column has such a name or part.
+    pub fn resolve(schema: &Schema, text: &str) -> Result<Self> {
         let fields = schema.fields();
         let mut missing = None;
         for (name, rest) in prefixes(text) {
@@ -68,8 +72,17 @@ impl ColumnPath {
         Err(unknown_column(text, field_names(schema)))
     }
 
+    /// Returns whether the path leads to a part of a column, not to a whole column.
+    pub fn is_nested(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
     /// Returns the values of the path in an array of its column.
-    pub(super) fn extract(&self, column: &ArrayRef) -> Result<ArrayRef> {
+    ///
+    /// # Errors
+    ///
+    /// Fails for an array of another type than the column.
+    pub fn extract(&self, column: &ArrayRef) -> Result<ArrayRef> {
         let mut array = plain_array(column)?;
         for step in &self.steps {
             array = plain_array(&match *step {

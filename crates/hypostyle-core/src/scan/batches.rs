@@ -82,7 +82,7 @@ impl Batches {
                 "single rows cannot be combined with a predicate or a limit",
             ));
         } else {
-            take_rows::in_order(&self.plan.schema, &rows, order)?
+            take_rows::in_order(&self.plan.projection.schema, &rows, order)?
         };
         let size = self.plan.batch_size;
         let starts = (0..all.num_rows()).step_by(size);
@@ -97,7 +97,7 @@ impl Batches {
     ///
     /// A batch may encode a column as a dictionary, or in runs, of the type given here.
     pub fn schema(&self) -> SchemaRef {
-        self.plan.schema.clone()
+        self.plan.projection.schema.clone()
     }
 
     /// Returns what was read and skipped so far.
@@ -139,7 +139,7 @@ impl Iterator for Batches {
 
 impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
-        self.plan.schema.clone()
+        self.plan.projection.schema.clone()
     }
 }
 

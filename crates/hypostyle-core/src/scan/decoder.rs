@@ -13,7 +13,7 @@ use super::open_table::OpenTable;
 use super::plan::{GroupTask, ScanPlan};
 use super::stats::{DamagedRowGroup, ScanStats};
 use crate::error::{ErrorKind, Result};
-use crate::reader::{RowGroupReader, RowGroupRequest, batch};
+use crate::reader::{RowGroupReader, RowGroupRequest};
 use crate::row_selection::RowSelection;
 use crate::source::{ByteSource, MissingRanges, RangeCache};
 
@@ -100,7 +100,7 @@ impl ScanDecoder {
 
     /// Returns the schema of the batches, which may encode columns as dictionaries.
     pub fn schema(&self) -> SchemaRef {
-        self.plan.schema.clone()
+        self.plan.projection.schema.clone()
     }
 
     /// Returns what was read and skipped so far.
@@ -207,14 +207,18 @@ impl ScanDecoder {
     /// Fetches what the next row groups need first, and opens them.
     fn open_groups(&mut self) -> Result<()> {
         let plan = self.plan.clone();
+        let columns = plan.all_columns();
         let is_resident = self.source.is_resident();
         let mut count = 1;
         if !is_resident {
-            let first =
-                plan.filter.as_ref().map_or(plan.columns.as_slice(), |filter| filter.columns());
+            let first = plan
+                .filter
+                .as_ref()
+                .map_or(plan.projection.columns.as_slice(), |filter| filter.columns());
             let (mut ranges, mut bytes, mut rows) = (Vec::new(), 0_u64, 0_u64);
             for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
-                let wanted = plan.reader.ranges(task.group, first);
+                let request = self.request(task, &columns);
+                let wanted = plan.reader.first_ranges(task.group, first, &request);
                 let size: u64 =
                     wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
                 // A scan that stops early needs no row group beyond its limit.
@@ -233,23 +237,28 @@ impl ScanDecoder {
             }
             self.source.prefetch(&ranges)?;
         }
-        let columns = plan.all_columns();
-        for task in self.tasks.drain(..count.min(self.tasks.len())) {
-            let stop = task.ranges.last().map(|range| range.end);
-            let first = task.ranges.first().map_or(0, |range| range.start);
-            let end = match (stop, plan.filter.is_none()) {
-                (Some(stop), true) => Some(stop.min(first.saturating_add(self.left))),
-                (stop, _) => stop,
-            };
-            let request = RowGroupRequest::new(&columns)
-                .with_threads(self.threads)
-                .with_end(end.filter(|&end| end < task.rows))
-                .with_memory(plan.memory);
+        let tasks: Vec<GroupTask> = self.tasks.drain(..count.min(self.tasks.len())).collect();
+        for task in tasks {
+            let request = self.request(&task, &columns);
             let reader = plan.reader.clone().open_row_group(task.group, &request)?;
             self.stats.row_groups_read += 1;
             self.open.push_back(OpenGroup { task, reader, row: 0, range: 0, window: Window::None });
         }
         Ok(())
+    }
+
+    /// Returns how a row group will be read.
+    fn request<'c>(&self, task: &GroupTask, columns: &'c [usize]) -> RowGroupRequest<'c> {
+        let stop = task.ranges.last().map(|range| range.end);
+        let first = task.ranges.first().map_or(0, |range| range.start);
+        let end = match (stop, self.plan.filter.is_none()) {
+            (Some(stop), true) => Some(stop.min(first.saturating_add(self.left))),
+            (stop, _) => stop,
+        };
+        RowGroupRequest::new(columns)
+            .with_threads(self.threads)
+            .with_end(end.filter(|&end| end < task.rows))
+            .with_memory(self.plan.memory)
     }
 
     /// Fetches the projected columns of the open row groups that have matching rows.
@@ -262,9 +271,12 @@ impl ScanDecoder {
             Window::Filtered(_, None) => true,
             _ => false,
         };
+        let all_columns = self.plan.all_columns();
         let (mut ranges, mut bytes) = (Vec::new(), 0_u64);
         for group in self.open.iter().filter(has_match) {
-            let wanted = self.plan.reader.ranges(group.task.group, &self.plan.columns);
+            let request = self.request(&group.task, &all_columns);
+            let (reader, columns) = (&self.plan.reader, &self.plan.projection.columns);
+            let wanted = reader.first_ranges(group.task.group, columns, &request);
             let size: u64 = wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
             bytes = bytes.saturating_add(size);
             if bytes > self.plan.memory / 2 {
@@ -316,8 +328,8 @@ impl OpenGroup {
             let matches = match &plan.filter {
                 None => None,
                 Some(filter) => {
-                    let truths = filter.evaluate(rows, self.reader.as_mut())?;
-                    Some(RowSelection::from_truths(&truths)).filter(|found| found.len() < rows)
+                    let matches = filter.matches(rows, self.reader.as_mut())?;
+                    Some(RowSelection::from_truths(&matches)).filter(|found| found.len() < rows)
                 }
             };
             self.window = Window::Filtered(rows, matches);
@@ -330,13 +342,15 @@ impl OpenGroup {
         let (rows, selection) = match &self.window {
             Window::Filtered(rows, selection) => (*rows, selection.as_ref()),
             _ if self.range >= self.task.ranges.len() => return Ok(None),
-            _ => return Ok(Some(RecordBatch::new_empty(plan.schema.clone()))),
+            _ => return Ok(Some(RecordBatch::new_empty(plan.projection.schema.clone()))),
         };
         let batch = match selection {
-            Some(selection) if selection.is_empty() => RecordBatch::new_empty(plan.schema.clone()),
+            Some(selection) if selection.is_empty() => {
+                RecordBatch::new_empty(plan.projection.schema.clone())
+            }
             selection => {
-                let arrays = self.reader.read(&plan.columns, selection)?;
-                batch(&plan.schema, arrays, selection.map_or(rows, RowSelection::len))?
+                let arrays = self.reader.read(&plan.projection.columns, selection)?;
+                plan.projection.batch(arrays, selection.map_or(rows, RowSelection::len))?
             }
         };
         self.window = Window::None;

@@ -27,7 +27,7 @@ impl Filter {
     }
 
     /// Returns which rows of the window of a row group match.
-    pub(super) fn evaluate(
+    pub(super) fn matches(
         &self,
         rows: usize,
         window: &mut dyn RowGroupReader,
@@ -36,7 +36,7 @@ impl Filter {
     }
 }
 
-/// The columns of the window of a row group.
+/// The columns of a window, decoded when the predicate asks for them.
 struct WindowColumns<'w>(&'w mut dyn RowGroupReader);
 
 impl PredicateInput for WindowColumns<'_> {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hypostyle::formats::onpair::OnPair;
 use hypostyle::formats::{Format, Reader};
 use hypostyle::predicate::Predicate;
-use hypostyle::{ReadOptions, RowSelection, WriteOptions};
+use hypostyle::{ReadOptions, WriteOptions};
 use hypostyle_testkit::build::onpair::{self, Column, ColumnChunk, File, numbers};
 use hypostyle_testkit::laws;
 use hypostyle_testkit::source::CountingSource;
@@ -31,13 +31,17 @@ fn scanned(
 ) -> RecordBatch {
     let all: Vec<usize> = (0..reader.schema().fields().len()).collect();
     let whole = reader.read(chunk, &all).unwrap();
-    let bound = test.bind(whole.schema_ref()).unwrap();
-    let keep = bound.matches(whole.num_rows(), &mut &whole).unwrap();
-    RowSelection::from_truths(&keep).of(&whole.project(columns).unwrap()).unwrap()
+    let matching = laws::matching_rows(test, &whole).unwrap();
+    matching.of(&whole.project(columns).unwrap()).unwrap()
 }
 
 fn same_as_a_scan(reader: &Arc<dyn Reader>, test: &Predicate) {
     let width = reader.schema().fields().len();
+    if test.bind(&reader.schema()).is_err() {
+        // For example a pattern beside a column of bytes.
+        assert!(laws::read_where(reader, 0, &[0], test).is_err(), "{test}");
+        return;
+    }
     for chunk in 0..reader.row_groups() {
         for columns in [(0..width).rev().collect(), vec![0], vec![]] {
             let found = laws::read_where(reader, chunk, &columns, test).unwrap();
@@ -196,22 +200,16 @@ fn leaf(names: Vec<&'static str>) -> impl Strategy<Value = String> {
     let column = || select(names.clone());
     let op = select(vec!["=", "<>", "<", "<=", ">", ">="]);
     let texts = "[ab]{0,3}";
-    // Bytes are compared with texts only.
-    let value = |column: &str, value: &String| match column {
-        "b" if !value.starts_with('\'') => format!("'{value}'"),
-        _ => value.clone(),
-    };
     prop_oneof![
-        4 => (column(), op, literal()).prop_map(move |(column, op, literal)| {
-            format!("{column} {op} {}", value(column, &literal))
+        4 => (column(), op, literal()).prop_filter_map("no order of truths", |(column, op, value)| {
+            let ordered = op.starts_with(['<', '>']) && op != "<>";
+            let truth = value == "true" || value == "false";
+            (!(ordered && truth)).then(|| format!("{column} {op} {value}"))
         }),
         1 => (column(), texts, texts)
             .prop_map(|(column, low, high)| format!("{column} between '{low}' and '{high}'")),
         2 => (column(), vec(literal(), 1..4))
-            .prop_map(move |(column, values)| {
-                let values: Vec<_> = values.iter().map(|literal| value(column, literal)).collect();
-                format!("{column} in ({})", values.join(", "))
-            }),
+            .prop_map(|(column, values)| format!("{column} in ({})", values.join(", "))),
         4 => (column(), select(vec!["like", "ilike", "not like"]), pattern())
             .prop_map(|(column, like, pattern)| format!("{column} {like} '{pattern}'")),
         1 => (column(), select(vec!["is null", "is not null"]))
