@@ -89,7 +89,7 @@ impl ScanDecoder {
             source: source.clone(),
             tasks: tasks.into(),
             open: VecDeque::new(),
-            buffer: BatchBuffer::new(plan.batch_size),
+            buffer: BatchBuffer::new(plan.batch_size, plan.memory),
             left: plan.limit.unwrap_or(u64::MAX),
             threads,
             stats: ScanStats::default(),
