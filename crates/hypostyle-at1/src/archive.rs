@@ -11,11 +11,13 @@ use super::describe;
 use super::description::{Frame, FrameInfo};
 use super::frames::FrameReader;
 use super::query::{self, Answer, Damage, Query};
+use super::table::{self, TableShape};
 use super::table_view::{TableOptions, TableView};
 use super::unpack::{Unpacked, Unpacker};
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::options::ReadOptions;
+use hypostyle_core::reader::Reader;
 use hypostyle_core::source::ByteSource;
 use hypostyle_core::spill::SpillBuffer;
 use hypostyle_core::text::{ImportOptions, Imported};
@@ -23,7 +25,7 @@ use hypostyle_core::text::{ImportOptions, Imported};
 /// An open AT-1 archive.
 #[derive(Debug)]
 pub struct Archive {
-    reader: FrameReader,
+    reader: Arc<FrameReader>,
 }
 
 /// An archive inside a bundle.
@@ -38,7 +40,7 @@ pub struct BundleEntry {
 impl Archive {
     /// Parses the container; decompresses nothing.
     pub fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Self> {
-        Ok(Self { reader: FrameReader::open(source, options, None)? })
+        Ok(Self { reader: Arc::new(FrameReader::open(source, options, None)?) })
     }
 
     /// The codec.
@@ -106,7 +108,7 @@ impl Archive {
                 let err = Error::malformed("entry", "is a bundle in a bundle");
                 return Err(in_at1(err.at(0).in_stream(&entry.stream)));
             }
-            Ok(BundleEntry { file: entry.file, archive: Self { reader } })
+            Ok(BundleEntry { file: entry.file, archive: Self { reader: Arc::new(reader) } })
         };
         entries.into_iter().zip(budgets).map(open).collect()
     }
@@ -123,6 +125,19 @@ impl Archive {
         stage: SpillBuffer,
     ) -> Result<Imported> {
         TableView::new(&self.reader, table)?.import(options, stage)
+    }
+
+    /// Opens the archive as a table whose shape is known, if the columns of the archive are
+    /// those of the table.
+    ///
+    /// Reads no column. Returns `None` if the codec stores other columns, or none; the caller
+    /// must then decode the text.
+    ///
+    /// # Errors
+    ///
+    /// A stream other than the columns is damaged.
+    pub fn typed_reader(&self, shape: &TableShape) -> Result<Option<Arc<dyn Reader>>> {
+        table::open(&self.reader, shape).map_err(in_at1)
     }
 
     /// Answers a query by reading only the row groups that it needs.
