@@ -17,11 +17,12 @@ use crate::codecs::entry::TableRows;
 use crate::container::in_at1;
 use crate::fields::Dialect;
 use crate::header_dedup::FirstLine;
-use crate::pack::driver::FrameEncoder;
+use crate::pack::driver::{FrameEncoder, table_format};
 use crate::pack::frame::FrameModel;
 use crate::pack::groups::qcolumnar::RowFormat;
 use crate::pack::lines::FrameSplitter;
 use crate::pack::options::{Choice, Layout, PackOptions};
+use crate::pack::row_syntax::RowSyntax;
 use crate::pack::stream_set::put_trailer;
 use crate::unpack::Unpacker;
 use hypostyle_core::error::{Error, Refusal, Result};
@@ -195,7 +196,8 @@ impl<'a, W: Write> Appender<'a, W> {
         let model = &mut self.frames.model;
         if model.is_none() {
             // The archive has no rows, so the new text decides the dialect.
-            *model = FrameModel::find(text, Choice::Only(Codec::QColumnar))?;
+            let table = table_format(text, &self.options).and_then(RowSyntax::of);
+            *model = FrameModel::find(text, table, Choice::Only(Codec::QColumnar))?;
         }
         // If the archive is empty, `FrameModel::find` has looked for a header.
         if let (Some(FrameModel::Table(format)), 1..) = (model, self.appended.original) {

@@ -83,7 +83,8 @@ pub fn pack_bundle<E: From<Error>>(
     for (index, file) in files.iter().enumerate() {
         let stream = format!("e{index}");
         let (archive, result) =
-            archive(open(file)?, options).map_err(|err| err.in_stream(&stream))?;
+            archive(open(file)?, &options.clone().with_name(Some(&file.name)))
+                .map_err(|err| err.in_stream(&stream))?;
         done(file, &result);
         packed.original += result.original;
         packed.files.push(result);

@@ -9,11 +9,13 @@ use crate::container::{MAGIC, STREAMING, WHOLE};
 use crate::pack::frame::{EncodedFrame, FrameModel};
 use crate::pack::lines::FrameSplitter;
 use crate::pack::options::{Choice, PackOptions};
+use crate::pack::row_syntax::RowSyntax;
 use crate::pack::select::report::Trial;
 use crate::pack::self_check::compare;
 use crate::pack::stream_set::put_trailer;
 use hypostyle_core::compress::xz::encode::{self as xz, Tuning};
 use hypostyle_core::error::Result;
+use hypostyle_core::text::{self, HEAD_BYTES, TextFormat};
 use hypostyle_core::wire::put;
 
 /// The result of packing.
@@ -49,11 +51,12 @@ pub struct Packed {
 /// ```
 pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)> {
     options.check()?;
-    let model = FrameModel::find(original, options.codec)?;
+    let table = table_format(original, options).and_then(RowSyntax::of);
+    let model = FrameModel::find(original, table, options.codec)?;
     let frame = model.map(|model| model.encode(original, options)).transpose()?.flatten();
     let (frame, trials) = match frame {
         Some((frame, _)) => (frame, Vec::new()),
-        None => EncodedFrame::new(original, None, options)?,
+        None => EncodedFrame::new(original, None, table, options)?,
     };
     let codec = frame.codec();
     let mut archive = MAGIC.to_vec();
@@ -120,6 +123,8 @@ pub(super) struct FrameEncoder {
     /// The bytes of the archive before the first frame.
     pub(super) head: Vec<u8>,
     pub(super) model: Option<FrameModel>,
+    /// How the rows of the next frame are written, if codecs can store their cells.
+    table: Option<RowSyntax>,
     /// The first frame, if it was encoded to find the codec, and what was tried.
     first: Option<(EncodedFrame, Vec<Trial>)>,
 }
@@ -127,7 +132,8 @@ pub(super) struct FrameEncoder {
 impl FrameEncoder {
     /// Chooses the codec that suits the text of the first frame.
     fn new(text: &[u8], options: &PackOptions) -> Result<Self> {
-        let model = FrameModel::find(text, options.codec)?;
+        let table = table_format(text, options).and_then(RowSyntax::of);
+        let model = FrameModel::find(text, table, options.codec)?;
         let (codec, model) = match (options.codec, model) {
             (_, Some(FrameModel::Table(format))) => {
                 (Codec::QColumnar, Some(FrameModel::Table(format)))
@@ -139,17 +145,18 @@ impl FrameEncoder {
             }
             (Choice::Only(codec), None) if !codec.has_groups() => (codec, None),
             _ => {
-                let (frame, trials) = EncodedFrame::new(text, None, options)?;
+                let (frame, trials) = EncodedFrame::new(text, None, table, options)?;
                 let codec = match frame.codec() {
                     // Later frames may have structure; a table is the likeliest one.
                     Codec::Raw => Codec::Columnar,
                     codec => codec,
                 };
                 let first = Some((frame, trials));
-                return Ok(Self { first, ..Self::with_codec(codec, None, options.chunk_lines) });
+                let encoder = Self::with_codec(codec, None, options.chunk_lines);
+                return Ok(Self { first, table, ..encoder });
             }
         };
-        Ok(Self::with_codec(codec, model, options.chunk_lines))
+        Ok(Self { table, ..Self::with_codec(codec, model, options.chunk_lines) })
     }
 
     /// Encodes frames of this codec and this model.
@@ -157,7 +164,7 @@ impl FrameEncoder {
         let mut head = MAGIC.to_vec();
         head.extend_from_slice(&[STREAMING, codec.id()]);
         put::uv(&mut head, chunk_lines);
-        Self { codec, head, model, first: None }
+        Self { codec, head, model, table: None, first: None }
     }
 
     /// Encodes the next frame, and returns it and whether it is raw.
@@ -169,10 +176,12 @@ impl FrameEncoder {
                 self.model = Some(model);
                 encoded
             }
-            (Some(None), _) => EncodedFrame::new(text, None, &raw())?.0,
+            (Some(None), _) => EncodedFrame::new(text, None, None, &raw())?.0,
             (None, Some((encoded, _))) => encoded,
-            (None, None) => EncodedFrame::new(text, Some(self.codec), options)?.0,
+            (None, None) => EncodedFrame::new(text, Some(self.codec), self.table, options)?.0,
         };
+        // Only the first frame has a header.
+        self.table = self.table.map(RowSyntax::without_header);
         let is_raw = matches!(encoded, EncodedFrame::Raw(_));
         let mut body = vec![u8::from(is_raw)];
         encoded.put(options.layout, &mut body);
@@ -181,6 +190,12 @@ impl FrameEncoder {
         compare([&self.head[..], &frame].concat(), text, options)?;
         Ok((frame, is_raw))
     }
+}
+
+/// Returns what kind of table a text is; `None` if it is not text.
+pub(super) fn table_format(text: &[u8], options: &PackOptions) -> Option<TextFormat> {
+    let head = text.get(..HEAD_BYTES.min(text.len())).unwrap_or_default();
+    text::detect(options.name.as_deref(), head)
 }
 
 /// Returns the size that `xz -9e` compresses some bytes to.

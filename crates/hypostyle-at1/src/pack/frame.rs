@@ -4,8 +4,8 @@ use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
 use crate::pack::groups::qcolumnar::{self, RowFormat};
 use crate::pack::groups::qjson;
-use crate::pack::lines::text_start;
 use crate::pack::options::{Choice, Layout, PackOptions};
+use crate::pack::row_syntax::{RowSyntax, compared_size};
 use crate::pack::search::SearchParams;
 use crate::pack::select::encoders::{ENCODERS, Encoder};
 use crate::pack::select::raw;
@@ -39,18 +39,29 @@ pub(super) enum FrameModel {
 }
 
 impl FrameModel {
-    /// Returns the model that suits a text; `None` if the text has neither fields nor
-    /// objects, or if the archive is not to be queried.
-    pub(super) fn find(text: &[u8], choice: Choice) -> Result<Option<Self>> {
+    /// Returns the model that suits a text whose table has this syntax; `None` if the text
+    /// has neither cells nor objects, or if the archive is not to be queried.
+    ///
+    /// If the caller asked for a codec, a text without such a table is split into the fields
+    /// that make it smallest.
+    pub(super) fn find(
+        text: &[u8],
+        table: Option<RowSyntax>,
+        choice: Choice,
+    ) -> Result<Option<Self>> {
         if !choice.is_queryable() || text.len() > MAX_TEXT_BYTES {
             return Ok(None);
         }
         match choice {
             Choice::Only(Codec::QJson) => Ok(Some(Self::Json(Some(Codec::QJson), true))),
             Choice::Only(Codec::QJson2) => Ok(Some(Self::Json(Some(Codec::QJson2), true))),
-            Choice::Query if text_start(text).is_none() => Ok(None),
-            Choice::Query if qjson::suits(text) => Ok(Some(Self::Json(None, false))),
-            _ => Ok(qcolumnar::find(text)?.map(Self::Table)),
+            Choice::Query if table == Some(RowSyntax::Objects) => Ok(Some(Self::Json(None, false))),
+            // A query of other columns than those of the table would serve nobody.
+            Choice::Query => Ok(table.and_then(qcolumnar::of_table).map(Self::Table)),
+            _ => match table.and_then(qcolumnar::of_table) {
+                Some(format) => Ok(Some(Self::Table(format))),
+                None => Ok(qcolumnar::find(text)?.map(Self::Table)),
+            },
         }
     }
 
@@ -93,6 +104,7 @@ impl EncodedFrame {
     pub(super) fn new(
         original: &[u8],
         only: Option<Codec>,
+        table: Option<RowSyntax>,
         options: &PackOptions,
     ) -> Result<(Self, Vec<Trial>)> {
         let search = &SearchParams::new(options);
@@ -103,12 +115,13 @@ impl EncodedFrame {
         let size = StructuredSize::default();
         // The reporter moves into the closure, so that it is dropped when the closure ends.
         let reporter = size.reporter();
-        let structured = move || Self::structured(original, &suited, search, options, reporter);
+        let structured =
+            move || Self::structured(original, &suited, table, search, options, reporter);
         let raw = || raw::body(original, zstd_size, &size, search);
         let (structured, raw) = if asked {
             match structured()? {
-                (Some((codec, streams)), trials) => {
-                    return Ok((Self::Structured(codec, streams), trials));
+                (Some(form), trials) => {
+                    return Ok((Self::Structured(form.codec, form.streams), trials));
                 }
                 none => (Ok(none), raw()),
             }
@@ -122,7 +135,9 @@ impl EncodedFrame {
                 let outcome = Outcome::Made(body.bytes.len() as u64);
                 (Self::Raw(body), outcome)
             }
-            (Some((codec, streams)), None) => (Self::Structured(codec, streams), Outcome::GivenUp),
+            (Some(form), None) => {
+                (Self::Structured(form.codec, form.streams), Outcome::GivenUp)
+            }
             (None, None) => return Err(self_check::failed("packing made neither form")),
         };
         trials.push(Trial { codec: Codec::Raw, form: "", outcome });
@@ -133,6 +148,7 @@ impl EncodedFrame {
     fn structured(
         original: &[u8],
         encoders: &[&Encoder],
+        table: Option<RowSyntax>,
         search: &SearchParams,
         options: &PackOptions,
         reporter: SizeReporter<'_>,
@@ -146,14 +162,15 @@ impl EncodedFrame {
             search,
             rough_search: rough_search.as_ref(),
             second_search: second_search.as_ref(),
+            table,
             threads: resolve_threads(options.threads),
             report_estimate: &|bytes| reporter.estimate(bytes),
         };
         let (best, trials) = selection::best(original, encoders, &context)?;
-        if let Some((_, streams)) = &best {
+        if let Some(form) = &best {
             let mut set = Vec::new();
-            put_set(streams, options.layout, &mut set);
-            reporter.finish(set.len());
+            put_set(&form.streams, options.layout, &mut set);
+            reporter.finish(compared_size(set.len(), form.serves_table));
         }
         Ok((best, trials))
     }

@@ -21,6 +21,7 @@ mod lines;
 mod logs;
 mod newline_list;
 mod options;
+mod row_syntax;
 mod sample;
 mod science;
 mod search;
