@@ -1,7 +1,7 @@
 //! The public type of an open archive; each method delegates to the module that does the work.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::bundle_budget::BundleBudget;
 use super::codec::Codec;
@@ -11,6 +11,7 @@ use super::describe;
 use super::description::{Frame, FrameInfo};
 use super::frames::FrameReader;
 use super::query::{self, Answer, Damage, Query};
+use super::table_metadata::{self, TableMetadata};
 use super::table_view::{TableOptions, TableView};
 use super::unpack::{Unpacked, Unpacker};
 use hypostyle_core::deviation::Deviation;
@@ -23,7 +24,8 @@ use hypostyle_core::text::{ImportOptions, Imported};
 /// An open AT-1 archive.
 #[derive(Debug)]
 pub struct Archive {
-    reader: FrameReader,
+    reader: Arc<FrameReader>,
+    table: OnceLock<Option<TableMetadata>>,
 }
 
 /// An archive inside a bundle.
@@ -38,7 +40,11 @@ pub struct BundleEntry {
 impl Archive {
     /// Parses the container; decompresses nothing.
     pub fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Self> {
-        Ok(Self { reader: FrameReader::open(source, options, None)? })
+        Ok(Self::new(FrameReader::open(source, options, None)?))
+    }
+
+    fn new(reader: FrameReader) -> Self {
+        Self { reader: Arc::new(reader), table: OnceLock::new() }
     }
 
     /// The codec.
@@ -106,7 +112,7 @@ impl Archive {
                 let err = Error::malformed("entry", "is a bundle in a bundle");
                 return Err(in_at1(err.at(0).in_stream(&entry.stream)));
             }
-            Ok(BundleEntry { file: entry.file, archive: Self { reader } })
+            Ok(BundleEntry { file: entry.file, archive: Self::new(reader) })
         };
         entries.into_iter().zip(budgets).map(open).collect()
     }
@@ -166,6 +172,15 @@ impl Archive {
     /// A stream other than the blocks is damaged.
     pub fn check_groups(&self) -> Result<Vec<Error>> {
         query::check_groups(&self.reader).map_err(in_at1)
+    }
+
+    /// Returns what the archive says about the table of its text, if it says so.
+    pub(super) fn table_metadata(&self) -> Result<Option<&TableMetadata>> {
+        if let Some(table) = self.table.get() {
+            return Ok(table.as_ref());
+        }
+        let table = table_metadata::find(&self.reader).map_err(in_at1)?;
+        Ok(self.table.get_or_init(|| table).as_ref())
     }
 
     /// The frames, for modules that read less than a whole archive.

@@ -2,20 +2,24 @@
 
 use std::io::{Read, Write};
 
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::codec::Codec;
 use crate::container::{MAGIC, STREAMING, WHOLE};
 use crate::pack::frame::{EncodedFrame, FrameModel};
 use crate::pack::lines::FrameSplitter;
-use crate::pack::options::{Choice, PackOptions};
+use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::row_syntax::RowSyntax;
 use crate::pack::select::report::Trial;
 use crate::pack::self_check::compare;
 use crate::pack::stream_set::put_trailer;
+use crate::pack::table_summary::{
+    TextSummarizer, served_syntax, table_format, table_frame, table_metadata,
+};
+use crate::table_metadata::FrameSize;
 use hypostyle_core::compress::xz::encode::{self as xz, Tuning};
 use hypostyle_core::error::Result;
-use hypostyle_core::text::{self, HEAD_BYTES, TextFormat};
 use hypostyle_core::wire::put;
 
 /// The result of packing.
@@ -51,12 +55,20 @@ pub struct Packed {
 /// ```
 pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)> {
     options.check()?;
-    let table = table_format(original, options).and_then(RowSyntax::of);
-    let model = FrameModel::find(original, table, options.codec)?;
+    let table = table_metadata(original, options);
+    let syntax = table.as_ref().and_then(|table| RowSyntax::of(table.format));
+    let model = FrameModel::find(original, syntax, options.codec)?;
     let frame = model.map(|model| model.encode(original, options)).transpose()?.flatten();
     let (frame, trials) = match frame {
-        Some((frame, _)) => (frame, Vec::new()),
-        None => EncodedFrame::new(original, None, table, options)?,
+        Some((frame, _)) => {
+            (frame.with_table(table.as_ref(), usize::MAX, options)?, Vec::new())
+        }
+        None => {
+            let served = table.as_ref().and_then(served_syntax);
+            let (frame, trials) = EncodedFrame::new(original, None, served, options)?;
+            let room = frame.room_below_raw(original, options)?;
+            (frame.with_table(table.as_ref(), room, options)?, trials)
+        }
     };
     let codec = frame.codec();
     let mut archive = MAGIC.to_vec();
@@ -89,7 +101,10 @@ pub fn pack_stream(
 ) -> Result<Packed> {
     options.check()?;
     let mut splitter = FrameSplitter::default();
-    let mut next = splitter.next(&mut input, options.chunk_lines)?;
+    let mut next = splitter.next(&mut input, options.chunk_lines)?.map(Bytes::from);
+    let first = next.as_deref().filter(|_| options.layout == Layout::Reference);
+    let format = first.and_then(|text| table_format(text, options));
+    let mut table = format.map(|format| TextSummarizer::new(format, options.threads));
     let mut frames = FrameEncoder::new(next.as_deref().unwrap_or_default(), options)?;
     let trials = frames.first.as_ref().map(|(_, trials)| trials.clone()).unwrap_or_default();
     let mut packed = Packed { codec: frames.codec, original: 0, stored: 0, frames: (0, 0), trials };
@@ -101,13 +116,25 @@ pub fn pack_stream(
     let mut hash = Sha256::new();
     while let Some(text) = next {
         hash.update(&text);
+        if let Some(table) = &mut table {
+            table.push(&text);
+        }
         let (frame, is_raw) = frames.encode(&text, options)?;
         send(&frame, &mut packed)?;
+        if let Some(table) = &mut table {
+            table.push_frame(FrameSize::of(frame.len() as u64, &text));
+        }
         packed.original += text.len() as u64;
         packed.frames.0 += 1;
         packed.frames.1 += u64::from(is_raw);
         progress(packed.original, packed.stored);
-        next = splitter.next(&mut input, options.chunk_lines)?;
+        next = splitter.next(&mut input, options.chunk_lines)?.map(Bytes::from);
+    }
+    if let Some(table) = table
+        && let Some(frame) = table_frame(frames.codec, &table.finish())?
+    {
+        compare([&frames.head[..], &frame].concat(), &[], options)?;
+        send(&frame, &mut packed)?;
     }
     let mut trailer = Vec::new();
     put_trailer(&hash.finalize(), options.layout, &mut trailer);
@@ -119,7 +146,7 @@ pub fn pack_stream(
 /// Encodes the frames of a streaming archive, which all have one codec.
 #[derive(Debug)]
 pub(super) struct FrameEncoder {
-    codec: Codec,
+    pub(super) codec: Codec,
     /// The bytes of the archive before the first frame.
     pub(super) head: Vec<u8>,
     pub(super) model: Option<FrameModel>,
@@ -190,12 +217,6 @@ impl FrameEncoder {
         compare([&self.head[..], &frame].concat(), text, options)?;
         Ok((frame, is_raw))
     }
-}
-
-/// Returns what kind of table a text is; `None` if it is not text.
-pub(super) fn table_format(text: &[u8], options: &PackOptions) -> Option<TextFormat> {
-    let head = text.get(..HEAD_BYTES.min(text.len())).unwrap_or_default();
-    text::detect(options.name.as_deref(), head)
 }
 
 /// Returns the size that `xz -9e` compresses some bytes to.

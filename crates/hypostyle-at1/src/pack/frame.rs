@@ -14,6 +14,8 @@ use crate::pack::select::selection::{self, Structured};
 use crate::pack::select::structured_size::{SizeReporter, StructuredSize};
 use crate::pack::self_check;
 use crate::pack::stream_set::{Body, Stream, put_set};
+use crate::pack::table_summary::table_stream;
+use crate::table_metadata::TableMetadata;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 use hypostyle_core::options::resolve_threads;
@@ -21,6 +23,10 @@ use hypostyle_core::parallel;
 
 /// Maximum bytes of text that encoders accept: they store offsets in 32 bits.
 const MAX_TEXT_BYTES: usize = u32::MAX as usize - 1;
+
+/// Maximum bytes of a text whose archive must not become larger than RAW by the stream of
+/// its table.
+const MAX_TINY_BYTES: usize = 64 << 10;
 
 /// The content of a frame, or of a whole archive, as it is written.
 #[derive(Debug)]
@@ -173,6 +179,44 @@ impl EncodedFrame {
             reporter.finish(compared_size(set.len(), form.serves_table));
         }
         Ok((best, trials))
+    }
+
+    /// Adds the stream that says what table the text is, if it takes at most `room` bytes.
+    ///
+    /// If only the summary is too large, the stream has the format of the text alone.
+    pub(super) fn with_table(
+        mut self,
+        table: Option<&TableMetadata>,
+        room: usize,
+        options: &PackOptions,
+    ) -> Result<Self> {
+        let Self::Structured(_, streams) = &mut self else { return Ok(self) };
+        let Some(table) = table.filter(|_| options.layout == Layout::Reference) else {
+            return Ok(self);
+        };
+        let format = TableMetadata { summary: None, ..table.clone() };
+        for table in [table, &format] {
+            if let Some(stream) = table_stream(table)?
+                && stream.written_size() <= room
+            {
+                // The first read of an archive returns the first stream.
+                streams.insert(0, stream);
+                break;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Returns how many bytes smaller than RAW the frame is.
+    pub(super) fn room_below_raw(&self, original: &[u8], options: &PackOptions) -> Result<usize> {
+        // Next to a larger text, the stream of the table is negligible.
+        if matches!(options.codec, Choice::Only(_)) || original.len() > MAX_TINY_BYTES {
+            return Ok(usize::MAX);
+        }
+        let mut set = Vec::new();
+        self.put(options.layout, &mut set);
+        let raw = raw::smallest_size(original, &SearchParams::new(options))?;
+        Ok(raw.saturating_sub(set.len()))
     }
 
     /// Appends the frame as it is written.

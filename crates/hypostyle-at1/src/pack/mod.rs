@@ -28,6 +28,7 @@ mod search;
 mod select;
 mod self_check;
 mod stream_set;
+mod table_summary;
 mod tables;
 
 #[cfg(test)]
