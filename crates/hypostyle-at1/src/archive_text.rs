@@ -117,9 +117,7 @@ impl FrameTexts {
         let extent = match self.next {
             None => return Ok(false),
             Some(NextFrame::At(extent)) => Some(extent),
-            Some(NextFrame::After(extent)) => {
-                frames.container().after(frames.source(), extent)?
-            }
+            Some(NextFrame::After(extent)) => frames.container().after(frames.source(), extent)?,
         };
         let Some(extent) = extent else {
             self.finish()?;

@@ -176,9 +176,7 @@ fn names(codec: Codec) -> &'static [&'static str] {
         ],
         Codec::Osm => &["meta", "opcodes", "verbatim", "tag_keys", "roles"],
         Codec::QColumnar => &["meta", "row_modes", "verbatim", "index", "blocks"],
-        Codec::QJson => {
-            &["meta", "template", "paths", "row_modes", "verbatim", "index", "blocks"]
-        }
+        Codec::QJson => &["meta", "template", "paths", "row_modes", "verbatim", "index", "blocks"],
         Codec::QJson2 => &["meta", "line_map", "verbatim"],
         Codec::Dicom | Codec::Embed | Codec::Bundle | Codec::Raw => &[],
     }

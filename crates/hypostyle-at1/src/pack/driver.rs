@@ -60,9 +60,7 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
     let model = FrameModel::find(original, syntax, options.codec)?;
     let frame = model.map(|model| model.encode(original, options)).transpose()?.flatten();
     let (frame, trials) = match frame {
-        Some((frame, _)) => {
-            (frame.with_table(table.as_ref(), usize::MAX, options)?, Vec::new())
-        }
+        Some((frame, _)) => (frame.with_table(table.as_ref(), usize::MAX, options)?, Vec::new()),
         None => {
             let served = table.as_ref().and_then(served_syntax);
             let (frame, trials) = EncodedFrame::new(original, None, served, options)?;

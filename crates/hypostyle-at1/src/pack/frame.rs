@@ -141,9 +141,7 @@ impl EncodedFrame {
                 let outcome = Outcome::Made(body.bytes.len() as u64);
                 (Self::Raw(body), outcome)
             }
-            (Some(form), None) => {
-                (Self::Structured(form.codec, form.streams), Outcome::GivenUp)
-            }
+            (Some(form), None) => (Self::Structured(form.codec, form.streams), Outcome::GivenUp),
             (None, None) => return Err(self_check::failed("packing made neither form")),
         };
         trials.push(Trial { codec: Codec::Raw, form: "", outcome });

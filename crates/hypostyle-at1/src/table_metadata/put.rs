@@ -9,8 +9,7 @@ use hypostyle_core::wire::put;
 pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
     let TableMetadata { format, summary, frames } = metadata;
     // A summary that depends on options says nothing about the text alone.
-    let summary =
-        summary.as_ref().filter(|it| it.null_words.is_empty() && it.skipped.count == 0);
+    let summary = summary.as_ref().filter(|it| it.null_words.is_empty() && it.skipped.count == 0);
     let mut out = vec![VERSION];
     match format.kind {
         TextKind::Delimited { delimiter } => out.extend_from_slice(&[kind::DELIMITED, delimiter]),

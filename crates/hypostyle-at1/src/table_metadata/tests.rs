@@ -57,7 +57,7 @@ fn metadata() -> TableMetadata {
             RowPosition { row: 500, offset: 5000, line: 501 },
         ],
         bytes: 10_000,
-        ..SAMPLE
+        ..TextSummary::default()
     };
     let frame = FrameSize { stored: 300, bytes: 5000, newlines: 501 };
     let format = TextFormat::delimited(b';');
@@ -70,9 +70,7 @@ fn the_stream_comes_back() {
     let content = whole.content().unwrap();
     assert_eq!(TableMetadata::parse(&content).unwrap(), Some(whole.clone()));
     assert!(content.len() < 250, "{} bytes", content.len());
-    for kind in
-        [TextKind::JsonLines, TextKind::Lines, TextKind::Log, TextKind::VariantCalls]
-    {
+    for kind in [TextKind::JsonLines, TextKind::Lines, TextKind::Log, TextKind::VariantCalls] {
         let format = TextFormat::new(kind);
         let bare = TableMetadata { format, summary: None, frames: Vec::new() };
         let content = bare.content().unwrap();
