@@ -16,6 +16,16 @@ pub enum FormatId {
     At1,
     /// OnPair: columns of strings with random access to each string, `.onpair`.
     OnPair,
+    /// Delimited text: CSV, TSV.
+    Csv,
+    /// JSON Lines.
+    JsonLines,
+    /// Plain lines of text.
+    Lines,
+    /// Logs: lines with a time, a template and variables.
+    Log,
+    /// VCF: variant calls.
+    Vcf,
 }
 
 impl FormatId {
@@ -27,6 +37,11 @@ impl FormatId {
             Self::Clmn => "clmn",
             Self::At1 => "at1",
             Self::OnPair => "onpair",
+            Self::Csv => "csv",
+            Self::JsonLines => "jsonl",
+            Self::Lines => "txt",
+            Self::Log => "log",
+            Self::Vcf => "vcf",
         }
     }
 }
