@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
+use super::archive_table;
 use super::bundle_budget::BundleBudget;
 use super::codec::Codec;
 use super::codecs::bundle::{self, BundleFile};
@@ -17,9 +18,10 @@ use super::unpack::{Unpacked, Unpacker};
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::options::ReadOptions;
+use hypostyle_core::reader::Reader;
 use hypostyle_core::source::ByteSource;
 use hypostyle_core::spill::SpillBuffer;
-use hypostyle_core::text::{ImportOptions, Imported};
+use hypostyle_core::text::{ImportOptions, Imported, TextOptions};
 
 /// An open AT-1 archive.
 #[derive(Debug)]
@@ -115,6 +117,35 @@ impl Archive {
             Ok(BundleEntry { file: entry.file, archive: Self::new(reader) })
         };
         entries.into_iter().zip(budgets).map(open).collect()
+    }
+
+    /// Opens the table of the text: the table that the original file is.
+    ///
+    /// If the archive states what table its text is, nothing is decoded yet, unless the
+    /// options ask for something that only the text tells. Otherwise the name of the archive
+    /// and its text tell, and the whole text is decoded once.
+    ///
+    /// # Errors
+    ///
+    /// Besides damage: the content is not a table, and rows that do not fit the others.
+    pub fn table(&self, name: Option<&str>, options: &TextOptions) -> Result<Arc<dyn Reader>> {
+        archive_table::open(&self.reader, self.table_metadata()?, name, options)
+    }
+
+    /// Compares what the archive states about its table with its text.
+    ///
+    /// Returns the first difference; `None` if there is none, or if the archive states
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be decoded.
+    pub fn check_table(&self) -> Result<Option<Error>> {
+        match self.table_metadata() {
+            Ok(Some(metadata)) => archive_table::check(&self.reader, metadata),
+            Ok(None) => Ok(None),
+            Err(err) => Ok(Some(err)),
+        }
     }
 
     /// Reads the archive as a table.

@@ -61,15 +61,17 @@ impl TextSource for ArchiveText {
             next = container.after(self.frames.source(), extent).map_err(in_at1)?;
         }
         let hash = container.hash.filter(|_| start == 0).map(|want| (Sha256::new(), want));
+        let end = End { hash, decoded: start, bytes: self.bytes };
+        if next.is_none() {
+            end.check().map_err(in_at1)?;
+        }
         Ok(Box::new(FrameTexts {
             frames: self.frames.clone(),
             sizes: self.sizes.get(index..).unwrap_or_default().to_vec().into_iter(),
-            next: next.map(NextFrame::At),
+            next,
             text: Bytes::new(),
             skip: offset.saturating_sub(start),
-            hash,
-            decoded: start,
-            bytes: self.bytes,
+            end,
         }))
     }
 
@@ -87,11 +89,17 @@ impl TextSource for ArchiveText {
 struct FrameTexts {
     frames: Arc<FrameReader>,
     sizes: std::vec::IntoIter<FrameSize>,
-    next: Option<NextFrame>,
+    next: Option<Extent>,
     /// The rest of the text of the frame that was decoded last.
     text: Bytes,
     /// Bytes before the offset that was asked for.
     skip: u64,
+    end: End,
+}
+
+/// What must be true at the end of the text.
+#[derive(Clone, Debug)]
+struct End {
     /// The hash of the text so far and the one that the archive states, if the text is read
     /// from its start.
     hash: Option<(Sha256, [u8; 32])>,
@@ -101,53 +109,17 @@ struct FrameTexts {
     bytes: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum NextFrame {
-    At(Extent),
-    /// The frame after this one, which has been decoded.
-    After(Extent),
-}
-
-impl FrameTexts {
-    /// Decodes the next frame; `false` at the end of the text.
-    ///
-    /// A call that fails changes nothing, so it can be repeated.
-    fn decode_next(&mut self) -> Result<bool> {
-        let frames = &self.frames;
-        let extent = match self.next {
-            None => return Ok(false),
-            Some(NextFrame::At(extent)) => Some(extent),
-            Some(NextFrame::After(extent)) => frames.container().after(frames.source(), extent)?,
-        };
-        let Some(extent) = extent else {
-            self.finish()?;
-            self.next = None;
-            return Ok(false);
-        };
-        let text = Unpacker::new(frames).frame_text(extent)?;
-        let decoded = self.decoded.saturating_add(text.len() as u64);
-        let (what, limit) = ("unpacked size", frames.limits().output_bytes);
-        if decoded > limit {
-            return Err(ErrorKind::LimitExceeded { what, asked: decoded, limit }.into());
-        }
-        if let Some(size) = self.sizes.as_slice().first()
-            && size.bytes != text.len() as u64
-        {
-            let why = format!("{} is stated, but it has {} bytes", size.bytes, text.len());
-            return Err(Error::malformed("text of a frame", why).at(extent.offset));
-        }
-        self.sizes.next();
-        self.decoded = decoded;
+impl End {
+    /// Adds the text of a frame.
+    fn add(&mut self, text: &[u8]) {
+        self.decoded = self.decoded.saturating_add(text.len() as u64);
         if let Some((hash, _)) = &mut self.hash {
-            hash.update(&text);
+            hash.update(text);
         }
-        self.next = Some(NextFrame::After(extent));
-        self.text = text;
-        Ok(true)
     }
 
     /// Fails unless the text is the one that was packed.
-    fn finish(&self) -> Result<()> {
+    fn check(&self) -> Result<()> {
         if let Some((hash, want)) = &self.hash
             && hash.clone().finalize().as_slice() != want
         {
@@ -161,6 +133,40 @@ impl FrameTexts {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl FrameTexts {
+    /// Decodes the next frame; `false` at the end of the text.
+    ///
+    /// The text of the last frame is returned only if the whole text is the one that was
+    /// packed: a caller may stop at the last row. A call that fails changes nothing, so it
+    /// can be repeated.
+    fn decode_next(&mut self) -> Result<bool> {
+        let Some(extent) = self.next else { return Ok(false) };
+        let frames = &self.frames;
+        let text = Unpacker::new(frames).frame_text(extent)?;
+        let mut end = self.end.clone();
+        end.add(&text);
+        let (what, asked) = ("unpacked size", end.decoded);
+        let limit = frames.limits().output_bytes;
+        let limit = frames.budget().map_or(limit, |budget| budget.left(limit));
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        if let Some(size) = self.sizes.as_slice().first()
+            && size.bytes != text.len() as u64
+        {
+            let why = format!("{} is stated, but it has {} bytes", size.bytes, text.len());
+            return Err(Error::malformed("text of a frame", why).at(extent.offset));
+        }
+        let next = frames.container().after(frames.source(), extent)?;
+        if next.is_none() {
+            end.check()?;
+        }
+        self.sizes.next();
+        (self.next, self.text, self.end) = (next, text, end);
+        Ok(true)
     }
 }
 

@@ -22,6 +22,7 @@
 //!    that all formats have. `pack` writes archives.
 
 mod archive;
+mod archive_table;
 mod archive_text;
 mod bloom;
 mod bundle_budget;

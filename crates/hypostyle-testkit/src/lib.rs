@@ -10,6 +10,7 @@
 //!   [`rng`].
 //! - [`laws`]: properties of every format; tests loop over `formats::ALL`.
 //! - [`source`]: byte sources that record reads, delay them, or are mostly zeros.
+//! - [`text_tables`]: the law that a packed text is the same table as the text.
 //! - [`sweeps`]: checks of every prefix of a file and of mutations of every byte.
 //!
 //! Functions here panic when a law is violated.
@@ -27,3 +28,4 @@ pub mod laws;
 pub mod rng;
 pub mod source;
 pub mod sweeps;
+pub mod text_tables;

@@ -13,8 +13,8 @@ use crate::pack::row_syntax::RowSyntax;
 use crate::pack::stream_set::{Body, Stream, put_set};
 use crate::table_frame::{self, FRAME};
 use crate::table_metadata::{FrameSize, TABLE, TableMetadata};
-use hypostyle_core::error::{Error, Result};
-use hypostyle_core::text::{self, HEAD_BYTES, TextFormat, TextSummary};
+use hypostyle_core::error::Result;
+use hypostyle_core::text::{self, HEAD_BYTES, TextFormat, TextOptions, TextSummary};
 use hypostyle_core::wire::put;
 
 /// Pieces of text that may wait for the thread that summarizes them.
@@ -41,14 +41,13 @@ pub(super) fn served_syntax(metadata: &TableMetadata) -> Option<RowSyntax> {
 }
 
 fn summarize(
-    input: impl Read + Send,
+    mut input: impl Read,
     format: TextFormat,
     threads: Option<NonZeroUsize>,
 ) -> Result<TextSummary> {
-    let mut options = text::TextOptions::default();
+    let mut options = TextOptions::default();
     options.threads = threads;
-    let _ = (input, format);
-    Err(Error::internal("seam"))
+    TextSummary::of(&mut input, format, &options)
 }
 
 /// Returns the stream of a table, whole or without its summary.

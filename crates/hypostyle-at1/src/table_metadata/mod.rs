@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! version u8 = 1 │ kind u8 │ [delimiter u8] │ flags u8 │
-//! [rows uv │ bytes uv │ row positions │ columns] │ [frames]
+//! [rows uv │ bytes uv │ row positions │ columns] │ [frames] │ crc u32
 //! ```
 //!
 //! The packer finds the format and the summary once. A reader that finds the stream opens
@@ -40,7 +40,8 @@ mod flag {
     pub(super) const SUMMARY: u8 = 2;
     pub(super) const ROWS_ARE_LINES: u8 = 4;
     pub(super) const FRAMES: u8 = 8;
-    pub(super) const ALL: u8 = HEADER | SUMMARY | ROWS_ARE_LINES | FRAMES;
+    pub(super) const ENDS_OPEN: u8 = 16;
+    pub(super) const ALL: u8 = HEADER | SUMMARY | ROWS_ARE_LINES | FRAMES | ENDS_OPEN;
 }
 
 /// The states of columns, in the order of their numbers.

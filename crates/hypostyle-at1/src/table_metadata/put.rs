@@ -2,14 +2,18 @@
 
 use super::{FrameSize, TableMetadata, VERSION, flag, kind, state};
 use hypostyle_core::text::{
-    ColumnState, ColumnSummary, InferredState, RowPosition, TextKind, TextSummary, ValueState,
+    ColumnState, ColumnSummary, Encoding, InferredState, RowPosition, TextKind, TextSummary,
+    ValueState,
 };
-use hypostyle_core::wire::put;
+use hypostyle_core::wire::{crc32, put};
 
 pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
     let TableMetadata { format, summary, frames } = metadata;
     // A summary that depends on options says nothing about the text alone.
-    let summary = summary.as_ref().filter(|it| it.null_words.is_empty() && it.skipped.count == 0);
+    let summary = summary.as_ref().filter(|it| {
+        let is_default = it.null_words.is_empty() && it.skipped.count == 0;
+        is_default && it.format == *format && it.encoding == Encoding::Utf8
+    });
     let mut out = vec![VERSION];
     match format.kind {
         TextKind::Delimited { delimiter } => out.extend_from_slice(&[kind::DELIMITED, delimiter]),
@@ -24,7 +28,8 @@ pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
         set(format.header, flag::HEADER)
             | set(summary.is_some(), flag::SUMMARY)
             | set(summary.is_some_and(|it| it.rows_are_lines), flag::ROWS_ARE_LINES)
-            | set(!frames.is_empty(), flag::FRAMES),
+            | set(!frames.is_empty(), flag::FRAMES)
+            | set(summary.is_some_and(|it| it.ends_open), flag::ENDS_OPEN),
     );
     if let Some(summary) = summary {
         put_summary(summary, &mut out);
@@ -37,6 +42,8 @@ pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
             }
         }
     }
+    let sum = crc32(&out);
+    out.extend_from_slice(&sum.to_le_bytes());
     Some(out)
 }
 
@@ -72,9 +79,12 @@ fn put_column(column: &ColumnSummary, out: &mut Vec<u8>) {
         ColumnState::Binary => out.push(state::BINARY),
         ColumnState::TextList => out.push(state::TEXT_LIST),
     }
-    put::uv(out, column.nulls);
     put::uv(out, column.empty_texts);
-    out.push(u8::from(column.texts.is_some()) | u8::from(column.odd_token.is_some()) << 1);
+    let bits = [column.texts.is_some(), column.odd_token.is_some(), column.nulls.is_some()];
+    out.push(bits.iter().enumerate().fold(0, |all, (at, &bit)| all | u8::from(bit) << at));
+    if let Some(nulls) = column.nulls {
+        put::uv(out, nulls);
+    }
     if let Some(texts) = &column.texts {
         put::lp(out, &texts.min);
         put::lp(out, &texts.max);

@@ -5,22 +5,29 @@ use hashbrown::HashSet;
 use super::{FrameSize, TableMetadata, VERSION, flag, kind, state};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::text::{
-    ColumnState, ColumnSummary, InferredState, ObjectState, OddToken, RowPosition, Skipped,
-    TextFormat, TextKind, TextRange, TextSummary, ValueState,
+    ColumnState, ColumnSummary, Encoding, InferredState, ObjectState, OddToken, RowPosition,
+    Skipped, TextFormat, TextKind, TextRange, TextSummary, ValueState,
 };
-use hypostyle_core::wire::Cursor;
+use hypostyle_core::wire::{Cursor, crc32};
 
 /// The deepest nesting of JSON values that is read; the writer nests less.
 const MAX_DEPTH: usize = 256;
 
-/// The fewest bytes of a column: name, state, nulls, empty texts and flags.
-const MIN_COLUMN_BYTES: usize = 5;
+/// The fewest bytes of a column: name, state, empty texts and flags.
+const MIN_COLUMN_BYTES: usize = 4;
 
 pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
-    let mut cursor = Cursor::new(content, 0);
-    if cursor.u8("version")? != VERSION {
+    if content.first().is_some_and(|&version| version != VERSION) {
         return Ok(None);
     }
+    let Some((content, sum)) = content.split_last_chunk::<4>() else {
+        return Err(Error::malformed("table", "is too short"));
+    };
+    if crc32(content) != u32::from_le_bytes(*sum) {
+        return Err(Error::malformed("table", "does not match its checksum"));
+    }
+    let mut cursor = Cursor::new(content, 0);
+    cursor.u8("version")?;
     let kind = match cursor.u8("kind of text")? {
         kind::DELIMITED => TextKind::Delimited { delimiter: delimiter(&mut cursor)? },
         kind::JSON_LINES => TextKind::JsonLines,
@@ -36,9 +43,10 @@ pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
     let is_set = |flag: u8| flags & flag != 0;
     let mut format = TextFormat::new(kind);
     format.header = is_set(flag::HEADER);
-    let mut summary = is_set(flag::SUMMARY).then(|| summary(&mut cursor)).transpose()?;
+    let mut summary = is_set(flag::SUMMARY).then(|| summary(&mut cursor, format)).transpose()?;
     if let Some(summary) = &mut summary {
         summary.rows_are_lines = is_set(flag::ROWS_ARE_LINES);
+        summary.ends_open = is_set(flag::ENDS_OPEN);
     }
     let mut frames = Vec::new();
     if is_set(flag::FRAMES) {
@@ -64,7 +72,7 @@ fn check(metadata: &TableMetadata) -> Result<()> {
     let Some(summary) = &metadata.summary else { return Ok(()) };
     let column = |(index, column): (usize, &ColumnSummary)| {
         let odd = column.odd_token.as_ref().map_or(0, |odd| odd.count);
-        let cells = [column.nulls, column.empty_texts, odd];
+        let cells = [column.nulls.unwrap_or_default(), column.empty_texts, odd];
         let sum = cells.iter().try_fold(0_u64, |sum, &count| sum.checked_add(count));
         if sum.is_none_or(|sum| sum > summary.rows) {
             let why = format!("has more cells than the table has rows, {}", summary.rows);
@@ -95,7 +103,7 @@ fn delimiter(cursor: &mut Cursor<'_>) -> Result<u8> {
     Ok(byte)
 }
 
-fn summary(cursor: &mut Cursor<'_>) -> Result<TextSummary> {
+fn summary(cursor: &mut Cursor<'_>, format: TextFormat) -> Result<TextSummary> {
     let rows = cursor.uv("row count")?;
     let bytes = cursor.uv("size of the text")?;
     let mut row_index = Vec::new();
@@ -113,9 +121,12 @@ fn summary(cursor: &mut Cursor<'_>) -> Result<TextSummary> {
     let count = cursor.count(MIN_COLUMN_BYTES, "column count")?;
     let columns = (0..count).map(|_| column(cursor)).collect::<Result<_>>()?;
     Ok(TextSummary {
+        format,
+        encoding: Encoding::Utf8,
         rows,
         columns,
         rows_are_lines: false,
+        ends_open: false,
         row_index,
         bytes,
         null_words: Vec::new(),
@@ -141,12 +152,12 @@ fn column(cursor: &mut Cursor<'_>) -> Result<ColumnSummary> {
         state::TEXT_LIST => ColumnState::TextList,
         other => return Err(unknown("state of a column", other)),
     };
-    let nulls = cursor.uv("nulls")?;
     let empty_texts = cursor.uv("empty texts")?;
     let flags = cursor.u8("flags of a column")?;
-    if flags > 3 {
+    if flags > 7 {
         return Err(unknown("flags of a column", flags));
     }
+    let nulls = (flags & 4 != 0).then(|| cursor.uv("nulls")).transpose()?;
     let texts = (flags & 1 != 0).then(|| {
         let (min, max) = (cursor.lp("least text")?.to_vec(), cursor.lp("greatest text")?.to_vec());
         if min > max {
