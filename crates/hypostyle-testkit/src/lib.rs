@@ -9,6 +9,7 @@
 //! - [`gen_osm`], [`gen_vcf`]: generators for formats with an AT-1 codec of their own, based on
 //!   [`rng`].
 //! - [`laws`]: properties of every format; tests loop over `formats::ALL`.
+//! - [`predicates`]: the predicates under `conformance/`, with the rows that they match in DuckDB.
 //! - [`source`]: byte sources that record reads, delay them, or are mostly zeros.
 //! - [`text_tables`]: the law that a packed text is the same table as the text.
 //! - [`sweeps`]: checks of every prefix of a file and of mutations of every byte.
@@ -25,6 +26,7 @@ pub mod fuzz;
 pub mod gen_osm;
 pub mod gen_vcf;
 pub mod laws;
+pub mod predicates;
 pub mod rng;
 pub mod source;
 pub mod sweeps;

@@ -44,7 +44,7 @@ pub(crate) fn check_groups(reader: &FrameReader) -> Result<Vec<Error>> {
 
 /// Fails if a block is damaged, or if its statistics or index exclude one of its cells.
 fn check_block(
-    table: &GroupedTable<'_>,
+    table: &GroupedTable,
     group: usize,
     column: usize,
     source: &CountedSource<'_>,

@@ -14,7 +14,7 @@ use super::plan::{GroupTask, ScanPlan};
 use super::stats::ScanStats;
 use super::take_rows;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::RangeCache;
+use crate::source::{ByteSource, RangeCache};
 
 /// Batches of a row group that may wait for the caller.
 const WAITING_BATCHES: usize = 4;
@@ -82,7 +82,7 @@ impl Batches {
                 "single rows cannot be combined with a predicate or a limit",
             ));
         } else {
-            take_rows::in_order(&self.plan.schema, &rows, order)?
+            take_rows::in_order(&self.plan.projection.schema, &rows, order)?
         };
         let size = self.plan.batch_size;
         let starts = (0..all.num_rows()).step_by(size);
@@ -97,7 +97,7 @@ impl Batches {
     ///
     /// A batch may encode a column as a dictionary, or in runs, of the type given here.
     pub fn schema(&self) -> SchemaRef {
-        self.plan.schema.clone()
+        self.plan.projection.schema.clone()
     }
 
     /// Returns what was read and skipped so far.
@@ -139,7 +139,7 @@ impl Iterator for Batches {
 
 impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
-        self.plan.schema.clone()
+        self.plan.projection.schema.clone()
     }
 }
 
@@ -205,7 +205,7 @@ impl Workers {
         let mut stats = self.shared.stats.lock().unwrap_or_else(PoisonError::into_inner).clone();
         stats.row_groups = plan.reader.row_groups() as u64;
         stats.row_groups_pruned = plan.pruned;
-        stats.bytes = crate::source::ByteSource::size(self.source.as_ref());
+        stats.bytes = self.source.size();
         stats.bytes_read = self.source.bytes_read().saturating_sub(self.bytes_before);
         stats.reads = self.source.reads().saturating_sub(self.reads_before);
         stats

@@ -25,6 +25,7 @@ mod deviations_colm;
 mod hostile;
 mod laws;
 mod onpair_search;
+mod predicates;
 mod pruning;
 mod refusals;
 mod rows;

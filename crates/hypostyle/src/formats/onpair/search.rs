@@ -115,14 +115,19 @@ fn evaluate_codes(
     column: &Column<'_>,
     filter: &mut ColumnFilter<'_>,
 ) -> Result<Vec<Option<bool>>> {
-    let Some(FilterSearch { form, exact }) = filter.search() else {
+    let Some(FilterSearch { form, exact, also }) = filter.search() else {
         return evaluate_decoded(encoded, column, filter);
     };
-    let found = find(column, &form);
+    let mut found: Vec<(usize, bool)> =
+        find(column, &form).into_iter().map(|index| (index, exact)).collect();
+    for text in also {
+        let others = find(column, &SearchForm::Contains(text));
+        found.extend(others.into_iter().map(|index| (index, false)));
+    }
     let mut results = vec![Some(false); column.len()];
     let mut text = Vec::new();
-    for index in found {
-        let result = if exact {
+    for (index, passes) in found {
+        let result = if passes {
             Some(true)
         } else {
             check_len(encoded, column.row_len(index) as u64)?;
