@@ -16,6 +16,22 @@ pub enum FormatId {
     At1,
     /// OnPair: columns of strings with random access to each string, `.onpair`.
     OnPair,
+    /// Comma-separated values, `.csv`.
+    Csv,
+    /// Tab-separated values, `.tsv`.
+    Tsv,
+    /// JSON Lines: an object on each line, `.jsonl`.
+    Jsonl,
+    /// Plain text as one column of lines, `.txt`.
+    Txt,
+    /// Log lines with a time stamp each, `.log`.
+    Log,
+    /// VCF: variant calls, `.vcf`.
+    Vcf,
+    /// Parquet, `.parquet`.
+    Parquet,
+    /// Arrow IPC files and streams, `.arrow`.
+    Arrow,
 }
 
 impl FormatId {
@@ -27,6 +43,14 @@ impl FormatId {
             Self::Clmn => "clmn",
             Self::At1 => "at1",
             Self::OnPair => "onpair",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Jsonl => "jsonl",
+            Self::Txt => "txt",
+            Self::Log => "log",
+            Self::Vcf => "vcf",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
         }
     }
 }
