@@ -2,7 +2,8 @@
 //!
 //! Every file here is small and makes false claims. Each is detected, opened and read in all
 //! ways with a counting allocator, and must stay below the same two bounds. This file has the
-//! column files, [`onpair`] the files of strings, [`at1`] the archives.
+//! column files, [`onpair`] the files of strings, [`at1`] the archives, [`text`]
+//! texts, which are also long.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, outside `#[test]`")]
 
@@ -20,6 +21,7 @@ use hypostyle_testkit::laws;
 
 mod at1;
 mod onpair;
+mod text;
 
 const MOST_BYTES: usize = 64 << 20;
 const MOST_TIME: Duration = Duration::from_secs(30);
