@@ -1,6 +1,7 @@
 //! Archives of codec columnar, whose columns are those of the table.
 
 use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
@@ -235,12 +236,12 @@ impl FieldCells<'_> {
             delimiter: Some(self.reader.delimiter),
             starts_text: false,
         };
-        let all = [0..self.rows.verbatim.len()];
-        let lists = lines.columns(&all, &[self.column], &[])?;
+        let all = 0..self.rows.verbatim.len();
+        let lists = lines.columns(slice::from_ref(&all), &[self.column], &[])?;
         let null_words = &self.reader.null_words;
         let syntax = CellSyntax::Csv { is_last: false, null_words };
         match lists.first() {
-            Some(list) => typed(data_type, list, all.first().map_or(0, |all| all.len()), syntax),
+            Some(list) => typed(data_type, list, all.len(), syntax),
             None => Ok(new_null_array(data_type, 0)),
         }
     }
@@ -401,8 +402,9 @@ fn typed(
     count: usize,
     syntax: CellSyntax<'_>,
 ) -> Result<ArrayRef> {
-    let runs = [0..count];
-    let cells = CellRuns { list, from: CellPlace::default(), runs: &runs };
+    let all = 0..count;
+    let runs = slice::from_ref(&all);
+    let cells = CellRuns { list, from: CellPlace::default(), runs };
     match typed_cells::array(data_type, &cells, syntax) {
         Ok((array, _)) => Ok(array),
         Err(CellError::Other(err)) => Err(err),

@@ -21,7 +21,6 @@ use hypostyle_core::source;
 pub(super) struct ColumnarFrame {
     pub(super) layout: ColumnLayout,
     pub(super) verbatim: Bytes,
-    pub(super) header: Bytes,
     quote_bits: Bytes,
     values: Values,
 }
@@ -59,7 +58,6 @@ impl ColumnarFrame {
         Ok(Some(Self {
             layout,
             verbatim: streams.shared("verbatim"),
-            header: streams.shared("header"),
             quote_bits: streams.shared("quotebits"),
             values: Values { backend, offset, len, blocks },
         }))

@@ -327,9 +327,10 @@ fn columns_of_every_kind_are_decoded() {
     let mut text = String::from("n,wide,price,code,carrier,flight,note,name\n");
     for row in 0..3000_i64 {
         let code = if row % 97 == 0 { String::new() } else { (row * 7919 % 5000).to_string() };
-        let (carrier, flight) = (["UA", "AA", "DL"][row as usize % 3], row % 40);
+        let carrier = if row % 3 == 0 { "UA" } else { ["AA", "DL"][usize::from(row % 3 == 1)] };
+        let flight = row % 40;
         let note = if row % 5 == 0 { "\"a, b\"" } else { "c" };
-        let price = (row * 31 % 1000) as f64 / 8.0;
+        let price = f64::from(i32::try_from(row * 31 % 1000).unwrap()) / 8.0;
         let wide = row * row * 1_000_003 - 77;
         let _ = writeln!(
             text,

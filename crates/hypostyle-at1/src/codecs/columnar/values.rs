@@ -15,7 +15,7 @@ use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::{Error, Result};
 
 /// The streams that say where columns are, and which rows have them.
-pub(crate) const LAYOUT_STREAMS: [&str; 10] = [
+pub(crate) const LAYOUT_STREAMS: [&str; 9] = [
     "meta",
     "row_modes",
     "fieldcounts",
@@ -24,7 +24,6 @@ pub(crate) const LAYOUT_STREAMS: [&str; 10] = [
     "quotemodes",
     "quotebits",
     "verbatim",
-    "header",
     FIELDS,
 ];
 
