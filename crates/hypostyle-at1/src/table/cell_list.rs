@@ -117,6 +117,18 @@ impl<'a> CellRuns<'a> {
         self.runs.iter().map(ExactSizeIterator::len).sum()
     }
 
+    /// Returns one of the cells.
+    pub(super) fn nth(&self, index: usize) -> &'a [u8] {
+        let (mut next, mut found) = (0, &b""[..]);
+        // The error stops at the cell.
+        let _ = self.for_each(|cell| {
+            found = cell;
+            next += 1;
+            if next > index { Err(()) } else { Ok(()) }
+        });
+        found
+    }
+
     /// Calls `each` with every cell; returns the place after the last.
     #[inline]
     pub(super) fn for_each<E>(

@@ -430,16 +430,7 @@ impl LineGroupReader {
 fn placed(err: CellError, cells: &CellRuns<'_>, data_type: &DataType) -> Error {
     match err {
         CellError::Other(err) => err,
-        CellError::Odd(index) => {
-            let (mut nth, mut odd) = (0, Vec::new());
-            // Stop at the cell: those after it are not needed.
-            let _ = cells.for_each(|cell| {
-                nth += 1;
-                odd = cell.to_vec();
-                if nth > index { Err(()) } else { Ok(()) }
-            });
-            not_of_type(&odd, data_type).in_row(index as u64)
-        }
+        CellError::Odd(index) => not_of_type(cells.nth(index), data_type).in_row(index as u64),
     }
 }
 

@@ -214,6 +214,22 @@ proptest! {
     }
 
     #[test]
+    fn typed_scans_of_columnar_return_the_rows_of_the_text(
+        records in records(), predicates in prop::collection::vec(predicate(), 2),
+        frames in prop::option::of(2_u64..30), crlf in any::<bool>(),
+        picks in prop::collection::vec(any::<u64>(), 1..5),
+    ) {
+        let text = csv(&records, if crlf { "\r\n" } else { "\n" });
+        let archive = packed(&text, Codec::Columnar, 1, frames);
+        let want = imported(&archive);
+        let shape = shape(&want, CSV);
+        // A few texts are cut at another delimiter, or have raw frames.
+        let found = typed(Arc::new(archive.clone()), &shape);
+        prop_assume!(found.is_some() && want.schema().unwrap().fields().len() == 5);
+        assert_same(&found.unwrap(), &want, &predicates, &picks);
+    }
+
+    #[test]
     fn typed_scans_of_json_return_the_rows_of_the_text(
         records in records(), predicates in prop::collection::vec(predicate(), 2),
         group in 1_usize..9, frames in prop::option::of(2_u64..30), one in any::<bool>(),
@@ -303,6 +319,64 @@ fn a_scan_reads_the_blocks_that_it_needs_in_few_reads() {
     let stated: u64 = reader.ranges(7, &[0, 2]).iter().map(|range| range.end - range.start).sum();
     reader.read(7, &[0, 2]).unwrap();
     assert!(source.taken().1 <= stated);
+}
+
+/// Columns of every type of chunk, cells that share a column, quotes and odd rows.
+#[test]
+fn columns_of_every_kind_are_decoded() {
+    let mut text = String::from("n,wide,price,code,carrier,flight,note,name\n");
+    for row in 0..3000_i64 {
+        let code = if row % 97 == 0 { String::new() } else { (row * 7919 % 5000).to_string() };
+        let (carrier, flight) = (["UA", "AA", "DL"][row as usize % 3], row % 40);
+        let note = if row % 5 == 0 { "\"a, b\"" } else { "c" };
+        let price = (row * 31 % 1000) as f64 / 8.0;
+        let wide = row * row * 1_000_003 - 77;
+        let _ = writeln!(
+            text,
+            "{row},{wide},{price:?},{code},{carrier},{flight},{note},\"n{}\"",
+            row * 7 % 1000
+        );
+    }
+    for end in ["\n", "\r\n"] {
+        let text = text.replace('\n', end);
+        for frames in [None, Some(700)] {
+            let archive = packed(&text, Codec::Columnar, 1, frames);
+            let want = imported(&archive);
+            let shape = shape(&want, CSV);
+            let found = typed(Arc::new(archive.clone()), &shape).unwrap();
+            let predicates = ["carrier = 'UA' and n > 2000", "code is null", "note like 'a%'"];
+            for predicate in predicates {
+                let parsed: Predicate = predicate.parse().unwrap();
+                let scan = |table: &Table| collected(table.scan().filter(parsed.clone()).batches());
+                assert_eq!(scan(&found), scan(&want), "{predicate}");
+            }
+            assert_eq!(collected(found.scan().batches()), collected(want.scan().batches()));
+        }
+    }
+}
+
+#[test]
+fn a_scan_of_columnar_reads_the_columns_that_it_needs() {
+    let mut text = String::from("one,two,three\n");
+    let mut dice = 1_u64;
+    for row in 0..5000 {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (high, low) = (dice >> 32, dice >> 12 & 0xFFFF_FFFF);
+        let _ = writeln!(text, "{high:08x},{},{low:08x}", row * 7 % 1000);
+    }
+    let options = PackOptions::default().with_codec(Choice::Only(Codec::Columnar));
+    let archive: Bytes = pack(text.as_bytes(), &options).unwrap().0.into();
+    let shape = shape(&imported(&archive), CSV);
+    let source = FarSource::new(&archive);
+    let table = typed(source.clone(), &shape).unwrap();
+    let (reads, bytes) = source.taken();
+    assert!(reads <= 6 && bytes < archive.len() as u64 / 4, "{reads} reads, {bytes} bytes");
+    let third = collected(table.scan().columns(["three"]).batches());
+    assert_eq!(third.num_rows(), 5000);
+    let (reads, bytes) = source.taken();
+    assert!(reads == 1 && bytes < archive.len() as u64 * 11 / 20, "{bytes} of {}", archive.len());
+    let stated = table.reader().unwrap().ranges(0, &[2]);
+    assert_eq!(bytes, stated.iter().map(|range| range.end - range.start).sum::<u64>());
 }
 
 #[test]
