@@ -20,6 +20,7 @@ use hypostyle::{
 };
 
 use crate::content::Content;
+use crate::scans::a_scan_gives_what_a_read_gives;
 
 /// Returns limits for hostile input, large enough for every valid test file.
 pub fn small_limits() -> Limits {
@@ -68,7 +69,9 @@ pub fn decode(
 pub fn decode_undoes_encode(format: &'static dyn Format, batch: &RecordBatch) {
     let options = WriteOptions::default();
     let file = encode(format, batch, &options);
-    let (back, deviations) = decode(format, &file, &ReadOptions::default()).unwrap();
+    let read = decode(format, &file, &ReadOptions::default());
+    a_scan_gives_what_a_read_gives(format, &file, &ReadOptions::default(), &read);
+    let (back, deviations) = read.unwrap();
     assert_eq!(Content::of(&back), Content::of(std::slice::from_ref(batch)));
     assert_eq!(deviations, [], "our writer wrote a deviation");
 
@@ -104,6 +107,7 @@ pub fn any_bytes_return_or_fail(format: &dyn Format, file: &[u8]) {
         if let (Ok((a, _)), Ok((b, _))) = (&liberal, &decode(format, file, &quick)) {
             assert_eq!(Content::of(a), Content::of(b), "thorough reading changed a value");
         }
+        a_scan_gives_what_a_read_gives(format, file, &options, &liberal);
         let strict = decode(format, file, &options.clone().with_strict(true));
         match (&liberal, &strict) {
             (Ok((a, found)), Ok((b, _))) => {

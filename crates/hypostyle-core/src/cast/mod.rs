@@ -1,8 +1,8 @@
 //! Casts arrays between the column types without loss.
 //!
-//! Every type can be cast to text: numbers print as [`number`] defines, lists, structs and
-//! maps as JSON, bytes in hexadecimal digits, and other types as Arrow prints them. Casts from
-//! text read numbers liberally.
+//! Every type can be cast to text: numbers print as [`number`] defines, structs, lists and
+//! maps as [JSON](JsonPrinter), other types as Arrow prints them. Casts from text read numbers
+//! liberally.
 
 mod json;
 
@@ -21,7 +21,7 @@ use arrow_schema::DataType;
 use crate::error::{Error, Refusal, Result, clipped};
 use crate::number::{self, Liberal};
 
-pub use json::{JsonValues, put_json_text};
+pub use json::{JsonPrinter, json_key, put_json_text};
 
 /// Casts an array to int32, int64, float64 or text.
 ///
@@ -112,7 +112,17 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
         DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean => {
             arrow_cast::cast(array, &DataType::Utf8)?
         }
-        nested if nested.is_nested() => json_texts(array)?,
+        DataType::Struct(_)
+        | DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::FixedSizeList(..)
+        | DataType::ListView(_)
+        | DataType::LargeListView(_)
+        | DataType::Map(..) => {
+            let printer = JsonPrinter::try_new(array)?;
+            let rows = (0..array.len()).map(|row| array.is_valid(row).then_some(row));
+            printed(rows, |row, out| printer.put(row, out))?
+        }
         // Instants print in UTC: the offset of a named zone needs a database of time zones.
         DataType::Timestamp(unit, Some(zone)) if !is_offset(zone) => {
             let utc = DataType::Timestamp(*unit, Some("+00:00".into()));
@@ -138,23 +148,6 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
 /// Returns whether a time zone is an offset such as `+02:00`.
 fn is_offset(zone: &str) -> bool {
     zone.starts_with(['+', '-'])
-}
-
-/// Prints nested values as JSON.
-fn json_texts(array: &ArrayRef) -> Result<ArrayRef> {
-    let values = JsonValues::try_new(array)?;
-    let mut builder = StringBuilder::with_capacity(array.len(), array.len() * 16);
-    let mut cell = Vec::new();
-    for row in 0..array.len() {
-        if array.is_null(row) {
-            builder.append_null();
-        } else {
-            cell.clear();
-            values.put(row, &mut cell);
-            builder.append_value(std::str::from_utf8(&cell).unwrap_or_default());
-        }
-    }
-    Ok(Arc::new(builder.finish()))
 }
 
 fn not_printable(err: &arrow_schema::ArrowError, row: usize) -> Error {

@@ -207,6 +207,7 @@ impl ScanDecoder {
     /// Fetches what the next row groups need first, and opens them.
     fn open_groups(&mut self) -> Result<()> {
         let plan = self.plan.clone();
+        let columns = plan.all_columns();
         let is_resident = self.source.is_resident();
         let mut count = 1;
         if !is_resident {
@@ -216,7 +217,8 @@ impl ScanDecoder {
                 .map_or(plan.projection.columns.as_slice(), |filter| filter.columns());
             let (mut ranges, mut bytes, mut rows) = (Vec::new(), 0_u64, 0_u64);
             for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
-                let wanted = plan.reader.ranges(task.group, first);
+                let request = self.request(task, &columns);
+                let wanted = plan.reader.first_ranges(task.group, first, &request);
                 let size: u64 =
                     wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
                 // A scan that stops early needs no row group beyond its limit.
@@ -235,23 +237,28 @@ impl ScanDecoder {
             }
             self.source.prefetch(&ranges)?;
         }
-        let columns = plan.all_columns();
-        for task in self.tasks.drain(..count.min(self.tasks.len())) {
-            let stop = task.ranges.last().map(|range| range.end);
-            let first = task.ranges.first().map_or(0, |range| range.start);
-            let end = match (stop, plan.filter.is_none()) {
-                (Some(stop), true) => Some(stop.min(first.saturating_add(self.left))),
-                (stop, _) => stop,
-            };
-            let request = RowGroupRequest::new(&columns)
-                .with_threads(self.threads)
-                .with_end(end.filter(|&end| end < task.rows))
-                .with_memory(plan.memory);
+        let tasks: Vec<GroupTask> = self.tasks.drain(..count.min(self.tasks.len())).collect();
+        for task in tasks {
+            let request = self.request(&task, &columns);
             let reader = plan.reader.clone().open_row_group(task.group, &request)?;
             self.stats.row_groups_read += 1;
             self.open.push_back(OpenGroup { task, reader, row: 0, range: 0, window: Window::None });
         }
         Ok(())
+    }
+
+    /// Returns how a row group will be read.
+    fn request<'c>(&self, task: &GroupTask, columns: &'c [usize]) -> RowGroupRequest<'c> {
+        let stop = task.ranges.last().map(|range| range.end);
+        let first = task.ranges.first().map_or(0, |range| range.start);
+        let end = match (stop, self.plan.filter.is_none()) {
+            (Some(stop), true) => Some(stop.min(first.saturating_add(self.left))),
+            (stop, _) => stop,
+        };
+        RowGroupRequest::new(columns)
+            .with_threads(self.threads)
+            .with_end(end.filter(|&end| end < task.rows))
+            .with_memory(self.plan.memory)
     }
 
     /// Fetches the projected columns of the open row groups that have matching rows.
@@ -264,9 +271,12 @@ impl ScanDecoder {
             Window::Filtered(_, None) => true,
             _ => false,
         };
+        let all_columns = self.plan.all_columns();
         let (mut ranges, mut bytes) = (Vec::new(), 0_u64);
         for group in self.open.iter().filter(has_match) {
-            let wanted = self.plan.reader.ranges(group.task.group, &self.plan.projection.columns);
+            let request = self.request(&group.task, &all_columns);
+            let (reader, columns) = (&self.plan.reader, &self.plan.projection.columns);
+            let wanted = reader.first_ranges(group.task.group, columns, &request);
             let size: u64 = wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
             bytes = bytes.saturating_add(size);
             if bytes > self.plan.memory / 2 {

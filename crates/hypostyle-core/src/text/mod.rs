@@ -7,6 +7,7 @@
 
 #[cfg(feature = "csv")]
 pub mod csv;
+mod detect;
 mod format;
 #[cfg_attr(
     not(all(feature = "csv", feature = "json")),
@@ -16,23 +17,34 @@ pub mod infer;
 mod input;
 #[cfg(feature = "json")]
 pub mod jsonl;
+mod line_blocks;
+mod line_rows;
 pub mod lines;
+pub mod log;
 mod options;
+mod position;
+mod row_blocks;
+mod row_index;
+mod sizes;
 mod source;
 pub mod stamp;
 mod state;
+mod summarise;
 mod summary;
+mod table;
 #[cfg(test)]
 mod tests;
 pub mod typed;
 
-pub use format::{HEAD_BYTES, NotText, TextFormat, TextKind, detect, not_text};
+pub use detect::{HEAD_BYTES, NotText, detect, not_text};
+pub use format::{TextFormat, TextKind};
 pub use infer::{ImportOptions, Imported, Skipped};
 pub use input::{BOM, Progress};
 pub use options::{Encoding, Ragged, TextOptions};
+pub use position::RowPosition;
 pub use source::{SourceText, TextSource};
 pub use state::{Infer, InferredState};
 pub use summary::{
-    ColumnState, ColumnSummary, ObjectState, OddToken, RowPosition, TextRange, TextSummary,
-    ValueState,
+    ColumnState, ColumnSummary, ObjectState, OddToken, TextRange, TextSummary, ValueState,
 };
+pub use table::TextTable;

@@ -61,6 +61,14 @@ impl Default for TextOptions {
     }
 }
 
+impl TextOptions {
+    /// Returns the words that mean null: none if the target has no nulls.
+    pub(super) fn effective_null_words(&self) -> Vec<String> {
+        // For a target without nulls, a null word is ordinary text.
+        if self.capabilities.nulls { self.null_words.clone() } else { Vec::new() }
+    }
+}
+
 /// What to do with rows that have more or fewer cells than the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ragged {

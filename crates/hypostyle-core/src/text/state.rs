@@ -2,7 +2,11 @@
 
 use arrow_schema::DataType;
 
+use crate::number::{self, Liberal};
 use crate::types::Capabilities;
+
+/// Integers up to this size are exact in a float.
+const MAX_EXACT_INT: u64 = 1 << 53;
 
 /// When a text column becomes numeric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +102,92 @@ impl InferredState {
     /// Returns the state of texts.
     pub(super) fn with_texts(gaps: bool) -> Self {
         Self { texts: true, liberal_ints: false, liberal_floats: false, gaps, ..Self::NONE }
+    }
+
+    /// Adds an integer.
+    #[inline]
+    pub(super) fn add_int(&mut self, value: i64) {
+        self.ints = true;
+        self.add_integer(value);
+    }
+
+    /// Adds an integer that may have any spelling.
+    #[inline]
+    fn add_integer(&mut self, value: i64) {
+        self.range = (self.range.0.min(value), self.range.1.max(value));
+        self.liberal_floats &= value.unsigned_abs() <= MAX_EXACT_INT;
+    }
+
+    /// Adds a float.
+    #[inline]
+    pub(super) fn add_float(&mut self, value: f64) {
+        self.floats = true;
+        self.add_number(value);
+    }
+
+    /// Adds a number, other than an integer, that may have any spelling.
+    #[inline]
+    fn add_number(&mut self, value: f64) {
+        self.liberal_ints = false;
+        self.float_range = (self.float_range.0.min(value), self.float_range.1.max(value));
+        self.nans |= value.is_nan();
+    }
+
+    /// Adds a text that is not a number.
+    #[inline]
+    pub(super) fn add_text(&mut self) {
+        (self.texts, self.liberal_ints, self.liberal_floats) = (true, false, false);
+    }
+
+    /// Adds a boolean.
+    #[inline]
+    pub(super) fn add_bool(&mut self) {
+        (self.bools, self.liberal_ints, self.liberal_floats) = (true, false, false);
+    }
+
+    /// Adds a cell that is not empty, if it reads as a number; returns whether it does.
+    #[inline]
+    pub(super) fn add_number_cell(&mut self, cell: &[u8]) -> bool {
+        // A column of floats rarely has integers.
+        if self.floats
+            && let Some(value) = number::exact_float(cell)
+        {
+            self.add_float(value);
+            return true;
+        }
+        if let Some(value) = number::exact_int(cell) {
+            self.add_int(value);
+            return true;
+        }
+        // No number starts with any other byte.
+        let may_start = |byte: &u8| {
+            matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'i' | b'I' | b'n' | b'N')
+                || byte.is_ascii_whitespace()
+        };
+        if !cell.first().is_some_and(may_start) {
+            return false;
+        }
+        if let Some(value) = number::exact_float(cell) {
+            self.add_float(value);
+            return true;
+        }
+        match number::liberal(cell) {
+            Some(Liberal::Int(value)) => self.add_integer(value),
+            Some(Liberal::Float(value)) => self.add_number(value),
+            None => return false,
+        }
+        self.texts = true;
+        true
+    }
+
+    /// Returns the bounds of all numbers as floats; `None` without numbers.
+    pub(super) fn number_range(&self) -> Option<(f64, f64)> {
+        let (mut min, mut max) = self.float_range;
+        if self.range.0 <= self.range.1 {
+            min = min.min(Liberal::Int(self.range.0).to_float()?);
+            max = max.max(Liberal::Int(self.range.1).to_float()?);
+        }
+        (min <= max).then_some((min, max))
     }
 
     /// Returns the type of a column with this state.

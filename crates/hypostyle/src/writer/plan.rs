@@ -121,7 +121,7 @@ fn stored_type(kind: FileKind, source: &DataType) -> Result<DataType> {
 /// Refuses names that readers of such files cannot tell apart.
 fn check_names(kind: FileKind, schema: &Schema, names: DuplicateNames) -> Result<()> {
     // The column files check names themselves, each by its own rules.
-    let is_checked = matches!(kind.id(), FormatId::Jsonl | FormatId::Parquet);
+    let is_checked = matches!(kind.id(), FormatId::JsonLines | FormatId::Parquet);
     if !is_checked || names == DuplicateNames::Keep {
         return Ok(());
     }

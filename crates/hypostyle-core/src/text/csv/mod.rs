@@ -6,11 +6,14 @@
 //! [`Writer`] writes batches back as text. `quote` holds the quoting rules that both
 //! directions share.
 
-mod blocks;
+pub(super) mod blocks;
 mod import;
-mod options;
+pub(super) mod options;
 mod quote;
+pub(super) mod row_blocks;
 pub(super) mod split;
+pub(super) mod summary;
+pub(super) mod syntax;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -48,7 +48,7 @@ pub fn is_delimiter(byte: u8) -> bool {
 }
 
 /// Fails for a delimiter that other parts of the syntax use.
-pub(super) fn check_delimiter(delimiter: u8) -> Result<()> {
+pub(crate) fn check_delimiter(delimiter: u8) -> Result<()> {
     if is_delimiter(delimiter) {
         return Ok(());
     }

@@ -7,6 +7,7 @@
 use memchr::{memchr, memchr3};
 
 use super::quote::undouble_into;
+use crate::text::position::RowPosition;
 
 /// The place of a cell's bytes, and whether the cell was quoted.
 ///
@@ -62,17 +63,22 @@ pub(crate) struct RowBlock {
     pub(crate) cells: Vec<CellSpan>,
     /// The number of cells of a row.
     pub(crate) width: usize,
-    /// The number of the first row, from 0; the header does not count.
-    pub(crate) first_row: u64,
+    /// Where the first row starts; the header does not count.
+    pub(crate) start: RowPosition,
+    /// The number of newlines in the text.
+    pub(crate) newlines: usize,
+    /// Some row ends with a CR alone.
+    pub(crate) has_lone_cr: bool,
 }
 
 impl RowBlock {
     /// Removes all rows, but keeps the allocated memory.
-    pub(crate) fn reset(&mut self, width: usize, first_row: u64) {
+    pub(crate) fn reset(&mut self, width: usize, start: RowPosition) {
         self.text.clear();
         self.side.clear();
         self.cells.clear();
-        (self.width, self.first_row) = (width, first_row);
+        (self.width, self.start) = (width, start);
+        (self.newlines, self.has_lone_cr) = (0, false);
     }
 
     /// Returns the number of rows.
@@ -118,12 +124,14 @@ pub(crate) enum RowOutcome {
 /// Splits rows into cells at a delimiter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Splitter {
-    delimiter: u8,
+    pub(crate) delimiter: u8,
+    /// A quote at the start of a cell opens a quoted cell.
+    pub(crate) quotes: bool,
 }
 
 impl Splitter {
     pub(crate) fn new(delimiter: u8) -> Self {
-        Self { delimiter }
+        Self { delimiter, quotes: true }
     }
 
     /// Adds the plain rows from `start` on, and returns the offset where they end.
@@ -160,7 +168,8 @@ impl Splitter {
                         break 'rows;
                     }
                     (row, cell, whole) = (at + 1, at + 1, cells.len());
-                } else if (byte == b'"' && at == cell) || (byte == b'\r' && next() != Some(&b'\n'))
+                } else if (byte == b'"' && at == cell && self.quotes)
+                    || (byte == b'\r' && next() != Some(&b'\n'))
                 {
                     break 'rows;
                 }
@@ -192,7 +201,7 @@ impl Splitter {
     /// `last` means that no more text follows. On [`RowOutcome::Partial`], cells and side
     /// text are unchanged.
     pub(crate) fn row(self, rows: &mut RowBlock, start: usize, last: bool) -> RowOutcome {
-        let RowBlock { text, side, cells, .. } = rows;
+        let RowBlock { text, side, cells, has_lone_cr, .. } = rows;
         let (cells_before, side_before) = (cells.len(), side.len());
         if start >= text.len() {
             return if last { RowOutcome::End } else { RowOutcome::Partial { cells: 0 } };
@@ -202,7 +211,7 @@ impl Splitter {
         loop {
             begun += 1;
             let rest = text.get(at..).unwrap_or_default();
-            let end = if rest.first() == Some(&b'"') {
+            let end = if self.quotes && rest.first() == Some(&b'"') {
                 self.quoted(rest, side).map(|(cell, used)| (cell.placed(at), used))
             } else {
                 let found = memchr3(self.delimiter, b'\n', b'\r', rest);
@@ -224,10 +233,12 @@ impl Splitter {
                 Some(&byte) if byte == self.delimiter => at += 1,
                 Some(b'\r') => match text.get(at + 1) {
                     Some(b'\n') => return found(begun, at + 2),
-                    Some(_) => return found(begun, at + 1),
-                    None if last => return found(begun, at + 1),
                     // The next byte, which is not read yet, may be LF.
-                    None => break,
+                    None if !last => break,
+                    _ => {
+                        *has_lone_cr = true;
+                        return found(begun, at + 1);
+                    }
                 },
                 // This is LF: a cell ends with no other byte.
                 Some(_) => return found(begun, at + 1),

@@ -7,12 +7,19 @@
 //! [`import()`] reads blocks of lines; `object` parses a line, and `key_values` collects
 //! the values of a key and builds its array. [`Writer`] writes batches as objects.
 
+mod array;
 mod import;
+mod infer;
 mod key_values;
+mod lines;
 mod object;
+mod raw;
+pub(super) mod row_blocks;
+pub(super) mod summary;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use array::array_of_values;
 pub use import::import;
 pub use write::Writer;

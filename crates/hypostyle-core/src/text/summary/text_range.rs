@@ -32,14 +32,14 @@ impl TextRange {
 
 /// Finds the bounds of texts that it is given one by one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TextRangeFinder<'a> {
+pub(crate) struct TextRangeFinder<'a> {
     /// The bounds, and the first bytes of each as a number.
     bounds: Option<((u64, &'a [u8]), (u64, &'a [u8]))>,
 }
 
 impl<'a> TextRangeFinder<'a> {
     #[inline]
-    pub(super) fn add(&mut self, text: &'a [u8]) {
+    pub(crate) fn add(&mut self, text: &'a [u8]) {
         let key = prefix(text);
         match &mut self.bounds {
             // Most texts differ from both bounds in their first bytes.
@@ -54,7 +54,7 @@ impl<'a> TextRangeFinder<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Option<TextRange> {
+    pub(crate) fn finish(self) -> Option<TextRange> {
         let cut = |text: &[u8]| text.get(..BOUND_BYTES).unwrap_or(text).to_vec();
         self.bounds.map(|((_, min), (_, max))| TextRange { min: cut(min), max: cut(max) })
     }
