@@ -22,6 +22,8 @@
 //!    that all formats have. `pack` writes archives.
 
 mod archive;
+mod archive_table;
+mod archive_text;
 mod bloom;
 mod bundle_budget;
 mod cell_syntax;
@@ -42,6 +44,8 @@ mod reader;
 mod row_buffer;
 mod statistics;
 mod streams;
+mod table_frame;
+mod table_metadata;
 mod table_view;
 mod unpack;
 

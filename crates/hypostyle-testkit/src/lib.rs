@@ -12,6 +12,7 @@
 //! - [`predicates`]: the predicates under `conformance/`, with the rows that they match in DuckDB.
 //! - [`scans`]: scans in small windows, compared with reading everything at once.
 //! - [`source`]: byte sources that record reads, delay them, lack bytes, or are mostly zeros.
+//! - [`text_tables`]: the law that a packed text is the same table as the text.
 //! - [`sweeps`]: checks of every prefix of a file and of mutations of every byte.
 //!
 //! Functions here panic when a law is violated.
@@ -31,3 +32,4 @@ pub mod rng;
 pub mod scans;
 pub mod source;
 pub mod sweeps;
+pub mod text_tables;

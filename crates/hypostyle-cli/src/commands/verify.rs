@@ -118,7 +118,11 @@ fn unpack(archive: &Archive, report: &mut FileReport) -> Result<()> {
     };
     report.deviations.extend(archive.deviations());
     // Check each block, to list every damaged one, and every index that would mislead queries.
-    let blocks = archive.check_groups().unwrap_or_default();
+    let mut blocks = archive.check_groups().unwrap_or_default();
+    if done.is_ok() {
+        // Check what the archive states about its table, which readers rely on.
+        blocks.extend(archive.check_table()?);
+    }
     if !blocks.is_empty() {
         report.errors.extend(blocks.into_iter().map(Failure::from));
         return Ok(());

@@ -15,6 +15,7 @@ mod at1_genomes_and_maps;
 mod at1_json;
 mod at1_logs;
 mod at1_queries;
+mod at1_tables;
 mod cross;
 mod determinism;
 mod deviations;
