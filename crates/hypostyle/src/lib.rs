@@ -188,6 +188,8 @@ pub use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Refusal, Result};
 pub use hypostyle_core::limits::Limits;
 pub use hypostyle_core::options::{Compat, DuplicateNames, ReadOptions, TextPolicy, WriteOptions};
 pub use hypostyle_core::row_selection::RowSelection;
-pub use hypostyle_core::scan::{Batches, Partition, Scan, ScanDecoder, ScanStats, Step, Table};
+pub use hypostyle_core::scan::{
+    Batches, DamagedRowGroup, Partition, Scan, ScanDecoder, ScanStats, Step, Table,
+};
 pub use hypostyle_core::sink::{SeekSink, Sink};
 pub use hypostyle_core::source::{ByteSource, FileSource, MissingRanges, RangeCache};

@@ -225,9 +225,10 @@ fn parts(summary: &TextSummary, rows: u64, is_seekable: bool) -> Vec<Part> {
 impl Reader for TextTable {
     fn format(&self) -> FormatId {
         match self.format.kind {
+            TextKind::Delimited { delimiter: b'\t' } => FormatId::Tsv,
             TextKind::Delimited { .. } => FormatId::Csv,
-            TextKind::JsonLines => FormatId::Jsonl,
-            TextKind::Lines => FormatId::Txt,
+            TextKind::JsonLines => FormatId::JsonLines,
+            TextKind::Lines => FormatId::Lines,
             TextKind::Log => FormatId::Log,
             TextKind::VariantCalls => FormatId::Vcf,
         }

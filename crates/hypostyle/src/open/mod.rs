@@ -1,8 +1,5 @@
 //! Opens a file of any kind as a [`Table`].
-//!
-//! `imported` reads text and archives, and `options` says how.
 
-mod imported;
 mod options;
 
 use std::fs::File;
@@ -16,9 +13,10 @@ use crate::file_kind::{FileKind, id_of_text};
 use crate::formats;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::format_id::FormatId;
+use hypostyle_core::reader::InFormat;
 use hypostyle_core::scan::Table;
 use hypostyle_core::source::{ByteSource, FileSource, RangeCache};
-use hypostyle_core::text::{self, TextFormat};
+use hypostyle_core::text::{self, SourceText, TextFormat, TextOptions, TextTable};
 
 pub use options::OpenOptions;
 
@@ -93,10 +91,11 @@ pub fn open_cache(source: Arc<RangeCache>, options: &OpenOptions) -> Result<Tabl
     };
     let kind = FileKind::of(format)?;
     if let Some(text_kind) = kind.text_kind() {
-        let format = text.unwrap_or_else(|| TextFormat::new(text_kind));
-        let format = format.with_options(&options.text);
-        let (cache, options) = (source.clone(), options.clone());
-        let open = move || imported::open(cache.clone(), format, &options);
+        let text_format = text.unwrap_or_else(|| TextFormat::new(text_kind));
+        let (text, options) = (Arc::new(SourceText(source.clone())), text_options(options));
+        let open = move || {
+            InFormat::open(format, || TextTable::open(text.clone(), text_format, &options, None))
+        };
         return Ok(Table::deferred(source, open));
     }
     match (format, kind.format()) {
@@ -112,13 +111,22 @@ pub fn open_cache(source: Arc<RangeCache>, options: &OpenOptions) -> Result<Tabl
         }
         #[cfg(feature = "at1")]
         (FormatId::At1, _) => {
-            let (cache, options) = (source.clone(), options.clone());
-            let open = move || imported::open_archive(cache.clone(), &options);
-            Ok(Table::deferred(source, open))
+            let archive = formats::at1::Archive::open(source.clone(), &options.read)?;
+            // An archive that says nothing about its table is read once to find out.
+            let (name, options) = (options.name.clone(), text_options(options));
+            Ok(Table::deferred(source, move || archive.table(name.as_deref(), &options)))
         }
         (_, Some(format)) => Ok(Table::new(format.open(source.clone(), &options.read)?, source)),
         (_, None) => Err(Error::unsupported("reading the format").in_format(format)),
     }
+}
+
+/// Returns the options for text, with the limits and threads of all formats.
+fn text_options(options: &OpenOptions) -> TextOptions {
+    let mut text = options.text.clone();
+    text.limits = options.read.limits.clone();
+    text.threads = text.threads.or(options.read.threads);
+    text
 }
 
 /// Finds the format of a file by its content and its name.

@@ -120,9 +120,9 @@ fn stored_type(kind: FileKind, source: &DataType) -> Result<DataType> {
 
 /// Refuses names that readers of such files cannot tell apart.
 fn check_names(kind: FileKind, schema: &Schema, names: DuplicateNames) -> Result<()> {
-    // The column files check names themselves, each by its own rules.
-    let is_checked = matches!(kind.id(), FormatId::Jsonl | FormatId::Parquet);
-    if !is_checked || names == DuplicateNames::Keep {
+    // Of two members with one name, readers of JSON keep one. The column files check names
+    // themselves, each by its own rules; text, Parquet and Arrow have columns by position.
+    if kind.id() != FormatId::JsonLines || names == DuplicateNames::Keep {
         return Ok(());
     }
     for (index, field) in schema.fields().iter().enumerate() {
