@@ -22,7 +22,7 @@ use hypostyle_core::spill::SpillBuffer;
 use hypostyle_core::text::{ImportOptions, TextFormat, TextKind};
 use hypostyle_core::types::Capabilities;
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 
 fn best<T>(mut work: impl FnMut() -> T) -> (f64, T) {
     let mut best = f64::INFINITY;
