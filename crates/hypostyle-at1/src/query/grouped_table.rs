@@ -322,7 +322,8 @@ pub(crate) struct StoredBlock {
     covered: usize,
     sum: Option<u32>,
     offset: u64,
-    len: u64,
+    /// The bytes of the block itself.
+    pub(crate) len: u64,
 }
 
 /// The columns of a group that were read so far.

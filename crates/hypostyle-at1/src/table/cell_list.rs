@@ -26,9 +26,14 @@ pub(super) struct CellList {
     text: Vec<u8>,
     /// The number of cells, perhaps more than there are rows.
     pub(super) cells: usize,
+    /// Whether many cells equal the ones before them, so that it pays to search for runs.
+    pub(super) is_repetitive: bool,
     /// Which of [`MARKS`] the text has; found when it is first needed.
     marks: OnceLock<[bool; MARKS.len()]>,
 }
+
+/// The compression ratio from which on runs of equal cells are likely.
+const REPETITIVE_RATIO: u64 = 64;
 
 /// Bytes that make cells differ from their content.
 const MARKS: [u8; 3] = [b'"', b'\r', b'\\'];
@@ -41,7 +46,13 @@ impl CellList {
         if cells < rows {
             return Err(cells);
         }
-        Ok(Self { text, cells, marks: OnceLock::new() })
+        Ok(Self { text, cells, is_repetitive: false, marks: OnceLock::new() })
+    }
+
+    /// Adds the size of the block, which tells whether cells are repeated.
+    pub(super) fn with_block_bytes(mut self, bytes: u64) -> Self {
+        self.is_repetitive = self.text.len() as u64 / REPETITIVE_RATIO >= bytes;
+        self
     }
 
     fn marks(&self) -> [bool; MARKS.len()] {
@@ -138,12 +149,30 @@ impl<'a> CellRuns<'a> {
         self.for_each_start(|text, len| each(text.get(..len).unwrap_or_default()))
     }
 
-    /// Calls `each` with the text from each cell on and the length of the cell; returns the
+    /// Calls `each` with the text from each cell on, and the length of the cell; returns the
     /// place after the last cell.
     #[inline]
     pub(super) fn for_each_start<E>(
         &self,
         mut each: impl FnMut(&'a [u8], usize) -> Result<(), E>,
+    ) -> Result<CellPlace, E> {
+        self.walk::<false, E>(|text, len, _| each(text, len))
+    }
+
+    /// Calls `each` with the text from each cell on, the length of the cell, and how many
+    /// equal cells there are in a row; returns the place after the last cell.
+    #[inline]
+    pub(super) fn for_each_run<E>(
+        &self,
+        each: impl FnMut(&'a [u8], usize, usize) -> Result<(), E>,
+    ) -> Result<CellPlace, E> {
+        self.walk::<true, E>(each)
+    }
+
+    #[inline]
+    fn walk<const REPEATS: bool, E>(
+        &self,
+        mut each: impl FnMut(&'a [u8], usize, usize) -> Result<(), E>,
     ) -> Result<CellPlace, E> {
         let mut place = self.from;
         let (mut rest, mut base) = (self.list.text_from(place), place.offset);
@@ -158,16 +187,52 @@ impl<'a> CellRuns<'a> {
                 let newline = newlines.nth(last).unwrap_or(rest.len());
                 place = CellPlace { cell: run.start, offset: base + newline + 1 };
             }
-            let mut start = place.offset - base;
-            for _ in 0..run.len() {
+            let (mut start, mut left) = (place.offset - base, run.len());
+            while left > 0 {
                 let end = newlines.next().unwrap_or(rest.len());
-                each(rest.get(start..).unwrap_or_default(), end.saturating_sub(start))?;
-                start = end + 1;
+                let len = end.saturating_sub(start);
+                let text = rest.get(start..).unwrap_or_default();
+                let more = if REPEATS { repeats(text, len + 1).min(left - 1) } else { 0 };
+                each(text, len, more + 1)?;
+                start = end + 1 + more * (len + 1);
+                left -= more + 1;
+                if more > FEW_CELLS {
+                    base += start;
+                    rest = rest.get(start..).unwrap_or_default();
+                    start = 0;
+                    newlines = Newlines::new(rest);
+                } else if let Some(last) = more.checked_sub(1) {
+                    newlines.nth(last);
+                }
             }
             place = CellPlace { cell: run.end, offset: base + start };
         }
         Ok(place)
     }
+}
+
+/// Returns how often the first `step` bytes of a text, which end with a newline, are repeated
+/// after them; some repetitions before the end of the text may be left out.
+#[inline]
+fn repeats(text: &[u8], step: usize) -> usize {
+    let Some(first) = text.first_chunk::<8>() else { return 0 };
+    let Some(next) = text.get(step..).and_then(|next| next.first_chunk::<8>()) else { return 0 };
+    // Most cells differ from the next one.
+    if step > 8 || (u64::from_le_bytes(*first) ^ u64::from_le_bytes(*next)) << (64 - 8 * step) != 0
+    {
+        return 0;
+    }
+    long_repeats(text, step)
+}
+
+fn long_repeats(text: &[u8], step: usize) -> usize {
+    const CHUNK: usize = 64;
+    let later = text.get(step..).unwrap_or_default();
+    let chunks = text.chunks_exact(CHUNK).zip(later.chunks_exact(CHUNK));
+    let alike = chunks.take_while(|(one, other)| one == other).count() * CHUNK;
+    let (one, other) = (text.get(alike..), later.get(alike..));
+    let rest = one.unwrap_or_default().iter().zip(other.unwrap_or_default());
+    (alike + rest.take_while(|(one, other)| one == other).count()) / step
 }
 
 #[cfg(test)]
@@ -203,5 +268,29 @@ mod tests {
         let want = [1, 2, 5, 4000, 4001].map(|cell: usize| cells[cell].clone().into_bytes());
         assert_eq!(found, want);
         assert_eq!(CellList::try_new(b"a\nb".to_vec(), 3).unwrap_err(), 2);
+    }
+
+    #[test]
+    fn equal_cells_in_a_row_are_counted() {
+        let cells: Vec<String> = [("7", 300), ("", 5), ("12", 1), ("7", 2), ("abcdefghij", 90)]
+            .iter()
+            .flat_map(|(cell, times)| vec![(*cell).to_owned(); *times])
+            .collect();
+        let list = CellList::try_new(cells.join("\n").into_bytes(), cells.len()).unwrap();
+        let list = list.with_block_bytes(1);
+        for runs in [vec![0..cells.len()], vec![0..3, 290..304, 305..308, 397..398]] {
+            let (mut found, mut calls) = (Vec::new(), 0);
+            let runs = CellRuns { list: &list, from: CellPlace::default(), runs: &runs };
+            let end = runs.for_each_run(|text, len, times| {
+                found.extend(vec![String::from_utf8(text[..len].to_vec()).unwrap(); times]);
+                calls += 1;
+                Ok::<(), ()>(())
+            });
+            let want: Vec<String> =
+                runs.runs.iter().cloned().flatten().map(|at| cells[at].clone()).collect();
+            assert_eq!(found, want);
+            assert!(calls < 100, "{calls}");
+            assert_eq!(end.unwrap(), list.seek(CellPlace::default(), cells.len()));
+        }
     }
 }

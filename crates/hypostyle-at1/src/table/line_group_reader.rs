@@ -194,7 +194,9 @@ impl LineGroupReader {
             };
             let text = table.decompress(block, bytes, &context)?;
             let rows = table.rows_of(part.group).len();
-            CellList::try_new(text, rows).map_err(|cells| table.too_few_cells(block, cells))
+            let cells = CellList::try_new(text, rows);
+            let cells = cells.map_err(|cells| table.too_few_cells(block, cells))?;
+            Ok(cells.with_block_bytes(block.len))
         })?;
         for (((part, column, _), _), cells) in jobs.iter().zip(decompressed) {
             let cells = Arc::new(cells);

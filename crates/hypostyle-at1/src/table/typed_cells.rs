@@ -1,11 +1,12 @@
 //! Builds Arrow arrays from the cells of a block.
 
 use std::borrow::Cow;
+use std::iter::repeat_n;
 use std::sync::Arc;
 
 use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
-use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::DataType;
 
 use super::cell_list::{CellPlace, CellRuns};
@@ -87,39 +88,61 @@ fn short_int(text: &[u8], len: usize) -> Option<i32> {
     Some(if is_negative { -value } else { value })
 }
 
-type Ints<T> = (Vec<T>, Option<arrow_buffer::NullBuffer>, CellPlace);
+type Ints<T> = (Vec<T>, Option<NullBuffer>, CellPlace);
 
 /// Reads cells as integers.
-fn ints<T: From<i32> + TryFrom<i64> + Default>(
+fn ints<T: From<i32> + TryFrom<i64> + Default + Clone>(
     cells: &CellRuns<'_>,
     syntax: CellSyntax<'_>,
 ) -> Result<Ints<T>, CellError> {
-    let count = cells.len();
-    let mut values: Vec<T> = Vec::with_capacity(count);
-    let mut nulls = NullBufferBuilder::new(count);
-    let place = cells.for_each_start(|text, len| {
-        if let Some(value) = short_int(text, len) {
-            values.push(T::from(value));
-            nulls.append_non_null();
-            return Ok(());
-        }
-        let odd = CellError::Odd(values.len());
-        let Ok(token) = syntax.token(text.get(..len).unwrap_or_default()) else { return Err(odd) };
-        match token.map(|token| int(&token)) {
-            None => {
-                values.push(T::default());
-                nulls.append_null();
-            }
-            Some(Some(value)) => {
-                let Ok(value) = T::try_from(value) else { return Err(odd) };
-                values.push(value);
-                nulls.append_non_null();
-            }
-            Some(None) => return Err(odd),
+    let values = Vec::with_capacity(cells.len());
+    let mut ints = IntBuilder::<T> { syntax, values, nulls: NullRows::default() };
+    // Two calls with closures of their own, so that each is compiled into its loop.
+    let end = if cells.list.is_repetitive {
+        cells.for_each_run(|text, len, times| ints.push(text, len, times))?
+    } else {
+        cells.for_each_start(|text, len| ints.push(text, len, 1))?
+    };
+    let nulls = ints.nulls.finish(ints.values.len());
+    Ok((ints.values, nulls, end))
+}
+
+/// Collects integers.
+struct IntBuilder<'a, T> {
+    syntax: CellSyntax<'a>,
+    values: Vec<T>,
+    nulls: NullRows,
+}
+
+impl<T: From<i32> + TryFrom<i64> + Default + Clone> IntBuilder<'_, T> {
+    /// Adds the first `len` bytes of `text` several times.
+    #[inline(always)]
+    fn push(&mut self, text: &[u8], len: usize, times: usize) -> Result<(), CellError> {
+        match short_int(text, len) {
+            Some(value) if times == 1 => self.values.push(T::from(value)),
+            Some(value) => self.values.extend(repeat_n(T::from(value), times)),
+            None => self.push_slowly(text.get(..len).unwrap_or_default(), times)?,
         }
         Ok(())
-    })?;
-    Ok((values, nulls.finish(), place))
+    }
+
+    #[inline(never)]
+    fn push_slowly(&mut self, cell: &[u8], times: usize) -> Result<(), CellError> {
+        let row = self.values.len();
+        let token = self.syntax.token(cell).map_err(|OddCell| CellError::Odd(row))?;
+        let value = match token.map(|token| int(&token)) {
+            None => {
+                (row..row + times).for_each(|row| self.nulls.push(row));
+                T::default()
+            }
+            Some(value) => {
+                let value = value.and_then(|value| T::try_from(value).ok());
+                value.ok_or(CellError::Odd(row))?
+            }
+        };
+        self.values.extend(repeat_n(value, times));
+        Ok(())
+    }
 }
 
 fn int(token: &[u8]) -> Option<i64> {
@@ -151,30 +174,30 @@ fn float(token: &[u8]) -> Option<f64> {
 fn floats(cells: &CellRuns<'_>, syntax: CellSyntax<'_>) -> Result<TypedCells, CellError> {
     let count = cells.len();
     let mut values: Vec<f64> = Vec::with_capacity(count);
-    let mut nulls = NullBufferBuilder::new(count);
+    let mut nulls = NullRows::default();
     let end = cells.for_each(|cell| {
         let odd = CellError::Odd(values.len());
         match syntax.token(cell) {
             Ok(None) => {
+                nulls.push(values.len());
                 values.push(0.0);
-                nulls.append_null();
             }
             Ok(Some(token)) => {
                 let Some(value) = float(&token) else { return Err(odd) };
                 values.push(value);
-                nulls.append_non_null();
             }
             Err(OddCell) => return Err(odd),
         }
         Ok(())
     })?;
-    Ok((Arc::new(Float64Array::new(values.into(), nulls.finish())), end))
+    let nulls = nulls.finish(values.len());
+    Ok((Arc::new(Float64Array::new(values.into(), nulls)), end))
 }
 
 fn booleans(cells: &CellRuns<'_>, syntax: CellSyntax<'_>) -> Result<TypedCells, CellError> {
     let count = cells.len();
     let mut values = BooleanBufferBuilder::new(count);
-    let mut nulls = NullBufferBuilder::new(count);
+    let mut nulls = NullRows::default();
     let end = cells.for_each(|cell| {
         let odd = CellError::Odd(values.len());
         let token = syntax.token(cell).map_err(|OddCell| CellError::Odd(values.len()))?;
@@ -184,11 +207,14 @@ fn booleans(cells: &CellRuns<'_>, syntax: CellSyntax<'_>) -> Result<TypedCells, 
             Some(b"false") => Some(false),
             Some(_) => return Err(odd),
         };
+        if value.is_none() {
+            nulls.push(values.len());
+        }
         values.append(value.unwrap_or_default());
-        nulls.append(value.is_some());
         Ok(())
     })?;
-    Ok((Arc::new(BooleanArray::new(values.finish(), nulls.finish())), end))
+    let nulls = nulls.finish(values.len());
+    Ok((Arc::new(BooleanArray::new(values.finish(), nulls)), end))
 }
 
 fn texts(cells: &CellRuns<'_>, syntax: CellSyntax<'_>) -> Result<TypedCells, CellError> {
@@ -198,11 +224,11 @@ fn texts(cells: &CellRuns<'_>, syntax: CellSyntax<'_>) -> Result<TypedCells, Cel
         CellSyntax::Csv { is_last, null_words }
             if !(cells.list.has_quotes() || is_last && cells.list.has_returns()) =>
         {
-            cells.for_each(|cell| {
-                let is_null = cell.is_empty() || null_words.iter().any(|word| word == cell);
-                builder.push(if is_null { None } else { Some(cell) });
-                Ok::<(), CellError>(())
-            })?
+            if cells.list.is_repetitive {
+                cells.for_each_run(|text, len, times| builder.add(text, len, times, null_words))?
+            } else {
+                cells.for_each_start(|text, len| builder.add(text, len, 1, null_words))?
+            }
         }
         CellSyntax::Json if !cells.list.has_escapes() => cells.for_each(|cell| match cell {
             [b'"', inner @ .., b'"'] => {
@@ -226,19 +252,44 @@ fn texts(cells: &CellRuns<'_>, syntax: CellSyntax<'_>) -> Result<TypedCells, Cel
     Ok((builder.finish()?, end))
 }
 
+/// Bytes of a short text that are copied at once.
+const COPIED_BYTES: usize = 16;
+
+/// The rows that are null; most columns have few or none.
+#[derive(Debug, Default)]
+struct NullRows(Vec<usize>);
+
+impl NullRows {
+    #[inline]
+    fn push(&mut self, row: usize) {
+        self.0.push(row);
+    }
+
+    /// Returns the nulls of an array of `rows` rows.
+    fn finish(&self, rows: usize) -> Option<NullBuffer> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut valid = BooleanBufferBuilder::new(rows);
+        valid.append_n(rows, true);
+        self.0.iter().for_each(|&row| valid.set_bit(row, false));
+        Some(NullBuffer::new(valid.finish()))
+    }
+}
+
 /// Collects texts.
 #[derive(Debug)]
 pub(super) struct TextBuilder {
     offsets: Vec<i32>,
     bytes: Vec<u8>,
-    nulls: NullBufferBuilder,
+    nulls: NullRows,
 }
 
 impl TextBuilder {
     pub(super) fn new(rows: usize) -> Self {
         let mut offsets = Vec::with_capacity(rows.saturating_add(1));
         offsets.push(0);
-        Self { offsets, bytes: Vec::new(), nulls: NullBufferBuilder::new(rows) }
+        Self { offsets, bytes: Vec::new(), nulls: NullRows::default() }
     }
 
     /// Reserves memory for cells, if they are all cells from a place on.
@@ -248,7 +299,7 @@ impl TextBuilder {
             let left = cells.list.cells.saturating_sub(cells.from.cell).max(1);
             // Windows of one block have cells of about the same length.
             let share = rest / left * run.len() + run.len();
-            self.bytes.reserve(share.min(rest));
+            self.bytes.reserve(share.min(rest) + COPIED_BYTES);
         }
     }
 
@@ -259,17 +310,46 @@ impl TextBuilder {
     #[inline]
     pub(super) fn push(&mut self, text: Option<&[u8]>) {
         match text {
-            Some(text) => {
-                self.bytes.extend_from_slice(text);
-                self.nulls.append_non_null();
-            }
-            None => self.nulls.append_null(),
+            Some(text) => self.bytes.extend_from_slice(text),
+            None => self.nulls.push(self.len()),
         }
+        self.end_text();
+    }
+
+    /// Adds the first `len` bytes of `text` several times; an empty text and a null word are
+    /// null.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        text: &[u8],
+        len: usize,
+        times: usize,
+        null_words: &[Vec<u8>],
+    ) -> Result<(), CellError> {
+        let is_null = len == 0 || null_words.iter().any(|word| Some(&word[..]) == text.get(..len));
+        for _ in 0..times {
+            match text.first_chunk::<COPIED_BYTES>() {
+                _ if is_null => self.nulls.push(self.len()),
+                // A copy of a fixed size takes a fraction of the time of any other.
+                Some(chunk) if len <= COPIED_BYTES => {
+                    let end = self.bytes.len() + len;
+                    self.bytes.extend_from_slice(chunk);
+                    self.bytes.truncate(end);
+                }
+                _ => self.bytes.extend_from_slice(text.get(..len).unwrap_or_default()),
+            }
+            self.end_text();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn end_text(&mut self) {
         // More bytes than an offset can state are refused at the end.
         self.offsets.push(i32::try_from(self.bytes.len()).unwrap_or(i32::MAX));
     }
 
-    pub(super) fn finish(mut self) -> Result<ArrayRef, CellError> {
+    pub(super) fn finish(self) -> Result<ArrayRef, CellError> {
         let (what, asked, limit) = ("size of the texts", self.bytes.len() as u64, i32::MAX as u64);
         if asked > limit {
             return Err(Error::from(ErrorKind::LimitExceeded { what, asked, limit }).into());
@@ -279,7 +359,7 @@ impl TextBuilder {
             let row = self.offsets.partition_point(|&offset| offset <= at).saturating_sub(1);
             return Err(Error::from(ErrorKind::NotUtf8).in_row(row as u64).into());
         }
-        let nulls = self.nulls.finish();
+        let nulls = self.nulls.finish(self.offsets.len().saturating_sub(1));
         let offsets = OffsetBuffer::new(self.offsets.into());
         let array = StringArray::try_new(offsets, self.bytes.into(), nulls);
         Ok(Arc::new(array.map_err(Error::from)?))
