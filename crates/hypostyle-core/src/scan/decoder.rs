@@ -11,11 +11,11 @@ use bytes::Bytes;
 use super::coalesce_batches::BatchBuffer;
 use super::open_table::OpenTable;
 use super::plan::{GroupTask, ScanPlan};
-use super::stats::{DamagedRowGroup, ScanStats};
+use super::stats::{DamagedRowGroup, ScanCounter, ScanStats};
 use crate::error::{ErrorKind, Result};
-use crate::reader::{RowGroupReader, RowGroupRequest, batch};
+use crate::reader::{RowGroupReader, RowGroupRequest};
 use crate::row_selection::RowSelection;
-use crate::source::{MissingRanges, RangeCache};
+use crate::source::{ByteSource, MissingRanges, RangeCache};
 
 /// Rows for which a predicate is evaluated at a time, if batches are smaller: formats that
 /// search encoded values set up a search for each window.
@@ -48,8 +48,7 @@ pub struct ScanDecoder {
     left: u64,
     threads: usize,
     stats: ScanStats,
-    bytes_before: u64,
-    reads_before: u64,
+    counter: ScanCounter,
 }
 
 /// A row group that is being read.
@@ -89,18 +88,17 @@ impl ScanDecoder {
             source: source.clone(),
             tasks: tasks.into(),
             open: VecDeque::new(),
-            buffer: BatchBuffer::new(plan.batch_size),
+            buffer: BatchBuffer::new(plan.batch_size, plan.memory),
             left: plan.limit.unwrap_or(u64::MAX),
             threads,
             stats: ScanStats::default(),
-            bytes_before: source.bytes_read(),
-            reads_before: source.reads(),
+            counter: ScanCounter::start(source, plan.metadata),
         }
     }
 
     /// Returns the schema of the batches, which may encode columns as dictionaries.
     pub fn schema(&self) -> SchemaRef {
-        self.plan.schema.clone()
+        self.plan.projection.schema.clone()
     }
 
     /// Returns what was read and skipped so far.
@@ -108,9 +106,7 @@ impl ScanDecoder {
         let mut stats = self.stats.clone();
         stats.row_groups = self.plan.reader.row_groups() as u64;
         stats.row_groups_pruned = self.plan.pruned;
-        stats.bytes = crate::source::ByteSource::size(self.source.as_ref());
-        stats.bytes_read = self.source.bytes_read().saturating_sub(self.bytes_before);
-        stats.reads = self.source.reads().saturating_sub(self.reads_before);
+        self.counter.count(&mut stats);
         stats
     }
 
@@ -142,14 +138,13 @@ impl ScanDecoder {
                     let can_skip = self.plan.skip_damaged
                         && !matches!(err.kind(), ErrorKind::Io(_) | ErrorKind::InvalidArgument(_));
                     let damaged = self.open.pop_front().filter(|_| can_skip);
-                    let Some(OpenGroup { task, row, .. }) = damaged else { return Err(err) };
-                    let first = task.first_row.saturating_add(row);
-                    let end = task.first_row.saturating_add(task.rows);
+                    let Some(damaged) = damaged else { return Err(err) };
                     self.stats.damaged.push(DamagedRowGroup {
-                        group: task.group,
-                        rows: first..end,
+                        group: damaged.task.group,
+                        rows: damaged.rows_left(),
                         error: err.to_string(),
                     });
+                    self.close(&damaged.task);
                 }
             }
         }
@@ -169,12 +164,8 @@ impl ScanDecoder {
             if index > 0 && !matches!(group.window, Window::None | Window::Unfiltered(_)) {
                 continue;
             }
-            let is_first = index == 0;
             if let Err(err) = group.filter(&plan, left, &mut self.stats) {
-                if is_first {
-                    return Err(err);
-                }
-                if MissingRanges::of(&err).is_some() {
+                if index == 0 || MissingRanges::of(&err).is_some() {
                     return Err(err);
                 }
                 // The error is reported when the scan reaches the row group.
@@ -188,8 +179,7 @@ impl ScanDecoder {
         match group.decode(&plan)? {
             None => {
                 if let Some(done) = self.open.pop_front() {
-                    let ranges = plan.reader.ranges(done.task.group, &plan.all_columns());
-                    self.source.release(&ranges);
+                    self.close(&done.task);
                 }
             }
             Some(batch) => {
@@ -202,17 +192,29 @@ impl ScanDecoder {
         Ok(())
     }
 
+    /// Drops the bytes that were fetched for a row group.
+    fn close(&self, task: &GroupTask) {
+        if !self.source.is_resident() {
+            let ranges = self.plan.reader.ranges(task.group, &self.plan.all_columns());
+            self.source.release(&ranges);
+        }
+    }
+
     /// Fetches what the next row groups need first, and opens them.
     fn open_groups(&mut self) -> Result<()> {
         let plan = self.plan.clone();
-        let is_resident = crate::source::ByteSource::is_resident(self.source.as_ref());
+        let columns = plan.all_columns();
+        let is_resident = self.source.is_resident();
         let mut count = 1;
         if !is_resident {
-            let first =
-                plan.filter.as_ref().map_or(plan.columns.as_slice(), |filter| filter.columns());
+            let first = plan
+                .filter
+                .as_ref()
+                .map_or(plan.projection.columns.as_slice(), |filter| filter.columns());
             let (mut ranges, mut bytes, mut rows) = (Vec::new(), 0_u64, 0_u64);
             for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
-                let wanted = plan.reader.ranges(task.group, first);
+                let request = self.request(task, &columns);
+                let wanted = plan.reader.first_ranges(task.group, first, &request);
                 let size: u64 =
                     wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
                 // A scan that stops early needs no row group beyond its limit.
@@ -231,18 +233,9 @@ impl ScanDecoder {
             }
             self.source.prefetch(&ranges)?;
         }
-        let columns = plan.all_columns();
-        for task in self.tasks.drain(..count.min(self.tasks.len())) {
-            let stop = task.ranges.last().map(|range| range.end);
-            let first = task.ranges.first().map_or(0, |range| range.start);
-            let end = match (stop, plan.filter.is_none()) {
-                (Some(stop), true) => Some(stop.min(first.saturating_add(self.left))),
-                (stop, _) => stop,
-            };
-            let request = RowGroupRequest::new(&columns)
-                .with_threads(self.threads)
-                .with_end(end.filter(|&end| end < task.rows))
-                .with_memory(plan.memory);
+        let tasks: Vec<GroupTask> = self.tasks.drain(..count.min(self.tasks.len())).collect();
+        for task in tasks {
+            let request = self.request(&task, &columns);
             let reader = plan.reader.clone().open_row_group(task.group, &request)?;
             self.stats.row_groups_read += 1;
             self.open.push_back(OpenGroup { task, reader, row: 0, range: 0, window: Window::None });
@@ -250,9 +243,23 @@ impl ScanDecoder {
         Ok(())
     }
 
+    /// Returns how a row group will be read.
+    fn request<'c>(&self, task: &GroupTask, columns: &'c [usize]) -> RowGroupRequest<'c> {
+        let stop = task.ranges.last().map(|range| range.end);
+        let first = task.ranges.first().map_or(0, |range| range.start);
+        let end = match (stop, self.plan.filter.is_none()) {
+            (Some(stop), true) => Some(stop.min(first.saturating_add(self.left))),
+            (stop, _) => stop,
+        };
+        RowGroupRequest::new(columns)
+            .with_threads(self.threads)
+            .with_end(end.filter(|&end| end < task.rows))
+            .with_memory(self.plan.memory)
+    }
+
     /// Fetches the projected columns of the open row groups that have matching rows.
     fn prefetch_matches(&self) -> Result<()> {
-        if crate::source::ByteSource::is_resident(self.source.as_ref()) {
+        if self.source.is_resident() {
             return Ok(());
         }
         let has_match = |group: &&OpenGroup| match &group.window {
@@ -260,9 +267,12 @@ impl ScanDecoder {
             Window::Filtered(_, None) => true,
             _ => false,
         };
+        let all_columns = self.plan.all_columns();
         let (mut ranges, mut bytes) = (Vec::new(), 0_u64);
         for group in self.open.iter().filter(has_match) {
-            let wanted = self.plan.reader.ranges(group.task.group, &self.plan.columns);
+            let request = self.request(&group.task, &all_columns);
+            let (reader, columns) = (&self.plan.reader, &self.plan.projection.columns);
+            let wanted = reader.first_ranges(group.task.group, columns, &request);
             let size: u64 = wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
             bytes = bytes.saturating_add(size);
             if bytes > self.plan.memory / 2 {
@@ -275,6 +285,16 @@ impl ScanDecoder {
 }
 
 impl OpenGroup {
+    /// Returns the rows of the table that have not been returned.
+    fn rows_left(&self) -> Range<u64> {
+        let window = match &self.window {
+            Window::None => 0,
+            Window::Unfiltered(rows) | Window::Filtered(rows, _) => *rows as u64,
+        };
+        let first = self.task.first_row.saturating_add(self.row.saturating_sub(window));
+        first..self.task.first_row.saturating_add(self.task.rows)
+    }
+
     /// Moves to the next window, unless there is one, and evaluates the predicate.
     fn filter(&mut self, plan: &ScanPlan, left: u64, stats: &mut ScanStats) -> Result<()> {
         if let Window::None = self.window {
@@ -304,8 +324,8 @@ impl OpenGroup {
             let matches = match &plan.filter {
                 None => None,
                 Some(filter) => {
-                    let truths = filter.evaluate(rows, self.reader.as_mut())?;
-                    Some(RowSelection::from_truths(&truths)).filter(|found| found.len() < rows)
+                    let matches = filter.matches(rows, self.reader.as_mut())?;
+                    Some(RowSelection::from_truths(&matches)).filter(|found| found.len() < rows)
                 }
             };
             self.window = Window::Filtered(rows, matches);
@@ -318,13 +338,15 @@ impl OpenGroup {
         let (rows, selection) = match &self.window {
             Window::Filtered(rows, selection) => (*rows, selection.as_ref()),
             _ if self.range >= self.task.ranges.len() => return Ok(None),
-            _ => return Ok(Some(RecordBatch::new_empty(plan.schema.clone()))),
+            _ => return Ok(Some(RecordBatch::new_empty(plan.projection.schema.clone()))),
         };
         let batch = match selection {
-            Some(selection) if selection.is_empty() => RecordBatch::new_empty(plan.schema.clone()),
+            Some(selection) if selection.is_empty() => {
+                RecordBatch::new_empty(plan.projection.schema.clone())
+            }
             selection => {
-                let arrays = self.reader.read(&plan.columns, selection)?;
-                batch(&plan.schema, arrays, selection.map_or(rows, RowSelection::len))?
+                let arrays = self.reader.read(&plan.projection.columns, selection)?;
+                plan.projection.batch(arrays, selection.map_or(rows, RowSelection::len))?
             }
         };
         self.window = Window::None;
