@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
-use super::archive_table;
+use super::archive_table::{self, RowSource};
 use super::bundle_budget::BundleBudget;
 use super::codec::Codec;
 use super::codecs::bundle::{self, BundleFile};
@@ -12,6 +12,7 @@ use super::describe;
 use super::description::{Frame, FrameInfo};
 use super::frames::FrameReader;
 use super::query::{self, Answer, Damage, Query};
+use super::table::{self, TableShape};
 use super::table_metadata::{self, TableMetadata};
 use super::table_view::{TableOptions, TableView};
 use super::unpack::{Unpacked, Unpacker};
@@ -121,15 +122,32 @@ impl Archive {
 
     /// Opens the table of the text: the table that the original file is.
     ///
-    /// If the archive states what table its text is, nothing is decoded yet, unless the
+    /// If the archive states what table its text is, no row is decoded yet, unless the
     /// options ask for something that only the text tells. Otherwise the name of the archive
     /// and its text tell, and the whole text is decoded once.
+    ///
+    /// The rows come from the columns of the archive if they are those of the table. Their
+    /// directories are read now.
     ///
     /// # Errors
     ///
     /// Besides damage: the content is not a table, and rows that do not fit the others.
     pub fn table(&self, name: Option<&str>, options: &TextOptions) -> Result<Arc<dyn Reader>> {
-        archive_table::open(&self.reader, self.table_metadata()?, name, options)
+        let metadata = self.table_metadata()?;
+        archive_table::open(&self.reader, metadata, name, options, RowSource::Any)
+    }
+
+    /// Opens the table of the text as [`Archive::table`] does, but reads rows from the decoded
+    /// text only.
+    ///
+    /// This reads least if only the schema, the number of rows and the statistics are needed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::table`].
+    pub fn text_table(&self, name: Option<&str>, options: &TextOptions) -> Result<Arc<dyn Reader>> {
+        let metadata = self.table_metadata()?;
+        archive_table::open(&self.reader, metadata, name, options, RowSource::Text)
     }
 
     /// Compares what the archive states about its table with its text.
@@ -160,6 +178,19 @@ impl Archive {
         stage: SpillBuffer,
     ) -> Result<Imported> {
         TableView::new(&self.reader, table)?.import(options, stage)
+    }
+
+    /// Opens the archive as a table whose shape is known, if the columns of the archive are
+    /// those of the table.
+    ///
+    /// Reads no column. Returns `None` if the codec stores other columns, or none; the caller
+    /// must then decode the text.
+    ///
+    /// # Errors
+    ///
+    /// A stream other than the columns is damaged.
+    pub fn typed_reader(&self, shape: &TableShape) -> Result<Option<Arc<dyn Reader>>> {
+        table::open(&self.reader, shape).map_err(in_at1)
     }
 
     /// Answers a query by reading only the row groups that it needs.

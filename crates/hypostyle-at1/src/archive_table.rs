@@ -1,7 +1,8 @@
 //! The table of the text of an archive (§11).
 //!
 //! What table a text is does not depend on the codec. The archive states it in the stream
-//! `hyp.table`, or its name and its text tell. The rows come from the decoded text.
+//! `hyp.table`, or its name and its text tell. The rows come from the columns of the archive,
+//! if they are the columns of the table, and from the decoded text otherwise.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -13,6 +14,7 @@ use super::container::in_at1;
 use super::describe;
 use super::description::StreamInfo;
 use super::frames::FrameReader;
+use super::table::{self, TableShape};
 use super::table_metadata::TableMetadata;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Result};
@@ -22,8 +24,19 @@ use hypostyle_core::reader::{
     ColumnStatistics, InFormat, Reader, RowGroupReader, RowGroupRequest, Section,
 };
 use hypostyle_core::text::{
-    self, HEAD_BYTES, TextFormat, TextOptions, TextSource, TextSummary, TextTable,
+    self, Encoding, HEAD_BYTES, Infer, Ragged, TextFormat, TextOptions, TextSource, TextSummary,
+    TextTable,
 };
+use hypostyle_core::types::Capabilities;
+
+/// Where the rows of a table may come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowSource {
+    /// The columns of the archive if they are those of the table, else the text.
+    Any,
+    /// The decoded text.
+    Text,
+}
 
 /// Opens the table of an archive, of which `metadata` is known.
 pub(super) fn open(
@@ -31,6 +44,7 @@ pub(super) fn open(
     metadata: Option<&TableMetadata>,
     name: Option<&str>,
     options: &TextOptions,
+    rows: RowSource,
 ) -> Result<Arc<dyn Reader>> {
     InFormat::open(FormatId::At1, || {
         let format = match metadata {
@@ -41,9 +55,35 @@ pub(super) fn open(
         let sizes = metadata.map(|metadata| metadata.frames.clone()).unwrap_or_default();
         let bytes = summary.as_ref().map(|summary| summary.bytes);
         let text = Arc::new(ArchiveText::new(frames.clone(), sizes, bytes));
-        let table = Arc::new(TextTable::open(text, format, options, summary)?);
-        Ok(ArchiveTable { frames: frames.clone(), table, sections: OnceLock::new() })
+        let text = TextTable::open(text, format, options, summary)?;
+        let shape = served_shape(&text, options).filter(|_| rows == RowSource::Any);
+        let columns = shape.map(|shape| table::open(frames, &shape)).transpose()?.flatten();
+        let is_text = columns.is_none();
+        let table = columns.unwrap_or_else(|| Arc::new(text));
+        Ok(ArchiveTable { frames: frames.clone(), table, is_text, sections: OnceLock::new() })
     })
+}
+
+/// Returns the shape of a table that the columns of an archive may serve; `None` if only the
+/// text tells what its rows are.
+fn served_shape(text: &TextTable, options: &TextOptions) -> Option<TableShape> {
+    let TextOptions { ragged, encoding, columns, infer, types, skip, capabilities, .. } = options;
+    let reads_cells_alike = *ragged == Ragged::Refuse
+        && *encoding == Encoding::Utf8
+        && *columns == 0
+        && *infer == Infer::Exact
+        && types.is_empty()
+        && !skip
+        && *capabilities == Capabilities::EVERYTHING;
+    let summary = text.summary();
+    if !reads_cells_alike || !summary.rows_are_lines {
+        return None;
+    }
+    let schema = text.schema();
+    let count = schema.fields().len();
+    let statistics = (0..count).map(|column| text.column_statistics(column)).collect();
+    let shape = TableShape::new(text.text_format(), schema, text.rows());
+    Some(shape.with_null_words(summary.null_words.clone()).with_statistics(statistics))
 }
 
 /// Finds out what table the text of an archive is, from its name and its first bytes.
@@ -86,6 +126,8 @@ pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Resu
 struct ArchiveTable {
     frames: Arc<FrameReader>,
     table: Arc<dyn Reader>,
+    /// Whether the rows come from the text.
+    is_text: bool,
     sections: OnceLock<Vec<Section>>,
 }
 
@@ -118,9 +160,9 @@ impl Reader for ArchiveTable {
         self.table.pruning_statistics(group)
     }
 
-    fn ranges(&self, _: usize, _: &[usize]) -> Vec<Range<u64>> {
-        // The table knows ranges of the text, not of the archive.
-        Vec::new()
+    fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
+        // The table of a text knows ranges of the text, not of the archive.
+        if self.is_text { Vec::new() } else { self.table.ranges(group, columns) }
     }
 
     fn open_row_group(

@@ -44,6 +44,7 @@ mod reader;
 mod row_buffer;
 mod statistics;
 mod streams;
+mod table;
 mod table_frame;
 mod table_metadata;
 mod table_view;
@@ -60,5 +61,6 @@ pub use pack::{
 pub use query::{Answer, Damage, Query, QueryStats};
 pub use reader::At1;
 pub use statistics::GroupStatistics;
+pub use table::TableShape;
 pub use table_view::TableOptions;
 pub use unpack::Unpacked;

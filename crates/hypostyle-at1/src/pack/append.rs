@@ -26,7 +26,7 @@ use crate::pack::lines::FrameSplitter;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::row_syntax::RowSyntax;
 use crate::pack::stream_set::put_trailer;
-use crate::pack::table_summary::{TextSummarizer, table_format, table_frame};
+use crate::pack::table_summary::{TextSummarizer, peek_format, table_format, table_frame};
 use crate::table_metadata::FrameSize;
 use crate::unpack::Unpacker;
 use hypostyle_core::error::{Error, ErrorKind, Refusal, Result};
@@ -171,7 +171,12 @@ impl<'a, W: Write> Appender<'a, W> {
     ///
     /// Fails if reading or writing fails, if memory runs out, and if the text before this
     /// one does not end with a newline.
-    pub fn add(&mut self, mut input: impl Read, mut progress: impl FnMut(u64, u64)) -> Result<()> {
+    pub fn add(&mut self, input: impl Read, mut progress: impl FnMut(u64, u64)) -> Result<()> {
+        let (format, mut input) = peek_format(input, &self.options)?;
+        if self.appended.original == 0 {
+            // The archive has no text, so the new text decides what table it is.
+            self.table = format.map(|format| TextSummarizer::new(format, self.options.threads));
+        }
         let mut splitter = FrameSplitter::default();
         let mut read = 0;
         while let Some(text) = splitter.next(&mut input, self.options.chunk_lines)? {
@@ -231,11 +236,6 @@ impl<'a, W: Write> Appender<'a, W> {
         }
         if self.appended.frames.0 == 0 {
             self.copy_old_frames()?;
-        }
-        if self.appended.original == 0 && self.table.is_none() {
-            // The archive has no text, so the new text decides what table it is.
-            let format = table_format(text, &self.options);
-            self.table = format.map(|format| TextSummarizer::new(format, self.options.threads));
         }
         let model = &mut self.frames.model;
         if model.is_none() {
@@ -317,9 +317,10 @@ fn table_model(archive: &Archive) -> Result<Option<FrameModel>> {
 /// Returns what finds out what table the text of an archive is; `None` if it is not text, or
 /// if there is none.
 fn summarizer(archive: &Archive, options: &PackOptions) -> Result<Option<TextSummarizer>> {
-    let format = match archive.table_metadata()? {
-        Some(table) => Some(table.format),
-        None => {
+    let format = match archive.table_metadata() {
+        Ok(Some(table)) => Some(table.format),
+        // A damaged stream is replaced, as one that does not exist.
+        Ok(None) | Err(_) => {
             let head = ArchiveText::head(archive.reader(), HEAD_BYTES)?;
             if head.is_empty() { None } else { table_format(&head, options) }
         }

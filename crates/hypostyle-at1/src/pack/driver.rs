@@ -15,11 +15,12 @@ use crate::pack::select::report::Trial;
 use crate::pack::self_check::compare;
 use crate::pack::stream_set::put_trailer;
 use crate::pack::table_summary::{
-    TextSummarizer, served_syntax, table_format, table_frame, table_metadata,
+    TextSummarizer, peek_format, served_syntax, table_frame, table_metadata,
 };
 use crate::table_metadata::FrameSize;
 use hypostyle_core::compress::xz::encode::{self as xz, Tuning};
 use hypostyle_core::error::Result;
+use hypostyle_core::text::TextFormat;
 use hypostyle_core::wire::put;
 
 /// The result of packing.
@@ -92,18 +93,19 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
 ///
 /// Fails if reading or writing fails, and for the same reasons as [`pack`].
 pub fn pack_stream(
-    mut input: impl Read,
+    input: impl Read,
     mut output: impl Write,
     options: &PackOptions,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Packed> {
     options.check()?;
     let mut splitter = FrameSplitter::default();
+    let (format, mut input) = peek_format(input, options)?;
     let mut next = splitter.next(&mut input, options.chunk_lines)?.map(Bytes::from);
-    let first = next.as_deref().filter(|_| options.layout == Layout::Reference);
-    let format = first.and_then(|text| table_format(text, options));
-    let mut table = format.map(|format| TextSummarizer::new(format, options.threads));
-    let mut frames = FrameEncoder::new(next.as_deref().unwrap_or_default(), options)?;
+    let has_table = next.is_some() && options.layout == Layout::Reference;
+    let summarized = format.filter(|_| has_table);
+    let mut table = summarized.map(|format| TextSummarizer::new(format, options.threads));
+    let mut frames = FrameEncoder::new(next.as_deref().unwrap_or_default(), format, options)?;
     let trials = frames.first.as_ref().map(|(_, trials)| trials.clone()).unwrap_or_default();
     let mut packed = Packed { codec: frames.codec, original: 0, stored: 0, frames: (0, 0), trials };
     let mut send = |bytes: &[u8], packed: &mut Packed| {
@@ -156,8 +158,8 @@ pub(super) struct FrameEncoder {
 
 impl FrameEncoder {
     /// Chooses the codec that suits the text of the first frame.
-    fn new(text: &[u8], options: &PackOptions) -> Result<Self> {
-        let table = table_format(text, options).and_then(RowSyntax::of);
+    fn new(text: &[u8], format: Option<TextFormat>, options: &PackOptions) -> Result<Self> {
+        let table = format.and_then(RowSyntax::of);
         let model = FrameModel::find(text, table, options.codec)?;
         let (codec, model) = match (options.codec, model) {
             (_, Some(FrameModel::Table(format))) => {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::coalesce_batches::BatchBuffer;
 use super::open_table::OpenTable;
 use super::plan::{GroupTask, ScanPlan};
-use super::stats::{DamagedRowGroup, ScanStats};
+use super::stats::{DamagedRowGroup, ScanCounter, ScanStats};
 use crate::error::{ErrorKind, Result};
 use crate::reader::{RowGroupReader, RowGroupRequest};
 use crate::row_selection::RowSelection;
@@ -48,8 +48,7 @@ pub struct ScanDecoder {
     left: u64,
     threads: usize,
     stats: ScanStats,
-    bytes_before: u64,
-    reads_before: u64,
+    counter: ScanCounter,
 }
 
 /// A row group that is being read.
@@ -89,12 +88,11 @@ impl ScanDecoder {
             source: source.clone(),
             tasks: tasks.into(),
             open: VecDeque::new(),
-            buffer: BatchBuffer::new(plan.batch_size),
+            buffer: BatchBuffer::new(plan.batch_size, plan.memory),
             left: plan.limit.unwrap_or(u64::MAX),
             threads,
             stats: ScanStats::default(),
-            bytes_before: source.bytes_read(),
-            reads_before: source.reads(),
+            counter: ScanCounter::start(source, plan.metadata),
         }
     }
 
@@ -108,9 +106,7 @@ impl ScanDecoder {
         let mut stats = self.stats.clone();
         stats.row_groups = self.plan.reader.row_groups() as u64;
         stats.row_groups_pruned = self.plan.pruned;
-        stats.bytes = self.source.size();
-        stats.bytes_read = self.source.bytes_read().saturating_sub(self.bytes_before);
-        stats.reads = self.source.reads().saturating_sub(self.reads_before);
+        self.counter.count(&mut stats);
         stats
     }
 

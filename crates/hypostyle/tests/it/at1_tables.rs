@@ -155,7 +155,7 @@ fn opening_decodes_nothing() {
             let size = archive.len() as u64;
             let source = Arc::new(RangeCache::over(Arc::new(Bytes::from(archive))));
             let archive = Archive::open(source.clone(), &ReadOptions::default()).unwrap();
-            let reader = archive.table(None, &TextOptions::default()).unwrap();
+            let reader = archive.text_table(None, &TextOptions::default()).unwrap();
             let table = Table::new(reader, source.clone());
             assert_eq!(table.num_rows().unwrap(), 20_000);
             assert_eq!(table.schema().unwrap().fields().len(), 4);

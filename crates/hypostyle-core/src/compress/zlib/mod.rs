@@ -4,6 +4,8 @@
 
 mod inflater;
 
+use std::cell::RefCell;
+
 use libdeflater::{CompressionLvl, Compressor, Decompressor, adler32};
 use memchr::memmem;
 
@@ -17,6 +19,12 @@ pub use inflater::{Inflated, Inflater};
 /// A known COLM reader fails on a block of zero bytes, so even empty content is
 /// written as a stream (M11).
 pub const EMPTY: [u8; 8] = [0x78, 0x9C, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
+
+thread_local! {
+    /// The tables of a decompressor, which cost more to allocate than a small block to
+    /// decompress. It keeps nothing from one block to the next.
+    static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
+}
 
 const WHAT: &str = "zlib stream";
 const HEADER: usize = 2;
@@ -58,10 +66,10 @@ pub fn decompress(block: &[u8], out: &mut [u8], care: Care) -> Result<usize> {
     // libdeflate does not report where the stream ended. The checksum follows the data,
     // so if the block ends with the checksum of the data and has it nowhere before, no
     // bytes follow the stream. In all other cases the slow path finds the end.
-    let written = match care {
-        Care::Quick => Decompressor::new().deflate_decompress(body, out),
-        Care::Thorough => Decompressor::new().zlib_decompress(block, out),
-    };
+    let written = DECOMPRESSOR.with_borrow_mut(|decompressor| match care {
+        Care::Quick => decompressor.deflate_decompress(body, out),
+        Care::Thorough => decompressor.zlib_decompress(block, out),
+    });
     if written.is_ok_and(|written| written == out.len()) {
         let sum = adler32(out).to_be_bytes();
         if sum == last && memmem::find(block, &sum) == block.len().checked_sub(CHECKSUM) {

@@ -29,6 +29,9 @@ use hypostyle_core::source::{self, ByteSource};
 /// Reads of fewer bytes take longer on several threads than on one.
 pub(super) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 
+/// Bytes that a thread decompresses at a time, at least: a file may have thousands of tiny columns.
+const MIN_JOB_BYTES: u64 = 64 << 10;
+
 /// Opens a file of the format `F`: reads and checks everything before the blocks.
 pub(crate) fn open<F: BlockFormat>(
     source: Arc<dyn ByteSource>,
@@ -171,6 +174,24 @@ impl<F: BlockFormat> ColumnFile<F> {
         self.deviations.report(F::CODES.after_stream, offset, message)
     }
 
+    /// Cuts columns into jobs for threads, each long enough to be worth handing over.
+    fn jobs<'c>(&self, columns: &'c [usize]) -> Vec<&'c [usize]> {
+        let (mut jobs, mut rest) = (Vec::new(), columns);
+        while !rest.is_empty() {
+            let (mut count, mut bytes) = (0, 0_u64);
+            while bytes < MIN_JOB_BYTES
+                && let Some(&column) = rest.get(count)
+            {
+                bytes = bytes.saturating_add(self.raw_bytes(column));
+                count += 1;
+            }
+            let (job, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+            jobs.push(job);
+            rest = after;
+        }
+        jobs
+    }
+
     /// Returns the memory that a read of these columns takes, or fails if it is over a limit.
     ///
     /// Columns may share a block, so a small file can ask for a lot of memory. So can columns
@@ -269,7 +290,11 @@ impl<F: BlockFormat> Reader for ColumnFile<F> {
         }
         let threads = if cost < MIN_PARALLEL_BYTES { 1 } else { request.threads };
         let decode = move |columns: &[usize]| {
-            parallel::map(columns, threads, |&column| self.decode(column, rows))
+            let jobs = self.jobs(columns);
+            let decode = |&job: &&[usize]| {
+                job.iter().map(|&column| self.decode(column, rows)).collect::<Result<Vec<_>>>()
+            };
+            Ok(parallel::map(&jobs, threads, decode)?.into_iter().flatten().collect())
         };
         Ok(Box::new(WholeRowGroup::new(rows, decode)))
     }

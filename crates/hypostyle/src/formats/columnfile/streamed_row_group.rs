@@ -22,6 +22,9 @@ const MIN_STREAMED_BYTES: u64 = 64 << 10;
 /// The bounds of the longest read of a block.
 const MAX_PIECE_BYTES: Range<u64> = (64 << 10)..(1 << 20);
 
+/// The memory for a window, at least: smaller windows take longer, and save little.
+const MIN_WINDOW_BYTES: u64 = 256 << 10;
+
 /// A [`RowGroupReader`] that decompresses each column up to the current window.
 ///
 /// It reads blocks piece by piece. A column that is not read is not decompressed either,
@@ -74,7 +77,7 @@ impl<F: BlockFormat> StreamedRowGroup<F> {
             blocks: BlockStreams { source: file.source.clone(), max_piece },
             threads: request.threads,
             row_bytes: raw.div_ceil(file.layout.rows.max(1)).max(1),
-            window_bytes: request.memory / 4,
+            window_bytes: (request.memory / 4).max(MIN_WINDOW_BYTES),
             min_streamed: MIN_STREAMED_BYTES.min(request.memory),
             window: 0..0,
             columns: HashMap::new(),
