@@ -1,8 +1,9 @@
 //! The public type of an open archive; each method delegates to the module that does the work.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::archive_table::{self, RowSource};
 use super::bundle_budget::BundleBudget;
 use super::codec::Codec;
 use super::codecs::bundle::{self, BundleFile};
@@ -11,19 +12,23 @@ use super::describe;
 use super::description::{Frame, FrameInfo};
 use super::frames::FrameReader;
 use super::query::{self, Answer, Damage, Query};
+use super::table::{self, TableShape};
+use super::table_metadata::{self, TableMetadata};
 use super::table_view::{TableOptions, TableView};
 use super::unpack::{Unpacked, Unpacker};
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::options::ReadOptions;
+use hypostyle_core::reader::Reader;
 use hypostyle_core::source::ByteSource;
 use hypostyle_core::spill::SpillBuffer;
-use hypostyle_core::text::{ImportOptions, Imported};
+use hypostyle_core::text::{ImportOptions, Imported, TextOptions};
 
 /// An open AT-1 archive.
 #[derive(Debug)]
 pub struct Archive {
-    reader: FrameReader,
+    reader: Arc<FrameReader>,
+    table: OnceLock<Option<TableMetadata>>,
 }
 
 /// An archive inside a bundle.
@@ -38,7 +43,11 @@ pub struct BundleEntry {
 impl Archive {
     /// Parses the container; decompresses nothing.
     pub fn open(source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Self> {
-        Ok(Self { reader: FrameReader::open(source, options, None)? })
+        Ok(Self::new(FrameReader::open(source, options, None)?))
+    }
+
+    fn new(reader: FrameReader) -> Self {
+        Self { reader: Arc::new(reader), table: OnceLock::new() }
     }
 
     /// The codec.
@@ -106,9 +115,55 @@ impl Archive {
                 let err = Error::malformed("entry", "is a bundle in a bundle");
                 return Err(in_at1(err.at(0).in_stream(&entry.stream)));
             }
-            Ok(BundleEntry { file: entry.file, archive: Self { reader } })
+            Ok(BundleEntry { file: entry.file, archive: Self::new(reader) })
         };
         entries.into_iter().zip(budgets).map(open).collect()
+    }
+
+    /// Opens the table of the text: the table that the original file is.
+    ///
+    /// If the archive states what table its text is, no row is decoded yet, unless the
+    /// options ask for something that only the text tells. Otherwise the name of the archive
+    /// and its text tell, and the whole text is decoded once.
+    ///
+    /// The rows come from the columns of the archive if they are those of the table. Their
+    /// directories are read now.
+    ///
+    /// # Errors
+    ///
+    /// Besides damage: the content is not a table, and rows that do not fit the others.
+    pub fn table(&self, name: Option<&str>, options: &TextOptions) -> Result<Arc<dyn Reader>> {
+        let metadata = self.table_metadata()?;
+        archive_table::open(&self.reader, metadata, name, options, RowSource::Any)
+    }
+
+    /// Opens the table of the text as [`Archive::table`] does, but reads rows from the decoded
+    /// text only.
+    ///
+    /// This reads least if only the schema, the number of rows and the statistics are needed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::table`].
+    pub fn text_table(&self, name: Option<&str>, options: &TextOptions) -> Result<Arc<dyn Reader>> {
+        let metadata = self.table_metadata()?;
+        archive_table::open(&self.reader, metadata, name, options, RowSource::Text)
+    }
+
+    /// Compares what the archive states about its table with its text.
+    ///
+    /// Returns the first difference; `None` if there is none, or if the archive states
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be decoded.
+    pub fn check_table(&self) -> Result<Option<Error>> {
+        match self.table_metadata() {
+            Ok(Some(metadata)) => archive_table::check(&self.reader, metadata),
+            Ok(None) => Ok(None),
+            Err(err) => Ok(Some(err)),
+        }
     }
 
     /// Reads the archive as a table.
@@ -123,6 +178,19 @@ impl Archive {
         stage: SpillBuffer,
     ) -> Result<Imported> {
         TableView::new(&self.reader, table)?.import(options, stage)
+    }
+
+    /// Opens the archive as a table whose shape is known, if the columns of the archive are
+    /// those of the table.
+    ///
+    /// Reads no column. Returns `None` if the codec stores other columns, or none; the caller
+    /// must then decode the text.
+    ///
+    /// # Errors
+    ///
+    /// A stream other than the columns is damaged.
+    pub fn typed_reader(&self, shape: &TableShape) -> Result<Option<Arc<dyn Reader>>> {
+        table::open(&self.reader, shape).map_err(in_at1)
     }
 
     /// Answers a query by reading only the row groups that it needs.
@@ -166,6 +234,15 @@ impl Archive {
     /// A stream other than the blocks is damaged.
     pub fn check_groups(&self) -> Result<Vec<Error>> {
         query::check_groups(&self.reader).map_err(in_at1)
+    }
+
+    /// Returns what the archive says about the table of its text, if it says so.
+    pub(super) fn table_metadata(&self) -> Result<Option<&TableMetadata>> {
+        if let Some(table) = self.table.get() {
+            return Ok(table.as_ref());
+        }
+        let table = table_metadata::find(&self.reader).map_err(in_at1)?;
+        Ok(self.table.get_or_init(|| table).as_ref())
     }
 
     /// The frames, for modules that read less than a whole archive.

@@ -23,6 +23,14 @@ pub(super) fn frames(reader: &FrameReader) -> Result<Vec<Frame>> {
         });
         Ok(())
     })?;
+    if let Some(table) = reader.table_frame() {
+        frames.push(Frame {
+            offset: table.extent.offset,
+            stored: table.extent.len,
+            raw: false,
+            streams: table.set.streams.iter().map(stream_info).collect(),
+        });
+    }
     Ok(frames)
 }
 

@@ -10,6 +10,7 @@ use super::codec::Codec;
 use super::codecs::context::DecodeContext;
 use super::container::{Container, Extent, Method, in_at1};
 use super::streams::{CompressedStream, StreamSet};
+use super::table_frame::TableFrame;
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::limits::Limits;
@@ -24,6 +25,9 @@ pub(super) struct FrameReader {
     container: Container,
     deviations: Deviations,
     budget: Option<BundleBudget>,
+    /// The frame that holds the table of a streaming archive; it is none of the frames of
+    /// the text.
+    table_frame: Option<TableFrame>,
 }
 
 impl FrameReader {
@@ -35,9 +39,14 @@ impl FrameReader {
         options: &ReadOptions,
         budget: Option<BundleBudget>,
     ) -> Result<Self> {
-        let container = Container::parse(source.as_ref()).map_err(in_at1)?;
+        let mut container = Container::parse(source.as_ref()).map_err(in_at1)?;
+        let table_frame = TableFrame::find(source.as_ref(), &container).map_err(in_at1)?;
+        if let Some(frame) = &table_frame {
+            container.end = frame.start;
+        }
         let deviations = Deviations::new(options.strict);
-        Ok(Self { source, options: options.clone(), container, deviations, budget })
+        let options = options.clone();
+        Ok(Self { source, options, container, deviations, budget, table_frame })
     }
 
     /// The codec of all structured frames.
@@ -68,6 +77,11 @@ impl FrameReader {
     /// The bytes of the archive.
     pub(super) fn source(&self) -> &dyn ByteSource {
         self.source.as_ref()
+    }
+
+    /// The frame that holds the table of a streaming archive.
+    pub(super) fn table_frame(&self) -> Option<&TableFrame> {
+        self.table_frame.as_ref()
     }
 
     /// The deviations that were met so far.

@@ -22,6 +22,8 @@
 //!    that all formats have. `pack` writes archives.
 
 mod archive;
+mod archive_table;
+mod archive_text;
 mod bloom;
 mod bundle_budget;
 mod cell_syntax;
@@ -42,6 +44,9 @@ mod reader;
 mod row_buffer;
 mod statistics;
 mod streams;
+mod table;
+mod table_frame;
+mod table_metadata;
 mod table_view;
 mod unpack;
 
@@ -56,5 +61,6 @@ pub use pack::{
 pub use query::{Answer, Damage, Query, QueryStats};
 pub use reader::At1;
 pub use statistics::GroupStatistics;
+pub use table::TableShape;
 pub use table_view::TableOptions;
 pub use unpack::Unpacked;

@@ -330,8 +330,20 @@ impl From<ErrorKind> for Error {
 }
 
 impl From<io::Error> for Error {
+    /// Wraps the cause, or takes the [`Error`] out of it again.
     fn from(cause: io::Error) -> Self {
-        Self::new(cause.into())
+        match cause.downcast::<Self>() {
+            Ok(err) => err,
+            Err(cause) => Self::new(cause.into()),
+        }
+    }
+}
+
+impl From<Error> for io::Error {
+    /// Carries an error through a [`Read`](io::Read) or a [`Write`](io::Write), so that it
+    /// comes out unchanged.
+    fn from(err: Error) -> Self {
+        Self::other(err)
     }
 }
 

@@ -16,6 +16,22 @@ pub enum FormatId {
     At1,
     /// OnPair: columns of strings with random access to each string, `.onpair`.
     OnPair,
+    /// Delimited text, `.csv`.
+    Csv,
+    /// Delimited text with tabs, `.tsv`.
+    Tsv,
+    /// JSON Lines: an object on each line, `.jsonl`.
+    JsonLines,
+    /// Plain lines of text, `.txt`.
+    Lines,
+    /// Logs: lines with a time, a template and variables, `.log`.
+    Log,
+    /// VCF: variant calls, `.vcf`.
+    Vcf,
+    /// Parquet, `.parquet`.
+    Parquet,
+    /// Arrow IPC files and streams, `.arrow`.
+    Arrow,
 }
 
 impl FormatId {
@@ -27,6 +43,14 @@ impl FormatId {
             Self::Clmn => "clmn",
             Self::At1 => "at1",
             Self::OnPair => "onpair",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::JsonLines => "jsonl",
+            Self::Lines => "txt",
+            Self::Log => "log",
+            Self::Vcf => "vcf",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
         }
     }
 }

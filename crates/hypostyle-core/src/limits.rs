@@ -18,6 +18,15 @@ pub struct Limits {
     ///
     /// Unpacking streams its output, so this bounds time and disk, not memory.
     pub output_bytes: u64,
+    /// Maximum number of columns of a text, and of keys of its JSON objects, nested ones
+    /// included. Default 1,048,576.
+    ///
+    /// Each column costs memory, even if it has few values.
+    pub columns: u64,
+    /// Maximum bytes of a row of text, which must fit in memory as a whole. Default 2 GiB.
+    ///
+    /// Without a maximum, an open quote would extend a row to the end of the file.
+    pub row_bytes: u64,
 }
 
 impl Limits {
@@ -47,6 +56,20 @@ impl Limits {
         self
     }
 
+    /// Sets [`Limits::columns`].
+    #[must_use]
+    pub fn with_columns(mut self, columns: u64) -> Self {
+        self.columns = columns;
+        self
+    }
+
+    /// Sets [`Limits::row_bytes`].
+    #[must_use]
+    pub fn with_row_bytes(mut self, bytes: u64) -> Self {
+        self.row_bytes = bytes;
+        self
+    }
+
     /// Sets [`Limits::header_bytes`].
     #[must_use]
     pub fn with_header_bytes(mut self, bytes: u64) -> Self {
@@ -62,6 +85,8 @@ impl Default for Limits {
             read_bytes: 8 << 30,
             header_bytes: 256 << 20,
             output_bytes: 64 << 30,
+            columns: 1 << 20,
+            row_bytes: 2 << 30,
         }
     }
 }

@@ -9,8 +9,10 @@
 //! - [`gen_osm`], [`gen_vcf`]: generators for formats with an AT-1 codec of their own, based on
 //!   [`rng`].
 //! - [`laws`]: properties of every format; tests loop over `formats::ALL`.
+//! - [`predicates`]: the predicates under `conformance/`, with the rows that they match in DuckDB.
 //! - [`scans`]: scans in small windows, compared with reading everything at once.
 //! - [`source`]: byte sources that record reads, delay them, lack bytes, or are mostly zeros.
+//! - [`text_tables`]: the law that a packed text is the same table as the text.
 //! - [`sweeps`]: checks of every prefix of a file and of mutations of every byte.
 //!
 //! Functions here panic when a law is violated.
@@ -25,7 +27,9 @@ pub mod fuzz;
 pub mod gen_osm;
 pub mod gen_vcf;
 pub mod laws;
+pub mod predicates;
 pub mod rng;
 pub mod scans;
 pub mod source;
 pub mod sweeps;
+pub mod text_tables;

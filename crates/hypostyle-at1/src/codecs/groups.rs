@@ -33,23 +33,23 @@ pub(crate) const XZ: u8 = 0;
 
 /// The `meta` stream.
 #[derive(Debug)]
-pub(crate) struct GroupsMeta<'a> {
+pub(crate) struct GroupsMeta {
     pub(super) lines: u64,
     pub(crate) trailing: bool,
-    pub(crate) delimiter: &'a [u8],
+    pub(crate) delimiter: Vec<u8>,
     pub(crate) columns: usize,
     /// The number of rows in each group but the last.
     pub(crate) group_rows: usize,
     /// The type of each column: 1 integer, 2 decimal, else text.
-    pub(crate) types: &'a [u8],
+    pub(crate) types: Vec<u8>,
     /// The stated numbers of structured rows and groups; readers count both instead.
     stated: (u64, u64),
 }
 
-impl<'a> GroupsMeta<'a> {
+impl GroupsMeta {
     /// Reads the `meta` stream of the table whose stream names start with `prefix`.
     pub(crate) fn read(
-        streams: &'a Streams,
+        streams: &Streams,
         prefix: &str,
         delimited: bool,
         context: &DecodeContext<'_>,
@@ -58,7 +58,7 @@ impl<'a> GroupsMeta<'a> {
         let mut stream = StreamCursor::new("meta", streams.bytes(&name));
         let lines = stream.uv("line count")?;
         let trailing = trailing(stream.u8("trailing")?, false, context)?;
-        let delimiter = if delimited { stream.lp("delimiter")? } else { &[] };
+        let delimiter = if delimited { stream.lp("delimiter")?.to_vec() } else { Vec::new() };
         let columns = stream.size("column count")?;
         let at = stream.clone();
         let group_rows = stream.size("rows per group")?;
@@ -67,27 +67,28 @@ impl<'a> GroupsMeta<'a> {
         }
         let structured = stream.uv("structured rows")?;
         let groups = stream.uv("groups")?;
-        let types = stream.take(columns, "column types")?;
+        let types = stream.take(columns, "column types")?.to_vec();
         let stated = (structured, groups);
         Ok(Self { lines, trailing, delimiter, columns, group_rows, types, stated })
     }
 
     /// Returns a byte for each line: 0 verbatim, else a row.
-    pub(crate) fn modes<'s>(&self, streams: &'s Streams, prefix: &str) -> Result<&'s [u8]> {
-        let modes = streams.bytes(&format!("{prefix}row_modes"));
+    pub(crate) fn modes(&self, streams: &Streams, prefix: &str) -> Result<Bytes> {
+        let modes = streams.shared(&format!("{prefix}row_modes"));
         let lines = usize::try_from(self.lines).unwrap_or(usize::MAX);
-        modes.get(..lines).ok_or_else(|| {
+        if lines > modes.len() {
             let why = format!("has {} bytes for {} lines", modes.len(), self.lines);
-            Error::malformed("row modes", why).in_stream("row_modes")
-        })
+            return Err(Error::malformed("row modes", why).in_stream("row_modes"));
+        }
+        Ok(modes.slice(..lines))
     }
 }
 
 /// The lines and blocks of one table.
 #[derive(Debug)]
 pub(super) struct RowGroups<'a> {
-    meta: &'a GroupsMeta<'a>,
-    modes: &'a [u8],
+    meta: &'a GroupsMeta,
+    modes: Bytes,
     verbatim: LineList<'a>,
     blocks: Bytes,
     /// The offset of the blocks in the file, and whether they are stored without compression.
@@ -99,11 +100,11 @@ impl<'a> RowGroups<'a> {
     pub(super) fn new(
         streams: &'a Streams,
         prefix: &str,
-        meta: &'a GroupsMeta<'a>,
+        meta: &'a GroupsMeta,
         context: &DecodeContext<'_>,
     ) -> Result<Self> {
         let modes = meta.modes(streams, prefix)?;
-        check_modes(modes, &format!("{prefix}row_modes"), context)?;
+        check_modes(&modes, &format!("{prefix}row_modes"), context)?;
         let structured = modes.iter().filter(|&&mode| mode != 0).count();
         let verbatim =
             StreamCursor::new("verbatim", streams.bytes(&format!("{prefix}verbatim"))).lines();
@@ -181,14 +182,14 @@ impl BlockIndex {
     pub(crate) fn read(
         index: &[u8],
         groups: usize,
-        meta: &GroupsMeta<'_>,
+        meta: &GroupsMeta,
         blocks: usize,
     ) -> Result<Self> {
         let mut read = Self { ends: Vec::new(), statistics: Vec::new(), odd: false };
         let mut end = 0_usize;
         let mut stream = StreamCursor::new("index", index);
         for _ in 0..groups {
-            for &kind in meta.types {
+            for &kind in &meta.types {
                 let at = stream.clone();
                 let (len, statistics) = index_entry(&mut stream, kind)?;
                 read.odd |= kind == INTEGER && statistics.is_none();
@@ -245,7 +246,7 @@ pub(crate) fn check_names(prefixes: &[String], context: &DecodeContext<'_>) -> R
 fn describe_table(
     streams: &Streams,
     prefix: &str,
-    meta: &GroupsMeta<'_>,
+    meta: &GroupsMeta,
     named: bool,
     context: &DecodeContext<'_>,
 ) -> Result<FrameInfo> {
@@ -281,7 +282,7 @@ fn describe_table(
 pub(crate) fn paths(
     streams: &Streams,
     prefix: &str,
-    meta: &GroupsMeta<'_>,
+    meta: &GroupsMeta,
     context: &DecodeContext<'_>,
 ) -> Result<Vec<String>> {
     let name = format!("{prefix}paths");

@@ -27,7 +27,7 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = context.streams(&groups::STREAMS)?;
     let meta = groups::GroupsMeta::read(&streams, "", true, context)?;
     let table = groups::RowGroups::new(&streams, "", &meta, context)?;
-    groups::write(&table, &CellSeparators::delimited(meta.delimiter, meta.columns), context, out)
+    groups::write(&table, &CellSeparators::delimited(&meta.delimiter, meta.columns), context, out)
 }
 
 fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
@@ -38,5 +38,5 @@ fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
 fn cells(context: &DecodeContext<'_>) -> Result<DelimitedCells> {
     let streams = context.streams(&["meta"])?;
     let meta = groups::GroupsMeta::read(&streams, "", true, context)?;
-    Ok(DelimitedCells { delimiter: meta.delimiter.to_vec(), columns: meta.columns, header: None })
+    Ok(DelimitedCells { delimiter: meta.delimiter, columns: meta.columns, header: None })
 }

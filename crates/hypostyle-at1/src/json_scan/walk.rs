@@ -42,7 +42,7 @@ pub(crate) trait JsonVisitor {
 ///
 /// Spaces, tabs and carriage returns are allowed between tokens. `open` is scratch space.
 /// Returns `None` if the line is anything else; the visitor may have seen a part of it.
-pub(super) fn walk_object(
+pub(crate) fn walk_object(
     line: &[u8],
     open: &mut Vec<u8>,
     visitor: &mut impl JsonVisitor,

@@ -7,9 +7,11 @@
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::archive::Archive;
+use crate::archive_text::ArchiveText;
 use crate::cell_syntax::Syntax;
 use crate::codec::Codec;
 use crate::codecs;
@@ -22,10 +24,14 @@ use crate::pack::frame::FrameModel;
 use crate::pack::groups::qcolumnar::RowFormat;
 use crate::pack::lines::FrameSplitter;
 use crate::pack::options::{Choice, Layout, PackOptions};
+use crate::pack::row_syntax::RowSyntax;
 use crate::pack::stream_set::put_trailer;
+use crate::pack::table_summary::{TextSummarizer, peek_format, table_format, table_frame};
+use crate::table_metadata::FrameSize;
 use crate::unpack::Unpacker;
-use hypostyle_core::error::{Error, Refusal, Result};
+use hypostyle_core::error::{Error, ErrorKind, Refusal, Result};
 use hypostyle_core::source;
+use hypostyle_core::text::{HEAD_BYTES, TextKind};
 use hypostyle_core::wire::put;
 
 /// Bytes that are copied at a time.
@@ -57,8 +63,10 @@ pub struct Appender<'a, W> {
     options: PackOptions,
     frames: FrameEncoder,
     hash: Sha256,
-    /// The first line of delimited text. An added text that repeats it starts with a header.
+    /// The first line of the text. If it is a header, an added text may repeat it.
     first_line: FirstLine,
+    /// Finds out what table the text is, if it is text.
+    table: Option<TextSummarizer>,
     /// Whether the text so far ends without a newline.
     open_line: bool,
     appended: Appended,
@@ -116,8 +124,9 @@ impl<'a, W: Write> Appender<'a, W> {
             return Err(in_at1(Error::refused(Refusal::NotAppendable, why, way_out)));
         }
         options.clone().with_codec(Choice::Query).check()?;
-        let mut old = TextObserver::default();
-        let original = Unpacker::new(archive.reader()).original(&mut old, None)?.bytes;
+        let mut old = TextObserver { table: summarizer(archive, options)?, ..Default::default() };
+        old.unpack(archive)?;
+        let original = old.bytes;
         if archive.hash().is_some_and(|hash| old.hash.clone().finalize().as_slice() != hash) {
             let why = "the hash does not match the unpacked bytes";
             return Err(in_at1(Error::malformed("trailer", why)));
@@ -139,26 +148,43 @@ impl<'a, W: Write> Appender<'a, W> {
         // A frame that fits no table is raw, because an archive has only one codec.
         let options = options.clone().with_codec(Choice::Only(Codec::Raw)).with_chunk_lines(lines);
         let appended = Appended { codec, added: 0, original, stored: 0, frames: (0, 0) };
-        let TextObserver { hash, first_line, .. } = old;
-        let open_line = false;
-        Ok(Self { archive, output, options, frames, hash, first_line, open_line, appended })
+        let TextObserver { hash, first_line, table, .. } = old;
+        Ok(Self {
+            archive,
+            output,
+            options,
+            frames,
+            hash,
+            first_line,
+            table,
+            open_line: false,
+            appended,
+        })
     }
 
     /// Adds a text, in its own frames. May be called several times.
     ///
-    /// If the first line of the text is also the first line of the archive, it is a header
-    /// and not a row.
+    /// If the text starts with the header of the archive, that line is left out, so that the
+    /// old and the new rows are one table.
     ///
     /// # Errors
     ///
     /// Fails if reading or writing fails, if memory runs out, and if the text before this
     /// one does not end with a newline.
-    pub fn add(&mut self, mut input: impl Read, mut progress: impl FnMut(u64, u64)) -> Result<()> {
+    pub fn add(&mut self, input: impl Read, mut progress: impl FnMut(u64, u64)) -> Result<()> {
+        let (format, mut input) = peek_format(input, &self.options)?;
+        if self.appended.original == 0 {
+            // The archive has no text, so the new text decides what table it is.
+            self.table = format.map(|format| TextSummarizer::new(format, self.options.threads));
+        }
         let mut splitter = FrameSplitter::default();
         let mut read = 0;
         while let Some(text) = splitter.next(&mut input, self.options.chunk_lines)? {
-            self.add_frame(&text, read == 0)?;
+            let is_first = read == 0;
             read += text.len() as u64;
+            let text = Bytes::from(text);
+            let header = if is_first { self.repeated_header(&text) } else { 0 };
+            self.add_frame(&text.slice(header..), is_first)?;
             progress(read, self.appended.stored);
         }
         Ok(())
@@ -173,6 +199,11 @@ impl<'a, W: Write> Appender<'a, W> {
         if self.appended.frames.0 == 0 {
             self.copy(0..self.archive.reader().source().size())?;
         } else {
+            if let Some(table) = self.table.take()
+                && let Some(frame) = table_frame(self.frames.codec, &table.finish())?
+            {
+                self.send(&frame)?;
+            }
             let mut trailer = Vec::new();
             put_trailer(&self.hash.clone().finalize(), Layout::Reference, &mut trailer);
             self.send(&trailer)?;
@@ -181,8 +212,23 @@ impl<'a, W: Write> Appender<'a, W> {
         Ok(self.appended)
     }
 
+    /// Returns the bytes of the header of the archive at the start of a text.
+    fn repeated_header(&self, text: &[u8]) -> usize {
+        let has_header = self.table.as_ref().is_some_and(|table| {
+            let format = table.format();
+            format.header && matches!(format.kind, TextKind::Delimited { .. })
+        });
+        if !has_header || self.appended.original == 0 || !self.first_line.starts(text) {
+            return 0;
+        }
+        memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1)
+    }
+
     /// Adds a frame; `is_first` says whether it is the first one of its text.
-    fn add_frame(&mut self, text: &[u8], is_first: bool) -> Result<()> {
+    fn add_frame(&mut self, text: &Bytes, is_first: bool) -> Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
         if is_first && self.open_line {
             let why = "the text before it does not end with a newline, so two lines would \
                        become one";
@@ -191,19 +237,25 @@ impl<'a, W: Write> Appender<'a, W> {
         if self.appended.frames.0 == 0 {
             self.copy_old_frames()?;
         }
-        let has_header = is_first && self.first_line.starts(text);
         let model = &mut self.frames.model;
         if model.is_none() {
-            // The archive has no rows, so the new text decides the dialect.
-            *model = FrameModel::find(text, Choice::Only(Codec::QColumnar))?;
+            let format = self.table.as_ref().map(TextSummarizer::format);
+            let syntax = format.and_then(RowSyntax::of);
+            *model = FrameModel::find(text, syntax, Choice::Only(Codec::QColumnar))?;
         }
-        // If the archive is empty, `FrameModel::find` has looked for a header.
+        // Only the first line of the archive is a header.
         if let (Some(FrameModel::Table(format)), 1..) = (model, self.appended.original) {
-            format.header = has_header;
+            format.header = false;
         }
         self.first_line.push(text);
+        if let Some(table) = &mut self.table {
+            table.push(text);
+        }
         let (frame, is_raw) = self.frames.encode(text, &self.options)?;
         self.send(&frame)?;
+        if let Some(table) = &mut self.table {
+            table.push_frame(FrameSize::of(frame.len() as u64, text));
+        }
         self.hash.update(text);
         self.open_line = !text.ends_with(b"\n");
         self.appended.added += text.len() as u64;
@@ -224,8 +276,7 @@ impl<'a, W: Write> Appender<'a, W> {
         }
         let mut head = self.frames.head.clone();
         if end > start {
-            put::uv(&mut head, end - start + 1);
-            head.push(0);
+            head.extend_from_slice(&framed(end - start));
         }
         self.send(&head)?;
         self.copy(start..end)
@@ -263,18 +314,76 @@ fn table_model(archive: &Archive) -> Result<Option<FrameModel>> {
     Ok(Some(FrameModel::Table(RowFormat { dialect, width, header: false })))
 }
 
+/// Returns what finds out what table the text of an archive is; `None` if it is not text, or
+/// if there is none.
+fn summarizer(archive: &Archive, options: &PackOptions) -> Result<Option<TextSummarizer>> {
+    let format = match archive.table_metadata() {
+        Ok(Some(table)) => Some(table.format),
+        // A damaged stream is replaced, as one that does not exist.
+        Ok(None) | Err(_) => {
+            let head = ArchiveText::head(archive.reader(), HEAD_BYTES)?;
+            if head.is_empty() { None } else { table_format(&head, options) }
+        }
+    };
+    Ok(format.map(|format| TextSummarizer::new(format, options.threads)))
+}
+
 /// A writer that keeps the hash, the first line and the last byte of the old text.
 #[derive(Default)]
 struct TextObserver {
     hash: Sha256,
+    bytes: u64,
+    newlines: u64,
+    table: Option<TextSummarizer>,
     first_line: FirstLine,
     /// Whether the text so far ends without a newline.
     open_line: bool,
 }
 
+impl TextObserver {
+    /// Unpacks the frames of an archive.
+    fn unpack(&mut self, archive: &Archive) -> Result<()> {
+        let reader = archive.reader();
+        let mut start = reader.container().start;
+        for extent in reader.extents()? {
+            let (bytes, newlines) = (self.bytes, self.newlines);
+            Unpacker::new(reader).frame(extent, self).map_err(in_at1)?;
+            let (what, asked, limit) = ("unpacked size", self.bytes, reader.limits().output_bytes);
+            if asked > limit {
+                return Err(in_at1(ErrorKind::LimitExceeded { what, asked, limit }.into()));
+            }
+            let end = extent.offset.saturating_add(extent.len);
+            let stored = match archive.chunk_lines() {
+                Some(_) => end - start,
+                // The only frame gets a length and a method.
+                None => framed(end - start).len() as u64 + (end - start),
+            };
+            start = end;
+            if let Some(table) = &mut self.table {
+                let (bytes, newlines) = (self.bytes - bytes, self.newlines - newlines);
+                table.push_frame(FrameSize { stored, bytes, newlines });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the bytes before the stream set of a structured frame of this many bytes.
+fn framed(len: u64) -> Vec<u8> {
+    let mut head = Vec::new();
+    put::uv(&mut head, len + 1);
+    head.push(0);
+    head
+}
+
 impl Write for TextObserver {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         self.hash.update(text);
+        self.bytes += text.len() as u64;
+        self.newlines += memchr::memchr_iter(b'\n', text).count() as u64;
+        if let Some(table) = &mut self.table {
+            table.push(&Bytes::copy_from_slice(text));
+        }
         self.first_line.push(text);
         if let Some(last) = text.last() {
             self.open_line = *last != b'\n';

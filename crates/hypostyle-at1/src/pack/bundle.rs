@@ -82,8 +82,8 @@ pub fn pack_bundle<E: From<Error>>(
     let mut packed = PackedBundle { files: Vec::new(), original: 0, stored: 0 };
     for (index, file) in files.iter().enumerate() {
         let stream = format!("e{index}");
-        let (archive, result) =
-            archive(open(file)?, options).map_err(|err| err.in_stream(&stream))?;
+        let (archive, result) = archive(open(file)?, &options.clone().with_name(Some(&file.name)))
+            .map_err(|err| err.in_stream(&stream))?;
         done(file, &result);
         packed.original += result.original;
         packed.files.push(result);

@@ -1,5 +1,6 @@
 //! What an encoder is given besides the content.
 
+use crate::pack::row_syntax::RowSyntax;
 use crate::pack::search::SearchParams;
 
 /// The search parameters and threads of an encoder, and where it reports its estimate.
@@ -12,6 +13,9 @@ pub(super) struct EncodeContext<'a> {
     /// A second search, whose result is used if it is smaller: a wider search does not
     /// always end at a better plan.
     pub(super) second_search: Option<&'a SearchParams>,
+    /// How the rows of the table in the content are written, if it is a table of rows that
+    /// codecs can store by column.
+    pub(super) table: Option<RowSyntax>,
     /// Threads to work with.
     pub(super) threads: usize,
     /// Receives an estimate of the size of all streams before they are made.

@@ -2,18 +2,25 @@
 
 use std::io::{Read, Write};
 
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::codec::Codec;
 use crate::container::{MAGIC, STREAMING, WHOLE};
 use crate::pack::frame::{EncodedFrame, FrameModel};
 use crate::pack::lines::FrameSplitter;
-use crate::pack::options::{Choice, PackOptions};
+use crate::pack::options::{Choice, Layout, PackOptions};
+use crate::pack::row_syntax::RowSyntax;
 use crate::pack::select::report::Trial;
 use crate::pack::self_check::compare;
 use crate::pack::stream_set::put_trailer;
+use crate::pack::table_summary::{
+    TextSummarizer, peek_format, served_syntax, table_frame, table_metadata,
+};
+use crate::table_metadata::FrameSize;
 use hypostyle_core::compress::xz::encode::{self as xz, Tuning};
 use hypostyle_core::error::Result;
+use hypostyle_core::text::TextFormat;
 use hypostyle_core::wire::put;
 
 /// The result of packing.
@@ -49,11 +56,18 @@ pub struct Packed {
 /// ```
 pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)> {
     options.check()?;
-    let model = FrameModel::find(original, options.codec)?;
+    let table = table_metadata(original, options);
+    let syntax = table.as_ref().and_then(|table| RowSyntax::of(table.format));
+    let model = FrameModel::find(original, syntax, options.codec)?;
     let frame = model.map(|model| model.encode(original, options)).transpose()?.flatten();
     let (frame, trials) = match frame {
-        Some((frame, _)) => (frame, Vec::new()),
-        None => EncodedFrame::new(original, None, options)?,
+        Some((frame, _)) => (frame.with_table(table.as_ref(), usize::MAX, options)?, Vec::new()),
+        None => {
+            let served = table.as_ref().and_then(served_syntax);
+            let (frame, trials) = EncodedFrame::new(original, None, served, options)?;
+            let room = frame.room_below_raw(original, options)?;
+            (frame.with_table(table.as_ref(), room, options)?, trials)
+        }
     };
     let codec = frame.codec();
     let mut archive = MAGIC.to_vec();
@@ -79,15 +93,19 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
 ///
 /// Fails if reading or writing fails, and for the same reasons as [`pack`].
 pub fn pack_stream(
-    mut input: impl Read,
+    input: impl Read,
     mut output: impl Write,
     options: &PackOptions,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Packed> {
     options.check()?;
     let mut splitter = FrameSplitter::default();
-    let mut next = splitter.next(&mut input, options.chunk_lines)?;
-    let mut frames = FrameEncoder::new(next.as_deref().unwrap_or_default(), options)?;
+    let (format, mut input) = peek_format(input, options)?;
+    let mut next = splitter.next(&mut input, options.chunk_lines)?.map(Bytes::from);
+    let has_table = next.is_some() && options.layout == Layout::Reference;
+    let summarized = format.filter(|_| has_table);
+    let mut table = summarized.map(|format| TextSummarizer::new(format, options.threads));
+    let mut frames = FrameEncoder::new(next.as_deref().unwrap_or_default(), format, options)?;
     let trials = frames.first.as_ref().map(|(_, trials)| trials.clone()).unwrap_or_default();
     let mut packed = Packed { codec: frames.codec, original: 0, stored: 0, frames: (0, 0), trials };
     let mut send = |bytes: &[u8], packed: &mut Packed| {
@@ -98,13 +116,25 @@ pub fn pack_stream(
     let mut hash = Sha256::new();
     while let Some(text) = next {
         hash.update(&text);
+        if let Some(table) = &mut table {
+            table.push(&text);
+        }
         let (frame, is_raw) = frames.encode(&text, options)?;
         send(&frame, &mut packed)?;
+        if let Some(table) = &mut table {
+            table.push_frame(FrameSize::of(frame.len() as u64, &text));
+        }
         packed.original += text.len() as u64;
         packed.frames.0 += 1;
         packed.frames.1 += u64::from(is_raw);
         progress(packed.original, packed.stored);
-        next = splitter.next(&mut input, options.chunk_lines)?;
+        next = splitter.next(&mut input, options.chunk_lines)?.map(Bytes::from);
+    }
+    if let Some(table) = table
+        && let Some(frame) = table_frame(frames.codec, &table.finish())?
+    {
+        compare([&frames.head[..], &frame].concat(), &[], options)?;
+        send(&frame, &mut packed)?;
     }
     let mut trailer = Vec::new();
     put_trailer(&hash.finalize(), options.layout, &mut trailer);
@@ -116,18 +146,21 @@ pub fn pack_stream(
 /// Encodes the frames of a streaming archive, which all have one codec.
 #[derive(Debug)]
 pub(super) struct FrameEncoder {
-    codec: Codec,
+    pub(super) codec: Codec,
     /// The bytes of the archive before the first frame.
     pub(super) head: Vec<u8>,
     pub(super) model: Option<FrameModel>,
+    /// How the rows of the next frame are written, if codecs can store their cells.
+    table: Option<RowSyntax>,
     /// The first frame, if it was encoded to find the codec, and what was tried.
     first: Option<(EncodedFrame, Vec<Trial>)>,
 }
 
 impl FrameEncoder {
     /// Chooses the codec that suits the text of the first frame.
-    fn new(text: &[u8], options: &PackOptions) -> Result<Self> {
-        let model = FrameModel::find(text, options.codec)?;
+    fn new(text: &[u8], format: Option<TextFormat>, options: &PackOptions) -> Result<Self> {
+        let table = format.and_then(RowSyntax::of);
+        let model = FrameModel::find(text, table, options.codec)?;
         let (codec, model) = match (options.codec, model) {
             (_, Some(FrameModel::Table(format))) => {
                 (Codec::QColumnar, Some(FrameModel::Table(format)))
@@ -139,17 +172,18 @@ impl FrameEncoder {
             }
             (Choice::Only(codec), None) if !codec.has_groups() => (codec, None),
             _ => {
-                let (frame, trials) = EncodedFrame::new(text, None, options)?;
+                let (frame, trials) = EncodedFrame::new(text, None, table, options)?;
                 let codec = match frame.codec() {
                     // Later frames may have structure; a table is the likeliest one.
                     Codec::Raw => Codec::Columnar,
                     codec => codec,
                 };
                 let first = Some((frame, trials));
-                return Ok(Self { first, ..Self::with_codec(codec, None, options.chunk_lines) });
+                let encoder = Self::with_codec(codec, None, options.chunk_lines);
+                return Ok(Self { first, table, ..encoder });
             }
         };
-        Ok(Self::with_codec(codec, model, options.chunk_lines))
+        Ok(Self { table, ..Self::with_codec(codec, model, options.chunk_lines) })
     }
 
     /// Encodes frames of this codec and this model.
@@ -157,7 +191,7 @@ impl FrameEncoder {
         let mut head = MAGIC.to_vec();
         head.extend_from_slice(&[STREAMING, codec.id()]);
         put::uv(&mut head, chunk_lines);
-        Self { codec, head, model, first: None }
+        Self { codec, head, model, table: None, first: None }
     }
 
     /// Encodes the next frame, and returns it and whether it is raw.
@@ -169,10 +203,12 @@ impl FrameEncoder {
                 self.model = Some(model);
                 encoded
             }
-            (Some(None), _) => EncodedFrame::new(text, None, &raw())?.0,
+            (Some(None), _) => EncodedFrame::new(text, None, None, &raw())?.0,
             (None, Some((encoded, _))) => encoded,
-            (None, None) => EncodedFrame::new(text, Some(self.codec), options)?.0,
+            (None, None) => EncodedFrame::new(text, Some(self.codec), self.table, options)?.0,
         };
+        // Only the first frame has a header.
+        self.table = self.table.map(RowSyntax::without_header);
         let is_raw = matches!(encoded, EncodedFrame::Raw(_));
         let mut body = vec![u8::from(is_raw)];
         encoded.put(options.layout, &mut body);

@@ -4,8 +4,8 @@ use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
 use crate::pack::groups::qcolumnar::{self, RowFormat};
 use crate::pack::groups::qjson;
-use crate::pack::lines::text_start;
 use crate::pack::options::{Choice, Layout, PackOptions};
+use crate::pack::row_syntax::{RowSyntax, compared_size};
 use crate::pack::search::SearchParams;
 use crate::pack::select::encoders::{ENCODERS, Encoder};
 use crate::pack::select::raw;
@@ -14,6 +14,8 @@ use crate::pack::select::selection::{self, Structured};
 use crate::pack::select::structured_size::{SizeReporter, StructuredSize};
 use crate::pack::self_check;
 use crate::pack::stream_set::{Body, Stream, put_set};
+use crate::pack::table_summary::table_stream;
+use crate::table_metadata::TableMetadata;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 use hypostyle_core::options::resolve_threads;
@@ -21,6 +23,10 @@ use hypostyle_core::parallel;
 
 /// Maximum bytes of text that encoders accept: they store offsets in 32 bits.
 const MAX_TEXT_BYTES: usize = u32::MAX as usize - 1;
+
+/// Maximum bytes of a text whose archive must not become larger than RAW by the stream of
+/// its table.
+const MAX_TINY_BYTES: usize = 64 << 10;
 
 /// The content of a frame, or of a whole archive, as it is written.
 #[derive(Debug)]
@@ -39,18 +45,29 @@ pub(super) enum FrameModel {
 }
 
 impl FrameModel {
-    /// Returns the model that suits a text; `None` if the text has neither fields nor
-    /// objects, or if the archive is not to be queried.
-    pub(super) fn find(text: &[u8], choice: Choice) -> Result<Option<Self>> {
+    /// Returns the model that suits a text whose table has this syntax; `None` if the text
+    /// has neither cells nor objects, or if the archive is not to be queried.
+    ///
+    /// If the caller asked for a codec, a text without such a table is split into the fields
+    /// that make it smallest.
+    pub(super) fn find(
+        text: &[u8],
+        table: Option<RowSyntax>,
+        choice: Choice,
+    ) -> Result<Option<Self>> {
         if !choice.is_queryable() || text.len() > MAX_TEXT_BYTES {
             return Ok(None);
         }
         match choice {
             Choice::Only(Codec::QJson) => Ok(Some(Self::Json(Some(Codec::QJson), true))),
             Choice::Only(Codec::QJson2) => Ok(Some(Self::Json(Some(Codec::QJson2), true))),
-            Choice::Query if text_start(text).is_none() => Ok(None),
-            Choice::Query if qjson::suits(text) => Ok(Some(Self::Json(None, false))),
-            _ => Ok(qcolumnar::find(text)?.map(Self::Table)),
+            Choice::Query if table == Some(RowSyntax::Objects) => Ok(Some(Self::Json(None, false))),
+            // A query of other columns than those of the table would serve nobody.
+            Choice::Query => Ok(table.and_then(qcolumnar::of_table).map(Self::Table)),
+            _ => match table.and_then(qcolumnar::of_table) {
+                Some(format) => Ok(Some(Self::Table(format))),
+                None => Ok(qcolumnar::find(text)?.map(Self::Table)),
+            },
         }
     }
 
@@ -93,6 +110,7 @@ impl EncodedFrame {
     pub(super) fn new(
         original: &[u8],
         only: Option<Codec>,
+        table: Option<RowSyntax>,
         options: &PackOptions,
     ) -> Result<(Self, Vec<Trial>)> {
         let search = &SearchParams::new(options);
@@ -103,12 +121,13 @@ impl EncodedFrame {
         let size = StructuredSize::default();
         // The reporter moves into the closure, so that it is dropped when the closure ends.
         let reporter = size.reporter();
-        let structured = move || Self::structured(original, &suited, search, options, reporter);
+        let structured =
+            move || Self::structured(original, &suited, table, search, options, reporter);
         let raw = || raw::body(original, zstd_size, &size, search);
         let (structured, raw) = if asked {
             match structured()? {
-                (Some((codec, streams)), trials) => {
-                    return Ok((Self::Structured(codec, streams), trials));
+                (Some(form), trials) => {
+                    return Ok((Self::Structured(form.codec, form.streams), trials));
                 }
                 none => (Ok(none), raw()),
             }
@@ -122,7 +141,7 @@ impl EncodedFrame {
                 let outcome = Outcome::Made(body.bytes.len() as u64);
                 (Self::Raw(body), outcome)
             }
-            (Some((codec, streams)), None) => (Self::Structured(codec, streams), Outcome::GivenUp),
+            (Some(form), None) => (Self::Structured(form.codec, form.streams), Outcome::GivenUp),
             (None, None) => return Err(self_check::failed("packing made neither form")),
         };
         trials.push(Trial { codec: Codec::Raw, form: "", outcome });
@@ -133,6 +152,7 @@ impl EncodedFrame {
     fn structured(
         original: &[u8],
         encoders: &[&Encoder],
+        table: Option<RowSyntax>,
         search: &SearchParams,
         options: &PackOptions,
         reporter: SizeReporter<'_>,
@@ -146,16 +166,55 @@ impl EncodedFrame {
             search,
             rough_search: rough_search.as_ref(),
             second_search: second_search.as_ref(),
+            table,
             threads: resolve_threads(options.threads),
             report_estimate: &|bytes| reporter.estimate(bytes),
         };
         let (best, trials) = selection::best(original, encoders, &context)?;
-        if let Some((_, streams)) = &best {
+        if let Some(form) = &best {
             let mut set = Vec::new();
-            put_set(streams, options.layout, &mut set);
-            reporter.finish(set.len());
+            put_set(&form.streams, options.layout, &mut set);
+            reporter.finish(compared_size(set.len(), form.serves_table));
         }
         Ok((best, trials))
+    }
+
+    /// Adds the stream that says what table the text is, if it takes at most `room` bytes.
+    ///
+    /// If only the summary is too large, the stream has the format of the text alone.
+    pub(super) fn with_table(
+        mut self,
+        table: Option<&TableMetadata>,
+        room: usize,
+        options: &PackOptions,
+    ) -> Result<Self> {
+        let Self::Structured(_, streams) = &mut self else { return Ok(self) };
+        let Some(table) = table.filter(|_| options.layout == Layout::Reference) else {
+            return Ok(self);
+        };
+        let format = TableMetadata { summary: None, ..table.clone() };
+        for table in [table, &format] {
+            if let Some(stream) = table_stream(table)?
+                && stream.written_size() <= room
+            {
+                // The first read of an archive returns the first stream.
+                streams.insert(0, stream);
+                break;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Returns how many bytes smaller than RAW the frame is.
+    pub(super) fn room_below_raw(&self, original: &[u8], options: &PackOptions) -> Result<usize> {
+        // Next to a larger text, the stream of the table is negligible.
+        if matches!(options.codec, Choice::Only(_)) || original.len() > MAX_TINY_BYTES {
+            return Ok(usize::MAX);
+        }
+        let mut set = Vec::new();
+        self.put(options.layout, &mut set);
+        let raw = raw::smallest_size(original, &SearchParams::new(options))?;
+        Ok(raw.saturating_sub(set.len()))
     }
 
     /// Appends the frame as it is written.

@@ -21,12 +21,14 @@ mod lines;
 mod logs;
 mod newline_list;
 mod options;
+mod row_syntax;
 mod sample;
 mod science;
 mod search;
 mod select;
 mod self_check;
 mod stream_set;
+mod table_summary;
 mod tables;
 
 #[cfg(test)]

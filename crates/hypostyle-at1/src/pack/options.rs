@@ -9,6 +9,9 @@ use hypostyle_core::error::{Error, Refusal, Result};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PackOptions {
+    /// The name of the file, from which the archive learns what table its text is. `None`
+    /// lets the content decide.
+    pub name: Option<String>,
     /// The compression level, from 1 (fastest) to 9 (smallest).
     pub level: u8,
     /// Threads to work with; `None` means one per core. The archive does not depend on it.
@@ -69,6 +72,13 @@ impl PackOptions {
     pub const MAX_LEVEL: u8 = 9;
     /// The default number of lines in a frame.
     pub const CHUNK_LINES: u64 = 500_000;
+
+    /// Sets [`PackOptions::name`].
+    #[must_use]
+    pub fn with_name(mut self, name: Option<&str>) -> Self {
+        self.name = name.map(str::to_owned);
+        self
+    }
 
     /// Sets [`PackOptions::level`].
     #[must_use]
@@ -147,6 +157,7 @@ impl PackOptions {
 impl Default for PackOptions {
     fn default() -> Self {
         Self {
+            name: None,
             level: Self::DEFAULT_LEVEL,
             threads: None,
             codec: Choice::default(),

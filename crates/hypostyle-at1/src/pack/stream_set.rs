@@ -160,6 +160,16 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// Returns the bytes of the stream in a stream set.
+    pub(super) fn written_size(&self) -> usize {
+        let mut lengths = Vec::new();
+        put::uv(&mut lengths, self.name.len() as u64);
+        put::uv(&mut lengths, self.body.bytes.len() as u64);
+        lengths.len() + self.name.len() + 1 + self.body.bytes.len()
+    }
+}
+
 /// Returns the bytes of the bodies of all streams.
 pub(super) fn size(streams: &[Stream]) -> usize {
     streams.iter().map(|stream| stream.body.bytes.len()).sum()

@@ -1,7 +1,8 @@
 //! The tables of a frame, and its lines that are not in a table.
 
-use std::borrow::Cow;
 use std::ops::Range;
+
+use bytes::Bytes;
 
 use super::grouped_table::GroupedTable;
 use super::source::StreamDirectory;
@@ -18,32 +19,39 @@ use hypostyle_core::error::Result;
 
 /// A frame whose streams, except the blocks, have been parsed.
 #[derive(Debug)]
-pub(super) struct FrameTables<'a> {
-    pub(super) tables: Vec<GroupedTable<'a>>,
+pub(crate) struct FrameTables {
+    pub(crate) tables: Vec<GroupedTable>,
     /// For each line the index of its table plus one, or 0 for a verbatim line.
-    pub(super) map: Cow<'a, [u8]>,
-    pub(super) verbatim: LineList<'a>,
+    pub(crate) map: Bytes,
+    /// The verbatim lines.
+    pub(crate) verbatim: Bytes,
     /// How lines are split, for delimited text.
-    pub(super) dialect: Option<Dialect>,
+    pub(crate) dialect: Option<Dialect>,
     /// Whether the text ends in the middle of a line.
-    pub(super) open: bool,
+    pub(crate) open: bool,
 }
 
-impl<'a> FrameTables<'a> {
+impl FrameTables {
     /// Returns a raw frame, all of whose lines are verbatim.
-    pub(super) fn raw(text: &'a [u8]) -> Self {
-        let lines = text.strip_suffix(b"\n").unwrap_or(text);
-        let count = if text.is_empty() { 0 } else { memchr::memchr_iter(b'\n', lines).count() + 1 };
-        let verbatim = StreamCursor::new("frame", lines).lines();
-        let map = Cow::Owned(vec![0; count]);
-        Self { tables: Vec::new(), map, verbatim, dialect: None, open: !text.ends_with(b"\n") }
+    pub(super) fn raw(text: &Bytes) -> Self {
+        let open = !text.ends_with(b"\n");
+        let lines = if open { text.clone() } else { text.slice(..text.len() - 1) };
+        let count =
+            if text.is_empty() { 0 } else { memchr::memchr_iter(b'\n', &lines).count() + 1 };
+        let map = vec![0; count].into();
+        Self { tables: Vec::new(), map, verbatim: lines, dialect: None, open }
+    }
+
+    /// Returns the verbatim lines in order.
+    pub(crate) fn verbatim_lines(&self) -> LineList<'_> {
+        StreamCursor::new("verbatim", &self.verbatim).lines()
     }
 
     /// Parses a structured frame; `None` if it cannot be queried.
     pub(super) fn parse(
         codec: GroupedCodec,
         directory: &StreamDirectory,
-        streams: &'a Streams,
+        streams: &Streams,
         context: &DecodeContext<'_>,
     ) -> Result<Option<Self>> {
         let mut parser = TableParser {
@@ -51,8 +59,8 @@ impl<'a> FrameTables<'a> {
             directory,
             streams,
             context,
-            index: StreamCursor::new(INDEX, streams.bytes(INDEX)),
-            sums: Checksums::read(streams.bytes(SUMS))?,
+            index: streams.shared(INDEX),
+            sums: Checksums::read(&streams.shared(SUMS))?,
         };
         let mut tables = Vec::new();
         for prefix in (codec.prefixes)(context)? {
@@ -66,9 +74,9 @@ impl<'a> FrameTables<'a> {
             lines_of_one_table(table, streams)?
         };
         let (map, trailing) = lines;
-        let (verbatim, open) = (streams.read("verbatim").lines(), !trailing);
+        let (verbatim, open) = (streams.shared("verbatim"), !trailing);
         let dialect = tables.first().filter(|_| codec.delimited).map(|table| Dialect {
-            delimiter: table.meta.delimiter.to_vec(),
+            delimiter: table.meta.delimiter.clone(),
             quotes: table.syntax == Syntax::Csv,
         });
         Ok(Some(Self { tables, map, verbatim, dialect, open }))
@@ -76,10 +84,10 @@ impl<'a> FrameTables<'a> {
 }
 
 /// The table of each line, and whether the text ends with a newline.
-type LineMap<'a> = (Cow<'a, [u8]>, bool);
+type LineMap = (Bytes, bool);
 
 /// Reads which table each line belongs to from `line_map`.
-fn mapped_lines<'a>(streams: &'a Streams, tables: usize) -> Result<LineMap<'a>> {
+fn mapped_lines(streams: &Streams, tables: usize) -> Result<LineMap> {
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
     let trailing = meta.u8("trailing")? != 0;
@@ -93,35 +101,35 @@ fn mapped_lines<'a>(streams: &'a Streams, tables: usize) -> Result<LineMap<'a>> 
             choices.malformed("template of a line", why)
         })?);
     }
-    Ok((Cow::Owned(map), trailing))
+    Ok((map.into(), trailing))
 }
 
 /// Reads which lines are verbatim from the modes of the only table.
-fn lines_of_one_table<'a>(table: &GroupedTable<'a>, streams: &'a Streams) -> Result<LineMap<'a>> {
+fn lines_of_one_table(table: &GroupedTable, streams: &Streams) -> Result<LineMap> {
     let modes = table.meta.modes(streams, "")?;
     let map = if modes.iter().any(|&mode| mode > 1) {
-        Cow::Owned(modes.iter().map(|&mode| mode.min(1)).collect())
+        modes.iter().map(|&mode| mode.min(1)).collect()
     } else {
-        Cow::Borrowed(modes)
+        modes
     };
     Ok((map, table.meta.trailing))
 }
 
 /// Parses the tables of a frame in order.
-struct TableParser<'p, 'a> {
+struct TableParser<'p> {
     codec: GroupedCodec,
     directory: &'p StreamDirectory,
-    streams: &'a Streams,
+    streams: &'p Streams,
     context: &'p DecodeContext<'p>,
     /// The text index and the checksums of the tables that follow.
-    index: StreamCursor<'a>,
-    sums: Checksums<'a>,
+    index: Bytes,
+    sums: Checksums,
 }
 
-impl<'a> TableParser<'_, 'a> {
+impl TableParser<'_> {
     /// Parses the table whose stream names start with `prefix`; `None` if it cannot be
     /// queried.
-    fn table(&mut self, prefix: &str) -> Result<Option<GroupedTable<'a>>> {
+    fn table(&mut self, prefix: &str) -> Result<Option<GroupedTable>> {
         let streams = self.streams;
         let meta = GroupsMeta::read(streams, prefix, self.codec.delimited, self.context)?;
         // Without columns there are no blocks that bound the number of rows.
@@ -136,16 +144,20 @@ impl<'a> TableParser<'_, 'a> {
         let groups = rows.div_ceil(meta.group_rows);
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         let index = BlockIndex::read(streams.bytes(&format!("{prefix}index")), groups, &meta, len)?;
-        let texts =
-            if self.index.is_empty() { &[][..] } else { self.index.lp("index of a table")? };
-        let texts = TextIndex::read(texts, meta.types, groups)?;
+        let mut texts = Bytes::new();
+        if !self.index.is_empty() {
+            let mut stream = StreamCursor::new(INDEX, &self.index);
+            texts = self.index.slice_ref(stream.lp("index of a table")?);
+            self.index = self.index.slice_ref(stream.rest());
+        }
+        let texts = TextIndex::read(texts, &meta.types, groups)?;
         let sums = self.sums.take(index.ends.len());
         let mut table = GroupedTable {
             index,
             blocks,
             rows,
             groups,
-            syntax: Syntax::of_delimiter(meta.delimiter),
+            syntax: Syntax::of_delimiter(&meta.delimiter),
             segments: Vec::new(),
             names: Vec::new(),
             nested: Vec::new(),
@@ -165,7 +177,7 @@ impl<'a> TableParser<'_, 'a> {
 
     /// Adds the template and the names of a table of JSON objects; `false` if the names do
     /// not match the template.
-    fn add_template(&self, prefix: &str, table: &mut GroupedTable<'a>) -> Result<bool> {
+    fn add_template(&self, prefix: &str, table: &mut GroupedTable) -> Result<bool> {
         table.syntax = Syntax::Json;
         table.names = groups::paths(self.streams, prefix, &table.meta, self.context)?;
         let template = format!("{prefix}template");
@@ -183,7 +195,7 @@ impl<'a> TableParser<'_, 'a> {
 
 /// Returns the names of the columns of a template, and the ranges of their cells in a line
 /// where each cell has one byte.
-fn holes(table: &GroupedTable<'_>) -> Vec<(String, Range<usize>)> {
+fn holes(table: &GroupedTable) -> Vec<(String, Range<usize>)> {
     let mut at = 0;
     let mut hole = |(name, segment): (&String, &Vec<u8>)| {
         at += segment.len() + 1;

@@ -20,48 +20,48 @@ use hypostyle_core::text::csv::unquote;
 
 /// A table whose rows are in groups, with everything known of it except its cells.
 #[derive(Debug)]
-pub(super) struct GroupedTable<'a> {
-    pub(super) meta: GroupsMeta<'a>,
-    pub(super) index: BlockIndex,
+pub(crate) struct GroupedTable {
+    pub(crate) meta: GroupsMeta,
+    pub(crate) index: BlockIndex,
     /// The offset of its blocks in the file.
-    pub(super) blocks: u64,
-    pub(super) rows: usize,
-    pub(super) groups: usize,
-    pub(super) syntax: Syntax,
+    pub(crate) blocks: u64,
+    pub(crate) rows: usize,
+    pub(crate) groups: usize,
+    pub(crate) syntax: Syntax,
     /// The text before, between and after the cells of a row, for JSON.
-    pub(super) segments: Vec<Vec<u8>>,
+    pub(crate) segments: Vec<Vec<u8>>,
     /// The names of the columns.
-    pub(super) names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// The names of the objects and arrays around cells, for JSON.
-    pub(super) nested: Vec<String>,
-    pub(super) texts: TextIndex<'a>,
-    pub(super) sums: Checksums<'a>,
+    pub(crate) nested: Vec<String>,
+    pub(crate) texts: TextIndex,
+    pub(crate) sums: Checksums,
 }
 
 /// Which rows to select, and how to write them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowRequest<'q> {
-    pub(super) filter: Option<&'q Predicate>,
+    pub(crate) filter: Option<&'q Predicate>,
     /// The projection, by name; `None` for whole rows.
-    pub(super) columns: Option<&'q [String]>,
+    pub(crate) columns: Option<&'q [String]>,
     /// Whether to write the original lines instead of rows for the importer.
-    pub(super) exact: bool,
+    pub(crate) exact: bool,
     /// Words that the filter takes for null.
-    pub(super) nulls: &'q [String],
+    pub(crate) nulls: &'q [String],
 }
 
 /// The selected rows of a group, as text.
 #[derive(Debug, Default)]
 pub(super) struct GroupRows {
     /// The indexes of the rows in the group.
-    pub(super) rows: Vec<usize>,
+    pub(crate) rows: Vec<usize>,
     /// The end of each row in `text`.
-    pub(super) ends: Vec<usize>,
-    pub(super) text: Vec<u8>,
+    pub(crate) ends: Vec<usize>,
+    pub(crate) text: Vec<u8>,
     /// Whether a block was read for it.
-    pub(super) read: bool,
+    pub(crate) read: bool,
     /// The index of its entry in `QueryStats::damaged`, if the group is damaged.
-    pub(super) damage: Option<usize>,
+    pub(crate) damage: Option<usize>,
 }
 
 /// The decompressed cells of a block.
@@ -80,7 +80,7 @@ impl CellBlock {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
             let cell = self.text.get(start..end).unwrap_or_default();
@@ -90,19 +90,19 @@ impl CellBlock {
     }
 }
 
-impl GroupedTable<'_> {
+impl GroupedTable {
     /// Returns the index of the column of this name.
-    pub(super) fn column(&self, name: &str) -> Option<usize> {
+    pub(crate) fn column(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known == name)
     }
 
     /// Returns the name of a column, or nothing if it has none.
-    pub(super) fn name(&self, column: usize) -> &str {
+    pub(crate) fn name(&self, column: usize) -> &str {
         self.names.get(column).map_or("", String::as_str)
     }
 
     /// Returns the rows of a group.
-    pub(super) fn rows_of(&self, group: usize) -> Range<usize> {
+    pub(crate) fn rows_of(&self, group: usize) -> Range<usize> {
         let start = group.saturating_mul(self.meta.group_rows);
         start..self.rows.min(start.saturating_add(self.meta.group_rows))
     }
@@ -156,7 +156,7 @@ impl GroupedTable<'_> {
                 (Syntax::Plain | Syntax::Csv, _) if request.exact => {
                     let cells = (0..self.meta.columns).map(|column| loaded.cell(column, row));
                     let cells: Vec<&[u8]> = cells.map(Option::unwrap_or_default).collect();
-                    selected.text.extend_from_slice(&cells.join(self.meta.delimiter));
+                    selected.text.extend_from_slice(&cells.join(&self.meta.delimiter[..]));
                     selected.text.push(b'\n');
                 }
                 (Syntax::Json, None) => self.put_line(&loaded, row, &mut selected.text),
@@ -231,17 +231,54 @@ impl GroupedTable<'_> {
         (self.blocks.saturating_add(start as u64), end.saturating_sub(start) as u64)
     }
 
-    /// Returns the blocks that share a checksum with `block`, and the checksum.
-    fn covered(&self, block: usize) -> (Range<usize>, Option<u32>) {
-        let sum = self.sums.of_block(block, self.index.ends.len());
-        sum.map_or((block..block.saturating_add(1), None), |(blocks, sum)| (blocks, Some(sum)))
+    /// Returns where the bytes are that the block of a column is checked and decoded from.
+    pub(crate) fn block(&self, group: usize, column: usize) -> StoredBlock {
+        let block = group.saturating_mul(self.meta.columns).saturating_add(column);
+        // A checksum may cover neighbouring blocks, which must then be read as well.
+        let (covered, sum) = match self.sums.of_block(block, self.index.ends.len()) {
+            Some((blocks, sum)) => (blocks, Some(sum)),
+            None => (block..block.saturating_add(1), None),
+        };
+        let (start, _) = self.place(covered.start);
+        let (last, len) = self.place(covered.end.saturating_sub(1));
+        let bytes = start..last.saturating_add(len).max(start);
+        let (offset, len) = self.place(block);
+        StoredBlock { group, column, bytes, covered: covered.len(), sum, offset, len }
     }
 
-    /// Returns the offset and length of neighbouring blocks in the file.
-    fn span(&self, blocks: &Range<usize>) -> (u64, u64) {
-        let (start, _) = self.place(blocks.start);
-        let (last, len) = self.place(blocks.end.saturating_sub(1));
-        (start, last.saturating_add(len).saturating_sub(start))
+    /// Checks the bytes of a block against their checksum, and decompresses it.
+    pub(crate) fn decompress(
+        &self,
+        block: &StoredBlock,
+        bytes: &[u8],
+        context: &DecodeContext<'_>,
+    ) -> Result<Vec<u8>> {
+        let group = block.group;
+        if block.sum.is_some_and(|sum| hypostyle_core::wire::crc32(bytes) != sum) {
+            let why = match block.covered {
+                1 => format!("the checksum of group {group} does not match"),
+                more => format!("the checksum of {more} blocks of group {group} does not match"),
+            };
+            return Err(self.placed(block, Error::malformed("block", why)));
+        }
+        let from = block.offset.saturating_sub(block.bytes.start);
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        let to = from.saturating_add(usize::try_from(block.len).unwrap_or(usize::MAX));
+        let bytes = bytes.get(from..to).unwrap_or_default();
+        let text = groups::decompress(bytes, (block.offset, true), context);
+        text.map_err(|err| self.placed(block, err))
+    }
+
+    /// Returns the error for a block with fewer cells than its group has rows.
+    pub(crate) fn too_few_cells(&self, block: &StoredBlock, cells: usize) -> Error {
+        let (group, rows) = (block.group, self.rows_of(block.group).len());
+        let why = format!("group {group} has {cells} cells for {rows} rows");
+        self.placed(block, Error::malformed("block", why))
+    }
+
+    fn placed(&self, block: &StoredBlock, err: Error) -> Error {
+        let err = err.at(block.offset).in_stream("blocks");
+        err.in_column(block.column, self.name(block.column))
     }
 
     /// Reads and decompresses the blocks of some columns of a group; checks their checksums.
@@ -252,40 +289,21 @@ impl GroupedTable<'_> {
         source: &CountedSource<'_>,
         context: &DecodeContext<'_>,
     ) -> Result<Vec<CellBlock>> {
-        let block = |column: usize| group.saturating_mul(self.meta.columns).saturating_add(column);
-        // A checksum may cover neighbouring blocks, which must then be read as well.
-        let covered: Vec<(Range<usize>, Option<u32>)> =
-            columns.iter().map(|&column| self.covered(block(column))).collect();
-        let ranges: Vec<(u64, u64)> = covered.iter().map(|(blocks, _)| self.span(blocks)).collect();
+        let blocks: Vec<StoredBlock> =
+            columns.iter().map(|&column| self.block(group, column)).collect();
+        let range = |block: &StoredBlock| (block.bytes.start, block.bytes.end - block.bytes.start);
+        let ranges: Vec<(u64, u64)> = blocks.iter().map(range).collect();
         let read = source.ranges(&ranges, "block")?;
         let rows = self.rows_of(group).len();
         let mut all = Vec::with_capacity(columns.len());
-        for (((&column, (covered, sum)), &(start, _)), bytes) in
-            columns.iter().zip(&covered).zip(&ranges).zip(&read)
-        {
-            let name = self.name(column);
-            let (offset, len) = self.place(block(column));
-            let placed = |err: Error| err.at(offset).in_stream("blocks").in_column(column, name);
-            if sum.is_some_and(|sum| hypostyle_core::wire::crc32(bytes) != sum) {
-                let why = match covered.len() {
-                    1 => format!("the checksum of group {group} does not match"),
-                    more => {
-                        format!("the checksum of {more} blocks of group {group} does not match")
-                    }
-                };
-                return Err(placed(Error::malformed("block", why)));
-            }
-            let from = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);
-            let to = from.saturating_add(usize::try_from(len).unwrap_or(usize::MAX));
-            let bytes = bytes.get(from..to).unwrap_or_default();
-            let text = groups::decompress(bytes, (offset, true), context).map_err(placed)?;
+        for (block, bytes) in blocks.iter().zip(&read) {
+            let text = self.decompress(block, bytes, context)?;
             let mut ends: Vec<usize> = memchr_iter(b'\n', &text).take(rows).collect();
             if ends.len() < rows {
                 ends.push(text.len());
             }
             if ends.len() < rows {
-                let why = format!("group {group} has {} cells for {rows} rows", ends.len());
-                return Err(placed(Error::malformed("block", why)));
+                return Err(self.too_few_cells(block, ends.len()));
             }
             all.push(CellBlock { text, ends });
         }
@@ -293,9 +311,23 @@ impl GroupedTable<'_> {
     }
 }
 
+/// The place of a block in the file, and of the bytes that share its checksum.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredBlock {
+    group: usize,
+    column: usize,
+    /// The bytes that the checksum covers; those of the block if there is no checksum.
+    pub(crate) bytes: Range<u64>,
+    /// The number of blocks in these bytes.
+    covered: usize,
+    sum: Option<u32>,
+    offset: u64,
+    len: u64,
+}
+
 /// The columns of a group that were read so far.
 struct LoadedColumns<'s> {
-    table: &'s GroupedTable<'s>,
+    table: &'s GroupedTable,
     rows: usize,
     nulls: &'s [String],
     cells: HashMap<usize, CellBlock>,
@@ -350,14 +382,14 @@ impl ColumnAccess for LoadedColumns<'_> {
 }
 
 /// The statistics and indexes of a group, for pruning.
-pub(super) struct GroupPruning<'s> {
-    pub(super) table: &'s GroupedTable<'s>,
-    pub(super) group: usize,
+pub(crate) struct GroupPruning<'s> {
+    pub(crate) table: &'s GroupedTable,
+    pub(crate) group: usize,
 }
 
 impl GroupPruning<'_> {
     /// The bounds of the numbers of a column.
-    pub(super) fn numbers_of(&self, column: usize) -> NumberBounds {
+    pub(crate) fn numbers_of(&self, column: usize) -> NumberBounds {
         let at = self.group.saturating_mul(self.table.meta.columns).saturating_add(column);
         let bounds = match self.table.index.statistics.get(at) {
             Some(Some(GroupStatistics::Integers { min, max })) if min <= max => {
@@ -374,13 +406,13 @@ impl GroupPruning<'_> {
     }
 
     /// The bounds of the texts of a column, if they are indexed.
-    pub(super) fn texts_of(&self, column: usize) -> Option<TextBounds<'_>> {
+    pub(crate) fn texts_of(&self, column: usize) -> Option<TextBounds<'_>> {
         let (min, max) = self.table.texts.bounds(column, self.group)?;
         Some(TextBounds { min, max })
     }
 
     /// Returns whether a column may contain a text.
-    pub(super) fn may_hold_in(&self, column: usize, text: &[u8]) -> bool {
+    pub(crate) fn may_hold_in(&self, column: usize, text: &[u8]) -> bool {
         self.table.texts.may_hold(column, self.group, text)
     }
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::frame_tables::FrameTables;
-use super::source::{CountedSource, StreamDirectory};
+use super::source::{CountedSource, StreamDirectory, is_blocks};
 use crate::codecs;
 use crate::codecs::context::DecodeContext;
 use crate::codecs::entry::GroupedCodec;
@@ -30,9 +30,9 @@ impl FrameMetadata {
 }
 
 /// The streams of all frames except their blocks.
-pub(super) struct ArchiveMetadata<'a> {
+pub(crate) struct ArchiveMetadata<'a> {
     reader: &'a FrameReader,
-    pub(super) groups: GroupedCodec,
+    pub(crate) groups: GroupedCodec,
     pub(super) source: CountedSource<'a>,
     frames: Vec<FrameMetadata>,
     no_streams: StreamSet,
@@ -40,7 +40,7 @@ pub(super) struct ArchiveMetadata<'a> {
 
 impl<'a> ArchiveMetadata<'a> {
     /// Reads every frame; `None` if the archive cannot be queried.
-    pub(super) fn all(reader: &'a FrameReader) -> Result<Option<Self>> {
+    pub(crate) fn all(reader: &'a FrameReader) -> Result<Option<Self>> {
         let Some(mut metadata) = Self::without_frames(reader) else { return Ok(None) };
         let mut asked = 0_u64;
         for extent in reader.extents()? {
@@ -76,7 +76,8 @@ impl<'a> ArchiveMetadata<'a> {
             let text = self.reader.raw_text(extent, &self.reader.body(extent)?)?;
             return Ok(Some(FrameMetadata::Text(text)));
         }
-        let Some(directory) = StreamDirectory::read(&self.source, extent, truncated)? else {
+        let Some(directory) = StreamDirectory::read(&self.source, extent, truncated, is_blocks)?
+        else {
             return Ok(None);
         };
         let context = self.reader.context(&directory.set);
@@ -90,8 +91,8 @@ impl<'a> ArchiveMetadata<'a> {
     }
 
     /// Parses the tables of all frames; `None` if a frame cannot be queried.
-    pub(super) fn frames(&self) -> Result<Option<Vec<FrameTables<'_>>>> {
-        let mut frames: Vec<FrameTables<'_>> = Vec::with_capacity(self.frames.len());
+    pub(crate) fn frames(&self) -> Result<Option<Vec<FrameTables>>> {
+        let mut frames: Vec<FrameTables> = Vec::with_capacity(self.frames.len());
         for frame in &self.frames {
             let tables = match frame {
                 FrameMetadata::Text(text) => FrameTables::raw(text),

@@ -9,12 +9,12 @@
 //!
 //! `salvage` and `verify` use the same parts to recover and to check damaged archives.
 
-mod frame_tables;
-mod grouped_table;
-mod metadata;
+pub(super) mod frame_tables;
+pub(super) mod grouped_table;
+pub(super) mod metadata;
 mod plan;
 mod salvage;
-mod source;
+pub(super) mod source;
 mod stats;
 mod verbatim_row;
 mod verify;

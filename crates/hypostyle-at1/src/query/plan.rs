@@ -27,7 +27,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 pub(super) struct QueryPlan<'h, 'a> {
     metadata: &'h ArchiveMetadata<'a>,
     query: &'h Query,
-    frames: Vec<FrameTables<'h>>,
+    frames: Vec<FrameTables>,
     header: HeaderLine,
     /// Whether to write the original lines instead of rows for the importer.
     exact: bool,
@@ -96,7 +96,7 @@ impl<'h, 'a> QueryPlan<'h, 'a> {
             return Ok(None);
         }
         let first = frames.iter().find(|frame| !frame.map.is_empty());
-        let first = first.and_then(|frame| frame.verbatim.clone().next());
+        let first = first.and_then(|frame| frame.verbatim_lines().next());
         if first.is_some_and(|line| line.starts_with(BOM)) {
             return Ok(None);
         }
@@ -116,7 +116,7 @@ impl<'h, 'a> QueryPlan<'h, 'a> {
             };
             let names: Vec<String> = fields.iter().map(name).collect();
             let mut tables = frames.iter().flat_map(|frame| &frame.tables);
-            let alike = |table: &GroupedTable<'_>| {
+            let alike = |table: &GroupedTable| {
                 table.meta.columns == names.len() && table.meta.delimiter == dialect.delimiter
             };
             let mut sorted = names.clone();
@@ -161,13 +161,13 @@ impl<'h, 'a> QueryPlan<'h, 'a> {
             return Ok(None);
         };
         if frame.map.first() == Some(&0) {
-            let line = frame.verbatim.clone().next();
+            let line = frame.verbatim_lines().next();
             return Ok(line.map(|line| (Cow::Borrowed(line), false)));
         }
         // An empty frame before this one would shift the row numbers.
         let Some(table) = frame.tables.first().filter(|_| nth == 0) else { return Ok(None) };
         let cells = table.read_row(0, &self.metadata.source, &self.metadata.context(0))?;
-        Ok(Some((Cow::Owned(cells.join(table.meta.delimiter)), true)))
+        Ok(Some((Cow::Owned(cells.join(&table.meta.delimiter[..])), true)))
     }
 
     /// Writes the selected rows, in file order.
@@ -240,7 +240,7 @@ impl<'h, 'a> QueryPlan<'h, 'a> {
             let mut selected =
                 SelectedRows { tables: vec![Vec::new(); frame.tables.len()], lines: Vec::new() };
             let mut rows = vec![0_usize; frame.tables.len()];
-            let mut verbatim = frame.verbatim.clone();
+            let mut verbatim = frame.verbatim_lines();
             for (at, &table) in frame.map.iter().enumerate() {
                 let row = (table as usize).checked_sub(1).and_then(|table| rows.get_mut(table));
                 let (is_row, row) = match row {
@@ -278,7 +278,7 @@ impl<'h, 'a> QueryPlan<'h, 'a> {
     }
 
     /// Whether a verbatim line parses as a row.
-    fn parses(&self, frame: &FrameTables<'_>, line: &[u8]) -> bool {
+    fn parses(&self, frame: &FrameTables, line: &[u8]) -> bool {
         !line.trim_ascii().is_empty()
             && VerbatimRow::new(frame, &self.header.names, self.nulls, line).is_some()
     }
@@ -295,7 +295,7 @@ struct SelectedRows {
 /// A pass over the lines of a frame.
 struct FrameScan<'w> {
     plan: &'w QueryPlan<'w, 'w>,
-    frame: &'w FrameTables<'w>,
+    frame: &'w FrameTables,
     context: DecodeContext<'w>,
     /// Whether this is the first frame.
     first: bool,
@@ -319,7 +319,7 @@ struct TableProgress {
 
 impl TableProgress {
     /// Returns how many of the next rows are in the current group and certainly not selected.
-    fn unselected_rows(&self, table: &GroupedTable<'_>) -> usize {
+    fn unselected_rows(&self, table: &GroupedTable) -> usize {
         let within = self.row % table.meta.group_rows;
         let is_done = self.taken >= self.current.rows.len() && self.current.damage.is_none();
         if within == 0 || !is_done {
@@ -340,7 +340,7 @@ impl FrameScan<'_> {
         stats.groups += frame.tables.iter().map(|table| table.groups as u64).sum::<u64>();
         let mut tables: Vec<TableProgress> =
             frame.tables.iter().map(|_| TableProgress::default()).collect();
-        let mut verbatim = frame.verbatim.clone();
+        let mut verbatim = frame.verbatim_lines();
         let mut at = 0;
         while let Some(&number) = frame.map.get(at) {
             if number == 0 {
@@ -377,7 +377,7 @@ impl FrameScan<'_> {
     /// Writes the next row of a table, if it is selected.
     fn row(
         &self,
-        table: &GroupedTable<'_>,
+        table: &GroupedTable,
         index: usize,
         progress: &mut TableProgress,
         text: &mut Vec<u8>,
@@ -412,7 +412,7 @@ impl FrameScan<'_> {
     /// reads.
     fn read_groups(
         &self,
-        table: &GroupedTable<'_>,
+        table: &GroupedTable,
         index: usize,
         progress: &mut TableProgress,
         stats: &mut QueryStats,
@@ -510,17 +510,17 @@ fn too_many_rows(index: usize, rows: usize) -> Error {
 }
 
 /// Returns whether a verbatim line has a member of this name.
-fn in_some_line(frames: &[FrameTables<'_>], name: &str) -> bool {
+fn in_some_line(frames: &[FrameTables], name: &str) -> bool {
     let lines = frames.iter().flat_map(|frame| {
         let verbatim = frame.map.iter().filter(|&&table| table == 0).count();
-        frame.verbatim.clone().take(verbatim)
+        frame.verbatim_lines().take(verbatim)
     });
     let mut members = lines.filter_map(JsonMembers::of);
     members.any(|members| members.get(name).is_some())
 }
 
 /// Returns the names of all columns, without repetitions.
-fn known_names(frames: &[FrameTables<'_>]) -> Vec<String> {
+fn known_names(frames: &[FrameTables]) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
     for name in frames.iter().flat_map(|frame| &frame.tables).flat_map(|table| &table.names) {
         if !known.contains(name) {

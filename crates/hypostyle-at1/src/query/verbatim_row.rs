@@ -16,7 +16,7 @@ pub(super) enum VerbatimRow<'l> {
 impl<'l> VerbatimRow<'l> {
     /// Parses a line by the rules of its frame; `None` if it is not a row.
     pub(super) fn new(
-        frame: &'l FrameTables<'_>,
+        frame: &'l FrameTables,
         names: &'l [String],
         nulls: &'l [String],
         line: &'l [u8],

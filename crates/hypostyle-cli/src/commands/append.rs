@@ -109,9 +109,10 @@ fn add_all<'a>(
 ) -> Result<Appended> {
     let name = args.archive.display();
     let checking = Progress::bytes(&format!("checking {name}"), 0);
-    let mut appender = Appender::new(&archive, sink, &args.pack.options())
-        .map_err(hint::appending)
-        .in_file(&name)?;
+    let file_name = args.archive.file_name().and_then(|name| name.to_str());
+    let options = args.pack.options().with_name(file_name);
+    let mut appender =
+        Appender::new(&archive, sink, &options).map_err(hint::appending).in_file(&name)?;
     drop(checking);
     let mut add = |input: Input| {
         let name = input.name();

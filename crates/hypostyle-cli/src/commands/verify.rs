@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use hypostyle::Deviation;
 use std::sync::Arc;
 
-use hypostyle::formats::Reader;
 use hypostyle::formats::at1::{Archive, Codec};
+use hypostyle::formats::{FormatId, Reader};
 use serde_json::{Value, json};
 
 use super::Status;
@@ -76,7 +76,7 @@ fn check(input: Input, args: &Args) -> Result<FileReport> {
     };
     let kind = input.kind(args.read.from);
     if let Ok(kind) = kind
-        && kind.is_archive()
+        && kind.id() == FormatId::At1
     {
         report.format = Some(kind.name());
         let archive = input.into_archive(&args.read.options().with_strict(false));
@@ -118,7 +118,11 @@ fn unpack(archive: &Archive, report: &mut FileReport) -> Result<()> {
     };
     report.deviations.extend(archive.deviations());
     // Check each block, to list every damaged one, and every index that would mislead queries.
-    let blocks = archive.check_groups().unwrap_or_default();
+    let mut blocks = archive.check_groups().unwrap_or_default();
+    if done.is_ok() {
+        // Check what the archive states about its table, which readers rely on.
+        blocks.extend(archive.check_table()?);
+    }
     if !blocks.is_empty() {
         report.errors.extend(blocks.into_iter().map(Failure::from));
         return Ok(());

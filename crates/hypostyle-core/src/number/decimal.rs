@@ -100,10 +100,43 @@ impl Decimal {
         Self::parse(ryu::Buffer::new().format_finite(value).as_bytes())
     }
 
+    /// Returns whether the number is less than zero.
+    pub fn is_negative(self) -> bool {
+        self.digits < 0
+    }
+
     /// Returns the number as a 64-bit integer, if it is one.
     pub fn to_i64(self) -> Option<i64> {
         let (floor, whole) = self.floor();
         i64::try_from(floor).ok().filter(|_| whole)
+    }
+
+    /// Returns the largest integer that is not above this number times `10^scale`, and whether
+    /// they are equal.
+    ///
+    /// Beyond 38 digits, the integer is `i128::MIN` or `i128::MAX`, and not equal.
+    pub fn scaled_floor(self, scale: i32) -> (i128, bool) {
+        if self.digits == 0 {
+            return (0, true);
+        }
+        Self { digits: self.digits, point: self.point.saturating_add(scale) }.floor()
+    }
+
+    /// Returns the fewest digits after the point that represent the number.
+    pub fn scale(self) -> i32 {
+        let mut digits = self.digits;
+        let mut scale = 38 - self.point; // OK because a point is at most 10^9
+        while digits != 0 && digits % 10 == 0 {
+            digits /= 10;
+            scale -= 1;
+        }
+        if digits == 0 { 0 } else { scale.max(0) }
+    }
+
+    /// Returns the float that is nearest to the number.
+    pub fn to_f64(self) -> f64 {
+        // OK because every printed number is the text of a float; large ones are infinite.
+        self.to_string().parse().unwrap_or(f64::NAN)
     }
 
     /// Returns the number `value × 10^exponent`, or `None` if the point is out of range.
@@ -153,6 +186,14 @@ impl Ord for Decimal {
 impl PartialOrd for Decimal {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+impl std::ops::Neg for Decimal {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self { digits: -self.digits, point: self.point }
     }
 }
 

@@ -13,6 +13,7 @@ const POWERS: [f64; 23] = [
 ];
 
 /// Returns the integer that prints as exactly these bytes, if there is one.
+#[inline]
 pub fn exact_int(cell: &[u8]) -> Option<i64> {
     let (negative, digits) = match cell.split_first() {
         Some((b'-', digits)) => (true, digits),
@@ -26,6 +27,11 @@ pub fn exact_int(cell: &[u8]) -> Option<i64> {
         let sum = digits::number(word, digits.len())?.cast_signed();
         return Some(if negative { -sum } else { sum });
     }
+    long_int(negative, digits)
+}
+
+/// Returns the integer of more than eight digits.
+fn long_int(negative: bool, digits: &[u8]) -> Option<i64> {
     if digits.len() > 19 {
         return None;
     }

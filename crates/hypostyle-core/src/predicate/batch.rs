@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use hashbrown::HashMap;
 
-use super::eval::ColumnAccess;
+use super::column_access::ColumnAccess;
 use crate::cast::cast;
 use crate::error::{Error, Result, clipped};
 use crate::projection::{field_names, unknown_column};

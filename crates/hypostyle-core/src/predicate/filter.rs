@@ -4,6 +4,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Bound;
 
+use hashbrown::HashSet;
+use regex::bytes::Regex;
+
 use super::expr::{ColumnTest, CompareOp, Literal};
 use super::like::Matcher;
 use super::search::{FilterSearch, SearchForm};
@@ -17,23 +20,25 @@ use crate::number::exact_int;
 pub struct ColumnFilter<'a>(PreparedTest<'a>);
 
 enum PreparedTest<'a> {
-    IsNull,
+    IsNull { empty_is_null: bool },
     Compare(CompareOp, PreparedLiteral<'a>),
     Between(PreparedLiteral<'a>, PreparedLiteral<'a>),
     In(InList<'a>),
     Like(Matcher<'a>),
+    Regex(&'a Regex),
 }
 
 impl<'a> ColumnFilter<'a> {
-    pub(super) fn new(test: &'a ColumnTest) -> Self {
+    pub(super) fn new(test: &'a ColumnTest, empty_is_null: bool) -> Self {
         Self(match test {
-            ColumnTest::IsNull => PreparedTest::IsNull,
+            ColumnTest::IsNull => PreparedTest::IsNull { empty_is_null },
             ColumnTest::Compare(op, value) => return Self::compare(*op, value),
             ColumnTest::Between(low, high) => {
                 PreparedTest::Between(PreparedLiteral::new(low), PreparedLiteral::new(high))
             }
             ColumnTest::In(values) => PreparedTest::In(InList::new(values)),
             ColumnTest::Like(pattern) => PreparedTest::Like(pattern.matcher()),
+            ColumnTest::Regex(pattern) => PreparedTest::Regex(&pattern.compiled),
         })
     }
 
@@ -44,12 +49,13 @@ impl<'a> ColumnFilter<'a> {
     /// Tests a cell, which is a text or null; `None` means unknown.
     #[inline]
     pub fn test(&mut self, cell: Option<&[u8]>) -> Option<bool> {
-        if let PreparedTest::IsNull = self.0 {
-            return Some(cell.is_none_or(<[u8]>::is_empty));
+        if let PreparedTest::IsNull { empty_is_null } = self.0 {
+            return Some(cell.is_none_or(|cell| empty_is_null && cell.is_empty()));
         }
         let cell = cell?;
         match &mut self.0 {
-            PreparedTest::IsNull => None,
+            PreparedTest::IsNull { .. } => None,
+            PreparedTest::Regex(regex) => Some(regex.is_match(cell)),
             PreparedTest::Compare(op, value) => value.order(cell).map(|order| op.accepts(order)),
             PreparedTest::Between(low, high) => match low.order(cell)? {
                 Ordering::Less => Some(false),
@@ -66,9 +72,11 @@ impl<'a> ColumnFilter<'a> {
     /// unknown for a cell that is not null. Null must still be tested with
     /// [`ColumnFilter::test`].
     pub fn search(&self) -> Option<FilterSearch<'_>> {
-        let exact = |form| Some(FilterSearch { form, exact: true });
+        let exact = |form| Some(FilterSearch { form, exact: true, also: &[] });
         match &self.0 {
-            PreparedTest::IsNull => exact(SearchForm::Is(b"")),
+            PreparedTest::IsNull { empty_is_null: true } => exact(SearchForm::Is(b"")),
+            // No cell that is not null passes.
+            PreparedTest::IsNull { empty_is_null: false } => exact(SearchForm::AnyOf(&[])),
             PreparedTest::Compare(op, PreparedLiteral::Text(text)) => exact(match op {
                 CompareOp::Equal => SearchForm::Is(text),
                 // All cells but one text pass, which no search form expresses.
@@ -89,7 +97,10 @@ impl<'a> ColumnFilter<'a> {
                 exact(SearchForm::AnyOf(&list.texts))
             }
             PreparedTest::Like(matcher) => matcher.search(),
-            PreparedTest::Compare(..) | PreparedTest::Between(..) | PreparedTest::In(_) => None,
+            PreparedTest::Compare(..)
+            | PreparedTest::Between(..)
+            | PreparedTest::In(_)
+            | PreparedTest::Regex(_) => None,
         }
     }
 }
@@ -105,6 +116,7 @@ enum PreparedLiteral<'a> {
     Number(DecimalLiteral),
     Text(&'a [u8]),
     Bool(bool),
+    Null,
 }
 
 impl<'a> PreparedLiteral<'a> {
@@ -112,7 +124,9 @@ impl<'a> PreparedLiteral<'a> {
         match literal {
             Literal::Number(number) => Self::Number(DecimalLiteral::new(*number)),
             Literal::Text(text) => Self::Text(text.as_bytes()),
+            Literal::Bytes(bytes) => Self::Text(bytes),
             Literal::Bool(truth) => Self::Bool(*truth),
+            Literal::Null => Self::Null,
         }
     }
 
@@ -123,6 +137,7 @@ impl<'a> PreparedLiteral<'a> {
             Self::Number(number) => number.order(cell),
             Self::Text(text) => Some(cell.cmp(text)),
             Self::Bool(truth) => parse_bool(cell).map(|cell| cell.cmp(truth)),
+            Self::Null => None,
         }
     }
 }
@@ -137,42 +152,55 @@ fn parse_bool(cell: &[u8]) -> Option<bool> {
     }
 }
 
-/// The values of `in`, sorted by type for binary search.
+/// The values of `in`, by type.
 struct InList<'a> {
-    numbers: Vec<Decimal>,
+    numbers: HashSet<Decimal>,
     /// The values of `numbers` that are 64-bit integers.
-    ints: Vec<i64>,
+    ints: HashSet<i64>,
     texts: Vec<&'a [u8]>,
+    /// The values of `texts`, to find a cell among many.
+    text_set: HashSet<&'a [u8]>,
     bools: Vec<bool>,
 }
 
 impl<'a> InList<'a> {
     fn new(values: &'a [Literal]) -> Self {
-        let mut list = Self { numbers: vec![], ints: vec![], texts: vec![], bools: vec![] };
+        let mut list = Self {
+            numbers: HashSet::new(),
+            ints: HashSet::new(),
+            texts: vec![],
+            text_set: HashSet::new(),
+            bools: vec![],
+        };
         for value in values {
             match value {
-                Literal::Number(number) => list.numbers.push(*number),
+                Literal::Number(number) => {
+                    list.numbers.insert(*number);
+                    list.ints.extend(number.to_i64());
+                }
                 Literal::Text(text) => list.texts.push(text.as_bytes()),
+                Literal::Bytes(bytes) => list.texts.push(bytes),
                 Literal::Bool(truth) => list.bools.push(*truth),
+                Literal::Null => {}
             }
         }
-        list.numbers.sort_unstable();
         list.texts.sort_unstable();
-        list.ints.extend(list.numbers.iter().filter_map(|number| number.to_i64()));
+        list.texts.dedup();
+        list.text_set.extend(&list.texts);
         list
     }
 
     /// Returns whether one of the values equals the cell; `None` if none does, but the
     /// comparison with some value is unknown.
     fn contains(&self, cell: &[u8]) -> Option<bool> {
-        if self.texts.binary_search(&cell).is_ok() {
+        if self.text_set.contains(cell) {
             return Some(true);
         }
         let mut unknown = false;
         if !self.numbers.is_empty() {
             let found = match exact_int(cell) {
-                Some(int) => Some(self.ints.binary_search(&int).is_ok()),
-                None => Decimal::parse(cell).map(|cell| self.numbers.binary_search(&cell).is_ok()),
+                Some(int) => Some(self.ints.contains(&int)),
+                None => Decimal::parse(cell).map(|cell| self.numbers.contains(&cell)),
             };
             match found {
                 Some(true) => return Some(true),

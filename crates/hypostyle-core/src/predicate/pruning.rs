@@ -6,13 +6,20 @@
 
 use std::cmp::Ordering;
 
-use super::expr::{ColumnTest, CompareOp, Expr, Literal};
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+
+use super::bound::{Condition, NumberKernel, TestKind, Value};
+use super::evaluate;
+use super::expr::{ColumnTest, CompareOp, Literal};
 use super::like::Pattern;
+use super::value_type::Kind;
 use crate::number::decimal::Decimal;
 
 /// Statistics of the cells of a row group, for skipping it without reading it.
 ///
-/// The default methods know nothing. Every statistic must hold for all cells of the row
+/// The default methods know nothing. What they say about texts is said about the bytes of a
+/// column of bytes too; a cell of another type that is not null counts as filled. Every statistic must hold for all cells of the row
 /// group; otherwise matching rows are lost.
 pub trait PruningStatistics {
     /// Returns bounds of the cells that [`Decimal::parse`] reads as numbers.
@@ -36,6 +43,21 @@ pub trait PruningStatistics {
     /// Returns whether a cell may be an empty text; null does not count.
     fn may_be_empty(&self, column: &str) -> bool {
         self.cells(column).blank
+    }
+
+    /// Returns a lower and an upper bound of the values that are not null, each as an array of
+    /// one value that has the type of the column, or one that can be cast to it.
+    ///
+    /// They are used for columns that are neither text nor bytes.
+    fn values(&self, column: &str) -> Option<[ArrayRef; 2]> {
+        let _ = column;
+        None
+    }
+
+    /// Returns whether a cell of a column of floats may be infinite or NaN.
+    fn may_be_special_float(&self, column: &str) -> bool {
+        let _ = column;
+        true
     }
 
     /// Returns whether there may be blank and filled cells.
@@ -114,43 +136,99 @@ impl Outcomes {
         self.negated().and(other.negated()).negated()
     }
 
+    /// Returns the outcomes that both allow.
+    fn narrowed(self, other: Self) -> Self {
+        Self { truth: self.truth && other.truth, falsity: self.falsity && other.falsity }
+    }
+
     fn negated(self) -> Self {
         Self { truth: self.falsity, falsity: self.truth }
     }
 }
 
-pub(super) fn outcomes(expr: &Expr, statistics: &dyn PruningStatistics) -> Outcomes {
-    match expr {
-        Expr::And(parts) => {
-            parts.iter().map(|part| outcomes(part, statistics)).fold(ALWAYS, Outcomes::and)
-        }
-        Expr::Or(parts) => {
-            parts.iter().map(|part| outcomes(part, statistics)).fold(NEVER, Outcomes::or)
-        }
-        Expr::Not(part) => outcomes(part, statistics).negated(),
-        Expr::Leaf(leaf) => ColumnPruner::new(&leaf.column, statistics).test(&leaf.test),
+/// Returns what a condition may be for the rows of a row group.
+pub(super) fn outcomes(
+    condition: &Condition,
+    statistics: &dyn PruningStatistics,
+    empty_is_null: bool,
+) -> Outcomes {
+    let each = |part| outcomes(part, statistics, empty_is_null);
+    match condition {
+        Condition::Constant(Some(true)) => ALWAYS,
+        Condition::Constant(Some(false)) => NEVER,
+        Condition::Constant(None) => UNKNOWN,
+        Condition::And(parts) => parts.iter().map(each).fold(ALWAYS, Outcomes::and),
+        Condition::Or(parts) => parts.iter().map(each).fold(NEVER, Outcomes::or),
+        Condition::Not(part) => each(part).negated(),
+        Condition::Test(test) => self::test(&test.kind, statistics, empty_is_null),
     }
 }
 
 const ALWAYS: Outcomes = Outcomes { truth: true, falsity: false };
 const NEVER: Outcomes = Outcomes { truth: false, falsity: true };
+const UNKNOWN: Outcomes = Outcomes { truth: false, falsity: false };
+const ANY: Outcomes = Outcomes { truth: true, falsity: true };
+
+fn test(test: &TestKind, statistics: &dyn PruningStatistics, empty_is_null: bool) -> Outcomes {
+    let (TestKind::Filter(value, _)
+    | TestKind::Number(value, _)
+    | TestKind::In(value, _)
+    | TestKind::IsNull(value)
+    | TestKind::Compare(_, value, Value::Literal(_))) = test
+    else {
+        return ANY;
+    };
+    let Some(column) = value.whole_column() else { return ANY };
+    let pruner = ColumnPruner::new(&column.name, statistics, empty_is_null);
+    let data_type = &column.data_type;
+    match test {
+        TestKind::Filter(_, test) => pruner.test(test),
+        TestKind::IsNull(_) => pruner.null(),
+        TestKind::Compare(op, _, Value::Literal(literal)) => {
+            pruner.typed().narrowed(pruner.bounded(*op, literal, data_type))
+        }
+        TestKind::Number(_, test) => {
+            let by_number = match test.number {
+                Some(number) => pruner.typed_number(test.op, number, data_type),
+                None => pruner.typed(),
+            };
+            match &test.kernel {
+                NumberKernel::Compare(op, literal) => {
+                    by_number.narrowed(pruner.bounded(*op, literal, data_type))
+                }
+                NumberKernel::All(_) => by_number,
+            }
+        }
+        TestKind::In(_, members) => match &members.numbers {
+            Some(numbers) => {
+                let each =
+                    |number: &Decimal| pruner.typed_number(CompareOp::Equal, *number, data_type);
+                let found = numbers.iter().map(each).fold(NEVER, Outcomes::or);
+                // With a null in the list, a value that is not found is unknown.
+                Outcomes { falsity: found.falsity && !members.has_null, ..found }
+            }
+            None => pruner.typed(),
+        },
+        _ => pruner.typed(),
+    }
+}
 
 /// Applies the statistics of one column to tests.
 struct ColumnPruner<'a> {
     column: &'a str,
     statistics: &'a dyn PruningStatistics,
     cells: CellPresence,
+    empty_is_null: bool,
 }
 
 impl<'a> ColumnPruner<'a> {
-    fn new(column: &'a str, statistics: &'a dyn PruningStatistics) -> Self {
-        Self { column, statistics, cells: statistics.cells(column) }
+    fn new(column: &'a str, statistics: &'a dyn PruningStatistics, empty_is_null: bool) -> Self {
+        Self { column, statistics, cells: statistics.cells(column), empty_is_null }
     }
 
     fn test(&self, test: &ColumnTest) -> Outcomes {
-        let CellPresence { blank, filled } = self.cells;
         match test {
-            ColumnTest::IsNull => Outcomes { truth: blank, falsity: filled },
+            ColumnTest::IsNull => self.null(),
             ColumnTest::Compare(op, value) => self.compare(*op, value),
             ColumnTest::Between(low, high) => {
                 let above = self.compare(CompareOp::GreaterOrEqual, low);
@@ -161,7 +239,72 @@ impl<'a> ColumnPruner<'a> {
                 each.fold(NEVER, Outcomes::or)
             }
             ColumnTest::Like(pattern) => self.like(pattern),
+            ColumnTest::Regex(_) => {
+                let some = self.cells.filled || self.statistics.may_be_empty(self.column);
+                Outcomes { truth: some, falsity: some }
+            }
         }
+    }
+
+    fn null(&self) -> Outcomes {
+        let CellPresence { blank, filled } = self.cells;
+        let empty = !self.empty_is_null && self.statistics.may_be_empty(self.column);
+        Outcomes { truth: blank, falsity: filled || empty }
+    }
+
+    /// Returns the outcomes of a comparison of values that are no texts.
+    fn typed(&self) -> Outcomes {
+        // Values of other types are never empty, so a blank cell is null.
+        if self.cells.filled { ANY } else { UNKNOWN }
+    }
+
+    /// Returns the outcomes of a comparison that the bounds of the values allow.
+    fn bounded(&self, op: CompareOp, literal: &ArrayRef, data_type: &DataType) -> Outcomes {
+        let Some([min, max]) = self.statistics.values(self.column) else { return ANY };
+        let is = |op, bound: &ArrayRef| evaluate::holds(op, bound, literal, data_type);
+        let (Some(min_is_less), Some(min_is_greater), Some(max_is_less), Some(max_is_greater)) = (
+            is(CompareOp::Less, &min),
+            is(CompareOp::Greater, &min),
+            is(CompareOp::Less, &max),
+            is(CompareOp::Greater, &max),
+        ) else {
+            return ANY;
+        };
+        // Bounds of floats say nothing about NaN.
+        let special =
+            Kind::of(data_type) == Kind::Float && self.statistics.may_be_special_float(self.column);
+        if special || (min_is_greater && max_is_less) {
+            return ANY;
+        }
+        may(op, |order| match order {
+            Ordering::Less => min_is_less,
+            Ordering::Equal => !min_is_greater && !max_is_less,
+            Ordering::Greater => max_is_greater,
+        })
+    }
+
+    /// Returns the outcomes of a comparison of numbers with a literal.
+    fn typed_number(&self, op: CompareOp, number: Decimal, data_type: &DataType) -> Outcomes {
+        let numbers = self.statistics.numbers(self.column);
+        if !self.cells.filled {
+            return UNKNOWN;
+        }
+        if Kind::of(data_type) != Kind::Float {
+            return may(op, |order| number_may(numbers, number, order));
+        }
+        let special = self.statistics.may_be_special_float(self.column);
+        // Floats are compared with the float that is nearest to the literal, so that bounds
+        // must be rounded in the same way.
+        let round = |number: Decimal| rounded(number, data_type);
+        let rounded = match numbers {
+            NumberBounds::Between(min, max) => match (round(min), round(max)) {
+                (Some(min), Some(max)) => NumberBounds::Between(min, max),
+                _ => NumberBounds::Unknown,
+            },
+            other => other,
+        };
+        let Some(number) = round(number) else { return ANY };
+        may(op, |order| (special && order != Ordering::Equal) || number_may(rounded, number, order))
     }
 
     fn compare(&self, op: CompareOp, value: &Literal) -> Outcomes {
@@ -170,14 +313,20 @@ impl<'a> ColumnPruner<'a> {
                 let numbers = self.statistics.numbers(self.column);
                 may(op, |order| self.cells.filled && number_may(numbers, *number, order))
             }
-            Literal::Text(text) => {
-                let (text, texts) = (text.as_bytes(), self.texts());
+            Literal::Text(_) | Literal::Bytes(_) => {
+                let text = match value {
+                    Literal::Text(text) => text.as_bytes(),
+                    Literal::Bytes(bytes) => bytes,
+                    _ => b"",
+                };
+                let texts = self.texts();
                 may(op, |order| {
                     // An empty cell is a text here; null is unknown.
                     (self.statistics.may_be_empty(self.column) && b"".as_slice().cmp(text) == order)
                         || (self.cells.filled && self.text_may(texts, text, order))
                 })
             }
+            Literal::Null => UNKNOWN,
             Literal::Bool(truth) => may(op, |order| {
                 let cells = [(true, "true"), (false, "false")].into_iter();
                 cells
@@ -207,6 +356,10 @@ impl<'a> ColumnPruner<'a> {
         if !any_case {
             return texts.may_start_between(prefix.as_bytes(), prefix.as_bytes());
         }
+        // Letters outside ASCII may have either case too, and `i` and `k` are the lower case of
+        // such letters.
+        let plain = prefix.find(|c: char| !c.is_ascii() || matches!(c, 'i' | 'k'));
+        let prefix = plain.and_then(|len| prefix.get(..len)).unwrap_or(prefix);
         // Upper case sorts before lower case. Nearly every word lies between `AB` and `ab`,
         // but few lie between `AB` and `Ab`, or between `aB` and `ab`, so try both.
         [u8::to_ascii_uppercase, u8::to_ascii_lowercase].into_iter().any(|case| {
@@ -254,6 +407,17 @@ fn number_may(numbers: NumberBounds, number: Decimal, order: Ordering) -> bool {
         // Contradictory bounds are ignored.
         NumberBounds::Unknown | NumberBounds::Between(..) => true,
     }
+}
+
+/// Returns the number as the nearest float of a type; `None` beyond the largest one.
+fn rounded(number: Decimal, data_type: &DataType) -> Option<Decimal> {
+    let value = number.to_f64();
+    if *data_type != DataType::Float32 {
+        return Decimal::from_f64(value);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "columns of this type have such values")]
+    let value = value as f32;
+    Decimal::from_f64(f64::from(value))
 }
 
 /// Returns the outcomes of a comparison, given which orderings are possible.

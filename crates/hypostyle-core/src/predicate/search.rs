@@ -5,10 +5,13 @@ use std::ops::Bound;
 /// What to search a column for instead of testing every cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterSearch<'a> {
-    /// The form that every passing cell has.
+    /// The form that every passing cell has, except those that contain a text of `also`.
     pub form: SearchForm<'a>,
     /// Whether every cell of that form passes; otherwise the cells found must be tested.
     pub exact: bool,
+    /// Cells that contain one of these texts must be tested even if they do not have the form:
+    /// the few characters outside ASCII that are equal to an ASCII letter in lower case.
+    pub also: &'static [&'static [u8]],
 }
 
 /// A condition on the bytes of a cell.

@@ -9,12 +9,18 @@ use crate::number::decimal::Decimal;
 const KEYWORDS: [&str; 12] =
     ["and", "between", "escape", "false", "ilike", "in", "is", "like", "not", "null", "or", "true"];
 
-/// Symbols; each precedes its own prefixes.
-const SYMBOLS: [&str; 10] = ["<>", "!=", "<=", ">=", "=", "<", ">", "(", ")", ","];
+/// Symbols; each precedes its own prefixes. `--` starts a comment in SQL, so it is no sign.
+const SYMBOLS: [&str; 23] = [
+    "<>", "!=", "<=", ">=", "==", "=", "<", ">", "(", ")", ",", "--", "+", "-", "*", "//", "/",
+    "%", "!~*", "!~", "~*", "~", "::",
+];
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
+    /// A name without quotes, such as `a.b[0].c`.
     Name(String),
+    /// A name with a part in double quotes, which are removed.
+    Quoted(String),
     Keyword(&'static str),
     Symbol(&'static str),
     Number(Decimal),
@@ -28,7 +34,7 @@ pub(super) enum Token {
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) => write!(f, "the name `{}`", clipped(name)),
+            Self::Name(name) | Self::Quoted(name) => write!(f, "the name `{}`", clipped(name)),
             Self::Keyword(word) | Self::Symbol(word) => write!(f, "`{word}`"),
             Self::Number(number) => write!(f, "the number {number}"),
             Self::Text(text) => write!(f, "the text '{}'", clipped(text)),
@@ -70,16 +76,17 @@ impl<'a> Tokens<'a> {
         let Some(first) = rest.chars().next() else { return Ok((Token::End, 0)) };
         if let Some(len) = bare(rest) {
             let word = rest.get(..len).unwrap_or_default();
-            let name = || Token::Name(word.to_owned());
-            return Ok((keyword(word).map_or_else(name, Token::Keyword), len));
+            if let Some(keyword) = keyword(word) {
+                return Ok((Token::Keyword(keyword), len));
+            }
+            return self.name(word.to_owned(), rest, len, start);
         }
         if matches!(first, '"' | '\'') {
-            let (text, len) = unquoted(rest, first).ok_or_else(|| {
-                let what = if first == '"' { "name" } else { "text" };
-                let why = format!("expected {first} at the end of this {what}, found the end");
-                self.error(start, why)
-            })?;
-            return Ok((if first == '"' { Token::Name(text) } else { Token::Text(text) }, len));
+            let (text, len) = self.unquoted(rest, first, start)?;
+            if first == '"' {
+                return self.name(text, rest, len, start);
+            }
+            return Ok((Token::Text(text), len));
         }
         if let Some(len) = numeric(rest) {
             let text = rest.get(..len).unwrap_or_default();
@@ -92,6 +99,52 @@ impl<'a> Tokens<'a> {
         Ok(symbol.map_or((Token::Stray(first), first.len_utf8()), |symbol| {
             (Token::Symbol(symbol), symbol.len())
         }))
+    }
+
+    /// Reads the parts that follow the first `len` bytes of a name in `rest`.
+    fn name(
+        &self,
+        mut name: String,
+        rest: &str,
+        mut len: usize,
+        start: usize,
+    ) -> Result<(Token, usize)> {
+        let mut quoted = rest.starts_with('"');
+        loop {
+            let after = rest.get(len..).unwrap_or_default();
+            if after.starts_with(".\"") {
+                let part = after.get(1..).unwrap_or_default();
+                let (text, part_len) = self.unquoted(part, '"', start + len + 1)?;
+                name.push('.');
+                name.push_str(&text);
+                len += 1 + part_len;
+                quoted = true;
+                continue;
+            }
+            let part_len = path_len(after);
+            if part_len == 0 {
+                break;
+            }
+            name.push_str(after.get(..part_len).unwrap_or_default());
+            len += part_len;
+        }
+        Ok((if quoted { Token::Quoted(name) } else { Token::Name(name) }, len))
+    }
+
+    /// Returns the content of the quoted text at the start of `text`, with doubled quotes as
+    /// one, and its length including the quotes.
+    fn unquoted(&self, text: &str, quote: char, start: usize) -> Result<(String, usize)> {
+        let mut out = String::new();
+        let mut chars = text.char_indices().skip(1).peekable();
+        while let Some((at, c)) = chars.next() {
+            if c == quote && chars.next_if(|&(_, next)| next == quote).is_none() {
+                return Ok((out, at + c.len_utf8()));
+            }
+            out.push(c);
+        }
+        let what = if quote == '"' { "name" } else { "text" };
+        let why = format!("expected {quote} at the end of this {what}, found the end");
+        Err(self.error(start, why))
     }
 }
 
@@ -106,21 +159,25 @@ fn keyword(word: &str) -> Option<&'static str> {
 
 /// Returns the length of the bare name at the start of the text, such as `a.b[0].c`.
 fn bare(text: &str) -> Option<usize> {
-    let mut rest = after_word(text.as_bytes())?;
+    let rest = after_word(text.as_bytes())?;
+    let word = text.len() - rest.len();
+    Some(word + path_len(text.get(word..).unwrap_or_default()))
+}
+
+/// Returns the length of the bare parts of a path at the start of the text, such as `.b[0]`.
+fn path_len(text: &str) -> usize {
+    let mut rest = text.as_bytes();
     loop {
-        rest = match rest {
-            [b'.', part @ ..] => match after_word(part) {
-                Some(rest) => rest,
-                None => break,
-            },
-            [b'[', part @ ..] => match after_index(part) {
-                Some(rest) => rest,
-                None => break,
-            },
-            _ => break,
+        let after = match rest {
+            [b'.', part @ ..] => after_word(part),
+            [b'[', part @ ..] => after_index(part),
+            _ => None,
         };
+        match after {
+            Some(after) => rest = after,
+            None => return text.len() - rest.len(),
+        }
     }
-    Some(text.len() - rest.len())
 }
 
 fn after_word(text: &[u8]) -> Option<&[u8]> {
@@ -140,32 +197,17 @@ fn after_index(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns the content of the quoted text at the start of `text`, with doubled quotes as
-/// one, and its length including the quotes.
-fn unquoted(text: &str, quote: char) -> Option<(String, usize)> {
-    let mut out = String::new();
-    let mut chars = text.char_indices().skip(1).peekable();
-    while let Some((at, c)) = chars.next() {
-        if c == quote && chars.next_if(|&(_, next)| next == quote).is_none() {
-            return Some((out, at + c.len_utf8()));
-        }
-        out.push(c);
-    }
-    None
-}
-
 /// Returns the length of the number at the start of the text, including characters that
 /// directly follow it; [`Decimal::parse`] refuses these later.
 fn numeric(text: &str) -> Option<usize> {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if !unsigned.strip_prefix('.').unwrap_or(unsigned).starts_with(|c: char| c.is_ascii_digit()) {
+    if !text.strip_prefix('.').unwrap_or(text).starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
     let mut last = ' ';
-    let end = unsigned.find(|c: char| {
+    let end = text.find(|c: char| {
         let symbol = matches!(c, '+' | '-') && matches!(last, 'e' | 'E');
         last = c;
         !(c.is_alphanumeric() || matches!(c, '.' | '_' | '$') || symbol)
     });
-    Some(text.len() - unsigned.len() + end.unwrap_or(unsigned.len()))
+    Some(end.unwrap_or(text.len()))
 }

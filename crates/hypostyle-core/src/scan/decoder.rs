@@ -11,9 +11,9 @@ use bytes::Bytes;
 use super::coalesce_batches::BatchBuffer;
 use super::open_table::OpenTable;
 use super::plan::{GroupTask, ScanPlan};
-use super::stats::{DamagedRowGroup, ScanStats};
+use super::stats::{DamagedRowGroup, ScanCounter, ScanStats};
 use crate::error::{ErrorKind, Result};
-use crate::reader::{RowGroupReader, RowGroupRequest, batch};
+use crate::reader::{RowGroupReader, RowGroupRequest};
 use crate::row_selection::RowSelection;
 use crate::source::{ByteSource, MissingRanges, RangeCache};
 
@@ -48,8 +48,7 @@ pub struct ScanDecoder {
     left: u64,
     threads: usize,
     stats: ScanStats,
-    bytes_before: u64,
-    reads_before: u64,
+    counter: ScanCounter,
 }
 
 /// A row group that is being read.
@@ -93,14 +92,13 @@ impl ScanDecoder {
             left: plan.limit.unwrap_or(u64::MAX),
             threads,
             stats: ScanStats::default(),
-            bytes_before: source.bytes_read(),
-            reads_before: source.reads(),
+            counter: ScanCounter::start(source, plan.metadata),
         }
     }
 
     /// Returns the schema of the batches, which may encode columns as dictionaries.
     pub fn schema(&self) -> SchemaRef {
-        self.plan.schema.clone()
+        self.plan.projection.schema.clone()
     }
 
     /// Returns what was read and skipped so far.
@@ -108,9 +106,7 @@ impl ScanDecoder {
         let mut stats = self.stats.clone();
         stats.row_groups = self.plan.reader.row_groups() as u64;
         stats.row_groups_pruned = self.plan.pruned;
-        stats.bytes = self.source.size();
-        stats.bytes_read = self.source.bytes_read().saturating_sub(self.bytes_before);
-        stats.reads = self.source.reads().saturating_sub(self.reads_before);
+        self.counter.count(&mut stats);
         stats
     }
 
@@ -211,8 +207,10 @@ impl ScanDecoder {
         let is_resident = self.source.is_resident();
         let mut count = 1;
         if !is_resident {
-            let first =
-                plan.filter.as_ref().map_or(plan.columns.as_slice(), |filter| filter.columns());
+            let first = plan
+                .filter
+                .as_ref()
+                .map_or(plan.projection.columns.as_slice(), |filter| filter.columns());
             let (mut ranges, mut bytes, mut rows) = (Vec::new(), 0_u64, 0_u64);
             for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
                 let request = self.request(task, &columns);
@@ -273,7 +271,7 @@ impl ScanDecoder {
         let (mut ranges, mut bytes) = (Vec::new(), 0_u64);
         for group in self.open.iter().filter(has_match) {
             let request = self.request(&group.task, &all_columns);
-            let (reader, columns) = (&self.plan.reader, &self.plan.columns);
+            let (reader, columns) = (&self.plan.reader, &self.plan.projection.columns);
             let wanted = reader.first_ranges(group.task.group, columns, &request);
             let size: u64 = wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
             bytes = bytes.saturating_add(size);
@@ -326,8 +324,8 @@ impl OpenGroup {
             let matches = match &plan.filter {
                 None => None,
                 Some(filter) => {
-                    let truths = filter.evaluate(rows, self.reader.as_mut())?;
-                    Some(RowSelection::from_truths(&truths)).filter(|found| found.len() < rows)
+                    let matches = filter.matches(rows, self.reader.as_mut())?;
+                    Some(RowSelection::from_truths(&matches)).filter(|found| found.len() < rows)
                 }
             };
             self.window = Window::Filtered(rows, matches);
@@ -340,13 +338,15 @@ impl OpenGroup {
         let (rows, selection) = match &self.window {
             Window::Filtered(rows, selection) => (*rows, selection.as_ref()),
             _ if self.range >= self.task.ranges.len() => return Ok(None),
-            _ => return Ok(Some(RecordBatch::new_empty(plan.schema.clone()))),
+            _ => return Ok(Some(RecordBatch::new_empty(plan.projection.schema.clone()))),
         };
         let batch = match selection {
-            Some(selection) if selection.is_empty() => RecordBatch::new_empty(plan.schema.clone()),
+            Some(selection) if selection.is_empty() => {
+                RecordBatch::new_empty(plan.projection.schema.clone())
+            }
             selection => {
-                let arrays = self.reader.read(&plan.columns, selection)?;
-                batch(&plan.schema, arrays, selection.map_or(rows, RowSelection::len))?
+                let arrays = self.reader.read(&plan.projection.columns, selection)?;
+                plan.projection.batch(arrays, selection.map_or(rows, RowSelection::len))?
             }
         };
         self.window = Window::None;

@@ -22,6 +22,7 @@ mod open_table;
 mod options;
 mod partition;
 mod plan;
+mod projected_columns;
 mod request;
 mod shared_columns;
 mod stats;

@@ -3,26 +3,25 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
-
 use super::filter::Filter;
 use super::open_table::OpenTable;
 use super::options::{RequestedRows, ScanOptions};
+use super::projected_columns::ProjectedColumns;
+use super::stats::ReadCounts;
 use crate::error::{Error, Result};
 use crate::options::resolve_threads;
-use crate::projection;
-use crate::reader::{Reader, projected};
+use crate::reader::Reader;
 
 /// A scan whose columns and rows have been found in the table.
 #[derive(Debug)]
 pub(super) struct ScanPlan {
     pub(super) reader: Arc<dyn Reader>,
-    /// The columns to read, in the order of the output.
-    pub(super) columns: Vec<usize>,
-    pub(super) schema: SchemaRef,
+    pub(super) projection: ProjectedColumns,
     pub(super) filter: Option<Filter>,
     pub(super) tasks: Vec<GroupTask>,
     pub(super) pruned: u64,
+    /// What was read to open the table.
+    pub(super) metadata: ReadCounts,
     /// The order and repetition of the rows, if the caller named single rows.
     pub(super) order: Option<Vec<u64>>,
     pub(super) limit: Option<u64>,
@@ -51,14 +50,7 @@ impl ScanPlan {
             None => table.reader()?,
         };
         let full = reader.schema();
-        let columns = match &options.columns {
-            None => (0..full.fields().len()).collect(),
-            Some(columns) => {
-                let selectors: Vec<_> = columns.iter().map(|column| column.0.clone()).collect();
-                projection::select(&full, &selectors)?
-            }
-        };
-        let schema = projected(&full, &columns)?;
+        let projection = ProjectedColumns::find(&full, options.columns.as_deref())?;
         let filter =
             options.filter.as_ref().map(|filter| Filter::new(filter, &full)).transpose()?;
         let (ranges, order) = row_ranges(options, reader.rows())?;
@@ -73,11 +65,11 @@ impl ScanPlan {
         let is_ordered = order.is_some();
         let pruned = before.saturating_sub(tasks.len()) as u64;
         Ok(Arc::new(Self {
-            columns,
-            schema,
+            projection,
             filter,
             tasks,
             pruned,
+            metadata: table.metadata_reads(),
             order,
             // The order of single rows has the limit already.
             limit: options.limit.filter(|_| !is_ordered),
@@ -91,7 +83,7 @@ impl ScanPlan {
 
     /// Returns all columns that the scan reads, each once.
     pub(super) fn all_columns(&self) -> Vec<usize> {
-        let mut all = self.columns.clone();
+        let mut all = self.projection.columns.clone();
         all.extend(self.filter.iter().flat_map(|filter| filter.columns()));
         all.sort_unstable();
         all.dedup();

@@ -14,6 +14,7 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, S
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use super::state::{Infer, InferredState};
 use crate::cast::{cast, text_without_nulls};
 use crate::column_source::{ColumnSource, ColumnStats};
 use crate::error::{Error, Result};
@@ -81,18 +82,6 @@ impl ImportOptions {
     }
 }
 
-/// When a text column becomes numeric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Infer {
-    /// If every cell is the printed form of its number.
-    #[default]
-    Exact,
-    /// If every cell can be read as a number.
-    Numeric,
-    /// Never.
-    Text,
-}
-
 /// Infers the type of one column; shared by the threads that parse its chunks.
 #[derive(Debug)]
 pub(super) struct TypeInference {
@@ -113,100 +102,6 @@ impl TypedChunk {
     /// Returns a chunk without rows.
     pub(super) fn empty() -> Result<Self> {
         texts(std::iter::empty())
-    }
-}
-
-/// What the cells of a chunk, or of a column, have in common.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct InferredState {
-    /// Some chunk consists of integers only.
-    ints: bool,
-    /// Some chunk consists of floats only.
-    floats: bool,
-    /// Some chunk is text with at least one cell that is not empty.
-    texts: bool,
-    /// Some chunk consists of booleans only.
-    bools: bool,
-    /// Every cell reads liberally as an integer.
-    liberal_ints: bool,
-    /// The minimum and maximum of these integers.
-    range: (i64, i64),
-    /// Every cell reads liberally as a number that a float represents.
-    liberal_floats: bool,
-    /// Some row has no value.
-    gaps: bool,
-}
-
-impl InferredState {
-    /// The state of no cells.
-    pub(super) const NONE: Self = Self {
-        ints: false,
-        floats: false,
-        texts: false,
-        bools: false,
-        liberal_ints: true,
-        range: (i64::MAX, i64::MIN),
-        liberal_floats: true,
-        gaps: false,
-    };
-
-    /// Returns the state of rows without a value if `gaps`, and of no rows otherwise.
-    pub(super) fn none(gaps: bool) -> Self {
-        Self { gaps, ..Self::NONE }
-    }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.ints |= other.ints;
-        self.floats |= other.floats;
-        self.texts |= other.texts;
-        self.bools |= other.bools;
-        self.liberal_ints &= other.liberal_ints;
-        self.range = (self.range.0.min(other.range.0), self.range.1.max(other.range.1));
-        self.liberal_floats &= other.liberal_floats;
-        self.gaps |= other.gaps;
-    }
-
-    pub(super) fn with_ints(range: (i64, i64), gaps: bool) -> Self {
-        let max_exact = 1 << 53;
-        let liberal_floats = range.0 >= -max_exact && range.1 <= max_exact;
-        Self { ints: true, range, liberal_floats, gaps, ..Self::NONE }
-    }
-
-    pub(super) fn with_floats(gaps: bool) -> Self {
-        Self { floats: true, liberal_ints: false, gaps, ..Self::NONE }
-    }
-
-    pub(super) fn with_bools(gaps: bool) -> Self {
-        Self { bools: true, liberal_ints: false, liberal_floats: false, gaps, ..Self::NONE }
-    }
-
-    pub(super) fn with_texts(gaps: bool) -> Self {
-        Self { texts: true, liberal_ints: false, liberal_floats: false, gaps, ..Self::NONE }
-    }
-
-    /// Returns the type of a column with this state.
-    pub(super) fn resolve(&self, infer: Infer, capabilities: Capabilities) -> DataType {
-        if (self.gaps && !capabilities.nulls) || !capabilities.numbers {
-            return DataType::Utf8;
-        }
-        let narrow = i32::try_from(self.range.0).is_ok() && i32::try_from(self.range.1).is_ok();
-        let no_cells = !(self.ints || self.floats || self.texts || self.bools);
-        let (ints, floats) = match infer {
-            Infer::Text => (false, false),
-            Infer::Exact => (
-                self.ints && !self.floats && !self.texts && !self.bools,
-                self.floats && !self.ints && !self.texts && !self.bools,
-            ),
-            Infer::Numeric => (self.liberal_ints, self.liberal_floats),
-        };
-        match (ints, floats) {
-            _ if no_cells => DataType::Utf8,
-            (true, _) if narrow => DataType::Int32,
-            (true, _) if capabilities.int64 => DataType::Int64,
-            (_, true) => DataType::Float64,
-            _ if self.bools && !(self.ints || self.floats || self.texts) => DataType::Boolean,
-            _ => DataType::Utf8,
-        }
     }
 }
 

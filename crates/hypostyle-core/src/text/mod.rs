@@ -1,12 +1,18 @@
-//! Text tables: CSV, TSV, JSON Lines and plain lines, to columns and back.
+//! Text tables: CSV, TSV, JSON Lines, VCF, logs and plain lines, to columns and back.
 //!
-//! Text has no types, so the importer infers the type of each column from all of its
-//! cells. `csv`, `jsonl` and [`lines`] parse and write their syntax, [`infer`] chooses the
-//! types, and [`number`](crate::number) defines how numbers are printed and read.
-//! [`stamp`] finds time stamps in log lines.
+//! `docs/text-tables.md` says which table a text is. [`detect`] finds the [`TextFormat`] of a
+//! text from its name and its first bytes. Text has no types, so one pass over it infers
+//! them: [`TextSummary`]. With it, [`TextTable`] reads the text in parts, as typed arrays,
+//! and only the columns and rows that are asked for.
+//!
+//! `csv`, `jsonl` and [`lines`] parse and write their syntax, [`log`] takes log lines apart,
+//! [`stamp`] finds time stamps in them, [`typed`] builds arrays from cells, and
+//! [`number`](crate::number) defines how numbers are printed and read.
 
 #[cfg(feature = "csv")]
 pub mod csv;
+mod detect;
+mod format;
 #[cfg_attr(
     not(all(feature = "csv", feature = "json")),
     expect(dead_code, reason = "each syntax uses a part of it")
@@ -15,10 +21,42 @@ pub mod infer;
 mod input;
 #[cfg(feature = "json")]
 pub mod jsonl;
+mod line_blocks;
+mod line_rows;
 pub mod lines;
+pub mod log;
+mod options;
+mod position;
+mod row_blocks;
+mod row_index;
+mod sizes;
+mod source;
 pub mod stamp;
+#[cfg_attr(
+    not(all(feature = "csv", feature = "json")),
+    expect(dead_code, reason = "each syntax uses a part of it")
+)]
+mod state;
+mod summarise;
+#[cfg_attr(
+    not(all(feature = "csv", feature = "json")),
+    expect(dead_code, unused_imports, reason = "each syntax uses a part of it")
+)]
+mod summary;
+mod table;
 #[cfg(test)]
 mod tests;
+pub mod typed;
 
-pub use infer::{ImportOptions, Imported, Infer, Skipped};
+pub use detect::{HEAD_BYTES, NotText, detect, not_text};
+pub use format::{TextFormat, TextKind};
+pub use infer::{ImportOptions, Imported, Skipped};
 pub use input::{BOM, Progress};
+pub use options::{Encoding, Ragged, TextOptions};
+pub use position::RowPosition;
+pub use source::{SourceText, TextSource};
+pub use state::{Infer, InferredState};
+pub use summary::{
+    ColumnState, ColumnSummary, ObjectState, OddToken, TextRange, TextSummary, ValueState,
+};
+pub use table::TextTable;

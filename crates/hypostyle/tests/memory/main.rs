@@ -2,8 +2,8 @@
 //!
 //! Every file here is small and makes false claims. Each is detected, opened and read in all
 //! ways with a counting allocator, and must stay below the same two bounds. This file has the
-//! column files, [`onpair`] the files of strings, [`at1`] the archives; [`scans`] has
-//! large tables instead.
+//! column files, [`onpair`] the files of strings, [`at1`] the archives, [`text`]
+//! texts, which are also long; [`scans`] has large tables instead.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, outside `#[test]`")]
 
@@ -22,6 +22,7 @@ use hypostyle_testkit::laws;
 mod at1;
 mod onpair;
 mod scans;
+mod text;
 
 const MOST_BYTES: usize = 64 << 20;
 const MOST_TIME: Duration = Duration::from_secs(30);

@@ -5,6 +5,7 @@ use crate::fields::Dialect;
 use crate::pack::groups::writer::{CellGrid, RowGroupTable, stream_set};
 use crate::pack::lines::split_final_newline;
 use crate::pack::options::PackOptions;
+use crate::pack::row_syntax::RowSyntax;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::Stream;
 use crate::pack::tables::dialect;
@@ -44,6 +45,17 @@ pub(in crate::pack) fn find(text: &[u8]) -> Result<Option<RowFormat>> {
     let dialect = Dialect { quotes, ..dialect };
     let header = dialect::has_header(text, &dialect);
     Ok(Some(RowFormat { dialect, width: None, header }))
+}
+
+/// Returns how to split a text whose table has this syntax; `None` if its rows have no cells.
+pub(in crate::pack) fn of_table(table: RowSyntax) -> Option<RowFormat> {
+    match table {
+        RowSyntax::Delimited { delimiter, header } => {
+            let dialect = Dialect { delimiter: vec![delimiter], quotes: true };
+            Some(RowFormat { dialect, width: None, header })
+        }
+        RowSyntax::Objects => None,
+    }
 }
 
 /// Returns the streams of a table and its number of columns; `None` if no line is a row.

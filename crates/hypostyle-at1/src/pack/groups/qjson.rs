@@ -72,17 +72,6 @@ struct TemplateSet<'a> {
     verbatim: Vec<&'a [u8]>,
 }
 
-/// Returns whether more than half of the first lines of a text are JSON objects.
-pub(in crate::pack) fn suits(text: &[u8]) -> bool {
-    let (mut lines, mut objects) = (0, 0);
-    let mut scan = TemplateScan::default();
-    for line in text.split(|&byte| byte == b'\n').take(1000).filter(|line| !line.is_empty()) {
-        lines += 1;
-        objects += usize::from(scan.line(line));
-    }
-    objects * 2 > lines
-}
-
 /// Returns the streams of JSON Lines and their codec; `None` if no line is an object with a
 /// value.
 ///

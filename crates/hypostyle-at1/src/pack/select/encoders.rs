@@ -5,6 +5,7 @@ use crate::pack::context::EncodeContext;
 use crate::pack::json::jsondoc;
 use crate::pack::json::lines as json_lines;
 use crate::pack::logs::{log, log_records, ssh};
+use crate::pack::row_syntax::RowSyntax;
 use crate::pack::science::{dicom, embed, osm, vcf, vcf_columnar};
 use crate::pack::select::report::{Outcome, Trial};
 use crate::pack::stream_set::Stream;
@@ -25,6 +26,8 @@ pub(in crate::pack) struct Encoder {
     pub(in crate::pack) encode: EncodeFn,
     /// Whether the size of a sample of lines predicts the size of the whole.
     pub(in crate::pack) by_lines: bool,
+    /// Whether the cells of this form are the cells of a table of this syntax.
+    serves: fn(RowSyntax) -> bool,
 }
 
 impl Encoder {
@@ -34,7 +37,7 @@ impl Encoder {
         suits: fn(&[u8]) -> bool,
         encode: EncodeFn,
     ) -> Self {
-        Self { codec, form, suits, encode, by_lines: true }
+        Self { codec, form, suits, encode, by_lines: true, serves: |_| false }
     }
 
     const fn whole(
@@ -43,7 +46,17 @@ impl Encoder {
         suits: fn(&[u8]) -> bool,
         encode: EncodeFn,
     ) -> Self {
-        Self { codec, form, suits, encode, by_lines: false }
+        Self { codec, form, suits, encode, by_lines: false, serves: |_| false }
+    }
+
+    const fn serving(mut self, serves: fn(RowSyntax) -> bool) -> Self {
+        self.serves = serves;
+        self
+    }
+
+    /// Returns whether the cells of this form are the cells of a table.
+    pub(in crate::pack) fn serves(&self, table: Option<RowSyntax>) -> bool {
+        table.is_some_and(self.serves)
     }
 
     /// Returns the entry of the report for this encoder.
@@ -55,13 +68,16 @@ impl Encoder {
 /// All encoders but RAW and those of queryable codecs. If two make the same size, the first
 /// wins.
 pub(in crate::pack) const ENCODERS: &[Encoder] = &[
-    Encoder::by_lines(Codec::Columnar, "", |_| true, columnar::streams),
+    Encoder::by_lines(Codec::Columnar, "", |_| true, columnar::table_streams)
+        .serving(|table| matches!(table, RowSyntax::Delimited { .. })),
+    Encoder::by_lines(Codec::Columnar, "any fields", |_| true, columnar::streams),
     Encoder::by_lines(Codec::Log, "", log::suits, log::streams),
     Encoder::by_lines(Codec::Ssh, "", ssh::suits, ssh::streams),
     Encoder::by_lines(Codec::JsonDoc, "records", log::suits, log_records::streams),
     Encoder::whole(Codec::Dicom, "", dicom::suits, dicom::streams),
     Encoder::whole(Codec::Embed, "", embed::suits, embed::streams),
-    Encoder::by_lines(Codec::Json, "", json_lines::suits, json_lines::streams),
+    Encoder::by_lines(Codec::Json, "", json_lines::suits, json_lines::streams)
+        .serving(|table| table == RowSyntax::Objects),
     Encoder::whole(Codec::JsonDoc, "document", jsondoc::suits, jsondoc::streams),
     Encoder::by_lines(Codec::Vcf, "", vcf::suits, vcf::streams),
     // A sample of lines has too few sites to predict the size of all calls.

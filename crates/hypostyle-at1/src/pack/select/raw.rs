@@ -86,6 +86,15 @@ pub(in crate::pack) fn body(
     unless_larger(best)
 }
 
+/// Returns the bytes of the smallest RAW archive, without its header and trailer.
+pub(in crate::pack) fn smallest_size(original: &[u8], search: &SearchParams) -> Result<usize> {
+    let no_structure = StructuredSize::default();
+    drop(no_structure.reporter());
+    let zstd_size = zstd::compress(original, 1)?.len();
+    let body = body(original, zstd_size, &no_structure, search)?;
+    Ok(body.map_or(0, |body| body.bytes.len() + 1))
+}
+
 /// Returns whether a tuning makes pieces of some bytes smaller than that of `xz -9e`.
 fn is_better(original: &[u8], tuning: Tuning) -> Result<bool> {
     let pieces = if original.len() > TUNING_PIECE_BYTES + 1 { TUNING_PIECES } else { 1 };

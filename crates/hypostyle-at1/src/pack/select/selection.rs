@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
+use crate::pack::row_syntax::compared_size;
 use crate::pack::sample::{ENCODER_SAMPLE_BYTES, encoder_sample};
 use crate::pack::select::encoders::Encoder;
 use crate::pack::select::report::{Outcome, Trial};
@@ -25,13 +26,25 @@ const MAX_ROUGH_SAMPLE_RATIO: f64 = 1.1;
 /// Maximum number of sampled encoders that encode the content in full.
 const MAX_FULL_ENCODERS: usize = 2;
 
-/// Streams and their codec.
-pub(in crate::pack) type Structured = (Codec, Vec<Stream>);
+/// The structured form of some content.
+#[derive(Debug)]
+pub(in crate::pack) struct Structured {
+    pub(in crate::pack) codec: Codec,
+    pub(in crate::pack) streams: Vec<Stream>,
+    /// Whether its cells are the cells of the table in the content.
+    pub(in crate::pack) serves_table: bool,
+}
 
-/// Returns the smallest streams that these encoders make of some content, and a report of
+impl Structured {
+    fn compared_size(&self) -> usize {
+        compared_size(size(&self.streams), self.serves_table)
+    }
+}
+
+/// Returns the smallest form that these encoders make of some content, and a report of
 /// what was tried.
 ///
-/// Several encoders are compared on a sample first, unless the content is short.
+/// A form that serves the table counts as one percent smaller. Several encoders are compared on a sample first, unless the content is short.
 pub(in crate::pack) fn best(
     content: &[u8],
     encoders: &[&Encoder],
@@ -49,13 +62,14 @@ pub(in crate::pack) fn best(
     };
     let mut best: Option<Structured> = None;
     while let Some(encoder) = selection.next(best.is_some()) {
-        let smallest = best.as_ref().map_or(usize::MAX, |(_, streams)| size(streams));
+        let smallest = best.as_ref().map_or(usize::MAX, Structured::compared_size);
+        let serves_table = encoder.serves(context.table);
         // Only the estimate of the last encoder is final: a later encoder may still make
         // smaller streams than any estimate before it.
         let is_last = selection.chosen.is_empty();
         let report_estimate = |estimate: usize| {
             if is_last {
-                (context.report_estimate)(estimate.min(smallest));
+                (context.report_estimate)(compared_size(estimate, serves_table).min(smallest));
             }
         };
         let context = EncodeContext { report_estimate: &report_estimate, ..*context };
@@ -65,10 +79,11 @@ pub(in crate::pack) fn best(
             Some(streams) => Outcome::Made(size(streams) as u64),
         };
         selection.trials.push(encoder.trial(outcome));
-        if let Some(streams) = streams
-            && best.as_ref().is_none_or(|(_, smallest)| size(&streams) < size(smallest))
-        {
-            best = Some((encoder.codec, streams));
+        if let Some(streams) = streams {
+            let form = Structured { codec: encoder.codec, streams, serves_table };
+            if form.compared_size() < smallest {
+                best = Some(form);
+            }
         }
     }
     let rejected = selection.rejected.into_iter();
@@ -103,7 +118,7 @@ impl<'w> Selection<'w> {
         let (by_lines, whole): (Vec<&Encoder>, Vec<&Encoder>) =
             encoders.iter().copied().partition(|encoder| encoder.by_lines);
         selection.chosen.extend(whole);
-        let rough_search = context.rough_search;
+        let (rough_search, table) = (context.rough_search, context.table);
         let search = rough_search.unwrap_or(context.search);
         let mut sampled: Vec<(usize, &Encoder)> = Vec::new();
         parallel::for_each(
@@ -114,6 +129,7 @@ impl<'w> Selection<'w> {
                     search,
                     rough_search,
                     second_search: None,
+                    table,
                     threads: 1,
                     report_estimate: &|_| {},
                 };
@@ -127,12 +143,15 @@ impl<'w> Selection<'w> {
                 Ok(())
             },
         )?;
-        sampled.sort_by_key(|&(size, _)| size);
-        let smallest = sampled.first().map_or(0, |&(size, _)| size);
+        let compared =
+            |&(size, encoder): &(usize, &Encoder)| compared_size(size, encoder.serves(table));
+        sampled.sort_by_key(compared);
+        let smallest = sampled.first().map_or(0, compared);
         let max_ratio =
             if rough_search.is_some() { MAX_ROUGH_SAMPLE_RATIO } else { MAX_SAMPLE_RATIO };
         for (place, (size, encoder)) in sampled.into_iter().enumerate() {
-            if place < MAX_FULL_ENCODERS && size as f64 <= smallest as f64 * max_ratio {
+            let is_near = compared(&(size, encoder)) as f64 <= smallest as f64 * max_ratio;
+            if place < MAX_FULL_ENCODERS && is_near {
                 selection.chosen.push_back(encoder);
             } else {
                 let (bytes, stored) = (sample.len() as u64, size as u64);

@@ -9,6 +9,7 @@ use crate::fields::Dialect;
 use crate::pack::context::EncodeContext;
 use crate::pack::lines::split_final_newline;
 use crate::pack::options::Layout;
+use crate::pack::row_syntax::RowSyntax;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream, size};
 use crate::pack::tables::column::ChunkType;
@@ -58,21 +59,54 @@ pub(in crate::pack) struct DictTail {
     pub(in crate::pack) chunks: Vec<Vec<u8>>,
 }
 
-/// Encodes a text; returns `None` if it is not a table.
+/// Encodes a text by the cells of its table; returns `None` if it is not a table of cells.
+pub(in crate::pack) fn table_streams(
+    text: &[u8],
+    context: &EncodeContext<'_>,
+) -> Result<Option<Vec<Stream>>> {
+    let Some((dialect, header)) = table_dialect(context) else { return Ok(None) };
+    split_streams(text, &dialect, header, context)
+}
+
+/// Encodes a text by the fields that make it smallest; returns `None` if it has no fields,
+/// or if its fields are the cells of its table.
 pub(in crate::pack) fn streams(
     text: &[u8],
     context: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
     let Some(dialect) = dialect::find(text)? else { return Ok(None) };
-    let (lines, trailing) = split_final_newline(text);
     // Readers parse the header as CSV, even if another dialect splits the rows better.
     let quotes = Syntax::of_delimiter(&dialect.delimiter) == Syntax::Csv;
-    let named = dialect::has_header(text, &Dialect { quotes, ..dialect.clone() });
-    let (header, body) = match memchr::memchr(b'\n', lines).filter(|_| named) {
+    let header = dialect::has_header(text, &Dialect { quotes, ..dialect.clone() });
+    if table_dialect(context) == Some((dialect.clone(), header)) {
+        return Ok(None);
+    }
+    split_streams(text, &dialect, header, context)
+}
+
+/// Returns the dialect of the table, and whether the text starts with its header.
+fn table_dialect(context: &EncodeContext<'_>) -> Option<(Dialect, bool)> {
+    match context.table? {
+        RowSyntax::Delimited { delimiter, header } => {
+            Some((Dialect { delimiter: vec![delimiter], quotes: true }, header))
+        }
+        RowSyntax::Objects => None,
+    }
+}
+
+/// Encodes the fields of a text; returns `None` if it has no rows of several fields.
+fn split_streams(
+    text: &[u8],
+    dialect: &Dialect,
+    header: bool,
+    context: &EncodeContext<'_>,
+) -> Result<Option<Vec<Stream>>> {
+    let (lines, trailing) = split_final_newline(text);
+    let (header, body) = match memchr::memchr(b'\n', lines).filter(|_| header) {
         Some(end) => (lines.get(..end), lines.get(end + 1..).unwrap_or_default()),
         None => (None, lines),
     };
-    let Some(rows) = SplitRows::new(body, &dialect) else { return Ok(None) };
+    let Some(rows) = SplitRows::new(body, dialect) else { return Ok(None) };
     let dict_tail = DictTail::default();
     let table = ColumnarTable { rows, delimiter: &dialect.delimiter, header, trailing, dict_tail };
     table.best(context).map(Some)

@@ -184,7 +184,8 @@ fn pack_file(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
                     < as_size(MAX_BUFFERED_STDIN_BYTES)
             }
         };
-    let options = args.options();
+    let file_name = path.file_name().filter(|_| !is_dash(path)).and_then(|name| name.to_str());
+    let options = args.options().with_name(file_name);
     let mut packed = None;
     let mut xz_bytes = None;
     target.stream(out, |sink| {

@@ -1,7 +1,9 @@
-//! Tests the language by example; [laws] compares it with a [naive evaluation](twin).
+//! Tests the language by example; [laws] and [typed] compare it with a [naive evaluation](twin).
 
+mod binding;
 mod laws;
 pub(super) mod twin;
+mod typed;
 
 use std::collections::BTreeMap;
 
@@ -163,6 +165,36 @@ fn texts_become_one_canonical_text() {
             "\"a\"=1 and \"and\"=2 and \"b c\"=3 and \"q\"\"\"=4 and \"\"=5",
             "a = 1 and \"and\" = 2 and \"b c\" = 3 and \"q\"\"\" = 4 and \"\" = 5",
         ),
+        ("a == null", "a = null"),
+        ("- 5 < - a", "-a > -5"),
+        ("a - -5 = b-5", "a - -5 = b - 5"),
+        ("+a = +5", "a = 5"),
+        ("(a+1)*2 % 3 // 4 / 5 - (b - c) > 0", "(a + 1) * 2 % 3 // 4 / 5 - (b - c) > 0"),
+        ("a - (b + c) = -(a * b)", "a - (b + c) = -(a * b)"),
+        ("-(-a) = 1", "-(-a) = 1"),
+        ("a", "a"),
+        ("not a and b", "not a and b"),
+        ("(a = b) is null", "a = b is null"),
+        ("a = (b is null)", "a = (b is null)"),
+        ("(not a) is true", "(not a) is true"),
+        ("not a is not false", "a is false"),
+        ("not a is distinct from b", "a is not distinct from b"),
+        ("a is distinct from b + 1", "a is distinct from b + 1"),
+        ("a !~ 'x'", "a not regexp 'x'"),
+        ("a ~* 'x'", "regexp_matches(a, 'x', 'i')"),
+        ("not regexp_full_match(a, 'x')", "not regexp_full_match(a, 'x')"),
+        ("Regexp_Matches(a, 'x')", "a regexp 'x'"),
+        ("regexp = 1 and date = 2", "regexp = 1 and date = 2"),
+        ("a like 'x' = b", "a like 'x' = b"),
+        ("date '2024-01-04' <= d", "cast('2024-01-04' as date) <= d"),
+        ("t = timestamp with time zone 'x'", "t = cast('x' as timestamptz)"),
+        ("a::INT = CAST(b AS double precision)", "cast(a as integer) = cast(b as double)"),
+        ("try_cast(a as numeric(5, 2)) > 1", "try_cast(a as decimal(5, 2)) > 1"),
+        ("-a::int = 1", "-cast(a as integer) = 1"),
+        ("len(a) = 1 and Prefix(a, 'x')", "length(a) = 1 and starts_with(a, 'x')"),
+        ("coalesce(a, b, 1) in (b, c + 1)", "coalesce(a, b, 1) in (b, c + 1)"),
+        ("(a between b and c) = true", "a between b and c = true"),
+        ("\"a b\".c[0].\"d\" = 1", "\"a b.c[0].d\" = 1"),
         ("a = true or a <> FALSE", "a = true or a <> false"),
         ("\n a\t=\u{a0}'ü\n' ", "a = 'ü\n'"),
     ] {
@@ -174,41 +206,35 @@ fn texts_become_one_canonical_text() {
 #[test]
 fn errors_say_where_what_was_expected_and_what_was_found() {
     let operand = "a name, a value, `not` or `(`";
-    let test = "=, <>, <, <=, >, >=, between, in, like, ilike or is";
-    let value = "a number, 'text', true or false";
-    let more = "and, or or the end";
+    let more = "an operator, and, or or the end";
+    let inner = "an operator, and, or or `)`";
     let one = "one character in single quotes";
+    let quoted = "a pattern in single quotes";
+    let regexp = "a regular expression";
     for (text, at, expected, found) in [
         ("", 1, operand, "the end"),
         ("  ", 3, operand, "the end"),
-        ("null = a", 1, operand, "`null`; write `is null` to test for it"),
         ("in = 1", 1, operand, "`in`; put it in double quotes if it is a name"),
         ("ä = 1", 1, operand, "`ä`; put a name that contains it in double quotes"),
         ("a = 1 and", 10, operand, "the end"),
-        ("a", 2, test, "the end"),
-        ("active and b = 1", 8, test, "`and`"),
-        ("first-name = 1", 6, test, "`-`; put a name that contains it in double quotes"),
-        ("a. = 1", 2, test, "`.`"),
-        ("1 between 0 and 2", 3, "=, <>, <, <=, > or >=", "`between`"),
-        ("1 = 2", 5, "the name of a column", "the number 2"),
-        ("a == 1", 4, value, "`=`"),
-        ("a = \"Ada\"", 5, value, "the name `Ada`; text goes in single quotes"),
-        ("a = null", 5, value, "`null`, which cannot be compared: write `is null`"),
-        ("a <> NULL", 6, value, "`null`, which cannot be compared: write `is not null`"),
-        ("a in (1, null)", 10, value, "`null`; write `is null` to test for it"),
-        ("a in ()", 7, value, "`)`"),
+        ("a = ", 5, operand, "the end"),
+        ("a - - - ", 9, operand, "the end"),
+        ("a --5 = 1", 3, more, "`--`"),
+        ("a. = 1", 2, more, "`.`"),
+        ("a[x] = 1", 2, more, "`[`; the index of an element is a number from 0, such as `[0]`"),
+        ("a === 1", 5, operand, "`=`"),
+        ("a = b = c", 7, "and, or or the end: a comparison has two sides", "`=`"),
+        ("a in ()", 7, "a value", "`)`"),
         ("a in (1 2)", 9, "`,` or `)`", "the number 2"),
         ("a in 1", 6, "`(` and a list of values", "the number 1"),
-        ("a not = 1", 7, "between, in, like or ilike", "`=`"),
-        ("a is 1", 6, "null or not null", "the number 1"),
-        ("a is not 1", 10, "null", "the number 1"),
-        ("a < true", 3, "= or <> with true or false", "`<`"),
-        ("false >= a", 7, "= or <> with true or false", "`>=`"),
+        ("a not = 1", 7, "between, in, like, ilike or regexp", "`=`"),
+        ("a not ~ 'x'", 7, "between, in, like, ilike or regexp", "`~`"),
+        ("a is 1", 6, "null, true, false, not or distinct from", "the number 1"),
+        ("a is not 1", 10, "null, true, false or distinct from", "the number 1"),
+        ("a is distinct b", 15, "from", "the name `b`"),
         ("a between 1 or 2", 13, "and, then the other end of `between`", "`or`"),
-        ("a between 1 and 'x'", 17, "a number, as at the other end", "the text 'x'"),
-        ("a between 'x' and 1", 19, "'text', as at the other end", "the number 1"),
-        ("a between true and false", 11, "a number or 'text'", "`true`"),
-        ("a like 5", 8, "a pattern in single quotes", "the number 5"),
+        ("a like 5", 8, quoted, "the number 5"),
+        ("a like \"x\"", 8, quoted, "the name `x`; text goes in single quotes"),
         ("a like 'x' escape 'ab'", 19, one, "the text 'ab'"),
         ("a like 'x' escape ''", 19, one, "the text ''"),
         (
@@ -217,15 +243,33 @@ fn errors_say_where_what_was_expected_and_what_was_found() {
             "a character after the last escape",
             "the end of the pattern",
         ),
-        ("(a = 1", 7, "and, or or `)`", "the end"),
+        ("a ~ 'x('", 5, regexp, "one that is not valid: unclosed group"),
+        ("regexp_matches(a, '[')", 19, regexp, "one that is not valid: unclosed character class"),
+        ("regexp_matches(a, 'x', 'q')", 24, "the option 'i' or 'c'", "the text 'q'"),
+        ("(a = 1", 7, inner, "the end"),
         ("a = 1)", 6, more, "`)`"),
         ("a = 1 ; b", 7, more, "`;`"),
         ("\"ä\" = 'ö' und b = 1", 11, more, "the name `und`"),
         ("a = 'Ada", 5, "' at the end of this text", "the end"),
         ("\"a = 1", 1, "\" at the end of this name", "the end"),
+        ("b.\"a = 1", 3, "\" at the end of this name", "the end"),
         ("a = 12abc", 5, "a number", "`12abc`"),
         ("a = 1e9999999999", 5, "a number", "`1e9999999999`"),
         ("a = 1.2.3", 5, "a number", "`1.2.3`"),
+        ("foo(a)", 1, "the name of a function", "the name `foo`"),
+        ("lower(a, b)", 1, "1 argument of `lower`", "2"),
+        ("contains(a)", 1, "2 arguments of `contains`", "1"),
+        ("lower(a", 8, "`,` or `)`", "the end"),
+        ("cast(a)", 7, "as and a type", "`)`"),
+        (
+            "a::thing",
+            4,
+            "a type, such as bigint, double, varchar, date or timestamp",
+            "the name `thing`",
+        ),
+        ("a::decimal(40)", 12, "a number of digits from 1 to 38", "the number 40"),
+        ("a::decimal(4, 5)", 15, "a number of digits, at most those before", "the number 5"),
+        ("timestamp with a", 16, "time", "the name `a`"),
     ] {
         let error = Predicate::parse(text).expect_err(text);
         let want = format!("at character {at}: expected {expected}, found {found}");
@@ -241,8 +285,19 @@ fn nesting_is_limited_and_chains_are_not() {
     };
     assert_eq!(nested(199, "(", ")").unwrap(), parsed("a = 1"));
     assert_eq!(nested(199, "not ", "").unwrap(), parsed("not a = 1"));
-    for (open, close) in [("(", ")"), ("not ", ""), ("not(", ")"), ("(b = 1 or (b = 2 and ", "))")]
-    {
+    assert!(nested(190, "- ", "").is_ok());
+    for (open, close) in [
+        ("(", ")"),
+        ("not ", ""),
+        ("not(", ")"),
+        ("(b = 1 or (b = 2 and ", "))"),
+        ("- ", ""),
+        ("lower(", ")"),
+        ("1 + ", ""),
+        ("2 * (1 + ", ")"),
+        ("", " is null"),
+        ("", "::int"),
+    ] {
         let error = nested(100_000, open, close).unwrap_err().to_string();
         assert!(error.contains("nested more than 200 deep"), "{error}");
     }

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use super::Cell;
 use crate::number::decimal::tests::naive_order;
-use crate::predicate::expr::{ColumnTest, CompareOp, Expr, Leaf, Literal};
-use crate::predicate::like::Pattern;
+use crate::predicate::expr::{CompareOp, Literal, Node};
+use crate::predicate::like::lower_char;
 
 /// Matches `like` by its definition: each wildcard tries every length.
 pub(in crate::predicate) fn naive_like(
@@ -29,80 +29,75 @@ pub(in crate::predicate) fn naive_like(
             }
         }
     }
-    let fold = |text: Vec<u8>| if any_case { text.to_ascii_lowercase() } else { text };
-    let cell = fold(cell.to_vec());
+    let fold = |c: char| if any_case { lower_char(c) } else { c };
     let units: Vec<Vec<u8>> = cell
         .utf8_chunks()
         .flat_map(|chunk| {
-            let chars = chunk.valid().chars().map(|c| c.to_string().into_bytes());
+            let chars = chunk.valid().chars().map(|c| fold(c).to_string().into_bytes());
             chars.chain(chunk.invalid().iter().map(|&byte| vec![byte])).collect::<Vec<_>>()
         })
         .collect();
     // No test uses a letter as the escape, so lower-casing does not change it.
-    let pattern = String::from_utf8(fold(pattern.as_bytes().to_vec())).unwrap();
-    go(&pattern.chars().collect::<Vec<_>>(), escape, &units)
+    go(&pattern.chars().map(fold).collect::<Vec<_>>(), escape, &units)
 }
 
-/// Returns whether a row matches; `None` is unknown.
-pub(super) fn naive(expr: &Expr, row: &dyn Fn(&str) -> Cell) -> Option<bool> {
-    match expr {
-        Expr::And(parts) => {
-            let all: Vec<_> = parts.iter().map(|part| naive(part, row)).collect();
-            if all.contains(&Some(false)) {
-                Some(false)
-            } else if all.contains(&None) {
-                None
-            } else {
-                Some(true)
-            }
+/// Returns whether a row of text cells matches; `None` is unknown.
+///
+/// It knows tests of columns against literals only.
+pub(super) fn naive(node: &Node, row: &dyn Fn(&str) -> Cell) -> Option<bool> {
+    let cell = |node: &Node| match node {
+        Node::Column(name) => row(name),
+        other => panic!("{other} is no column"),
+    };
+    let literal = |node: &Node| match node {
+        Node::Literal(literal) => literal.clone(),
+        other => panic!("{other} is no literal"),
+    };
+    match node {
+        Node::And(parts) => all_of(parts.iter().map(|part| naive(part, row))),
+        Node::Or(parts) => any_of(parts.iter().map(|part| naive(part, row))),
+        Node::Not(part) => naive(part, row).map(|truth| !truth),
+        Node::IsNull(column) => Some(cell(column).is_none_or(|cell| cell.is_empty())),
+        Node::Compare(op, column, value) => naive_compare(&cell(column)?, *op, &literal(value)),
+        Node::Between(column, low, high) => {
+            let cell = cell(column)?;
+            all_of([
+                naive_compare(&cell, CompareOp::GreaterOrEqual, &literal(low)),
+                naive_compare(&cell, CompareOp::LessOrEqual, &literal(high)),
+            ])
         }
-        Expr::Or(parts) => {
-            let all: Vec<_> = parts.iter().map(|part| naive(part, row)).collect();
-            if all.contains(&Some(true)) {
-                Some(true)
-            } else if all.contains(&None) {
-                None
-            } else {
-                Some(false)
-            }
+        Node::In(column, values) => {
+            let cell = cell(column)?;
+            any_of(
+                values.iter().map(|value| naive_compare(&cell, CompareOp::Equal, &literal(value))),
+            )
         }
-        Expr::Not(part) => naive(part, row).map(|truth| !truth),
-        Expr::Leaf(Leaf { column, test }) => {
-            let cell = row(column);
-            if *test == ColumnTest::IsNull {
-                return Some(cell.is_none_or(|cell| cell.is_empty()));
-            }
-            let cell = cell?;
-            let compare = |op, value: &Literal| naive_compare(&cell, op, value);
-            match test {
-                ColumnTest::Compare(op, value) => compare(*op, value),
-                // Both ends have the same type, so both comparisons are known or neither is.
-                ColumnTest::Between(low, high) => Some(
-                    compare(CompareOp::GreaterOrEqual, low)?
-                        && compare(CompareOp::LessOrEqual, high)?,
-                ),
-                ColumnTest::In(values) => {
-                    let all: Vec<_> =
-                        values.iter().map(|value| compare(CompareOp::Equal, value)).collect();
-                    if all.contains(&Some(true)) {
-                        Some(true)
-                    } else if all.contains(&None) {
-                        None
-                    } else {
-                        Some(false)
-                    }
-                }
-                ColumnTest::Like(Pattern { text, escape, any_case, .. }) => {
-                    Some(naive_like(text, *escape, *any_case, &cell))
-                }
-                ColumnTest::IsNull => unreachable!(),
-            }
+        Node::Like(column, pattern) => {
+            let cell = cell(column)?;
+            Some(naive_like(&pattern.text, pattern.escape, pattern.any_case, &cell))
         }
+        other => panic!("{other} is no test of a column"),
+    }
+}
+
+pub(super) fn all_of(truths: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+    any_of(truths.into_iter().map(|truth| truth.map(|truth| !truth))).map(|truth| !truth)
+}
+
+pub(super) fn any_of(truths: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+    let all: Vec<_> = truths.into_iter().collect();
+    if all.contains(&Some(true)) {
+        Some(true)
+    } else if all.contains(&None) {
+        None
+    } else {
+        Some(false)
     }
 }
 
 fn naive_compare(cell: &[u8], op: CompareOp, value: &Literal) -> Option<bool> {
     let order = match value {
+        Literal::Null | Literal::Bytes(_) => return None,
         Literal::Text(text) => cell.cmp(text.as_bytes()),
         Literal::Bool(truth) => {
             let cell = std::str::from_utf8(cell).ok()?.to_lowercase().parse::<bool>().ok()?;

@@ -3,12 +3,15 @@
 use std::fmt;
 use std::io::Read;
 
-use super::options::{CsvOptions, Encoding, Ragged};
 use super::split::{CellSpan, RowBlock, RowOutcome, Splitter};
-use crate::buffer_pool::BufferPool;
+use super::syntax::Syntax;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
 use crate::text::infer::Skipped;
-use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, Progress};
+use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, read_more};
+use crate::text::options::{Encoding, Ragged};
+use crate::text::position::RowPosition;
+use crate::text::sizes::TextSizes;
 
 /// Bytes of text that are split and typed together.
 ///
@@ -26,12 +29,12 @@ const HEADER_BYTES: usize = 64 << 10;
 ///
 /// Only tests change them, to avoid inputs of gigabytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BlockSizes {
-    pub(super) first: usize,
-    pub(super) block: usize,
-    pub(super) column: usize,
-    pub(super) columns: usize,
-    pub(super) row: usize,
+pub(crate) struct BlockSizes {
+    pub(crate) first: usize,
+    pub(crate) block: usize,
+    pub(crate) column: usize,
+    pub(crate) columns: usize,
+    pub(crate) row: usize,
 }
 
 impl Default for BlockSizes {
@@ -46,64 +49,93 @@ impl Default for BlockSizes {
     }
 }
 
+impl BlockSizes {
+    /// Returns the sizes for a text table.
+    pub(crate) fn new(limits: &Limits, sizes: TextSizes) -> Self {
+        let within = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut found = Self {
+            columns: within(limits.columns),
+            row: within(limits.row_bytes),
+            ..Self::default()
+        };
+        if let Some(block) = sizes.block {
+            (found.first, found.block, found.column) = (block, block, 0);
+        }
+        found
+    }
+}
+
 /// Reads the input and cuts it into blocks of whole rows.
-pub(super) struct BlockReader<'a> {
-    input: &'a mut dyn Read,
-    csv: &'a CsvOptions,
+#[derive(Debug)]
+pub(crate) struct BlockReader<R> {
+    input: R,
+    syntax: Syntax,
     splitter: Splitter,
-    progress: Progress<'a>,
     sizes: BlockSizes,
-    /// Blocks whose memory can be reused.
-    pool: &'a BufferPool<RowBlock>,
     /// Text that was read but not yet split.
     pending: Vec<u8>,
-    /// The offset of `pending` in the input.
+    /// The offset of `pending` in the input, and the number of newlines before it.
     before: u64,
-    read: u64,
+    lines: u64,
     at_end: bool,
     width: usize,
     rows: u64,
     /// The number of cells of the last block, as an estimate for the next.
     cells_per_block: usize,
     /// Skip and record rows of another width instead of failing.
-    pub(super) skip: bool,
-    pub(super) skipped: Skipped,
+    pub(crate) skip: bool,
+    pub(crate) skipped: Skipped,
+    /// Some blocks had no rows, only blank lines.
+    pub(crate) dropped_blocks: bool,
 }
 
-impl<'a> BlockReader<'a> {
-    pub(super) fn new(
-        input: &'a mut dyn Read,
-        csv: &'a CsvOptions,
-        progress: Progress<'a>,
-        sizes: BlockSizes,
-        pool: &'a BufferPool<RowBlock>,
-    ) -> Self {
+impl<R: Read> BlockReader<R> {
+    pub(crate) fn new(input: R, syntax: Syntax, sizes: BlockSizes) -> Self {
         Self {
             input,
-            csv,
-            splitter: Splitter::new(csv.delimiter),
-            progress,
+            syntax,
+            splitter: Splitter { delimiter: syntax.delimiter, quotes: syntax.quotes },
             sizes,
-            pool,
             pending: Vec::new(),
             before: 0,
-            read: 0,
+            lines: 0,
             at_end: false,
             width: 0,
             rows: 0,
             cells_per_block: 0,
             skip: false,
             skipped: Skipped::default(),
+            dropped_blocks: false,
         }
+    }
+
+    /// Returns a reader of the rows from a position on, which all have `width` cells.
+    pub(crate) fn resume(
+        input: R,
+        syntax: Syntax,
+        sizes: BlockSizes,
+        width: usize,
+        position: RowPosition,
+    ) -> Self {
+        let RowPosition { row, offset, line } = position;
+        Self { width, rows: row, before: offset, lines: line, ..Self::new(input, syntax, sizes) }
+    }
+
+    /// Returns the position of the next row.
+    pub(crate) fn position(&self) -> RowPosition {
+        RowPosition { row: self.rows, offset: self.before, line: self.lines }
     }
 
     /// Reads the first row and returns the column names.
     ///
     /// Without a header, the first row determines only the number of columns.
-    pub(super) fn names(&mut self) -> Result<Vec<String>> {
+    pub(crate) fn names(&mut self) -> Result<Vec<String>> {
         self.fill(self.sizes.first.max(BOM.len()))?;
         if self.pending.starts_with(BOM) {
             self.consume(BOM.len());
+        }
+        if self.syntax.comments {
+            self.skip_comments()?;
         }
         loop {
             let mut rows =
@@ -111,21 +143,24 @@ impl<'a> BlockReader<'a> {
             let found = self.first_row(&mut rows);
             self.width = rows.cells.len();
             let name = |cell: &CellSpan| String::from_utf8_lossy(cell.bytes(&rows)).into_owned();
-            let names: Vec<String> = match (&found, self.csv.header) {
+            let mut names: Vec<String> = match (&found, self.syntax.header) {
                 (Ok((_, Some(_))), true) => rows.cells.iter().map(name).collect(),
                 _ => Vec::new(),
             };
+            if let (true, Some(first)) = (self.syntax.comments, names.first_mut()) {
+                *first = first.trim_start_matches('#').to_owned();
+            }
             self.pending = rows.text;
             let (blank, next) = found?;
-            match (next, self.csv.header) {
+            match (next, self.syntax.header) {
                 (Some(next), true) => {
                     self.consume(next);
-                    self.width = self.width.max(self.csv.columns);
+                    self.width = self.width.max(self.syntax.columns);
                     let beyond = numbered(self.width).split_off(names.len());
                     return Ok(names.into_iter().chain(beyond).collect());
                 }
                 (Some(_), false) => {
-                    self.width = self.width.max(self.csv.columns);
+                    self.width = self.width.max(self.syntax.columns);
                     return Ok(numbered(self.width));
                 }
                 // Blank lines before the header are not rows.
@@ -142,6 +177,22 @@ impl<'a> BlockReader<'a> {
             }
             let more = self.more_than_pending(self.sizes.first)?;
             self.fill(more)?;
+        }
+    }
+
+    /// Skips the lines that start with `##`.
+    fn skip_comments(&mut self) -> Result<()> {
+        loop {
+            let is_comment = self.pending.starts_with(b"##");
+            match memchr::memchr(b'\n', &self.pending) {
+                Some(newline) if is_comment => self.consume(newline + 1),
+                None if is_comment && self.at_end => self.consume(self.pending.len()),
+                _ if !is_comment && (self.at_end || self.pending.len() >= 2) => return Ok(()),
+                _ => {
+                    let more = self.more_than_pending(self.sizes.first)?;
+                    self.fill(more)?;
+                }
+            }
         }
     }
 
@@ -179,23 +230,22 @@ impl<'a> BlockReader<'a> {
         Err(ErrorKind::LimitExceeded { what: "number of columns", asked, limit }.into())
     }
 
-    /// Returns the next block of rows; `None` at the end of the input.
-    pub(super) fn next(&mut self) -> Result<Option<RowBlock>> {
+    /// Returns the next block of rows in the memory of `rows`; `None` at the end of the
+    /// input.
+    pub(crate) fn next(&mut self, mut rows: RowBlock) -> Result<Option<RowBlock>> {
         let mut size = self.sizes.block.max(self.width.saturating_mul(self.sizes.column));
         loop {
             self.fill(size)?;
             if self.pending.is_empty() {
                 return Ok(None);
             }
-            let mut rows = self.pool.take();
-            rows.reset(self.width, self.rows);
+            rows.reset(self.width, self.position());
             std::mem::swap(&mut rows.text, &mut self.pending);
             rows.cells.reserve(self.cells_per_block);
             let end = self.split(&mut rows)?;
             if end == 0 {
                 // The text has no complete row yet.
                 std::mem::swap(&mut rows.text, &mut self.pending);
-                self.pool.give(rows);
                 if self.at_end {
                     return Ok(None);
                 }
@@ -205,12 +255,15 @@ impl<'a> BlockReader<'a> {
             self.pending.extend_from_slice(rows.text.get(end..).unwrap_or_default());
             rows.text.truncate(end);
             self.before += self.input_bytes(&rows.text);
+            rows.newlines = memchr::memchr_iter(b'\n', &rows.text).count();
+            self.lines += rows.newlines as u64;
             // A block of blank lines has no rows.
             if rows.count() > 0 {
                 self.rows += rows.count() as u64;
                 self.cells_per_block = rows.cells.len();
                 return Ok(Some(rows));
             }
+            self.dropped_blocks = true;
         }
     }
 
@@ -238,7 +291,7 @@ impl<'a> BlockReader<'a> {
             };
             if row.cells != self.width {
                 let blank = is_blank(rows.cells.get(first..).unwrap_or_default(), rows);
-                match self.csv.ragged {
+                match self.syntax.ragged {
                     _ if blank => rows.cells.truncate(first),
                     _ if self.skip => {
                         rows.cells.truncate(first);
@@ -261,7 +314,7 @@ impl<'a> BlockReader<'a> {
 
     fn ragged(&self, have: fmt::Arguments<'_>, short: bool) -> Error {
         let want = self.width;
-        let why = match self.csv.ragged {
+        let why = match self.syntax.ragged {
             Ragged::Pad => {
                 format!(
                     "has {have} cells, the first row has {want}, and only short rows can be padded"
@@ -290,14 +343,16 @@ impl<'a> BlockReader<'a> {
 
     /// Drops the first bytes of `pending`.
     fn consume(&mut self, len: usize) {
-        let used = self.pending.get(..len).map_or(0, |used| self.input_bytes(used));
+        let used = self.pending.get(..len).unwrap_or(&self.pending);
+        let newlines = memchr::memchr_iter(b'\n', used).count();
+        self.before += self.input_bytes(used);
+        self.lines += newlines as u64;
         self.pending.drain(..len.min(self.pending.len()));
-        self.before += used;
     }
 
     /// Returns the number of input bytes that this text was decoded from.
     fn input_bytes(&self, text: &[u8]) -> u64 {
-        match self.csv.encoding {
+        match self.syntax.encoding {
             Encoding::Utf8 => text.len() as u64,
             // Each character was one byte, so continuation bytes do not count.
             Encoding::Latin1 => text.iter().filter(|&byte| byte & 0xC0 != 0x80).count() as u64,
@@ -315,26 +370,21 @@ impl<'a> BlockReader<'a> {
             return Ok(());
         }
         let had = self.pending.len();
-        let mut raw = match self.csv.encoding {
-            Encoding::Utf8 => std::mem::take(&mut self.pending),
-            Encoding::Latin1 => Vec::new(),
-        };
         let want = size - had;
-        raw.reserve_exact(want);
-        let got = (&mut *self.input).take(want as u64).read_to_end(&mut raw)?;
-        self.read += got as u64;
-        self.at_end = got < want;
-        (self.progress)(self.read);
-        match self.csv.encoding {
+        match self.syntax.encoding {
             Encoding::Utf8 => {
-                self.pending = raw;
+                let got = read_more(&mut self.input, &mut self.pending, want)?;
+                self.at_end = got < want;
                 // Earlier text has been checked, except for an incomplete character.
                 let from = had.saturating_sub(3);
                 self.check_utf8(from)
             }
             Encoding::Latin1 => {
+                let mut raw = Vec::new();
+                let outcome = read_more(&mut self.input, &mut raw, want);
                 let text: String = raw.iter().map(|&byte| char::from(byte)).collect();
                 self.pending.extend_from_slice(text.as_bytes());
+                self.at_end = outcome? < want;
                 Ok(())
             }
         }

@@ -5,13 +5,15 @@ use std::io::Read;
 use super::blocks::{BlockReader, BlockSizes};
 use super::options::{CsvOptions, check_delimiter};
 use super::split::RowBlock;
+use super::syntax::Syntax;
 use crate::buffer_pool::BufferPool;
 use crate::error::Result;
 use crate::options::resolve_threads;
 use crate::parallel;
 use crate::spill::SpillBuffer;
-use crate::text::infer::{ImportOptions, Imported, InferredState, TypeInference, TypedChunk};
-use crate::text::input::Progress;
+use crate::text::infer::{ImportOptions, Imported, TypeInference, TypedChunk};
+use crate::text::input::{Progress, ProgressRead};
+use crate::text::state::InferredState;
 
 /// Reads a whole CSV file.
 ///
@@ -41,7 +43,8 @@ pub(super) fn import_sized(
 ) -> Result<Imported> {
     check_delimiter(csv.delimiter)?;
     let pool = BufferPool::default();
-    let mut blocks = BlockReader::new(input, csv, progress, sizes, &pool);
+    let input = ProgressRead { input, progress, read: 0 };
+    let mut blocks = BlockReader::new(input, Syntax::from(csv), sizes);
     blocks.skip = options.skip;
     let names = blocks.names()?;
     let inferences = TypeInference::for_columns(&names, options)?;
@@ -68,7 +71,7 @@ pub(super) fn import_sized(
     };
     parallel::stream(
         resolve_threads(options.threads),
-        || blocks.next(),
+        || blocks.next(pool.take()),
         work,
         |(rows, columns)| {
             let mut arrays = Vec::with_capacity(columns.len());
@@ -101,7 +104,7 @@ fn type_column(
         (!gap).then_some(bytes)
     });
     inference.type_chunk(cells).map_err(|err| match err.row() {
-        Some(row) => err.at_row(rows.first_row.saturating_add(row)),
+        Some(row) => err.at_row(rows.start.row.saturating_add(row)),
         None => err,
     })
 }

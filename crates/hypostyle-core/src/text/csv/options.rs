@@ -1,6 +1,7 @@
 //! The syntax of a CSV file.
 
 use crate::error::{Error, Result};
+use crate::text::options::{Encoding, Ragged};
 
 /// Describes the syntax of a CSV file.
 #[derive(Clone, Debug)]
@@ -41,33 +42,13 @@ impl Default for CsvOptions {
     }
 }
 
-/// What to do with rows that have more or fewer cells than the first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ragged {
-    /// Fail with an error that names the row.
-    #[default]
-    Refuse,
-    /// Fill short rows with empty cells; long rows stay an error.
-    Pad,
-}
-
-/// How the bytes of a text file become characters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
-    /// UTF-8, with or without a byte order mark.
-    #[default]
-    Utf8,
-    /// ISO 8859-1: every byte is the character with that code point.
-    Latin1,
-}
-
 /// Returns whether a byte can separate cells.
 pub fn is_delimiter(byte: u8) -> bool {
     byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r')
 }
 
 /// Fails for a delimiter that other parts of the syntax use.
-pub(super) fn check_delimiter(delimiter: u8) -> Result<()> {
+pub(crate) fn check_delimiter(delimiter: u8) -> Result<()> {
     if is_delimiter(delimiter) {
         return Ok(());
     }

@@ -7,12 +7,13 @@
 use memchr::{memchr, memchr3};
 
 use super::quote::undouble_into;
+use crate::text::position::RowPosition;
 
 /// The place of a cell's bytes, and whether the cell was quoted.
 ///
 /// It takes eight bytes because a block has one for every cell.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CellSpan {
+pub(crate) struct CellSpan {
     start: u32,
     len_and_flags: u32,
 }
@@ -29,7 +30,7 @@ const SCAN_BYTES: usize = u64::BITS as usize;
 
 impl CellSpan {
     /// The cell that pads a short row.
-    pub(super) const MISSING: Self = Self { start: 0, len_and_flags: 0 };
+    pub(crate) const MISSING: Self = Self { start: 0, len_and_flags: 0 };
 
     /// Returns `None` if the cell is too long.
     fn try_new(start: usize, len: usize, flags: u32) -> Option<Self> {
@@ -39,12 +40,12 @@ impl CellSpan {
     }
 
     /// Returns whether the cell was quoted.
-    pub(super) fn quoted(self) -> bool {
+    pub(crate) fn quoted(self) -> bool {
         self.len_and_flags & QUOTED != 0
     }
 
     /// Returns the content without quotes.
-    pub(super) fn bytes(self, rows: &RowBlock) -> &[u8] {
+    pub(crate) fn bytes(self, rows: &RowBlock) -> &[u8] {
         let buffer = if self.len_and_flags & SIDE == 0 { &rows.text } else { &rows.side };
         let start = self.start as usize;
         buffer.get(start..start + (self.len_and_flags & LEN) as usize).unwrap_or_default()
@@ -53,46 +54,51 @@ impl CellSpan {
 
 /// A block of complete rows that all have the same width.
 #[derive(Debug, Default)]
-pub(super) struct RowBlock {
+pub(crate) struct RowBlock {
     /// The text of the rows.
-    pub(super) text: Vec<u8>,
+    pub(crate) text: Vec<u8>,
     /// The content of cells that are not a slice of the text, such as `a""b`.
-    pub(super) side: Vec<u8>,
+    pub(crate) side: Vec<u8>,
     /// All cells, row by row.
-    pub(super) cells: Vec<CellSpan>,
+    pub(crate) cells: Vec<CellSpan>,
     /// The number of cells of a row.
-    pub(super) width: usize,
-    /// The number of the first row, from 0; the header does not count.
-    pub(super) first_row: u64,
+    pub(crate) width: usize,
+    /// Where the first row starts; the header does not count.
+    pub(crate) start: RowPosition,
+    /// The number of newlines in the text.
+    pub(crate) newlines: usize,
+    /// Some row ends with a CR alone.
+    pub(crate) has_lone_cr: bool,
 }
 
 impl RowBlock {
     /// Removes all rows, but keeps the allocated memory.
-    pub(super) fn reset(&mut self, width: usize, first_row: u64) {
+    pub(crate) fn reset(&mut self, width: usize, start: RowPosition) {
         self.text.clear();
         self.side.clear();
         self.cells.clear();
-        (self.width, self.first_row) = (width, first_row);
+        (self.width, self.start) = (width, start);
+        (self.newlines, self.has_lone_cr) = (0, false);
     }
 
     /// Returns the number of rows.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.cells.len().checked_div(self.width).unwrap_or(0)
     }
 }
 
 /// A row that was found; its cells are the last `cells` of the block.
 #[derive(Debug)]
-pub(super) struct RowSpan {
+pub(crate) struct RowSpan {
     /// The number of cells.
-    pub(super) cells: usize,
+    pub(crate) cells: usize,
     /// The offset of the next row.
-    pub(super) next: usize,
+    pub(crate) next: usize,
 }
 
 /// The result of [`Splitter::row`].
 #[derive(Debug)]
-pub(super) enum RowOutcome {
+pub(crate) enum RowOutcome {
     /// A complete row.
     Row(RowSpan),
     /// The text ends inside the row, and more text may follow.
@@ -117,13 +123,15 @@ pub(super) enum RowOutcome {
 
 /// Splits rows into cells at a delimiter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Splitter {
-    delimiter: u8,
+pub(crate) struct Splitter {
+    pub(crate) delimiter: u8,
+    /// A quote at the start of a cell opens a quoted cell.
+    pub(crate) quotes: bool,
 }
 
 impl Splitter {
-    pub(super) fn new(delimiter: u8) -> Self {
-        Self { delimiter }
+    pub(crate) fn new(delimiter: u8) -> Self {
+        Self { delimiter, quotes: true }
     }
 
     /// Adds the plain rows from `start` on, and returns the offset where they end.
@@ -131,7 +139,7 @@ impl Splitter {
     /// A plain row has the width of `rows` and no quoted cell; most files have no other
     /// rows. Quotes, a lone CR, a row of another width and the end of the text stop this
     /// fast path, and [`Splitter::row`] handles them.
-    pub(super) fn plain_rows(self, rows: &mut RowBlock, start: usize) -> usize {
+    pub(crate) fn plain_rows(self, rows: &mut RowBlock, start: usize) -> usize {
         let RowBlock { text, cells, width, .. } = rows;
         let (Ok(from), true) = (u32::try_from(start), text.len() <= LEN as usize) else {
             return start;
@@ -160,7 +168,8 @@ impl Splitter {
                         break 'rows;
                     }
                     (row, cell, whole) = (at + 1, at + 1, cells.len());
-                } else if (byte == b'"' && at == cell) || (byte == b'\r' && next() != Some(&b'\n'))
+                } else if (byte == b'"' && at == cell && self.quotes)
+                    || (byte == b'\r' && next() != Some(&b'\n'))
                 {
                     break 'rows;
                 }
@@ -191,8 +200,8 @@ impl Splitter {
     ///
     /// `last` means that no more text follows. On [`RowOutcome::Partial`], cells and side
     /// text are unchanged.
-    pub(super) fn row(self, rows: &mut RowBlock, start: usize, last: bool) -> RowOutcome {
-        let RowBlock { text, side, cells, .. } = rows;
+    pub(crate) fn row(self, rows: &mut RowBlock, start: usize, last: bool) -> RowOutcome {
+        let RowBlock { text, side, cells, has_lone_cr, .. } = rows;
         let (cells_before, side_before) = (cells.len(), side.len());
         if start >= text.len() {
             return if last { RowOutcome::End } else { RowOutcome::Partial { cells: 0 } };
@@ -202,7 +211,7 @@ impl Splitter {
         loop {
             begun += 1;
             let rest = text.get(at..).unwrap_or_default();
-            let end = if rest.first() == Some(&b'"') {
+            let end = if self.quotes && rest.first() == Some(&b'"') {
                 self.quoted(rest, side).map(|(cell, used)| (cell.placed(at), used))
             } else {
                 let found = memchr3(self.delimiter, b'\n', b'\r', rest);
@@ -224,10 +233,12 @@ impl Splitter {
                 Some(&byte) if byte == self.delimiter => at += 1,
                 Some(b'\r') => match text.get(at + 1) {
                     Some(b'\n') => return found(begun, at + 2),
-                    Some(_) => return found(begun, at + 1),
-                    None if last => return found(begun, at + 1),
                     // The next byte, which is not read yet, may be LF.
-                    None => break,
+                    None if !last => break,
+                    _ => {
+                        *has_lone_cr = true;
+                        return found(begun, at + 1);
+                    }
                 },
                 // This is LF: a cell ends with no other byte.
                 Some(_) => return found(begun, at + 1),

@@ -11,7 +11,8 @@ use super::{CsvOptions, Encoding, Ragged};
 use crate::column_source::ColumnSource;
 use crate::error::{ErrorKind, Result};
 use crate::spill::{FileScratch, SpillBuffer};
-use crate::text::infer::{ImportOptions, Infer};
+use crate::text::infer::ImportOptions;
+use crate::text::state::Infer;
 use crate::text::tests::{Contents, contents};
 use crate::types::Capabilities;
 

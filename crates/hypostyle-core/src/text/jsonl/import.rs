@@ -6,7 +6,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, NullArray};
-use memchr::{memchr, memrchr};
+use memchr::memchr;
 
 use super::key_values::{JsonCell, KeyValues};
 use super::object::Object;
@@ -15,8 +15,10 @@ use crate::options::resolve_threads;
 use crate::parallel;
 use crate::projection::unknown_column;
 use crate::spill::SpillBuffer;
-use crate::text::infer::{ImportOptions, Imported, Infer, InferredState, Skipped, TypedChunk};
-use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, Progress};
+use crate::text::infer::{ImportOptions, Imported, Skipped, TypedChunk};
+use crate::text::input::{MAX_COLUMNS, MAX_ROW_BYTES, Progress, ProgressRead};
+use crate::text::line_blocks::{LineBlock, LineBlocks};
+use crate::text::state::{Infer, InferredState};
 use crate::types::Capabilities;
 
 /// Bytes of text that are parsed together.
@@ -63,12 +65,13 @@ pub(super) fn import_sized(
     progress: Progress<'_>,
     sizes: LineSizes,
 ) -> Result<Imported> {
-    let mut lines = LineReader::new(input, progress, sizes);
+    let input = ProgressRead { input, progress, read: 0 };
+    let mut lines = LineBlocks::new(input, sizes.block, sizes.line, true);
     let mut skipped = Skipped::default();
     let mut columns = KeyColumns { spill, limit: sizes.columns, ..KeyColumns::new() };
     parallel::stream(
         resolve_threads(options.threads),
-        || lines.next(),
+        || lines.next(LineBlock::default()),
         |block| parse(&block, sizes.columns, options.skip),
         |parsed| {
             skipped.extend(&parsed.skipped);
@@ -164,74 +167,6 @@ fn check_columns(count: usize, limit: usize) -> Result<()> {
     Err(ErrorKind::LimitExceeded { what: "number of keys", asked, limit }.into())
 }
 
-/// A block of whole lines.
-struct LineBlock {
-    text: Vec<u8>,
-    at: u64,
-    first_line: u64,
-}
-
-struct LineReader<'a> {
-    input: &'a mut dyn Read,
-    progress: Progress<'a>,
-    sizes: LineSizes,
-    pending: Vec<u8>,
-    read: u64,
-    before: u64,
-    lines: u64,
-    at_end: bool,
-}
-
-impl<'a> LineReader<'a> {
-    fn new(input: &'a mut dyn Read, progress: Progress<'a>, sizes: LineSizes) -> Self {
-        let pending = Vec::new();
-        Self { input, progress, sizes, pending, read: 0, before: 0, lines: 0, at_end: false }
-    }
-
-    fn next(&mut self) -> Result<Option<LineBlock>> {
-        // The first block must contain a whole byte order mark.
-        let mut size = self.sizes.block.max(BOM.len());
-        loop {
-            let want = size.saturating_sub(self.pending.len());
-            if !self.at_end && want > 0 {
-                self.pending.reserve_exact(want);
-                let got = (&mut *self.input).take(want as u64).read_to_end(&mut self.pending)?;
-                self.at_end = got < want;
-                self.read += got as u64;
-                (self.progress)(self.read);
-            }
-            let end = match memrchr(b'\n', &self.pending) {
-                _ if self.at_end => self.pending.len(),
-                Some(newline) => newline + 1,
-                None => 0,
-            };
-            if end > 0 {
-                let mut text = std::mem::take(&mut self.pending);
-                self.pending = text.split_off(end);
-                let mut at = self.before;
-                self.before += end as u64;
-                if at == 0 && text.starts_with(BOM) {
-                    text.drain(..BOM.len());
-                    at = BOM.len() as u64;
-                }
-                let first_line = self.lines;
-                self.lines += memchr::memchr_iter(b'\n', &text).count() as u64;
-                return Ok(Some(LineBlock { text, at, first_line }));
-            }
-            if self.at_end {
-                return Ok(None);
-            }
-            let (have, limit) = (self.pending.len(), self.sizes.line);
-            if have >= limit {
-                let (asked, limit) = (have as u64, limit as u64);
-                let kind = ErrorKind::LimitExceeded { what: "line length", asked, limit };
-                return Err(Error::from(kind).at(self.before).in_row(self.lines));
-            }
-            size = have.saturating_mul(2).max(size).min(limit);
-        }
-    }
-}
-
 /// The columns of the rows of one block, in the order of their first appearance.
 struct ParsedBlock {
     rows: usize,
@@ -245,7 +180,7 @@ fn parse(block: &LineBlock, limit: usize, skip: bool) -> Result<ParsedBlock> {
     let mut index: HashMap<Cow<'_, str>, usize> = HashMap::new();
     let mut columns: Vec<KeyValues<'_>> = Vec::new();
     let (mut rest, mut rows) = (block.text.as_slice(), 0_u32);
-    let (mut line, mut at) = (block.first_line, block.at);
+    let (mut line, mut at) = (block.start.line, block.start.offset);
     while !rest.is_empty() {
         let len = memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
         let (text, tail) = rest.split_at_checked(len).unwrap_or((rest, &[]));

@@ -11,7 +11,8 @@ use arrow_array::{
 use super::object::JsonText;
 use crate::error::Result;
 use crate::number::{self, Liberal};
-use crate::text::infer::{self, InferredState, TypedChunk};
+use crate::text::infer::{self, TypedChunk};
+use crate::text::state::InferredState;
 
 /// A chunk with fewer than one value in this many rows is run-end encoded, so that memory
 /// grows with the text, not with rows times keys.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The members of a JSON object, in order, with unparsed values.
@@ -22,6 +22,32 @@ impl Object<'_> {
 impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ObjectVisitor(std::marker::PhantomData))
+    }
+}
+
+/// Parses an object into members, whose memory is reused.
+pub(super) struct MembersSeed<'v, 'a>(pub(super) &'v mut Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> DeserializeSeed<'de> for MembersSeed<'_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for MembersSeed<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some((JsonText(key), value)) = map.next_entry::<JsonText<'de>, &'de RawValue>()? {
+            self.0.push((key, value));
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,5 @@
 //! Reads files of the C++ implementation: one column, which gets the name `value` (§7).
 
-use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,12 +10,12 @@ use hypostyle_onpair::{Column, read_cpp};
 use super::decode;
 use super::encoded_chunk::{EncodedChunk, EncodedValues};
 use super::schema::StringType;
-use super::search::{FilterColumn, FilterColumns};
+use super::search;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::ReadOptions;
-use hypostyle_core::predicate::{ColumnAccess, ColumnFilter};
+use hypostyle_core::predicate::ColumnFilter;
 use hypostyle_core::reader::{
     DecodeRows, Reader, RowGroupReader, RowGroupRequest, Section, SelectedRows,
     row_group_out_of_range,
@@ -161,15 +160,7 @@ impl DecodeRows for CppRows {
         filter: &mut ColumnFilter<'_>,
     ) -> Result<Option<BooleanArray>> {
         self.with_column(|file, encoded| {
-            let column = FilterColumn {
-                index: 0,
-                name: COLUMN_NAME,
-                string_type: StringType::Text,
-                encoded,
-                printed: OnceCell::new(),
-            };
-            let columns = FilterColumns { rows: file.rows, columns: vec![column] };
-            Ok(columns.evaluate_encoded(COLUMN_NAME, filter)?.map(BooleanArray::from))
+            search::evaluate_rows(encoded, file.rows, filter).map(Some)
         })
     }
 }

@@ -1,6 +1,5 @@
 //! An open file: decodes some columns of a chunk, and reads no byte of the others.
 
-use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use super::decode;
 use super::encoded_chunk::{DictionarySource, EncodedChunk};
 use super::layout::{self, HEAD_BYTES, OnPairLayout, TAIL_BYTES};
 use super::schema::StringType;
-use super::search::{FilterColumn, FilterColumns};
+use super::search;
 use super::sections::SectionBytes;
 use super::statistics::ChunkStatistics;
 use hypostyle_core::deviation::Deviation;
@@ -21,7 +20,7 @@ use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::parallel;
-use hypostyle_core::predicate::{ColumnAccess, ColumnFilter, PruningStatistics};
+use hypostyle_core::predicate::{ColumnFilter, PruningStatistics};
 use hypostyle_core::reader::{
     Reader, RowGroupReader, RowGroupRequest, Section, row_group_out_of_range,
 };
@@ -367,12 +366,9 @@ impl RowGroupReader for OnPairRowGroup {
         self.fetch(&[column])?;
         let encoded = self.encoded(column)?;
         let name = self.file.layout.columns.get(column).map_or("", |column| &column.name);
-        let string_type = self.file.string_type(column);
-        let printed = OnceCell::new();
-        let column = FilterColumn { index: column, name, string_type, encoded, printed };
-        let columns = FilterColumns { rows: self.rows, columns: vec![column] };
-        let all = columns.evaluate_encoded(name, filter)?.map(BooleanArray::from);
-        Ok(all.map(|all| all.slice(self.window.start, self.window.len())))
+        let all = search::evaluate_rows(encoded, self.rows, filter)
+            .map_err(|err| err.in_column(column, name))?;
+        Ok(Some(all.slice(self.window.start, self.window.len())))
     }
 }
 

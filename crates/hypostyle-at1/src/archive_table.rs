@@ -1,0 +1,199 @@
+//! The table of the text of an archive (§11).
+//!
+//! What table a text is does not depend on the codec. The archive states it in the stream
+//! `hyp.table`, or its name and its text tell. The rows come from the columns of the archive,
+//! if they are the columns of the table, and from the decoded text otherwise.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use arrow_schema::SchemaRef;
+
+use super::archive_text::ArchiveText;
+use super::container::in_at1;
+use super::describe;
+use super::description::StreamInfo;
+use super::frames::FrameReader;
+use super::table::{self, TableShape};
+use super::table_metadata::TableMetadata;
+use hypostyle_core::deviation::Deviation;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::predicate::PruningStatistics;
+use hypostyle_core::reader::{
+    ColumnStatistics, InFormat, Reader, RowGroupReader, RowGroupRequest, Section,
+};
+use hypostyle_core::text::{
+    self, Encoding, HEAD_BYTES, Infer, Ragged, TextFormat, TextOptions, TextSource, TextSummary,
+    TextTable,
+};
+use hypostyle_core::types::Capabilities;
+
+/// Where the rows of a table may come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowSource {
+    /// The columns of the archive if they are those of the table, else the text.
+    Any,
+    /// The decoded text.
+    Text,
+}
+
+/// Opens the table of an archive, of which `metadata` is known.
+pub(super) fn open(
+    frames: &Arc<FrameReader>,
+    metadata: Option<&TableMetadata>,
+    name: Option<&str>,
+    options: &TextOptions,
+    rows: RowSource,
+) -> Result<Arc<dyn Reader>> {
+    InFormat::open(FormatId::At1, || {
+        let format = match metadata {
+            Some(metadata) => metadata.format,
+            None => detect(frames, name)?,
+        };
+        let summary = metadata.and_then(|metadata| metadata.summary.clone());
+        let sizes = metadata.map(|metadata| metadata.frames.clone()).unwrap_or_default();
+        let bytes = summary.as_ref().map(|summary| summary.bytes);
+        let text = Arc::new(ArchiveText::new(frames.clone(), sizes, bytes));
+        let text = TextTable::open(text, format, options, summary)?;
+        let shape = served_shape(&text, options).filter(|_| rows == RowSource::Any);
+        let columns = shape.map(|shape| table::open(frames, &shape)).transpose()?.flatten();
+        let is_text = columns.is_none();
+        let table = columns.unwrap_or_else(|| Arc::new(text));
+        Ok(ArchiveTable { frames: frames.clone(), table, is_text, sections: OnceLock::new() })
+    })
+}
+
+/// Returns the shape of a table that the columns of an archive may serve; `None` if only the
+/// text tells what its rows are.
+fn served_shape(text: &TextTable, options: &TextOptions) -> Option<TableShape> {
+    let TextOptions { ragged, encoding, columns, infer, types, skip, capabilities, .. } = options;
+    let reads_cells_alike = *ragged == Ragged::Refuse
+        && *encoding == Encoding::Utf8
+        && *columns == 0
+        && *infer == Infer::Exact
+        && types.is_empty()
+        && !skip
+        && *capabilities == Capabilities::EVERYTHING;
+    let summary = text.summary();
+    if !reads_cells_alike || !summary.rows_are_lines {
+        return None;
+    }
+    let schema = text.schema();
+    let count = schema.fields().len();
+    let statistics = (0..count).map(|column| text.column_statistics(column)).collect();
+    let shape = TableShape::new(text.text_format(), schema, text.rows());
+    Some(shape.with_null_words(summary.null_words.clone()).with_statistics(statistics))
+}
+
+/// Finds out what table the text of an archive is, from its name and its first bytes.
+fn detect(frames: &FrameReader, name: Option<&str>) -> Result<TextFormat> {
+    let head = ArchiveText::head(frames, HEAD_BYTES)?;
+    text::detect(name, &head).ok_or_else(|| match text::not_text(&head) {
+        Some(why) => Error::unsupported(format!("a table of this content: it {why}")),
+        None => Error::unsupported("a table of this content"),
+    })
+}
+
+/// Compares what an archive states about its table with its text; returns how they differ.
+pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Result<Option<Error>> {
+    let Some(stated) = &metadata.summary else { return Ok(None) };
+    let mut text = ArchiveText::new(frames.clone(), metadata.frames.clone(), None).open(0)?;
+    let mut options = TextOptions::default();
+    options.threads = frames.options().threads;
+    let found = match TextSummary::of(text.as_mut(), metadata.format, &options) {
+        Ok(found) => found,
+        Err(err) => return Ok(Some(in_at1(err))),
+    };
+    let why = if found.rows != stated.rows {
+        format!("it states {} rows, but the text has {}", stated.rows, found.rows)
+    } else if let Some((wrong, _)) =
+        stated.columns.iter().zip(&found.columns).find(|(stated, found)| stated != found)
+    {
+        let name = hypostyle_core::error::clipped(&wrong.name);
+        format!("what it states about the column `{name}` does not fit the text")
+    } else if found != *stated {
+        "it does not fit the text".to_owned()
+    } else {
+        return Ok(None);
+    };
+    let err = Error::malformed("table", why).in_stream(super::table_metadata::TABLE);
+    Ok(Some(in_at1(err)))
+}
+
+/// The table of an archive, with the byte map of the archive.
+#[derive(Debug)]
+struct ArchiveTable {
+    frames: Arc<FrameReader>,
+    table: Arc<dyn Reader>,
+    /// Whether the rows come from the text.
+    is_text: bool,
+    sections: OnceLock<Vec<Section>>,
+}
+
+impl Reader for ArchiveTable {
+    fn format(&self) -> FormatId {
+        FormatId::At1
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    fn rows(&self) -> u64 {
+        self.table.rows()
+    }
+
+    fn row_groups(&self) -> usize {
+        self.table.row_groups()
+    }
+
+    fn row_group_rows(&self, group: usize) -> u64 {
+        self.table.row_group_rows(group)
+    }
+
+    fn column_statistics(&self, column: usize) -> ColumnStatistics {
+        self.table.column_statistics(column)
+    }
+
+    fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
+        self.table.pruning_statistics(group)
+    }
+
+    fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
+        // The table of a text knows ranges of the text, not of the archive.
+        if self.is_text { Vec::new() } else { self.table.ranges(group, columns) }
+    }
+
+    fn open_row_group(
+        self: Arc<Self>,
+        group: usize,
+        request: &RowGroupRequest<'_>,
+    ) -> Result<Box<dyn RowGroupReader>> {
+        self.table.clone().open_row_group(group, request)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let list = || {
+            let frames = describe::frames(&self.frames).unwrap_or_default();
+            let streams = frames.iter().flat_map(|frame| &frame.streams);
+            let section = |stream: &StreamInfo| Section {
+                what: "stream",
+                column: None,
+                offset: stream.offset,
+                stored: stream.stored,
+                raw: stream.raw,
+            };
+            streams.map(section).collect()
+        };
+        self.sections.get_or_init(list).clone()
+    }
+
+    fn deviations(&self) -> Vec<Deviation> {
+        self.frames.deviations().list()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.table.notes()
+    }
+}

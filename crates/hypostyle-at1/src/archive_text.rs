@@ -1,0 +1,218 @@
+//! The text of an archive as a source of a text table, decoded frame by frame.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::container::{Extent, in_at1};
+use super::frames::FrameReader;
+use super::table_metadata::FrameSize;
+use super::unpack::Unpacker;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::text::TextSource;
+
+/// The text of an archive.
+#[derive(Debug)]
+pub(super) struct ArchiveText {
+    frames: Arc<FrameReader>,
+    /// The sizes of the frames, if the archive states them.
+    sizes: Vec<FrameSize>,
+    /// The size of the text, if the archive states it.
+    bytes: Option<u64>,
+}
+
+impl ArchiveText {
+    /// Returns the text of an archive of which this is known beforehand.
+    pub(super) fn new(frames: Arc<FrameReader>, sizes: Vec<FrameSize>, bytes: Option<u64>) -> Self {
+        Self { frames, sizes, bytes }
+    }
+
+    /// Decodes the first bytes of the text, and little more than them.
+    pub(super) fn head(frames: &FrameReader, len: usize) -> Result<Vec<u8>> {
+        let mut head = Head { bytes: Vec::new(), len };
+        let unpacker = Unpacker::new(frames);
+        let mut next = frames.container().first(frames.source()).map_err(in_at1)?;
+        while let Some(extent) = next.filter(|_| head.bytes.len() < len) {
+            match unpacker.frame(extent, &mut head) {
+                // The frame has more text than the head needs.
+                Err(_) if head.bytes.len() >= len => {}
+                decoded => decoded.map_err(in_at1)?,
+            }
+            next = frames.container().after(frames.source(), extent).map_err(in_at1)?;
+        }
+        head.bytes.truncate(len);
+        Ok(head.bytes)
+    }
+}
+
+impl TextSource for ArchiveText {
+    fn open(&self, offset: u64) -> Result<Box<dyn Read + Send>> {
+        let container = self.frames.container();
+        let mut next = container.first(self.frames.source()).map_err(in_at1)?;
+        let (mut start, mut index) = (0_u64, 0);
+        // Whole frames before the offset need not be decoded.
+        while let (Some(extent), Some(size)) = (next, self.sizes.get(index))
+            && start.saturating_add(size.bytes) <= offset
+        {
+            start = start.saturating_add(size.bytes);
+            index = index.saturating_add(1);
+            next = container.after(self.frames.source(), extent).map_err(in_at1)?;
+        }
+        let hash = container.hash.filter(|_| start == 0).map(|want| (Sha256::new(), want));
+        let end = End { hash, decoded: start, bytes: self.bytes };
+        if next.is_none() {
+            end.check().map_err(in_at1)?;
+        }
+        Ok(Box::new(FrameTexts {
+            frames: self.frames.clone(),
+            sizes: self.sizes.get(index..).unwrap_or_default().to_vec().into_iter(),
+            next,
+            text: Bytes::new(),
+            skip: offset.saturating_sub(start),
+            end,
+        }))
+    }
+
+    fn is_seekable(&self) -> bool {
+        self.sizes.len() > 1
+    }
+
+    fn size(&self) -> Option<u64> {
+        self.bytes
+    }
+}
+
+/// Reads the text of one frame after the other.
+#[derive(Debug)]
+struct FrameTexts {
+    frames: Arc<FrameReader>,
+    sizes: std::vec::IntoIter<FrameSize>,
+    next: Option<Extent>,
+    /// The rest of the text of the frame that was decoded last.
+    text: Bytes,
+    /// Bytes before the offset that was asked for.
+    skip: u64,
+    end: End,
+}
+
+/// What must be true at the end of the text.
+#[derive(Clone, Debug)]
+struct End {
+    /// The hash of the text so far and the one that the archive states, if the text is read
+    /// from its start.
+    hash: Option<(Sha256, [u8; 32])>,
+    /// Bytes of text up to the end of the frame that was decoded last.
+    decoded: u64,
+    /// The size of the text, if the archive states it.
+    bytes: Option<u64>,
+}
+
+impl End {
+    /// Adds the text of a frame.
+    fn add(&mut self, text: &[u8]) {
+        self.decoded = self.decoded.saturating_add(text.len() as u64);
+        if let Some((hash, _)) = &mut self.hash {
+            hash.update(text);
+        }
+    }
+
+    /// Fails unless the text is the one that was packed.
+    fn check(&self) -> Result<()> {
+        if let Some((hash, want)) = &self.hash
+            && hash.clone().finalize().as_slice() != want
+        {
+            let why = "the hash of the unpacked bytes does not match";
+            return Err(Error::malformed("trailer", why));
+        }
+        match self.bytes {
+            Some(bytes) if bytes != self.decoded => {
+                let why = format!("{bytes} is stated, but it has {} bytes", self.decoded);
+                Err(Error::malformed("size of the text", why))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FrameTexts {
+    /// Decodes the next frame; `false` at the end of the text.
+    ///
+    /// The text of the last frame is returned only if the whole text is the one that was
+    /// packed: a caller may stop at the last row. A call that fails changes nothing, so it
+    /// can be repeated.
+    fn decode_next(&mut self) -> Result<bool> {
+        let Some(extent) = self.next else { return Ok(false) };
+        let frames = &self.frames;
+        let text = Unpacker::new(frames).frame_text(extent)?;
+        let mut end = self.end.clone();
+        end.add(&text);
+        let (what, asked) = ("unpacked size", end.decoded);
+        let limit = frames.limits().output_bytes;
+        let limit = frames.budget().map_or(limit, |budget| budget.left(limit));
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        if let Some(size) = self.sizes.as_slice().first()
+            && size.bytes != text.len() as u64
+        {
+            let why = format!("{} is stated, but it has {} bytes", size.bytes, text.len());
+            return Err(Error::malformed("text of a frame", why).at(extent.offset));
+        }
+        let next = frames.container().after(frames.source(), extent)?;
+        if next.is_none() {
+            end.check()?;
+        }
+        self.sizes.next();
+        (self.next, self.text, self.end) = (next, text, end);
+        Ok(true)
+    }
+}
+
+impl Read for FrameTexts {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if self.skip > 0 {
+                let step = self.text.len().min(usize::try_from(self.skip).unwrap_or(usize::MAX));
+                drop(self.text.split_to(step));
+                self.skip = self.skip.saturating_sub(step as u64);
+            }
+            if !self.text.is_empty() {
+                break;
+            }
+            if !self.decode_next().map_err(in_at1)? {
+                return Ok(0);
+            }
+        }
+        let len = self.text.len().min(buf.len());
+        let piece = self.text.split_to(len);
+        if let Some(room) = buf.get_mut(..len) {
+            room.copy_from_slice(&piece);
+        }
+        Ok(len)
+    }
+}
+
+/// A writer that keeps the first bytes and then fails, which ends the decoding.
+struct Head {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Write for Head {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() >= self.len {
+            return Err(io::Error::other("the head is complete"));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

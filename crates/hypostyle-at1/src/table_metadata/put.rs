@@ -1,0 +1,142 @@
+//! Writes the stream `hyp.table`.
+
+use super::{FrameSize, TableMetadata, VERSION, flag, kind, state};
+use hypostyle_core::text::{
+    ColumnState, ColumnSummary, Encoding, InferredState, RowPosition, TextKind, TextSummary,
+    ValueState,
+};
+use hypostyle_core::wire::{crc32, put};
+
+pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
+    let TableMetadata { format, summary, frames } = metadata;
+    // A summary that depends on options says nothing about the text alone.
+    let summary = summary.as_ref().filter(|it| {
+        let is_default = it.null_words.is_empty() && it.skipped.count == 0;
+        is_default && it.format == *format && it.encoding == Encoding::Utf8
+    });
+    let mut out = vec![VERSION];
+    match format.kind {
+        TextKind::Delimited { delimiter } => out.extend_from_slice(&[kind::DELIMITED, delimiter]),
+        TextKind::JsonLines => out.push(kind::JSON_LINES),
+        TextKind::Lines => out.push(kind::LINES),
+        TextKind::Log => out.push(kind::LOG),
+        TextKind::VariantCalls => out.push(kind::VARIANT_CALLS),
+        _ => return None,
+    }
+    let set = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    out.push(
+        set(format.header, flag::HEADER)
+            | set(summary.is_some(), flag::SUMMARY)
+            | set(summary.is_some_and(|it| it.rows_are_lines), flag::ROWS_ARE_LINES)
+            | set(!frames.is_empty(), flag::FRAMES)
+            | set(summary.is_some_and(|it| it.ends_open), flag::ENDS_OPEN),
+    );
+    if let Some(summary) = summary {
+        put_summary(summary, &mut out);
+    }
+    if !frames.is_empty() {
+        put::uv(&mut out, frames.len() as u64);
+        for FrameSize { stored, bytes, newlines } in frames {
+            for number in [*stored, *bytes, *newlines] {
+                put::uv(&mut out, number);
+            }
+        }
+    }
+    let sum = crc32(&out);
+    out.extend_from_slice(&sum.to_le_bytes());
+    Some(out)
+}
+
+fn put_summary(summary: &TextSummary, out: &mut Vec<u8>) {
+    put::uv(out, summary.rows);
+    put::uv(out, summary.bytes);
+    put::uv(out, summary.row_index.len() as u64);
+    let mut last = RowPosition::default();
+    for &position in &summary.row_index {
+        put::uv(out, position.row.saturating_sub(last.row));
+        put::uv(out, position.offset.saturating_sub(last.offset));
+        put::uv(out, position.line.saturating_sub(last.line));
+        last = position;
+    }
+    put::uv(out, summary.columns.len() as u64);
+    for column in &summary.columns {
+        put_column(column, out);
+    }
+}
+
+fn put_column(column: &ColumnSummary, out: &mut Vec<u8>) {
+    put::lp(out, column.name.as_bytes());
+    match &column.state {
+        ColumnState::Cells(cells) => {
+            out.push(state::CELLS);
+            put_state(cells, out);
+        }
+        ColumnState::Values(values) => {
+            out.push(state::VALUES);
+            put_values(values, out);
+        }
+        ColumnState::Text => out.push(state::TEXT),
+        ColumnState::Binary => out.push(state::BINARY),
+        ColumnState::TextList => out.push(state::TEXT_LIST),
+    }
+    put::uv(out, column.empty_texts);
+    let bits = [column.texts.is_some(), column.odd_token.is_some(), column.nulls.is_some()];
+    out.push(bits.iter().enumerate().fold(0, |all, (at, &bit)| all | u8::from(bit) << at));
+    if let Some(nulls) = column.nulls {
+        put::uv(out, nulls);
+    }
+    if let Some(texts) = &column.texts {
+        put::lp(out, &texts.min);
+        put::lp(out, &texts.max);
+    }
+    if let Some(odd) = &column.odd_token {
+        put::lp(out, odd.text.as_bytes());
+        put::uv(out, odd.count);
+        out.push(odd.is_quoted.into());
+        put_state(&odd.numbers, out);
+    }
+}
+
+fn put_state(state: &InferredState, out: &mut Vec<u8>) {
+    let has_ints = state.range != InferredState::NONE.range;
+    let has_floats = state.float_range != InferredState::NONE.float_range;
+    let bits = [
+        state.ints,
+        state.floats,
+        state.texts,
+        state.bools,
+        state.liberal_ints,
+        state.liberal_floats,
+        state.nans,
+        state.gaps,
+        has_ints,
+        has_floats,
+    ];
+    let bits = bits.iter().enumerate().fold(0, |all, (at, &bit)| all | u64::from(bit) << at);
+    put::uv(out, bits);
+    if has_ints {
+        put::sv(out, state.range.0);
+        put::sv(out, state.range.1);
+    }
+    if has_floats {
+        out.extend_from_slice(&state.float_range.0.to_le_bytes());
+        out.extend_from_slice(&state.float_range.1.to_le_bytes());
+    }
+}
+
+fn put_values(values: &ValueState, out: &mut Vec<u8>) {
+    put::uv(out, values.count);
+    put_state(&values.scalars, out);
+    let bits = [values.object.is_some(), values.list.is_some(), values.is_raw];
+    out.push(bits.iter().enumerate().fold(0, |all, (at, &bit)| all | u8::from(bit) << at));
+    if let Some(object) = &values.object {
+        put::uv(out, object.fields().len() as u64);
+        for (key, value) in object.fields() {
+            put::lp(out, key.as_bytes());
+            put_values(value, out);
+        }
+    }
+    if let Some(list) = &values.list {
+        put_values(list, out);
+    }
+}

@@ -1,0 +1,98 @@
+//! Builds arrays from the cells of delimited text.
+
+use std::io::Read;
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+
+use super::blocks::{BlockReader, BlockSizes};
+use super::split::{CellSpan, RowBlock};
+use super::syntax::Syntax;
+use crate::error::Result;
+use crate::text::options::TextOptions;
+use crate::text::position::RowPosition;
+use crate::text::row_blocks::{PickedRows, RowBlocks, TextColumn};
+use crate::text::sizes::TextSizes;
+use crate::text::typed::array_of_cells;
+
+/// The blocks of a part of a delimited text.
+pub(crate) struct CellBlocks<R> {
+    blocks: BlockReader<R>,
+    rows: RowBlock,
+    null_words: Vec<String>,
+}
+
+impl<R: Read> CellBlocks<R> {
+    /// Returns the rows from a position on, which all have `width` cells.
+    pub(crate) fn new(
+        input: R,
+        syntax: Syntax,
+        options: &TextOptions,
+        sizes: TextSizes,
+        width: usize,
+        position: RowPosition,
+    ) -> Self {
+        let sizes = BlockSizes::new(&options.limits, sizes);
+        let mut blocks = BlockReader::resume(input, syntax, sizes, width, position);
+        blocks.skip = options.skip;
+        Self { blocks, rows: RowBlock::default(), null_words: options.effective_null_words() }
+    }
+
+    fn typed<'a>(
+        &'a self,
+        column: &TextColumn,
+        cells: impl ExactSizeIterator<Item = &'a CellSpan> + Clone,
+    ) -> Result<ArrayRef> {
+        let rows = &self.rows;
+        // An empty text becomes null in a numeric column, and a gap empty text if needed.
+        if column.gaps_are_empty && column.data_type == DataType::Utf8 {
+            return array_of_cells(&column.data_type, cells.map(|cell| Some(cell.bytes(rows))));
+        }
+        if self.null_words.is_empty() {
+            let cells = cells.map(|cell| {
+                let bytes = cell.bytes(rows);
+                (!bytes.is_empty() || cell.quoted()).then_some(bytes)
+            });
+            return array_of_cells(&column.data_type, cells);
+        }
+        let cells = cells.map(|cell| {
+            let bytes = cell.bytes(rows);
+            let is_word = || self.null_words.iter().any(|word| word.as_bytes() == bytes);
+            let is_gap = !cell.quoted() && (bytes.is_empty() || is_word());
+            (!is_gap).then_some(bytes)
+        });
+        array_of_cells(&column.data_type, cells)
+    }
+}
+
+impl<R: Read + Send> RowBlocks for CellBlocks<R> {
+    fn next_block(&mut self) -> Result<usize> {
+        let memory = std::mem::take(&mut self.rows);
+        match self.blocks.next(memory)? {
+            Some(rows) => {
+                self.rows = rows;
+                Ok(self.rows.count())
+            }
+            None => Ok(0),
+        }
+    }
+
+    fn column(&self, column: &TextColumn, rows: &PickedRows<'_>) -> Result<ArrayRef> {
+        let (all, width) = (&self.rows.cells, self.rows.width.max(1));
+        let array = match rows {
+            PickedRows::Range(range) => {
+                let start = range.start.saturating_mul(width).saturating_add(column.index);
+                let cells = all.get(start..).unwrap_or_default().iter();
+                self.typed(column, cells.step_by(width).take(range.len()))
+            }
+            PickedRows::Single(rows) => {
+                let cell = |row: &usize| {
+                    all.get(row.saturating_mul(width).saturating_add(column.index))
+                        .unwrap_or(&CellSpan::MISSING)
+                };
+                self.typed(column, rows.iter().map(cell))
+            }
+        };
+        array.map_err(|err| rows.place(err, self.rows.start.row, column))
+    }
+}

@@ -1,0 +1,204 @@
+//! What the JSON values of a column have in common.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields};
+
+use crate::text::state::{Infer, InferredState};
+use crate::types::Capabilities;
+
+/// Objects with more keys than this are maps rather than records, and stay text; the object
+/// of a line may have more.
+pub(crate) const MAX_NESTED_KEYS: usize = 1000;
+
+/// Objects with more keys are indexed.
+const MAX_UNINDEXED: usize = 16;
+
+/// What the values of a key, or the elements of a list, have in common.
+///
+/// States are merged in the order of the text, because keys keep the order in which they
+/// first appeared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueState {
+    /// The number of values that are not null.
+    pub count: u64,
+    /// The state of the numbers, booleans and strings.
+    pub scalars: InferredState,
+    /// The keys of the objects, if some value is an object.
+    pub object: Option<ObjectState>,
+    /// The state of the elements of the arrays, if some value is an array.
+    pub list: Option<Box<Self>>,
+    /// The values stay text, as they are spelled: they are of several kinds, nested too
+    /// deeply, have a key twice or too many keys. Nothing else is then known of them.
+    pub is_raw: bool,
+}
+
+/// The keys of some objects, in the order in which they first appeared.
+#[derive(Clone, Debug, Default)]
+pub struct ObjectState {
+    fields: Vec<(String, ValueState)>,
+    /// The positions of the keys, if they are many.
+    index: HashMap<String, usize>,
+    /// The number of the last object that had each key, and of the object that is added.
+    seen: Vec<u64>,
+    objects: u64,
+}
+
+impl Default for ValueState {
+    fn default() -> Self {
+        Self { count: 0, scalars: InferredState::NONE, object: None, list: None, is_raw: false }
+    }
+}
+
+impl ValueState {
+    /// Returns the type of a column of these values.
+    pub fn resolve(&self) -> DataType {
+        match (&self.object, &self.list) {
+            _ if self.is_raw => DataType::Utf8,
+            // Arrow can store objects without keys, and most formats cannot.
+            (Some(object), _) if object.fields.is_empty() => DataType::Utf8,
+            (Some(object), _) => DataType::Struct(object.resolve()),
+            (None, Some(elements)) => {
+                DataType::List(Arc::new(Field::new_list_field(elements.resolve(), true)))
+            }
+            // JSON itself distinguishes numbers, null and text.
+            (None, None) => self.scalars.resolve(Infer::Numeric, Capabilities::EVERYTHING),
+        }
+    }
+
+    /// Adds the state of the values that follow in the text; returns the number of keys
+    /// that are new.
+    pub fn merge(&mut self, next: Self) -> usize {
+        self.count += next.count;
+        if self.is_raw {
+            return 0;
+        }
+        if next.is_raw {
+            self.make_raw();
+            return 0;
+        }
+        self.scalars.merge(&next.scalars);
+        let mut new_keys = 0;
+        if let Some(next) = next.object {
+            let object = self.object.get_or_insert_with(ObjectState::default);
+            new_keys += object.merge(next);
+            if object.fields.len() > MAX_NESTED_KEYS {
+                self.make_raw();
+            }
+        }
+        if let Some(next) = next.list {
+            new_keys += self.list.get_or_insert_with(Box::default).merge(*next);
+        }
+        self.normalise();
+        new_keys
+    }
+
+    /// Makes the values text if they are of several kinds.
+    pub(crate) fn normalise(&mut self) {
+        let InferredState { ints, floats, texts, bools, .. } = self.scalars;
+        let kinds = u8::from(self.object.is_some())
+            + u8::from(self.list.is_some())
+            + u8::from(ints || floats || texts || bools);
+        if kinds > 1 {
+            self.make_raw();
+        }
+    }
+
+    /// Makes the values text.
+    pub(crate) fn make_raw(&mut self) {
+        *self = Self { count: self.count, is_raw: true, ..Self::default() };
+    }
+}
+
+impl ObjectState {
+    /// Returns the state of objects with these keys, which must differ.
+    pub fn new(fields: Vec<(String, ValueState)>) -> Self {
+        let mut state = Self::default();
+        for (key, value) in fields {
+            state.push(key, value);
+        }
+        state
+    }
+
+    /// Returns the keys and the states of their values.
+    pub fn fields(&self) -> &[(String, ValueState)] {
+        &self.fields
+    }
+
+    /// Returns the keys and the states of their values.
+    pub fn into_fields(self) -> Vec<(String, ValueState)> {
+        self.fields
+    }
+
+    /// Returns the fields of a column of these objects.
+    pub fn resolve(&self) -> Fields {
+        let field = |(name, state): &(String, ValueState)| Field::new(name, state.resolve(), true);
+        self.fields.iter().map(field).collect()
+    }
+
+    /// Adds the objects that follow in the text; returns the number of keys that are new.
+    pub fn merge(&mut self, next: Self) -> usize {
+        let mut new_keys = 0;
+        for (at, (key, value)) in next.fields.into_iter().enumerate() {
+            let (at, is_new) = self.position_or_insert(&key, at);
+            new_keys += usize::from(is_new);
+            if let Some((_, state)) = self.fields.get_mut(at) {
+                new_keys += state.merge(value);
+            }
+        }
+        new_keys
+    }
+
+    /// Begins to add an object.
+    pub(crate) fn begin(&mut self) {
+        self.objects += 1;
+    }
+
+    /// Records that the object that was begun has a key, and returns its state; `None` if
+    /// the object has the key twice.
+    pub(crate) fn mark(&mut self, position: usize) -> Option<&mut ValueState> {
+        let seen = self.seen.get_mut(position)?;
+        let is_first = std::mem::replace(seen, self.objects) != self.objects;
+        self.fields.get_mut(position).filter(|_| is_first).map(|(_, state)| state)
+    }
+
+    /// Returns the position of a key, which most likely is `guess`, and whether it is new.
+    pub(crate) fn position_or_insert(&mut self, key: &str, guess: usize) -> (usize, bool) {
+        if let Some(at) = self.position(key, guess) {
+            return (at, false);
+        }
+        self.push(key.to_owned(), ValueState::default());
+        (self.fields.len() - 1, true)
+    }
+
+    #[inline]
+    fn position(&self, key: &str, guess: usize) -> Option<usize> {
+        if self.fields.get(guess).is_some_and(|(name, _)| name == key) {
+            return Some(guess);
+        }
+        if self.fields.len() > MAX_UNINDEXED {
+            return self.index.get(key).copied();
+        }
+        self.fields.iter().position(|(name, _)| name == key)
+    }
+
+    fn push(&mut self, key: String, value: ValueState) {
+        let at = self.fields.len();
+        if at == MAX_UNINDEXED {
+            let positions = self.fields.iter().enumerate();
+            self.index = positions.map(|(at, (name, _))| (name.clone(), at)).collect();
+        }
+        if at >= MAX_UNINDEXED {
+            self.index.insert(key.clone(), at);
+        }
+        self.fields.push((key, value));
+        self.seen.push(0);
+    }
+}
+
+impl PartialEq for ObjectState {
+    fn eq(&self, other: &Self) -> bool {
+        self.fields == other.fields
+    }
+}

@@ -1,0 +1,440 @@
+//! A text as a table that is read a part at a time.
+
+use std::io::Read;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use super::format::{TextFormat, TextKind};
+use super::line_rows::{LineRows, text_list};
+use super::options::TextOptions;
+use super::position::RowPosition;
+use super::row_blocks::{PickedRows, RowBlocks, TextColumn};
+use super::sizes::TextSizes;
+use super::source::TextSource;
+use super::state::InferredState;
+use super::summarise::summarise;
+use super::summary::{ColumnState, ColumnSummary, TextSummary};
+use crate::error::{Error, Result};
+use crate::format_id::FormatId;
+use crate::projection::{column_out_of_range, unknown_column};
+use crate::reader::{
+    ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, row_group_out_of_range,
+};
+use crate::row_selection::RowSelection;
+use crate::types::ColumnType;
+
+/// A text as a table.
+///
+/// If the text can be read from the middle, each part of the row index is a row group, so
+/// that threads read different parts, and a scan of some rows reads only theirs.
+#[derive(Debug)]
+pub struct TextTable {
+    source: Arc<dyn TextSource>,
+    format: TextFormat,
+    options: TextOptions,
+    summary: TextSummary,
+    schema: SchemaRef,
+    columns: Vec<TextColumn>,
+    groups: Vec<Part>,
+    sizes: TextSizes,
+    #[cfg(feature = "json")]
+    keys: Arc<super::jsonl::row_blocks::KeyColumns>,
+}
+
+/// The part of a text that is a row group.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    start: RowPosition,
+    /// The offset of the end; `None` for the end of the text.
+    end: Option<u64>,
+    rows: u64,
+}
+
+impl TextTable {
+    /// Opens a text as a table.
+    ///
+    /// Without a summary, or with one of other options, the whole text is read once.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text cannot be read, for malformed rows, and if a type was requested
+    /// for a column that does not exist.
+    pub fn open(
+        source: Arc<dyn TextSource>,
+        format: TextFormat,
+        options: &TextOptions,
+        summary: Option<TextSummary>,
+    ) -> Result<Self> {
+        Self::open_sized(source, format, options, summary, TextSizes::default())
+    }
+
+    pub(super) fn open_sized(
+        source: Arc<dyn TextSource>,
+        format: TextFormat,
+        options: &TextOptions,
+        summary: Option<TextSummary>,
+        sizes: TextSizes,
+    ) -> Result<Self> {
+        let format = format.with_options(options);
+        let summary = match summary.and_then(|summary| summary.for_options(format, options)) {
+            Some(summary) => summary,
+            None => summarise(source.open(0)?.as_mut(), format, options, sizes)?,
+        };
+        Self::new(source, format, options, summary, sizes)
+    }
+
+    fn new(
+        source: Arc<dyn TextSource>,
+        format: TextFormat,
+        options: &TextOptions,
+        summary: TextSummary,
+        sizes: TextSizes,
+    ) -> Result<Self> {
+        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        for (name, _) in &options.types {
+            if !summary.columns.iter().any(|column| column.name == *name) {
+                let names = summary.columns.iter().map(|column| column.name.as_str());
+                return Err(unknown_column(name, names));
+            }
+        }
+        for (index, column) in summary.columns.iter().enumerate() {
+            let requested = options.types.iter().find(|(name, _)| *name == column.name);
+            let requested = requested.map(|(_, requested)| *requested);
+            let (data_type, nullable) = resolve(column, requested, options);
+            fields.push(Field::new(&column.name, data_type.clone(), nullable));
+            let gaps_are_empty = !options.capabilities.nulls;
+            let name = column.name.clone();
+            columns.push(TextColumn { index, name, data_type, gaps_are_empty });
+        }
+        let mark =
+            options.mark_open_line && summary.ends_open && matches!(format.kind, TextKind::Lines);
+        let rows = summary.rows.saturating_add(u64::from(mark));
+        let groups = parts(&summary, rows, source.is_seekable());
+        Ok(Self {
+            #[cfg(feature = "json")]
+            keys: Arc::new(super::jsonl::row_blocks::KeyColumns::new(match format.kind {
+                TextKind::JsonLines => columns.iter().map(|column| column.name.clone()).collect(),
+                _ => Vec::new(),
+            })),
+            source,
+            format,
+            options: options.clone(),
+            schema: Arc::new(Schema::new(fields)),
+            columns,
+            groups,
+            summary,
+            sizes,
+        })
+    }
+
+    /// Returns what is known of the text.
+    pub fn summary(&self) -> &TextSummary {
+        &self.summary
+    }
+
+    /// Returns the format in which the text is read.
+    pub fn text_format(&self) -> TextFormat {
+        self.format
+    }
+
+    fn column(&self, index: usize) -> Result<&TextColumn> {
+        let count = self.columns.len();
+        self.columns.get(index).ok_or_else(|| column_out_of_range(index, count))
+    }
+
+    fn part(&self, group: usize) -> Result<Part> {
+        let count = self.groups.len();
+        self.groups.get(group).copied().ok_or_else(|| row_group_out_of_range(group, count))
+    }
+
+    /// Starts to parse a part of the text.
+    fn blocks(&self, part: Part, columns: &[usize]) -> Result<Box<dyn RowBlocks>> {
+        let input = self.source.open(part.start.offset)?;
+        let input =
+            input.take(part.end.map_or(u64::MAX, |end| end.saturating_sub(part.start.offset)));
+        let (options, sizes, start) = (&self.options, self.sizes, part.start);
+        let _ = columns;
+        match self.format.kind {
+            #[cfg(feature = "csv")]
+            TextKind::Delimited { .. } | TextKind::VariantCalls => {
+                let syntax = super::csv::syntax::Syntax::of(self.format, options);
+                let width = self.columns.len();
+                Ok(Box::new(super::csv::row_blocks::CellBlocks::new(
+                    input, syntax, options, sizes, width, start,
+                )))
+            }
+            #[cfg(feature = "json")]
+            TextKind::JsonLines => Ok(Box::new(super::jsonl::row_blocks::ValueBlocks::new(
+                input, options, sizes, &self.keys, columns, start,
+            ))),
+            TextKind::Lines | TextKind::Log => {
+                Ok(Box::new(LineRows::new(input, options, sizes, start)))
+            }
+            #[cfg(not(all(feature = "csv", feature = "json")))]
+            kind => Err(super::summarise::not_compiled(kind)),
+        }
+    }
+}
+
+/// Returns the type of a column, and whether it is nullable.
+fn resolve(
+    column: &ColumnSummary,
+    requested: Option<ColumnType>,
+    options: &TextOptions,
+) -> (DataType, bool) {
+    let capabilities = options.capabilities;
+    let inferred = match &column.state {
+        ColumnState::Cells(state) => state.resolve(options.infer, capabilities),
+        ColumnState::Values(state) => state.resolve(),
+        ColumnState::Text => DataType::Utf8,
+        ColumnState::Binary => DataType::Binary,
+        ColumnState::TextList => text_list(),
+    };
+    let data_type = requested.map_or(inferred, ColumnType::data_type);
+    // A gap in a column with a requested type stays null: the writer of a format without
+    // nulls refuses it and names the row.
+    let nullable = match &column.state {
+        ColumnState::Cells(state) => {
+            capabilities.nulls || (data_type != DataType::Utf8 && state.gaps)
+        }
+        _ => true,
+    };
+    (data_type, nullable)
+}
+
+/// Cuts a text into row groups.
+fn parts(summary: &TextSummary, rows: u64, is_seekable: bool) -> Vec<Part> {
+    let positions = if is_seekable { summary.row_index.as_slice() } else { &[] };
+    let first = summary.row_index.first().copied().unwrap_or_default();
+    let mut parts: Vec<Part> = Vec::new();
+    for (at, &start) in positions.iter().enumerate() {
+        let next = positions.get(at + 1);
+        let end = next.map_or(rows, |next| next.row.min(rows));
+        let offset = next.map(|next| next.offset);
+        parts.push(Part { start, end: offset, rows: end.saturating_sub(start.row) });
+    }
+    if parts.is_empty() {
+        parts.push(Part { start: first, end: None, rows });
+    }
+    parts
+}
+
+impl Reader for TextTable {
+    fn format(&self) -> FormatId {
+        match self.format.kind {
+            TextKind::Delimited { delimiter: b'\t' } => FormatId::Tsv,
+            TextKind::Delimited { .. } => FormatId::Csv,
+            TextKind::JsonLines => FormatId::JsonLines,
+            TextKind::Lines => FormatId::Lines,
+            TextKind::Log => FormatId::Log,
+            TextKind::VariantCalls => FormatId::Vcf,
+        }
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn rows(&self) -> u64 {
+        self.groups.iter().map(|part| part.rows).sum()
+    }
+
+    fn row_groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn row_group_rows(&self, group: usize) -> u64 {
+        self.groups.get(group).map_or(0, |part| part.rows)
+    }
+
+    fn column_statistics(&self, column: usize) -> ColumnStatistics {
+        let (Some(typed), Some(summary)) =
+            (self.columns.get(column), self.summary.columns.get(column))
+        else {
+            return ColumnStatistics::default();
+        };
+        statistics(typed, summary, self.rows().saturating_sub(self.summary.rows))
+    }
+
+    fn ranges(&self, group: usize, _: &[usize]) -> Vec<Range<u64>> {
+        let Some(part) = self.groups.get(group).filter(|_| self.source.is_seekable()) else {
+            return Vec::new();
+        };
+        let end = part.end.or_else(|| self.source.size());
+        end.map(|end| part.start.offset..end).into_iter().collect()
+    }
+
+    fn open_row_group(
+        self: Arc<Self>,
+        group: usize,
+        request: &RowGroupRequest<'_>,
+    ) -> Result<Box<dyn RowGroupReader>> {
+        let part = self.part(group)?;
+        request.columns.iter().try_for_each(|&column| self.column(column).map(|_| ()))?;
+        Ok(Box::new(TextRowGroup {
+            columns: request.columns.to_vec(),
+            blocks: None,
+            table: self,
+            part,
+            rows_left: part.rows,
+            block_rows: 0,
+            window: 0..0,
+            skipped: 0,
+        }))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        match self.summary.skipped.count {
+            0 => Vec::new(),
+            1 => vec!["1 malformed row was skipped".to_owned()],
+            count => vec![format!("{count} malformed rows were skipped")],
+        }
+    }
+}
+
+/// Returns the null count and the bounds of a column.
+fn statistics(column: &TextColumn, summary: &ColumnSummary, marks: u64) -> ColumnStatistics {
+    let mut found = ColumnStatistics::default();
+    let is_text = matches!(column.data_type, DataType::Utf8 | DataType::Binary);
+    found.null_count = match (&summary.state, summary.nulls) {
+        (ColumnState::Cells(_), Some(_)) if column.gaps_are_empty && is_text => Some(0),
+        (ColumnState::Cells(_), Some(nulls)) if !is_text => Some(nulls + summary.empty_texts),
+        (_, nulls) => nulls.map(|nulls| nulls.saturating_add(marks)),
+    };
+    let scalars = match &summary.state {
+        ColumnState::Cells(state) => *state,
+        ColumnState::Values(state) if state.object.is_none() && state.list.is_none() => {
+            state.scalars
+        }
+        _ => InferredState::NONE,
+    };
+    let (min, max) = scalars.range;
+    let bounds: Option<(ArrayRef, ArrayRef)> = match column.data_type {
+        DataType::Int32 if min <= max => {
+            let array = |value: i64| Some(Int32Array::from(vec![i32::try_from(value).ok()?]));
+            let both = array(min).zip(array(max));
+            both.map(|(min, max)| (Arc::new(min) as ArrayRef, Arc::new(max) as ArrayRef))
+        }
+        DataType::Int64 if min <= max => {
+            let array = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+            Some((array(min), array(max)))
+        }
+        DataType::Float64 if !scalars.nans => scalars.number_range().map(|(min, max)| {
+            let array = |value: f64| Arc::new(Float64Array::from(vec![value])) as ArrayRef;
+            (array(min), array(max))
+        }),
+        DataType::Utf8 => summary.texts.as_ref().and_then(|range| {
+            // An empty text is less than all others.
+            let has_empty = summary.empty_texts > 0
+                || (column.gaps_are_empty && summary.nulls.is_none_or(|nulls| nulls > 0));
+            if range.is_truncated() {
+                return None;
+            }
+            let array = |text: &[u8]| {
+                let text = std::str::from_utf8(text).ok()?;
+                Some(Arc::new(StringArray::from(vec![text])) as ArrayRef)
+            };
+            array(if has_empty { b"" } else { &range.min }).zip(array(&range.max))
+        }),
+        _ => None,
+    };
+    if let Some((min, max)) = bounds {
+        (found.min, found.max, found.is_exact) = (Some(min), Some(max), true);
+    }
+    found
+}
+
+/// Reads a part of a text.
+struct TextRowGroup {
+    table: Arc<TextTable>,
+    part: Part,
+    columns: Vec<usize>,
+    blocks: Option<Box<dyn RowBlocks>>,
+    /// The rows after the window that the row group still has.
+    rows_left: u64,
+    /// The number of rows of the block that is parsed.
+    block_rows: usize,
+    /// The rows of the window in the block.
+    window: Range<usize>,
+    /// The rows that an unfinished call of `skip` has skipped.
+    skipped: u64,
+}
+
+impl TextRowGroup {
+    /// Parses the next block if all rows of this one have been in a window; returns the
+    /// number of rows after the window.
+    fn ready(&mut self) -> Result<usize> {
+        if self.window.end < self.block_rows {
+            return Ok(self.block_rows - self.window.end);
+        }
+        let mut blocks = match self.blocks.take() {
+            Some(blocks) => blocks,
+            None => self.table.blocks(self.part, &self.columns)?,
+        };
+        let outcome = blocks.next_block();
+        self.blocks = Some(blocks);
+        let rows = outcome?;
+        (self.block_rows, self.window) = (rows, 0..0);
+        // The summary may be one of another text.
+        if rows as u64 > self.rows_left || (rows == 0 && self.rows_left > 0) {
+            let more = if rows == 0 { "fewer" } else { "more" };
+            let why = format!("has {more} rows than its summary says");
+            return Err(Error::malformed("text", why).at(self.part.start.offset));
+        }
+        Ok(rows)
+    }
+}
+
+impl RowGroupReader for TextRowGroup {
+    fn skip(&mut self, rows: u64) -> Result<u64> {
+        let mut done = std::mem::take(&mut self.skipped);
+        while done < rows && self.rows_left > 0 {
+            let ready = self.ready().inspect_err(|_| self.skipped = done)?;
+            let step = usize::try_from(rows - done).unwrap_or(usize::MAX).min(ready);
+            let end = self.window.end.saturating_add(step);
+            self.window = end..end;
+            self.rows_left = self.rows_left.saturating_sub(step as u64);
+            done += step as u64;
+        }
+        Ok(done)
+    }
+
+    fn next_window(&mut self, max_rows: usize) -> Result<usize> {
+        if self.rows_left == 0 {
+            self.window = self.window.end..self.window.end;
+            return Ok(0);
+        }
+        let rows = self.ready()?.min(max_rows);
+        self.window = self.window.end..self.window.end.saturating_add(rows);
+        self.rows_left = self.rows_left.saturating_sub(rows as u64);
+        Ok(rows)
+    }
+
+    fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
+        let single: Vec<usize>;
+        let picked = match rows {
+            None => PickedRows::Range(self.window.clone()),
+            Some(rows) => {
+                rows.check(self.window.len())?;
+                match rows.runs() {
+                    [run] => PickedRows::Range(
+                        self.window.start + run.start..self.window.start + run.end,
+                    ),
+                    _ => {
+                        single = rows.iter().map(|row| self.window.start + row).collect();
+                        PickedRows::Single(&single)
+                    }
+                }
+            }
+        };
+        let blocks = match &self.blocks {
+            Some(blocks) => blocks,
+            // Without a window, the arrays are empty.
+            None => self.blocks.insert(self.table.blocks(self.part, &self.columns)?),
+        };
+        columns.iter().map(|&column| blocks.column(self.table.column(column)?, &picked)).collect()
+    }
+}
