@@ -208,7 +208,7 @@ fn texts(cells: &CellRuns<'_>, syntax: CellSyntax<'_>) -> Result<TypedCells, Cel
     builder.reserve(cells);
     let end = match syntax {
         CellSyntax::Csv { is_last, null_words }
-            if !cells.list.has_quotes && !(is_last && cells.list.has_returns) =>
+            if !(cells.list.has_quotes || is_last && cells.list.has_returns) =>
         {
             cells.for_each(|cell| {
                 let is_null = cell.is_empty() || null_words.iter().any(|word| word == cell);
@@ -307,6 +307,7 @@ pub(super) fn not_of_type(cell: &[u8], data_type: &DataType) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::iter::once;
     use std::ops::Range;
 
     use arrow_array::Array;
@@ -319,11 +320,12 @@ mod tests {
     fn typed(
         data_type: &DataType,
         cells: &[&str],
-        runs: &[Range<usize>],
+        runs: impl IntoIterator<Item = Range<usize>>,
         syntax: CellSyntax<'_>,
     ) -> Result<ArrayRef, CellError> {
+        let runs: Vec<Range<usize>> = runs.into_iter().collect();
         let list = CellList::try_new(cells.join("\n").into_bytes(), cells.len()).unwrap();
-        let runs = CellRuns { list: &list, from: CellPlace::default(), runs };
+        let runs = CellRuns { list: &list, from: CellPlace::default(), runs: &runs };
         array(data_type, &runs, syntax).map(|(array, _)| array)
     }
 
@@ -344,14 +346,14 @@ mod tests {
             .map(|cell| cell.trim_end_matches('\r').trim_matches('"').parse().ok())
             .collect();
         let all: Vec<&str> = cells.iter().map(String::as_str).collect();
-        let longs = typed(&DataType::Int64, &all, &[0..all.len()], CSV).unwrap();
+        let longs = typed(&DataType::Int64, &all, once(0..all.len()), CSV).unwrap();
         let longs = longs.as_primitive::<Int64Type>();
         assert_eq!(longs.iter().collect::<Vec<_>>(), want);
         let some = [1..3, 9..11, all.len() - 1..all.len()];
-        let few = typed(&DataType::Int64, &all, &some, CSV).unwrap();
+        let few = typed(&DataType::Int64, &all, some.clone(), CSV).unwrap();
         let few: Vec<_> = few.as_primitive::<Int64Type>().iter().collect();
         assert_eq!(few, some.into_iter().flatten().map(|at| want[at]).collect::<Vec<_>>());
-        let ints = typed(&DataType::Int32, &all[..16], &[0..16], CSV).unwrap();
+        let ints = typed(&DataType::Int32, &all[..16], once(0..16), CSV).unwrap();
         let ints: Vec<_> =
             ints.as_primitive::<Int32Type>().iter().map(|int| int.map(i64::from)).collect();
         assert_eq!(ints, want[..16]);
@@ -367,9 +369,9 @@ mod tests {
             (DataType::Boolean, ["true", "yes", ""]),
             (DataType::Utf8, ["a", "\"b", ""]),
         ] {
-            let err = typed(&data_type, &cells, &[0..3], CSV).unwrap_err();
+            let err = typed(&data_type, &cells, once(0..3), CSV).unwrap_err();
             assert!(matches!(err, CellError::Odd(1)), "{data_type} {err:?}");
-            assert!(typed(&data_type, &cells, &[0..1, 2..3], CSV).is_ok());
+            assert!(typed(&data_type, &cells, [0..1, 2..3], CSV).is_ok());
         }
     }
 
@@ -378,18 +380,22 @@ mod tests {
         let cells = ["a", "", "\"\"", "é", "\"x\"\"y\"", "NA"];
         let words = [b"NA".to_vec()];
         let syntax = CellSyntax::Csv { is_last: false, null_words: &words };
-        let texts = typed(&DataType::Utf8, &cells, &[0..6], syntax).unwrap();
+        let texts = typed(&DataType::Utf8, &cells, once(0..6), syntax).unwrap();
         let texts: Vec<Option<&str>> = texts.as_string::<i32>().iter().collect();
         assert_eq!(texts, [Some("a"), None, Some(""), Some("é"), Some("x\"y"), None]);
         let json = [r#""a""#, "null", r#""""#, r#""\u00e9""#];
-        let texts = typed(&DataType::Utf8, &json, &[0..4], CellSyntax::Json).unwrap();
+        let texts = typed(&DataType::Utf8, &json, once(0..4), CellSyntax::Json).unwrap();
         let texts: Vec<Option<&str>> = texts.as_string::<i32>().iter().collect();
         assert_eq!(texts, [Some("a"), None, Some(""), Some("é")]);
-        let flags = typed(&DataType::Boolean, &["true", "null"], &[0..2], CellSyntax::Json);
+        let flags = typed(&DataType::Boolean, &["true", "null"], once(0..2), CellSyntax::Json);
         let flags = flags.unwrap();
         assert!(flags.as_boolean().value(0) && flags.is_null(1));
         let list = CellList::try_new(b"a\n\xFF".to_vec(), 2).unwrap();
-        let runs = CellRuns { list: &list, from: CellPlace::default(), runs: &[0..2] };
+        let runs = CellRuns {
+            list: &list,
+            from: CellPlace::default(),
+            runs: std::slice::from_ref(&(0..2)),
+        };
         let err = match array(&DataType::Utf8, &runs, CSV).unwrap_err() {
             CellError::Other(err) => err,
             odd => panic!("{odd:?}"),
