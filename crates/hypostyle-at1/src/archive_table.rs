@@ -24,8 +24,8 @@ use hypostyle_core::reader::{
     ColumnStatistics, InFormat, Reader, RowGroupReader, RowGroupRequest, Section,
 };
 use hypostyle_core::text::{
-    self, Encoding, HEAD_BYTES, Infer, Ragged, TextFormat, TextOptions, TextSource, TextSummary,
-    TextTable,
+    self, ColumnState, ColumnSummary, Encoding, HEAD_BYTES, Infer, Ragged, TextFormat, TextOptions,
+    TextSource, TextSummary, TextTable, ValueState,
 };
 use hypostyle_core::types::Capabilities;
 
@@ -76,7 +76,11 @@ fn served_shape(text: &TextTable, options: &TextOptions) -> Option<TableShape> {
         && !skip
         && *capabilities == Capabilities::EVERYTHING;
     let summary = text.summary();
-    if !reads_cells_alike || !summary.rows_are_lines {
+    let is_mixed = |column: &ColumnSummary| match &column.state {
+        ColumnState::Values(values) => has_mixed_elements(values),
+        _ => false,
+    };
+    if !reads_cells_alike || !summary.rows_are_lines || summary.columns.iter().any(is_mixed) {
         return None;
     }
     let schema = text.schema();
@@ -84,6 +88,28 @@ fn served_shape(text: &TextTable, options: &TextOptions) -> Option<TableShape> {
     let statistics = (0..count).map(|column| text.column_statistics(column)).collect();
     let shape = TableShape::new(text.text_format(), schema, text.rows());
     Some(shape.with_null_words(summary.null_words.clone()).with_statistics(statistics))
+}
+
+/// Returns whether some array has elements of several types, which become text.
+///
+/// The readers of row groups refuse numbers in such arrays.
+fn has_mixed_elements(values: &ValueState) -> bool {
+    let is_mixed = |elements: &ValueState| {
+        let scalars = &elements.scalars;
+        let kinds = [
+            scalars.texts,
+            scalars.bools,
+            scalars.ints,
+            scalars.floats,
+            elements.object.is_some(),
+            elements.list.is_some(),
+        ];
+        kinds.iter().filter(|&&kind| kind).count() > 1 || elements.is_raw
+    };
+    let list = values.list.as_deref();
+    let members = values.object.iter().flat_map(|object| object.fields());
+    list.is_some_and(|elements| is_mixed(elements) || has_mixed_elements(elements))
+        || members.into_iter().any(|(_, member)| has_mixed_elements(member))
 }
 
 /// Finds out what table the text of an archive is, from its name and its first bytes.

@@ -86,7 +86,7 @@ impl ReadArgs {
 /// Returns a parser of the names of all kinds of files.
 pub(crate) fn file_kind() -> impl TypedValueParser<Value = FileKind> {
     let value = |kind: FileKind| match kind.id() {
-        FormatId::Lines => PossibleValue::new(kind.name()).help("One column of lines"),
+        FormatId::Txt => PossibleValue::new(kind.name()).help("One column of lines"),
         _ => PossibleValue::new(kind.name()),
     };
     let names: Vec<PossibleValue> = FileKind::all().map(value).collect();

@@ -16,15 +16,15 @@ pub enum FormatId {
     At1,
     /// OnPair: columns of strings with random access to each string, `.onpair`.
     OnPair,
-    /// Delimited text, `.csv`.
+    /// Comma-separated values, `.csv`.
     Csv,
-    /// Delimited text with tabs, `.tsv`.
+    /// Tab-separated values, `.tsv`.
     Tsv,
     /// JSON Lines: an object on each line, `.jsonl`.
-    JsonLines,
-    /// Plain lines of text, `.txt`.
-    Lines,
-    /// Logs: lines with a time, a template and variables, `.log`.
+    Jsonl,
+    /// Plain text as one column of lines, `.txt`.
+    Txt,
+    /// Log lines with a time stamp each, `.log`.
     Log,
     /// VCF: variant calls, `.vcf`.
     Vcf,
@@ -45,8 +45,8 @@ impl FormatId {
             Self::OnPair => "onpair",
             Self::Csv => "csv",
             Self::Tsv => "tsv",
-            Self::JsonLines => "jsonl",
-            Self::Lines => "txt",
+            Self::Jsonl => "jsonl",
+            Self::Txt => "txt",
             Self::Log => "log",
             Self::Vcf => "vcf",
             Self::Parquet => "parquet",

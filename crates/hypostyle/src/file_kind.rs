@@ -30,8 +30,8 @@ const OTHERS: &[FormatId] = &[
     #[cfg(feature = "csv")]
     FormatId::Tsv,
     #[cfg(feature = "json")]
-    FormatId::JsonLines,
-    FormatId::Lines,
+    FormatId::Jsonl,
+    FormatId::Txt,
     FormatId::Log,
     FormatId::Vcf,
     #[cfg(feature = "parquet")]
@@ -95,8 +95,8 @@ impl FileKind {
         match self.0 {
             FormatId::Csv => &["csv"],
             FormatId::Tsv => &["tsv", "tab"],
-            FormatId::JsonLines => &["jsonl", "ndjson"],
-            FormatId::Lines => &["txt"],
+            FormatId::Jsonl => &["jsonl", "ndjson"],
+            FormatId::Txt => &["txt"],
             FormatId::Log => &["log"],
             FormatId::Vcf => &["vcf"],
             FormatId::Parquet => &["parquet", "pq"],
@@ -121,8 +121,8 @@ impl FileKind {
         match self.0 {
             FormatId::Csv => Some(TextKind::Delimited { delimiter: b',' }),
             FormatId::Tsv => Some(TextKind::Delimited { delimiter: b'\t' }),
-            FormatId::JsonLines => Some(TextKind::JsonLines),
-            FormatId::Lines => Some(TextKind::Lines),
+            FormatId::Jsonl => Some(TextKind::JsonLines),
+            FormatId::Txt => Some(TextKind::Lines),
             FormatId::Log => Some(TextKind::Log),
             FormatId::Vcf => Some(TextKind::VariantCalls),
             _ => None,
@@ -180,10 +180,10 @@ pub(crate) fn id_of_text(kind: TextKind) -> FormatId {
     match kind {
         TextKind::Delimited { delimiter: b'\t' } => FormatId::Tsv,
         TextKind::Delimited { .. } => FormatId::Csv,
-        TextKind::JsonLines => FormatId::JsonLines,
+        TextKind::JsonLines => FormatId::Jsonl,
         TextKind::Log => FormatId::Log,
         TextKind::VariantCalls => FormatId::Vcf,
-        _ => FormatId::Lines,
+        _ => FormatId::Txt,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Reads and writes column files: COLM, COLF, CLMN, AT-1 and OnPair, with Arrow in memory.
 //!
-//! [`open`] opens a file of any kind, these and CSV, JSON Lines, Parquet and others, as a
+//! [`open()`] opens a file of any kind, these and CSV, JSON Lines, Parquet and others, as a
 //! [`Table`]. A [`Scan`] returns some of its columns and rows as Arrow batches. A [`Writer`]
-//! writes batches in any format, and [`convert`] writes a scan.
+//! writes batches in any format, and [`convert()`] writes a scan.
 //!
 //! # Six tasks
 //!
@@ -113,7 +113,7 @@
 //!
 //! # Where bytes come from
 //!
-//! [`open`] reads a file when and where a scan needs it. [`open_source`] takes any
+//! [`open()`] reads a file when and where a scan needs it. [`open_source`] takes any
 //! [`ByteSource`]: memory, a memory map, an object store. [`open_cache`] does no I/O at all: it
 //! and a [`ScanDecoder`] say which ranges are missing, and the caller fetches them. Nothing in
 //! this crate starts a runtime.

@@ -1,8 +1,8 @@
 //! Casts arrays between the column types without loss.
 //!
-//! Every type can be cast to text: numbers print as [`number`] defines, structs, lists and
-//! maps as [JSON](JsonPrinter), other types as Arrow prints them. Casts from text read numbers
-//! liberally.
+//! Every type can be cast to text: numbers print as [`number`] defines, lists, structs and
+//! maps as [JSON](JsonPrinter), bytes in hexadecimal digits, and other types as Arrow prints
+//! them. Casts from text read numbers liberally.
 
 mod json;
 
@@ -112,17 +112,7 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
         DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean => {
             arrow_cast::cast(array, &DataType::Utf8)?
         }
-        DataType::Struct(_)
-        | DataType::List(_)
-        | DataType::LargeList(_)
-        | DataType::FixedSizeList(..)
-        | DataType::ListView(_)
-        | DataType::LargeListView(_)
-        | DataType::Map(..) => {
-            let printer = JsonPrinter::try_new(array)?;
-            let rows = (0..array.len()).map(|row| array.is_valid(row).then_some(row));
-            printed(rows, |row, out| printer.put(row, out))?
-        }
+        nested if nested.is_nested() => json_texts(array)?,
         // Instants print in UTC: the offset of a named zone needs a database of time zones.
         DataType::Timestamp(unit, Some(zone)) if !is_offset(zone) => {
             let utc = DataType::Timestamp(*unit, Some("+00:00".into()));
@@ -148,6 +138,13 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
 /// Returns whether a time zone is an offset such as `+02:00`.
 fn is_offset(zone: &str) -> bool {
     zone.starts_with(['+', '-'])
+}
+
+/// Prints nested values as JSON.
+fn json_texts(array: &ArrayRef) -> Result<ArrayRef> {
+    let printer = JsonPrinter::try_new(array)?;
+    let rows = (0..array.len()).map(|row| array.is_valid(row).then_some(row));
+    printed(rows, |row, out| printer.put(row, out))
 }
 
 fn not_printable(err: &arrow_schema::ArrowError, row: usize) -> Error {

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 
 use crate::column_source::ColumnSource;
 use crate::deviation::Deviation;
@@ -292,22 +292,17 @@ impl dyn Reader {
     }
 }
 
-/// Returns a batch of decoded columns, which may be encoded forms of their types.
+/// Returns a batch of decoded columns; encoded forms of their types are decoded.
 pub(crate) fn batch(schema: &SchemaRef, arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    let differs = |(array, field): (&ArrayRef, &Arc<arrow_schema::Field>)| {
-        array.data_type() != field.data_type()
+    let plain = |(array, field): (ArrayRef, &Arc<Field>)| {
+        if array.data_type() == field.data_type() {
+            return Ok(array);
+        }
+        Ok(arrow_cast::cast(&array, field.data_type())?)
     };
-    let schema = if arrays.iter().zip(schema.fields()).any(differs) {
-        let fields = arrays
-            .iter()
-            .zip(schema.fields())
-            .map(|(array, field)| field.as_ref().clone().with_data_type(array.data_type().clone()));
-        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
-    } else {
-        schema.clone()
-    };
-    Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+    let arrays = arrays.into_iter().zip(schema.fields()).map(plain).collect::<Result<Vec<_>>>()?;
+    Ok(RecordBatch::try_new_with_options(schema.clone(), arrays, &options)?)
 }
 
 /// Returns the schema of some columns.

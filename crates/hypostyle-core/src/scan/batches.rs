@@ -94,8 +94,6 @@ impl Batches {
     }
 
     /// Returns the schema of the batches.
-    ///
-    /// A batch may encode a column as a dictionary, or in runs, of the type given here.
     pub fn schema(&self) -> SchemaRef {
         self.plan.projection.schema.clone()
     }

@@ -96,7 +96,7 @@ impl ScanDecoder {
         }
     }
 
-    /// Returns the schema of the batches, which may encode columns as dictionaries.
+    /// Returns the schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         self.plan.projection.schema.clone()
     }

@@ -227,8 +227,8 @@ impl Reader for TextTable {
         match self.format.kind {
             TextKind::Delimited { delimiter: b'\t' } => FormatId::Tsv,
             TextKind::Delimited { .. } => FormatId::Csv,
-            TextKind::JsonLines => FormatId::JsonLines,
-            TextKind::Lines => FormatId::Lines,
+            TextKind::JsonLines => FormatId::Jsonl,
+            TextKind::Lines => FormatId::Txt,
             TextKind::Log => FormatId::Log,
             TextKind::VariantCalls => FormatId::Vcf,
         }

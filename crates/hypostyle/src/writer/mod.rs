@@ -118,7 +118,7 @@ impl<'a> Writer<'a> {
                 Body::Text(TextRows::delimited(output, delimiter, &plan.stored, &options)?)
             }
             #[cfg(feature = "json")]
-            (FormatId::JsonLines, _) => {
+            (FormatId::Jsonl, _) => {
                 Body::Text(TextRows::json(Output::open(to, options.replace)?))
             }
             #[cfg(feature = "parquet")]

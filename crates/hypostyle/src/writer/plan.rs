@@ -122,7 +122,7 @@ fn stored_type(kind: FileKind, source: &DataType) -> Result<DataType> {
 fn check_names(kind: FileKind, schema: &Schema, names: DuplicateNames) -> Result<()> {
     // Of two members with one name, readers of JSON keep one. The column files check names
     // themselves, each by its own rules; text, Parquet and Arrow have columns by position.
-    if kind.id() != FormatId::JsonLines || names == DuplicateNames::Keep {
+    if kind.id() != FormatId::Jsonl || names == DuplicateNames::Keep {
         return Ok(());
     }
     for (index, field) in schema.fields().iter().enumerate() {

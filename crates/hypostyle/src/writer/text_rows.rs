@@ -5,6 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Schema};
 
 use super::destination::Output;
+#[cfg(feature = "csv")]
 use super::options::WriterOptions;
 use hypostyle_core::cast::cast;
 use hypostyle_core::error::{Error, Refusal, Result};

@@ -483,13 +483,14 @@ fn other_frames_are_recovered_and_lines_keep_their_numbers() {
         let options = options.clone().with_codec(codec);
         let mut archive = Vec::new();
         at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
-        let second = open(Arc::new(Bytes::from(archive.clone()))).frames().unwrap()[1].offset;
+        let frames = open(Arc::new(Bytes::from(archive.clone()))).frames().unwrap();
+        let [_, second, third, _] = &frames[..] else { panic!("{} frames", frames.len()) };
         // A wrong number of streams in the second frame hides everything after it.
-        archive[usize::try_from(second).unwrap()] = 0x7F;
+        archive[usize::try_from(second.offset).unwrap()] = 0x7F;
         if codec == Choice::Query {
-            // Also change a byte of the last block, which ends before the trailer.
-            let at = archive.len() - 60;
-            archive[at] ^= 0x10;
+            // Also change a byte of the last block, at the end of the last frame of the text.
+            let end = third.offset + third.stored;
+            archive[usize::try_from(end).unwrap() - 24] ^= 0x10;
         }
         let archive = open(Arc::new(Bytes::from(archive)));
         let mut left = Vec::new();

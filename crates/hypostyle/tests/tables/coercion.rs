@@ -171,7 +171,7 @@ fn text_prints_every_type_and_parquet_and_arrow_keep_it() {
                     let quoted = if text.contains('"') { format!("\"{quoted}\"") } else { quoted };
                     assert_eq!(String::from_utf8(file).unwrap(), format!("c\n{quoted}\n"));
                 }
-                FormatId::Lines if !from.is_nested() && text != "ff61" => {
+                FormatId::Txt if !from.is_nested() && text != "ff61" => {
                     assert_eq!(String::from_utf8(file).unwrap(), format!("{text}\n"), "{from}");
                 }
                 _ => {}
@@ -250,7 +250,7 @@ fn what_would_lose_is_refused_before_a_byte() {
             assert_eq!(back.num_columns(), 2, "{kind}");
             continue;
         }
-        if kind.id() == FormatId::Lines {
+        if kind.id() == FormatId::Txt {
             continue;
         }
         let err = refused(kind.id(), &twice, &WriterOptions::default());
@@ -258,8 +258,8 @@ fn what_would_lose_is_refused_before_a_byte() {
     }
     let keep = WriteOptions::default().with_duplicate_names(DuplicateNames::Keep);
     let keep = WriterOptions::default().with_encode(keep);
-    written(FormatId::JsonLines, &twice, &keep).unwrap();
-    let err = refused(FormatId::Lines, &twice, &WriterOptions::default());
+    written(FormatId::Jsonl, &twice, &keep).unwrap();
+    let err = refused(FormatId::Txt, &twice, &WriterOptions::default());
     assert_eq!(err.refusal(), Some(Refusal::SeveralColumns), "{err}");
 }
 

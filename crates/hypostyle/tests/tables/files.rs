@@ -42,7 +42,7 @@ fn a_refused_value_leaves_the_old_file() {
     let path = folder.path().join("lines.txt");
     fs::write(&path, "old\n").unwrap();
     let mut writer =
-        Writer::create(&path, FormatId::Lines, lines(&[]).schema(), &WriterOptions::default())
+        Writer::create(&path, FormatId::Txt, lines(&[]).schema(), &WriterOptions::default())
             .unwrap();
     writer.write(&lines(&["a", "b"])).unwrap();
     let err = writer.write(&lines(&["c", "d\ne"])).unwrap_err();

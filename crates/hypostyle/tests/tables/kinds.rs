@@ -21,7 +21,7 @@ fn people() -> RecordBatch {
 
 fn fitting(kind: hypostyle::FileKind) -> RecordBatch {
     match kind.id() {
-        FormatId::Lines => {
+        FormatId::Txt => {
             let lines = people().project(&[1]).unwrap();
             RecordBatch::try_from_iter([("line", lines.column(0).clone())]).unwrap()
         }
@@ -50,7 +50,7 @@ fn a_scan_returns_what_was_written() {
 #[test]
 fn columns_rows_predicates_and_limits_combine_in_every_kind() {
     for kind in table_kinds().filter(|kind| kind.capabilities().numbers) {
-        if kind.id() == FormatId::Lines {
+        if kind.id() == FormatId::Txt {
             continue;
         }
         let table = opened(kind, written(kind, &people(), &WriterOptions::default()).unwrap());
@@ -102,7 +102,7 @@ fn every_kind_converts_to_every_other() {
 #[test]
 fn an_empty_table_keeps_its_columns() {
     // JSON Lines name columns in rows only.
-    for kind in table_kinds().filter(|kind| kind.id() != FormatId::JsonLines) {
+    for kind in table_kinds().filter(|kind| kind.id() != FormatId::Jsonl) {
         let batch = fitting(kind).slice(0, 0);
         let file = written(kind, &batch, &WriterOptions::default()).unwrap();
         let table = opened(kind, file).unwrap();

@@ -57,12 +57,7 @@ impl Inflater {
             check_start(input)?;
         }
         let progress = self.step(input, out)?;
-        if self.is_complete && self.total_out() < self.declared {
-            let written = self.total_out();
-            let why =
-                format!("decompresses to {written} bytes, but {} are declared", self.declared);
-            return Err(Error::malformed(WHAT, why));
-        }
+        self.check_size()?;
         if progress.written == 0 && !out.is_empty() && is_last && progress.read == input.len() {
             return Err(self.ends_early());
         }
@@ -83,22 +78,37 @@ impl Inflater {
         if self.total_in() == 0 {
             check_start(input)?;
         }
+        // One byte more shows that the stream is too long, and whether it ends there.
         let mut spill = [0; 1];
-        let Inflated { read, .. } = self.step(input, &mut spill)?;
-        if !self.is_complete && is_last && read == input.len() {
-            return Err(self.ends_early());
+        let out = if self.total_out() > self.declared { &mut spill[..0] } else { &mut spill[..] };
+        let Inflated { read, written } = self.step(input, out)?;
+        self.check_size()?;
+        let is_stuck = (read, written) == (0, 0) && !input.is_empty();
+        if !self.is_complete && (is_stuck || (is_last && read == input.len())) {
+            return Err(if self.total_out() > self.declared {
+                let why = format!("decompresses to more than the {} bytes declared", self.declared);
+                Error::malformed(WHAT, why)
+            } else {
+                self.ends_early()
+            });
         }
         Ok((self.is_complete, read))
+    }
+
+    /// Fails if the stream has ended, and its size is not the declared one.
+    fn check_size(&self) -> Result<()> {
+        let (written, declared) = (self.total_out(), self.declared);
+        if self.is_complete && written != declared {
+            let why = format!("decompresses to {written} bytes, but {declared} are declared");
+            return Err(Error::malformed(WHAT, why));
+        }
+        Ok(())
     }
 
     fn step(&mut self, input: &[u8], out: &mut [u8]) -> Result<Inflated> {
         let (before_in, before_out) = (self.total_in(), self.total_out());
         let status = self.inflate.decompress(input, out, InflateFlush::NoFlush);
         match status {
-            _ if self.total_out() > self.declared => {
-                let why = format!("decompresses to more than the {} bytes declared", self.declared);
-                return Err(Error::malformed(WHAT, why));
-            }
             Ok(Status::StreamEnd) => self.is_complete = true,
             Ok(_) => {}
             Err(_) if self.total_out() == self.declared => {

@@ -148,16 +148,16 @@ fn decompress_slowly(block: &[u8], out: &mut [u8]) -> Result<usize> {
     }
     let written = inflate.total_out();
     match status {
-        _ if written > out.len() as u64 => Err(Error::malformed(
-            WHAT,
-            format!("decompresses to more than the {} bytes declared", out.len()),
-        )),
         Ok(Status::StreamEnd) if written == out.len() as u64 => {
             usize::try_from(inflate.total_in()).map_err(|_| Error::malformed(WHAT, "too long"))
         }
         Ok(Status::StreamEnd) => Err(Error::malformed(
             WHAT,
             format!("decompresses to {written} bytes, but {} are declared", out.len()),
+        )),
+        Ok(_) if written > out.len() as u64 => Err(Error::malformed(
+            WHAT,
+            format!("decompresses to more than the {} bytes declared", out.len()),
         )),
         Ok(_) => Err(Error::malformed(WHAT, format!("ends early, after {written} bytes of data"))),
         Err(_) if written == out.len() as u64 => {

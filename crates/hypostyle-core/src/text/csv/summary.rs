@@ -143,17 +143,24 @@ impl CellSummary {
         let mut odd: Option<(&[u8], u64, bool)> = None;
         let cells = rows.cells.get(column..).unwrap_or_default();
         for cell in cells.iter().step_by(rows.width.max(1)) {
+            // Most cells are short integers. A null word may be one.
+            if null_words.is_empty()
+                && let Some(value) = rows.short_int(*cell)
+            {
+                found.numbers.add_int(value);
+                continue;
+            }
             let bytes = cell.bytes(rows);
             match Kind::of(*cell, bytes, null_words) {
                 Kind::Null => found.nulls += 1,
                 Kind::Empty => found.empty_texts += 1,
-                Kind::Filled if found.numbers.add_number_cell(bytes) => {}
                 Kind::Filled => match &mut odd {
-                    None => odd = Some((bytes, 1, cell.quoted())),
                     Some((text, count, is_quoted)) if *text == bytes => {
                         *count += 1;
                         *is_quoted |= cell.quoted();
                     }
+                    _ if found.numbers.add_number_cell(bytes) => {}
+                    None => odd = Some((bytes, 1, cell.quoted())),
                     Some(_) => return Self::of_texts(rows, column, null_words),
                 },
             }

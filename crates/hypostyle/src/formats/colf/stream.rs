@@ -55,7 +55,7 @@ pub(super) fn open(
         ColumnType::Float64 => numbers::<f64>(entry, nulls, values, start, rows),
         ColumnType::Int64 => Err(Error::unsupported("int64")),
         ColumnType::Text => {
-            let starts_len = rows.saturating_mul(START_BYTES);
+            let starts_len = rows.saturating_mul(START_BYTES as u64);
             check_part("string offsets", starts_len, left, column)?;
             Ok(Box::new(Texts {
                 column: column.clone(),
@@ -102,7 +102,7 @@ impl Nulls {
     ) -> Result<Option<NullBuffer>> {
         let Some(bits) = &mut self.bits else { return Ok(None) };
         bits.skip_to((PREAMBLE_BYTES as u64).saturating_add(row / 8))?;
-        let first = usize::from(row.to_le_bytes()[0] % 8);
+        let first = usize::try_from(row % 8).unwrap_or(0);
         let bytes = bits.fill(bitmap::len(first.saturating_add(rows)))?;
         let nulls = bitmap::nulls_from_set_bits_at(bytes, first, rows);
         if nulls.is_some() && !self.nullable {
@@ -169,7 +169,7 @@ impl ColumnStream for Numbers {
 }
 
 /// The bytes of the start of a text.
-const START_BYTES: u64 = 4;
+const START_BYTES: usize = 4;
 
 /// Texts: a bitmap, the start of each text, then all texts.
 struct Texts {
@@ -206,8 +206,7 @@ impl Texts {
         if rest > 0 {
             nulls = self.nulls.of_rows(first, rest, cx)?;
             self.skip_to_start(first)?;
-            let (chunks, _) =
-                self.starts.fill(rest.saturating_mul(START_BYTES as usize))?.as_chunks();
+            let (chunks, _) = self.starts.fill(rest.saturating_mul(START_BYTES))?.as_chunks();
             starts.extend(chunks.iter().take(rest));
         }
         if known_nulls > 0 {
@@ -223,7 +222,7 @@ impl Texts {
     }
 
     fn skip_to_start(&mut self, row: u64) -> Result<()> {
-        let at = self.starts_at.saturating_add(row.saturating_mul(START_BYTES));
+        let at = self.starts_at.saturating_add(row.saturating_mul(START_BYTES as u64));
         self.starts.skip_to(at)
     }
 
@@ -245,7 +244,7 @@ impl Texts {
             self.null_until = next;
             if valid.is_some() {
                 self.skip_to_start(next)?;
-                let start = self.starts.fill(START_BYTES as usize)?.first_chunk();
+                let start = self.starts.fill(START_BYTES)?.first_chunk();
                 let start = start.map_or(0, |start| u64::from(u32::from_le_bytes(*start)));
                 return Ok((next, start));
             }

@@ -5,13 +5,13 @@ use arrow_buffer::MutableBuffer;
 
 use super::block_stream::BlockStreams;
 use super::column_stream::ColumnStream;
+use super::decode_context::DecodeContext;
 use super::layout::{BlockLocation, ColumnEntry, ColumnFileLayout, DeviationCodes};
 use hypostyle_core::column_source::ColumnStats;
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::Result;
 use hypostyle_core::format_id::FormatId;
-use hypostyle_core::limits::Limits;
-use hypostyle_core::options::{ReadOptions, TextPolicy, WriteOptions};
+use hypostyle_core::options::{ReadOptions, WriteOptions};
 use hypostyle_core::source::ByteSource;
 use hypostyle_core::types::{Capabilities, ColumnType};
 
@@ -83,14 +83,6 @@ pub(crate) trait BlockFormat: std::fmt::Debug + Send + Sync + 'static {
 
     /// Appends the uncompressed content of a column's block.
     fn encode(column: &ColumnToWrite, arrays: &[ArrayRef], out: &mut Vec<u8>) -> Result<()>;
-}
-
-/// What the decoder of a block needs besides the block.
-pub(crate) struct DecodeContext<'a> {
-    pub(crate) deviations: &'a Deviations,
-    pub(crate) text: TextPolicy,
-    pub(crate) codes: &'static DeviationCodes,
-    pub(crate) limits: &'a Limits,
 }
 
 /// A column of the table that is being written.

@@ -2,7 +2,7 @@
 
 use arrow_array::ArrayRef;
 
-use super::block_format::DecodeContext;
+use super::decode_context::DecodeContext;
 use hypostyle_core::error::Result;
 
 /// Decodes a column from its first row to its last.

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array, OffsetS
 use arrow_buffer::MutableBuffer;
 use arrow_schema::DataType;
 
-use super::block_format::DecodeContext;
+use super::decode_context::DecodeContext;
 use super::layout::ColumnEntry;
 use super::{text, values};
 use hypostyle_core::column_source::ColumnStats;

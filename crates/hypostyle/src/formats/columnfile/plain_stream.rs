@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, OffsetSizeTrait};
 use arrow_buffer::MutableBuffer;
 
-use super::block_format::DecodeContext;
 use super::block_stream::{BlockStream, BlockStreams, number_values};
 use super::column_stream::ColumnStream;
+use super::decode_context::DecodeContext;
 use super::layout::ColumnEntry;
 use super::plain::report_leftover;
 use super::text;

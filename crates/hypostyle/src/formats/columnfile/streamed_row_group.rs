@@ -8,8 +8,8 @@ use hashbrown::HashMap;
 
 use super::block_format::BlockFormat;
 use super::block_stream::BlockStreams;
+use super::column_file::{ColumnFile, MIN_PARALLEL_BYTES};
 use super::column_stream::ColumnStream;
-use super::reader::{ColumnFile, MIN_PARALLEL_BYTES};
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
 use hypostyle_core::reader::{RowGroupReader, RowGroupRequest};

@@ -7,7 +7,7 @@ use arrow_array::builder::GenericStringBuilder;
 use arrow_array::{ArrayRef, GenericStringArray, OffsetSizeTrait};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 
-use super::block_format::DecodeContext;
+use super::decode_context::DecodeContext;
 use super::layout::ColumnEntry;
 use hypostyle_core::error::{Error, ErrorKind, Result, clipped};
 use hypostyle_core::options::TextPolicy;

@@ -66,19 +66,17 @@ impl CppFile {
         Ok(Self { source, options: options.clone(), schema, rows, sections })
     }
 
-    /// Reads the file, and calls `then` with its column and the bytes of all rows.
-    fn with_column<T>(&self, then: impl FnOnce(Column<'_>, u64) -> Result<T>) -> Result<T> {
-        let read = || {
-            let size = self.source.size();
-            self.check_limit("size of the file", size)?;
-            let bytes = source::range(self.source.as_ref(), 0, size, "file")?;
-            let column = read_cpp(&bytes).and_then(Column::new).map_err(malformed)?;
-            let text_len = column.decoded_len() as u64;
-            let offsets = (self.rows as u64).saturating_mul(16);
-            self.check_limit("size of a column", text_len.saturating_add(offsets))?;
-            then(column, text_len)
-        };
-        read().map_err(|err: Error| err.in_column(0, COLUMN_NAME).at(0))
+    /// Reads and checks the file.
+    fn encoded_chunk(&self) -> Result<EncodedChunk<'static>> {
+        let size = self.source.size();
+        self.check_limit("size of the file", size)?;
+        let bytes = source::range(self.source.as_ref(), 0, size, "file")?;
+        let column = read_cpp(&bytes).and_then(Column::new).map_err(malformed)?;
+        let text_len = column.decoded_len() as u64;
+        let offsets = (self.rows as u64).saturating_mul(16);
+        self.check_limit("size of a column", text_len.saturating_add(offsets))?;
+        let values = EncodedValues::Codes(column);
+        Ok(EncodedChunk { text_len, nulls: None, values, indexes: None, values_offset: 0 })
     }
 
     fn check_limit(&self, what: &'static str, asked: u64) -> Result<()> {
@@ -107,7 +105,10 @@ fn malformed(err: hypostyle_onpair::Error) -> Error {
     Error::malformed("column", err.to_string())
 }
 
-fn decode_all(column: &Column<'_>) -> Result<ArrayRef> {
+fn decode_all(encoded: &EncodedChunk<'_>) -> Result<ArrayRef> {
+    let EncodedValues::Codes(column) = &encoded.values else {
+        return Err(ErrorKind::Internal("a file of codes has none".into()).into());
+    };
     let offsets = column.decoded_offsets();
     let offsets: Vec<i64> =
         offsets.into_iter().map(|offset| i64::try_from(offset).unwrap_or(i64::MAX)).collect();
@@ -116,19 +117,39 @@ fn decode_all(column: &Column<'_>) -> Result<ArrayRef> {
 }
 
 /// The rows of a file, of which any can be decoded.
-struct CppRows(Arc<CppFile>);
+struct CppRows {
+    file: Arc<CppFile>,
+    /// The column, once it has been read.
+    encoded: Option<EncodedChunk<'static>>,
+}
+
+impl CppRows {
+    /// Calls `then` with the column, which is read and checked once.
+    fn with_column<T>(
+        &mut self,
+        then: impl FnOnce(&CppFile, &EncodedChunk<'static>) -> Result<T>,
+    ) -> Result<T> {
+        let encoded = match self.encoded.take() {
+            Some(encoded) => Ok(encoded),
+            None => self.file.encoded_chunk(),
+        };
+        encoded
+            .and_then(|encoded| then(&self.file, self.encoded.insert(encoded)))
+            .map_err(|err| err.in_column(0, COLUMN_NAME).at(0))
+    }
+}
 
 impl DecodeRows for CppRows {
     fn decode_rows(&mut self, columns: &[usize], rows: &RowSelection) -> Result<Vec<ArrayRef>> {
-        rows.check(self.0.rows)?;
+        rows.check(self.file.rows)?;
         if columns.is_empty() {
             return Ok(Vec::new());
         }
-        let array = self.0.with_column(|column, text_len| {
-            if rows.len() == self.0.rows {
-                return decode_all(&column);
+        let array = self.with_column(|file, encoded| {
+            if rows.len() == file.rows {
+                return decode_all(encoded);
             }
-            decode::selected_rows::<i64>(&encoded_chunk(column, text_len), rows, StringType::Text)
+            decode::selected_rows::<i64>(encoded, rows, StringType::Text)
         })?;
         Ok(vec![array; columns.len()])
     }
@@ -138,17 +159,10 @@ impl DecodeRows for CppRows {
         _: usize,
         filter: &mut ColumnFilter<'_>,
     ) -> Result<Option<BooleanArray>> {
-        self.0.with_column(|column, text_len| {
-            let encoded = encoded_chunk(column, text_len);
-            let found = search::evaluate_rows(&encoded, self.0.rows, filter);
-            found.map(Some).map_err(|err| err.in_column(0, COLUMN_NAME))
+        self.with_column(|file, encoded| {
+            search::evaluate_rows(encoded, file.rows, filter).map(Some)
         })
     }
-}
-
-fn encoded_chunk(column: Column<'_>, text_len: u64) -> EncodedChunk<'_> {
-    let values = EncodedValues::Codes(column);
-    EncodedChunk { text_len, nulls: None, values, indexes: None, values_offset: 0 }
 }
 
 impl Reader for CppFile {
@@ -178,7 +192,7 @@ impl Reader for CppFile {
         request: &RowGroupRequest<'_>,
     ) -> Result<Box<dyn RowGroupReader>> {
         self.check_range(group, request.columns)?;
-        Ok(Box::new(SelectedRows::new(self.rows, CppRows(self))))
+        Ok(Box::new(SelectedRows::new(self.rows, CppRows { file: self, encoded: None })))
     }
 
     fn sections(&self) -> Vec<Section> {

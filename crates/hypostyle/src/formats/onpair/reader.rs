@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use bytes::Bytes;
 use hashbrown::HashMap;
 
 use super::column_chunk::{ChunkSection, ColumnChunk, padded_len};
@@ -23,8 +22,7 @@ use hypostyle_core::options::ReadOptions;
 use hypostyle_core::parallel;
 use hypostyle_core::predicate::{ColumnFilter, PruningStatistics};
 use hypostyle_core::reader::{
-    DecodeRows, Reader, RowGroupReader, RowGroupRequest, Section, SelectedRows,
-    row_group_out_of_range,
+    Reader, RowGroupReader, RowGroupRequest, Section, row_group_out_of_range,
 };
 use hypostyle_core::row_selection::RowSelection;
 use hypostyle_core::source::ByteSource;
@@ -77,13 +75,9 @@ impl OnPairFile {
         read.map_err(|err| self.locate(err, column, chunk))
     }
 
-    /// Checks the sections of a column chunk.
-    fn encoded_chunk<'s>(
-        &self,
-        column: usize,
-        chunk: usize,
-        sections: &'s SectionBytes<'_>,
-    ) -> Result<EncodedChunk<'s>> {
+    /// Reads and checks the sections of a column chunk.
+    fn encoded_chunk(&self, column: usize, chunk: usize) -> Result<EncodedChunk<'static>> {
+        let sections = self.section_bytes(column, chunk)?;
         let column_chunk = self.column_chunk(column, chunk)?;
         let owner = column_chunk.coding.map(|coding| coding.dictionary_chunk);
         let owner = owner.filter(|&owner| owner != chunk);
@@ -91,7 +85,7 @@ impl OnPairFile {
             source: self.source.as_ref(),
             owner: owner.and_then(|owner| self.layout.column_chunk(column, owner)),
         };
-        EncodedChunk::try_new(column_chunk, sections, &dictionary)
+        EncodedChunk::try_new(column_chunk, &sections, &dictionary)
             .map_err(|err| self.locate(err, column, chunk))
     }
 
@@ -217,9 +211,17 @@ impl Reader for OnPairFile {
         let rows = self.check_chunk(group)?;
         let cost = self.check_cost(group, request.columns)?;
         let threads = if cost < MIN_PARALLEL_BYTES { 1 } else { request.threads };
-        let fetched = HashMap::new();
-        let group = OnPairRowGroup { file: self, group, rows, threads, fetched };
-        Ok(Box::new(SelectedRows::new(rows, group)))
+        Ok(Box::new(OnPairRowGroup {
+            // All rows decode faster together than window by window.
+            decodes_all: request.end.is_none() && cost <= request.memory,
+            file: self,
+            group,
+            rows,
+            threads,
+            window: 0..0,
+            encoded: HashMap::new(),
+            decoded: HashMap::new(),
+        }))
     }
 
     fn pruning_statistics(&self, chunk: usize) -> Option<Box<dyn PruningStatistics + '_>> {
@@ -263,49 +265,94 @@ impl Reader for OnPairFile {
     }
 }
 
-/// A row group whose column chunks are read once, and decoded as often as rows are asked for.
+/// A row group whose column chunks are read and checked once.
+///
+/// A scan of all rows decodes each chunk as a whole; other scans decode the rows that they
+/// select, and errors in others go unnoticed.
 struct OnPairRowGroup {
     file: Arc<OnPairFile>,
     group: usize,
     rows: usize,
     threads: usize,
-    /// The bytes of the column chunks that were read so far.
-    fetched: HashMap<usize, Bytes>,
+    decodes_all: bool,
+    window: Range<usize>,
+    /// The column chunks that were read so far.
+    encoded: HashMap<usize, EncodedChunk<'static>>,
+    /// All rows of the column chunks that were decoded as a whole.
+    decoded: HashMap<usize, ArrayRef>,
 }
 
 impl OnPairRowGroup {
+    /// Reads and checks the column chunks that were not read before.
     fn fetch(&mut self, columns: &[usize]) -> Result<()> {
         for &column in columns {
-            if !self.fetched.contains_key(&column) {
-                let bytes = self.file.section_bytes(column, self.group)?.into_bytes();
-                self.fetched.insert(column, bytes);
+            if !self.encoded.contains_key(&column) {
+                let encoded = self.file.encoded_chunk(column, self.group)?;
+                self.encoded.insert(column, encoded);
             }
         }
         Ok(())
     }
 
-    fn sections(&self, column: usize) -> Result<SectionBytes<'_>> {
-        let chunk = self.file.column_chunk(column, self.group)?;
-        Ok(SectionBytes::of(chunk, self.fetched.get(&column).cloned().unwrap_or_default()))
+    fn encoded(&self, column: usize) -> Result<&EncodedChunk<'static>> {
+        let encoded = self.encoded.get(&column);
+        encoded.ok_or_else(|| ErrorKind::Internal("a column chunk was not read".into()).into())
+    }
+
+    /// Decodes all rows of the columns that are not decoded, and keeps them.
+    fn decode_all(&mut self, columns: &[usize]) -> Result<()> {
+        let mut wanted = columns.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted.retain(|column| !self.decoded.contains_key(column));
+        let decode =
+            |&column: &usize| self.file.decode_all_of(column, self.group, self.encoded(column)?);
+        let arrays = parallel::map(&wanted, self.threads, decode)?;
+        for (column, array) in wanted.into_iter().zip(arrays) {
+            self.decoded.insert(column, array);
+        }
+        Ok(())
     }
 
     fn decode_column(&self, column: usize, rows: &RowSelection) -> Result<ArrayRef> {
-        let (file, group) = (&self.file, self.group);
-        let sections = self.sections(column)?;
-        let encoded = file.encoded_chunk(column, group, &sections)?;
-        // A thorough read verifies all rows, and all rows decode faster together.
-        if file.is_thorough() || rows.len() == self.rows {
-            return rows.of_array(&file.decode_all_of(column, group, &encoded)?);
+        match self.decoded.get(&column) {
+            Some(array) => rows.of_array(array),
+            None => self.file.decode_rows_of(column, self.group, self.encoded(column)?, rows),
         }
-        file.decode_rows_of(column, group, &encoded, rows)
     }
 }
 
-impl DecodeRows for OnPairRowGroup {
-    fn decode_rows(&mut self, columns: &[usize], rows: &RowSelection) -> Result<Vec<ArrayRef>> {
-        rows.check(self.rows)?;
+impl RowGroupReader for OnPairRowGroup {
+    fn skip(&mut self, rows: u64) -> Result<u64> {
+        let left = self.rows.saturating_sub(self.window.end);
+        let skipped = usize::try_from(rows).unwrap_or(usize::MAX).min(left);
+        let start = self.window.end.saturating_add(skipped);
+        self.window = start..start;
+        Ok(skipped as u64)
+    }
+
+    fn next_window(&mut self, max_rows: usize) -> Result<usize> {
+        let start = self.window.end;
+        self.window = start..self.rows.min(start.saturating_add(max_rows));
+        Ok(self.window.len())
+    }
+
+    fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
+        if let Some(rows) = rows {
+            rows.check(self.window.len())?;
+        }
         self.fetch(columns)?;
-        parallel::map(columns, self.threads, |&column| self.decode_column(column, rows))
+        let selected = rows.map_or(self.window.len(), RowSelection::len);
+        // A thorough read verifies all rows.
+        if self.file.is_thorough() || selected == self.rows || (rows.is_none() && self.decodes_all)
+        {
+            self.decode_all(columns)?;
+        }
+        let rows = match rows {
+            Some(rows) => rows.shifted(self.window.start),
+            None => RowSelection::from(self.window.clone()),
+        };
+        parallel::map(columns, self.threads, |&column| self.decode_column(column, &rows))
     }
 
     fn evaluate_encoded(
@@ -317,11 +364,11 @@ impl DecodeRows for OnPairRowGroup {
             return Ok(None);
         }
         self.fetch(&[column])?;
-        let sections = self.sections(column)?;
-        let encoded = self.file.encoded_chunk(column, self.group, &sections)?;
+        let encoded = self.encoded(column)?;
         let name = self.file.layout.columns.get(column).map_or("", |column| &column.name);
-        let found = search::evaluate_rows(&encoded, self.rows, filter);
-        found.map(Some).map_err(|err| err.in_column(column, name))
+        let all = search::evaluate_rows(encoded, self.rows, filter)
+            .map_err(|err| err.in_column(column, name))?;
+        Ok(Some(all.slice(self.window.start, self.window.len())))
     }
 }
 

@@ -23,16 +23,6 @@ impl<'a> SectionBytes<'a> {
         Self::read_range(source, chunk, chunk.offset, chunk.len())
     }
 
-    /// Returns the sections of a chunk whose bytes were [read](Self::read) before.
-    pub(super) fn of(chunk: &'a ColumnChunk, bytes: Bytes) -> Self {
-        Self { chunk, offset: chunk.offset, bytes }
-    }
-
-    /// Returns the bytes of the sections.
-    pub(super) fn into_bytes(self) -> Bytes {
-        self.bytes
-    }
-
     /// Reads one section.
     pub(super) fn read_one(
         source: &dyn ByteSource,
