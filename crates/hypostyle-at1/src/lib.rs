@@ -17,7 +17,8 @@
 //!    `codecs` decodes the frames of each codec.
 //! 3. `frames` walks the frames of an open archive.
 //! 4. `describe` lists what an archive contains, `unpack` decodes it, `table_view` reads it
-//!    as a table, and `query` reads single row groups.
+//!    as a table, and `query` reads single row groups. `table` decodes columns that are those
+//!    of the table straight into Arrow arrays.
 //! 5. [`Archive`] is the public type over these four, and `reader` adapts it to the traits
 //!    that all formats have. `pack` writes archives.
 

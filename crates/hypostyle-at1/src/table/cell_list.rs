@@ -278,9 +278,11 @@ mod tests {
             .collect();
         let list = CellList::try_new(cells.join("\n").into_bytes(), cells.len()).unwrap();
         let list = list.with_block_bytes(1);
-        for runs in [vec![0..cells.len()], vec![0..3, 290..304, 305..308, 397..398]] {
+        let all = 0..cells.len();
+        let some = [0..3, 290..304, 305..308, 397..398];
+        for runs in [std::slice::from_ref(&all), &some] {
             let (mut found, mut calls) = (Vec::new(), 0);
-            let runs = CellRuns { list: &list, from: CellPlace::default(), runs: &runs };
+            let runs = CellRuns { list: &list, from: CellPlace::default(), runs };
             let end = runs.for_each_run(|text, len, times| {
                 found.extend(vec![String::from_utf8(text[..len].to_vec()).unwrap(); times]);
                 calls += 1;
