@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
+use super::grouped_archive::GroupedArchive;
 use super::line_group_reader::LineGroupReader;
 use super::line_groups::{LineGroup, RowLines, TablePart, line_groups};
 use super::pruning::{LineGroupPruning, MAX_VERBATIM_LINES};
@@ -33,18 +34,7 @@ use hypostyle_core::text::{BOM, TextKind};
 /// its frame. Where a frame has several tables, a row group of a rare template belongs to
 /// several line ranges; [`SharedBlocks`] keeps its blocks between them.
 #[derive(Debug)]
-pub(crate) struct GroupedReader {
-    pub(super) archive: Arc<FrameReader>,
-    pub(super) frames: Vec<FrameTables>,
-    /// Where the columns are in the templates of each frame, for JSON.
-    templates: Vec<Vec<TemplateColumns>>,
-    pub(super) groups: Vec<LineGroup>,
-    pub(super) row_lines: RowLines,
-    pub(super) shape: TableShape,
-    pub(super) null_words: Vec<Vec<u8>>,
-    pub(super) no_streams: StreamSet,
-    pub(super) shared: SharedBlocks,
-}
+pub(crate) struct GroupedReader(Arc<GroupedArchive>);
 
 impl GroupedReader {
     /// Reads everything but the blocks.
@@ -87,7 +77,7 @@ impl GroupedReader {
                 }
             }
         }
-        Ok(Some(Self {
+        Ok(Some(Self(Arc::new(GroupedArchive {
             archive: archive.clone(),
             frames,
             templates,
@@ -97,38 +87,7 @@ impl GroupedReader {
             shape: shape.clone(),
             no_streams: StreamSet { streams: Vec::new() },
             shared: SharedBlocks::default(),
-        }))
-    }
-
-    /// Returns the byte between cells; `None` for JSON.
-    pub(super) fn delimiter(&self) -> Option<u8> {
-        match self.shape.format.kind {
-            TextKind::Delimited { delimiter } => Some(delimiter),
-            _ => None,
-        }
-    }
-
-    /// Returns the names of the columns.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.shape.schema.fields().iter().map(|field| field.name().as_str())
-    }
-
-    /// Returns a table of a frame.
-    pub(super) fn table(&self, frame: usize, table: usize) -> Option<&GroupedTable> {
-        self.frames.get(frame)?.tables.get(table)
-    }
-
-    /// Returns where the columns are in a template.
-    pub(super) fn template(&self, frame: usize, table: usize) -> Option<&TemplateColumns> {
-        self.templates.get(frame)?.get(table)
-    }
-
-    /// Returns the columns of a table of an archive that a column of this table is made of.
-    pub(super) fn stored_columns(&self, frame: usize, table: usize, column: usize) -> Vec<usize> {
-        match self.template(frame, table) {
-            Some(template) => template.scalars(column),
-            None => vec![column],
-        }
+        }))))
     }
 }
 
@@ -161,53 +120,53 @@ impl Reader for GroupedReader {
     }
 
     fn schema(&self) -> SchemaRef {
-        self.shape.schema.clone()
+        self.0.shape.schema.clone()
     }
 
     fn rows(&self) -> u64 {
-        self.shape.rows
+        self.0.shape.rows
     }
 
     fn row_groups(&self) -> usize {
-        self.groups.len()
+        self.0.groups.len()
     }
 
     fn row_group_rows(&self, group: usize) -> u64 {
-        self.groups.get(group).map_or(0, |group| group.rows as u64)
+        self.0.groups.get(group).map_or(0, |group| group.rows as u64)
     }
 
     fn column_statistics(&self, column: usize) -> ColumnStatistics {
-        self.shape.statistics.get(column).cloned().unwrap_or_default()
+        self.0.shape.statistics.get(column).cloned().unwrap_or_default()
     }
 
     fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
-        let group = self.groups.get(group)?;
+        let group = self.0.groups.get(group)?;
         if group.verbatim_rows > MAX_VERBATIM_LINES {
             return None;
         }
-        let frame = self.frames.get(group.frame)?;
+        let frame = self.0.frames.get(group.frame)?;
         let part = |part: &TablePart| {
             Some(GroupPruning { table: frame.tables.get(part.table)?, group: part.group })
         };
         Some(Box::new(LineGroupPruning {
             parts: group.parts.iter().filter_map(part).collect(),
             text: &frame.verbatim,
-            lines: group.verbatim_lines(frame, self.row_lines),
-            delimiter: self.delimiter(),
+            lines: group.verbatim_lines(frame, self.0.row_lines),
+            delimiter: self.0.delimiter(),
             starts_text: group.frame == 0,
-            names: self.names().collect(),
-            null_words: &self.null_words,
+            names: self.0.names().collect(),
+            null_words: &self.0.null_words,
             values: OnceCell::new(),
         }))
     }
 
     fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
-        let Some(group) = self.groups.get(group) else { return Vec::new() };
+        let Some(group) = self.0.groups.get(group) else { return Vec::new() };
         let mut ranges = Vec::new();
         for part in &group.parts {
-            let Some(table) = self.table(group.frame, part.table) else { continue };
+            let Some(table) = self.0.table(group.frame, part.table) else { continue };
             for &column in columns {
-                let stored = self.stored_columns(group.frame, part.table, column);
+                let stored = self.0.stored_columns(group.frame, part.table, column);
                 let blocks = stored.into_iter().map(|column| table.block(part.group, column));
                 ranges.extend(blocks.map(|block| block.bytes));
             }
@@ -222,17 +181,17 @@ impl Reader for GroupedReader {
         group: usize,
         request: &RowGroupRequest<'_>,
     ) -> Result<Box<dyn RowGroupReader>> {
-        if group >= self.groups.len() {
-            return Err(row_group_out_of_range(group, self.groups.len()));
+        if group >= self.0.groups.len() {
+            return Err(row_group_out_of_range(group, self.0.groups.len()));
         }
-        let known = self.shape.schema.fields().len();
+        let known = self.0.shape.schema.fields().len();
         if let Some(&column) = request.columns.iter().find(|&&column| column >= known) {
             return Err(column_out_of_range(column, known));
         }
-        Ok(Box::new(LineGroupReader::new(self, group, request.threads)))
+        Ok(Box::new(LineGroupReader::new(self.0.clone(), group, request.threads)))
     }
 
     fn deviations(&self) -> Vec<Deviation> {
-        self.archive.deviations().list()
+        self.0.archive.deviations().list()
     }
 }

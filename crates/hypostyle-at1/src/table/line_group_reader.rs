@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use super::cell_list::{CellList, CellPlace, CellRuns};
 use super::cell_value::CellSyntax;
-use super::grouped::GroupedReader;
+use super::grouped_archive::GroupedArchive;
 use super::json_tree::JsonNode;
 use super::json_values;
 use super::line_groups::{LineGroup, RowSources, TablePart};
@@ -28,7 +28,7 @@ use hypostyle_core::source;
 
 /// Decodes the rows of a [`LineGroup`].
 pub(super) struct LineGroupReader {
-    reader: Arc<GroupedReader>,
+    reader: Arc<GroupedArchive>,
     group: usize,
     /// Where each row comes from; `None` if all rows are those of one table.
     sources: Option<RowSources>,
@@ -77,7 +77,7 @@ struct SelectedRows {
 }
 
 impl LineGroupReader {
-    pub(super) fn new(reader: Arc<GroupedReader>, group: usize, threads: usize) -> Self {
+    pub(super) fn new(reader: Arc<GroupedArchive>, group: usize, threads: usize) -> Self {
         let lines = reader.groups.get(group);
         let frame = lines.and_then(|lines| reader.frames.get(lines.frame));
         let sources =

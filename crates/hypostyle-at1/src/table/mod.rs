@@ -4,7 +4,8 @@
 //! codec of the archive stores the columns of that table, these readers decode them without
 //! the text between. Otherwise they return nothing, and the caller decodes the text.
 //!
-//! For codecs with row groups (§6), `grouped` holds everything but the blocks.
+//! For codecs with row groups (§6), `grouped` opens a table, of which `grouped_archive` holds
+//! everything but the blocks.
 //!
 //! 1. `line_groups` cuts the lines of each frame where row groups start. `pruning` combines
 //!    the statistics of the row groups of such a cut with its verbatim lines.
@@ -22,6 +23,7 @@ mod cell_value;
 mod columnar;
 mod columnar_frame;
 mod grouped;
+mod grouped_archive;
 mod json_tree;
 mod json_values;
 mod line_group_reader;
