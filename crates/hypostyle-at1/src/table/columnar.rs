@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, UInt32Array,
@@ -25,7 +26,7 @@ use crate::codecs::columnar::values::CellNumbers;
 use crate::container::Method;
 use crate::frames::FrameReader;
 use hypostyle_core::deviation::Deviation;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::projection::column_out_of_range;
 use hypostyle_core::reader::{
@@ -253,7 +254,8 @@ impl FieldCells<'_> {
             let entries = self.part_of_each(entries.iter().map(Vec::as_slice), width)?;
             let len = entries.len();
             let entries = typed(data_type, &list_of(entries)?, len, syntax)?;
-            return taken(ids.get(..count).unwrap_or_default(), &entries, may_encode);
+            let limit = self.reader.archive.limits().read_bytes;
+            return taken(ids.get(..count).unwrap_or_default(), &entries, may_encode, limit);
         }
         let text = self.cells.text();
         let cells = text.split(|&byte| byte == b'\n').take(count);
@@ -352,7 +354,7 @@ fn without_others<T>(
 }
 
 /// Returns the entries that indexes name, as a dictionary if that is smaller.
-fn taken(ids: &[u32], entries: &ArrayRef, may_encode: bool) -> Result<ArrayRef> {
+fn taken(ids: &[u32], entries: &ArrayRef, may_encode: bool, limit: u64) -> Result<ArrayRef> {
     let is_text = *entries.data_type() == DataType::Utf8;
     if may_encode && is_text && entries.len().saturating_mul(ROWS_PER_ENTRY) <= ids.len() {
         // A null is a null index: not every kernel looks for nulls among the entries.
@@ -362,6 +364,18 @@ fn taken(ids: &[u32], entries: &ArrayRef, may_encode: bool) -> Result<ArrayRef> 
         };
         let keys: Int32Array = ids.iter().map(key).collect();
         return Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, entries.clone())?));
+    }
+    if let Some(texts) = entries.as_string_opt::<i32>() {
+        // A few bytes of the file name a long entry again.
+        let len = |&id: &u32| {
+            let ends = texts.offsets().get(id as usize..).and_then(|ends| ends.first_chunk::<2>());
+            ends.map_or(0, |[start, end]| u64::from(end.abs_diff(*start)))
+        };
+        let (what, asked) = ("size of the texts", ids.iter().map(len).sum::<u64>());
+        let limit = limit.min(i32::MAX as u64);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
     }
     Ok(take(entries, &UInt32Array::from(ids.to_vec()), None)?)
 }

@@ -13,7 +13,7 @@ use crate::frames::FrameReader;
 use crate::query::source::{CountedSource, StreamDirectory};
 use crate::streams::{Backend, CompressedStream, StreamSet};
 use hypostyle_core::compress::xz::RemoteBlocks;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::source;
 
 /// Everything of a frame but `values`.
@@ -157,6 +157,11 @@ impl ColumnarFrame {
         let done = hypostyle_core::parallel::map(&jobs, context.threads, work);
         let done: Vec<Bytes> = done.map_err(|err| err.in_stream("values"))?;
         decompressed.extend(jobs.into_iter().map(|(part, _)| part).zip(done));
+        let asked = decompressed.values().map(|bytes| bytes.len() as u64).sum();
+        let (what, limit) = ("size of the columns", context.limits.read_bytes);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
         Ok(())
     }
 

@@ -210,8 +210,14 @@ impl LineGroupReader {
         for (key, cells) in found {
             self.blocks.insert(key, LoadedBlock { cells, start: start.clone(), end: end.clone() });
         }
-        let asked = self.blocks.values().map(|block| block.cells.bytes() as u64).sum();
-        let (what, limit) = ("size of the blocks", self.reader.archive.limits().read_bytes);
+        let bytes = self.blocks.values().map(|block| block.cells.bytes()).sum();
+        self.check_size("size of the blocks", bytes, 0)
+    }
+
+    /// Fails if so many bytes exceed the limit of a read.
+    fn check_size(&self, what: &'static str, bytes: usize, more: usize) -> Result<()> {
+        let (asked, limit) =
+            (bytes.saturating_add(more) as u64, self.reader.archive.limits().read_bytes);
         if asked > limit {
             return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
         }
@@ -409,6 +415,10 @@ impl LineGroupReader {
             columns.push(cells);
         }
         let around = template.text_around(node);
+        // The file has the text around cells once, but the values have it once per row.
+        let per_row: usize = around.iter().map(|text| text.len()).sum();
+        let cells = columns.iter().flatten().map(|cell| cell.len()).sum::<usize>();
+        self.check_size("size of the values", per_row.saturating_mul(rows.len()), cells)?;
         let mut text = Vec::new();
         for row in 0..rows.len() {
             if row > 0 {

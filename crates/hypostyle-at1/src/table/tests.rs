@@ -16,7 +16,8 @@ use super::TableShape;
 use crate::archive::Archive;
 use crate::codec::Codec;
 use crate::pack::{Choice, PackOptions, pack, pack_stream};
-use hypostyle_core::error::Result;
+use hypostyle_core::error::{ErrorKind, Result};
+use hypostyle_core::limits::Limits;
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::predicate::Predicate;
 use hypostyle_core::reader::Reader;
@@ -416,6 +417,34 @@ fn tables_that_the_columns_do_not_serve_are_left_to_the_text() {
     let mut shape = good;
     shape.rows += 1;
     assert!(typed(Arc::new(archive), &shape).is_none());
+}
+
+/// A short file may name a long text for every row.
+#[test]
+fn texts_that_grow_beyond_the_limit_are_refused() {
+    let long = "x".repeat(100_000);
+    let mut csv = String::from("a,b\n");
+    let mut json = String::new();
+    for row in 0..400 {
+        let _ = writeln!(csv, "{row},{long}{}", row % 300);
+        let _ = writeln!(json, "{{\"a\":{row},\"b\":[{{\"{long}\":{}}}]}}", row % 3);
+    }
+    let texts = [(Codec::Columnar, &csv, CSV), (Codec::QJson, &json, TextKind::JsonLines)];
+    for (codec, text, kind) in texts {
+        let archive = packed(text, codec, 400, None);
+        let (_, shape) = table_of(text, kind);
+        let limits = Limits::default().with_read_bytes(32_000_000);
+        let options = ReadOptions::default().with_limits(limits);
+        let cache = Arc::new(RangeCache::over(Arc::new(archive)));
+        let archive = Archive::open(cache.clone(), &options).unwrap();
+        let Some(reader) = archive.typed_reader(&shape).unwrap() else { panic!("{codec}") };
+        let err = reader.read(0, &[1]).unwrap_err();
+        assert!(matches!(err.kind(), ErrorKind::LimitExceeded { .. }), "{codec}: {err}");
+        // At this level all columns of columnar are one xz block.
+        if codec == Codec::QJson {
+            assert_eq!(reader.read(0, &[0]).unwrap().num_rows(), 400);
+        }
+    }
 }
 
 #[test]
