@@ -111,9 +111,8 @@ fn add_all<'a>(
     let checking = Progress::bytes(&format!("checking {name}"), 0);
     let file_name = args.archive.file_name().and_then(|name| name.to_str());
     let options = args.pack.options().with_name(file_name);
-    let mut appender = Appender::new(&archive, sink, &options)
-        .map_err(hint::appending)
-        .in_file(&name)?;
+    let mut appender =
+        Appender::new(&archive, sink, &options).map_err(hint::appending).in_file(&name)?;
     drop(checking);
     let mut add = |input: Input| {
         let name = input.name();
