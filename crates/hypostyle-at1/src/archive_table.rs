@@ -15,6 +15,7 @@ use super::describe;
 use super::description::StreamInfo;
 use super::frames::FrameReader;
 use super::table::{self, TableShape};
+use super::table_frame::TABLE;
 use super::table_metadata::TableMetadata;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Result};
@@ -143,7 +144,7 @@ pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Resu
     } else {
         return Ok(None);
     };
-    let err = Error::malformed("table", why).in_stream(super::table_metadata::TABLE);
+    let err = Error::malformed("table", why).in_stream(TABLE);
     Ok(Some(in_at1(err)))
 }
 
