@@ -57,8 +57,9 @@ fn check() -> bool {
 ///
 /// The column files share code, so each pair of them is a set of its own.
 fn features() -> bool {
-    const SETS: [&str; 11] = [
+    const SETS: [&str; 13] = [
         "",
+        "arrow",
         "at1",
         "clmn",
         "colf",
@@ -66,6 +67,7 @@ fn features() -> bool {
         "csv",
         "json",
         "onpair",
+        "parquet",
         "clmn,colf",
         "clmn,colm",
         "colf,colm",

@@ -13,8 +13,9 @@ use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::compress::{xz, zstd};
 use hypostyle_core::limits::Limits;
 use hypostyle_core::options::ReadOptions;
-use hypostyle_core::predicate::Predicate;
-use hypostyle_core::reader::Reader;
+use hypostyle_core::predicate::{BatchColumns, Predicate};
+use hypostyle_core::reader::{Reader, RowGroupRequest};
+use hypostyle_core::row_selection::RowSelection;
 use hypostyle_core::scan::Table;
 use hypostyle_core::source::{ByteSource, RangeCache};
 use hypostyle_core::spill::SpillBuffer;
@@ -96,8 +97,8 @@ fn main() {
         ]
     };
     println!(
-        "{:28} {:>9} {:>9} {:>9} {:>6} {:>6}",
-        "query", "before", "scan", "inflate", "x", "ratio"
+        "{:28} {:>9} {:>9} {:>9} {:>9} {:>6} {:>6} {:>6}",
+        "query", "before", "scan", "decode", "inflate", "x", "ratio", "decode"
     );
     let mut product = 1.0;
     for (text, row, columns) in &queries {
@@ -130,57 +131,98 @@ fn main() {
         };
         let (after, (found, reader)) = best(run);
         assert_eq!(found as u64, rows);
-        let ranges = needed(&reader, filter.as_ref(), *row, names.as_deref());
+        let tasks = tasks(&reader, filter.as_ref(), *row, names.as_deref());
+        let ranges: Vec<_> =
+            tasks.iter().flat_map(|task| reader.ranges(task.group, &task.all_columns())).collect();
+        let (decode, _) = best(|| tasks.iter().map(|task| task.read(&reader)).sum::<usize>());
         let (inflate, _) = best(|| decompress(&bytes, &ranges));
         let name = if text.is_empty() { format!("row {row:?}") } else { (*text).to_owned() };
         println!(
-            "{name:28} {before:9.2} {after:9.2} {inflate:9.2} {:6.2} {:6.2}",
+            "{name:28} {before:9.2} {after:9.2} {decode:9.2} {inflate:9.2} {:6.2} {:6.2} {:6.2}",
             before / after,
-            after / inflate
+            after / inflate,
+            decode / inflate
         );
         product *= before / after;
     }
     println!("geometric mean {:.2}", f64::powf(product, 1.0 / queries.len() as f64));
 }
 
-/// Returns the ranges that the scan of a query reads.
-fn needed(
+/// A row group that a query reads.
+struct Task {
+    group: usize,
+    /// The columns of the predicate, of which all rows are read.
+    tested: Vec<usize>,
+    projected: Vec<usize>,
+    /// The rows whose projected columns are read.
+    rows: RowSelection,
+}
+
+impl Task {
+    fn all_columns(&self) -> Vec<usize> {
+        let mut all = self.tested.clone();
+        if !self.rows.is_empty() {
+            all.extend(&self.projected);
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Decodes what the scan decodes, without evaluating the predicate.
+    fn read(&self, reader: &Arc<dyn Reader>) -> usize {
+        let request = RowGroupRequest::new(&self.projected);
+        let mut group = reader.clone().open_row_group(self.group, &request).unwrap();
+        group.next_window(usize::MAX).unwrap();
+        let tested = group.read(&self.tested, None).unwrap();
+        let projected = group.read(&self.projected, Some(&self.rows)).unwrap();
+        tested.len() + projected.len()
+    }
+}
+
+fn tasks(
     reader: &Arc<dyn Reader>,
     filter: Option<&Predicate>,
     row: Option<u64>,
     columns: Option<&[String]>,
-) -> Vec<std::ops::Range<u64>> {
+) -> Vec<Task> {
     let schema = reader.schema();
+    let index = |name: &str| schema.index_of(name).unwrap();
     let projected: Vec<usize> = match columns {
-        Some(names) => names.iter().map(|name| schema.index_of(name).unwrap()).collect(),
+        Some(names) => names.iter().map(|name| index(name)).collect(),
         None => (0..schema.fields().len()).collect(),
     };
-    let mut ranges = Vec::new();
+    let tested: Vec<usize> =
+        filter.map(|filter| filter.columns().into_iter().map(index).collect()).unwrap_or_default();
+    let mut tasks = Vec::new();
     let mut first = 0;
     for group in 0..reader.row_groups() {
         let rows = first..first + reader.row_group_rows(group);
         first = rows.end;
-        let Some(filter) = filter else {
-            if row.is_none_or(|row| rows.contains(&row)) {
-                ranges.extend(reader.ranges(group, &projected));
+        let selected = match filter {
+            None => {
+                let wanted = |row: u64| (row.max(rows.start) - rows.start)..(row + 1 - rows.start);
+                let range = row.map_or(0..rows.end - rows.start, |row| {
+                    if rows.contains(&row) { wanted(row) } else { 0..0 }
+                });
+                let range =
+                    usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap();
+                RowSelection::from(range)
             }
-            continue;
+            Some(filter) => {
+                let statistics = reader.pruning_statistics(group);
+                if statistics.is_some_and(|statistics| !filter.may_match(statistics.as_ref())) {
+                    continue;
+                }
+                let batch = reader.read(group, &tested).unwrap();
+                let columns = BatchColumns::new(&batch);
+                RowSelection::from_mask(&filter.evaluate(batch.num_rows(), &columns).unwrap())
+            }
         };
-        let statistics = reader.pruning_statistics(group);
-        if statistics.is_some_and(|statistics| !filter.may_match(statistics.as_ref())) {
-            continue;
+        if filter.is_some() || !selected.is_empty() {
+            let (tested, projected) = (tested.clone(), projected.clone());
+            tasks.push(Task { group, tested, projected, rows: selected });
         }
-        let mut all: Vec<usize> =
-            filter.columns().iter().map(|name| schema.index_of(name).unwrap()).collect();
-        let batch = reader.read(group, &all).unwrap();
-        let matches = filter
-            .evaluate(batch.num_rows(), &hypostyle_core::predicate::BatchColumns::new(&batch));
-        if matches.unwrap().contains(&true) {
-            all.extend(&projected);
-        }
-        all.sort_unstable();
-        all.dedup();
-        ranges.extend(reader.ranges(group, &all));
     }
-    ranges
+    tasks
 }

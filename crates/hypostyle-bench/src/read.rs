@@ -1,7 +1,6 @@
 //! Reads a column file into Arrow, and inflates its blocks for comparison.
 
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -9,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use bytes::Bytes;
-use hypostyle::{ReadOptions, formats};
+use hypostyle::{RangeCache, ReadOptions, Table, formats};
 use libdeflater::Decompressor;
 
 use crate::Result;
@@ -29,6 +28,9 @@ pub(crate) struct Args {
     /// The columns to read [default: all].
     #[arg(long, value_delimiter = ',')]
     columns: Vec<usize>,
+    /// MB of memory for the scan [default: as much as the columns take].
+    #[arg(long)]
+    memory: Option<u64>,
     /// Do not inflate; print seconds, CPU seconds and MB of memory.
     #[arg(long)]
     alone: bool,
@@ -36,6 +38,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let mut file = ColumnFile::load(&args.file)?;
+    file.memory = args.memory.map_or(u64::MAX, |megabytes| megabytes * 1_000_000);
     if !args.columns.is_empty() {
         file = file.with_columns(&args.columns)?;
     }
@@ -54,6 +57,7 @@ pub(crate) struct ColumnFile {
     file: Bytes,
     columns: Vec<usize>,
     blocks: Vec<ZlibBlock>,
+    memory: u64,
 }
 
 /// A zlib stream and its decompressed size.
@@ -68,7 +72,7 @@ impl ColumnFile {
         let file = Bytes::from(fs::read(path)?);
         let reader = formats::open(Arc::new(file.clone()), &ReadOptions::default())?;
         let all: Vec<usize> = (0..reader.schema().fields().len()).collect();
-        Self { file, columns: Vec::new(), blocks: Vec::new() }.with_columns(&all)
+        Self { file, columns: Vec::new(), blocks: Vec::new(), memory: u64::MAX }.with_columns(&all)
     }
 
     /// Returns the same file with only these columns.
@@ -83,7 +87,8 @@ impl ColumnFile {
             let stored = self.file.slice(start..start + usize::try_from(section.stored)?);
             blocks.push(ZlibBlock { stored, raw: usize::try_from(section.raw.unwrap_or(0))? });
         }
-        Ok(Self { file: self.file.clone(), columns: columns.to_vec(), blocks })
+        let (file, columns) = (self.file.clone(), columns.to_vec());
+        Ok(Self { file, columns, blocks, memory: self.memory })
     }
 
     /// Returns the total size of the blocks, stored and decompressed.
@@ -100,11 +105,13 @@ impl ColumnFile {
         Ok(measure::in_turn(rounds, || self.inflate(threads), || self.read(threads)))
     }
 
-    /// Opens the file and reads the columns into Arrow.
+    /// Opens the file and scans the columns, with as much memory as they take.
     fn read(&self, threads: usize) -> Result<impl Sized + use<>> {
-        let options = ReadOptions::default().with_threads(NonZeroUsize::new(threads));
-        let reader = formats::open(Arc::new(self.file.clone()), &options)?;
-        Ok(reader.read(0, &self.columns)?)
+        let source = Arc::new(RangeCache::over(Arc::new(self.file.clone())));
+        let reader = formats::open(source.clone(), &ReadOptions::default())?;
+        let scan = Table::new(reader, source).scan().columns(self.columns.iter().copied());
+        let batches = scan.threads(threads).memory_limit(self.memory).batches()?;
+        Ok(batches.collect::<std::result::Result<Vec<_>, _>>()?)
     }
 
     /// Inflates each block of the columns into a buffer of its own, and does nothing else.

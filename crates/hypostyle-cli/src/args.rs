@@ -4,12 +4,13 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use hypostyle::formats::at1::PackOptions;
-use hypostyle::{Limits, ReadOptions, TextPolicy};
+use hypostyle::text::{self, TextOptions};
+use hypostyle::{FileKind, FormatId, Limits, OpenOptions, ReadOptions, TextPolicy};
 
 use crate::failure::{InFile, Result};
-use crate::file_kind::FileKind;
 
 pub(crate) use hypostyle::formats::ColumnType;
 
@@ -24,7 +25,7 @@ pub(crate) struct FileArg {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReadArgs {
     /// Format of the input, instead of detecting it from the content
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = file_kind())]
     pub(crate) from: Option<FileKind>,
 
     /// Reject column files that deviate from their specification
@@ -72,6 +73,24 @@ impl ReadArgs {
             .with_threads(self.threads())
             .with_header(!self.csv.no_header)
     }
+
+    /// Returns how a table is opened whose file has this name.
+    pub(crate) fn open_options(&self, name: Option<&str>) -> OpenOptions {
+        let mut options = OpenOptions::default().with_read(self.options());
+        options.name = name.map(str::to_owned);
+        options.format = self.from.map(FormatId::from);
+        options.with_text(self.csv.options())
+    }
+}
+
+/// Returns a parser of the names of all kinds of files.
+pub(crate) fn file_kind() -> impl TypedValueParser<Value = FileKind> {
+    let value = |kind: FileKind| match kind.id() {
+        FormatId::Lines => PossibleValue::new(kind.name()).help("One column of lines"),
+        _ => PossibleValue::new(kind.name()),
+    };
+    let names: Vec<PossibleValue> = FileKind::all().map(value).collect();
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<FileKind>())
 }
 
 /// How many threads a command uses.
@@ -256,6 +275,30 @@ pub(crate) struct CsvArgs {
     pub(crate) encoding: Encoding,
 }
 
+impl CsvArgs {
+    fn options(&self) -> TextOptions {
+        let mut options = TextOptions::default();
+        options.delimiter = self.delimiter;
+        options.header = self.no_header.then_some(false);
+        options.ragged = match self.ragged {
+            Ragged::Refuse => text::Ragged::Refuse,
+            Ragged::Pad => text::Ragged::Pad,
+        };
+        options.encoding = match self.encoding {
+            Encoding::Utf8 => text::Encoding::Utf8,
+            Encoding::Latin1 => text::Encoding::Latin1,
+        };
+        options.infer = match (self.all_text, self.infer) {
+            (true, _) => text::Infer::Text,
+            (false, Infer::Exact) => text::Infer::Exact,
+            (false, Infer::Numeric) => text::Infer::Numeric,
+        };
+        options.types.clone_from(&self.types);
+        options.null_words.clone_from(&self.null);
+        options
+    }
+}
+
 /// Which columns are printed, and in which format.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PrintArgs {
@@ -277,18 +320,6 @@ pub(crate) struct ColumnArgs {
     /// One more column, whose name may contain commas; can be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) column: Vec<String>,
-}
-
-impl ColumnArgs {
-    /// Returns the names, sorted, if the user chose columns and all of them by name.
-    pub(crate) fn names(&self) -> Option<Vec<String>> {
-        let listed = self.columns.iter().flatten().filter(|name| !name.is_empty());
-        let mut names: Vec<String> = listed.chain(&self.column).cloned().collect();
-        names.sort_unstable();
-        names.dedup();
-        let by_name = names.iter().all(|name| !name.starts_with('#'));
-        (!names.is_empty() && by_name).then_some(names)
-    }
 }
 
 /// The format in which rows are printed.

@@ -1,21 +1,18 @@
 //! Inputs: a path or standard input, and what they hold.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use hypostyle::formats::at1::Archive;
-use hypostyle::formats::{self, Format, Reader};
-use hypostyle::text::{ImportOptions, Imported, Infer, csv, jsonl, lines};
-use hypostyle::{ByteSource, FileSource, ReadOptions};
+use hypostyle::formats::{Format, FormatId, Reader};
+use hypostyle::{ByteSource, FileKind, FileSource, ReadOptions, Table, detect_format};
 
-use crate::args::{self, ReadArgs};
+use crate::args::ReadArgs;
 use crate::failure::{Failure, InFile, Result};
-use crate::file_kind::FileKind;
 use crate::hint;
-use crate::output::{Progress, spill_buffer};
 use crate::path_arg::{input_name, is_dash};
 
 /// Bytes at the start of an input from which its kind is detected.
@@ -36,13 +33,6 @@ enum InputBody {
     /// A pipe, of which the bytes in `head` have been read.
     Stream(InputStream),
     /// The whole content.
-    Memory(Bytes),
-}
-
-/// An input that can be read at any offset.
-#[derive(Debug)]
-pub(crate) enum SeekableInput {
-    File(File),
     Memory(Bytes),
 }
 
@@ -107,40 +97,22 @@ impl Input {
     }
 
     fn kind_by_content(&self) -> Result<FileKind> {
-        let found = match &self.body {
-            InputBody::File(file) => formats::detect(&FileSource::try_new(file.try_clone()?)?)?,
+        let name = self.file_name();
+        let id = match &self.body {
+            InputBody::File(file) => detect_format(&FileSource::try_new(file.try_clone()?)?, name)?,
             // Only the head of a stream is known; the format checks sizes once all is read.
-            InputBody::Stream(_) => formats::by_magic(&self.head),
-            InputBody::Memory(content) => formats::detect(content)?,
+            InputBody::Stream(_) => match FileKind::by_magic(&self.head) {
+                Some(kind) => kind.id(),
+                None => detect_format(&Bytes::copy_from_slice(&self.head), name)?,
+            },
+            InputBody::Memory(content) => detect_format(content, name)?,
         };
-        if let Some(format) = found {
-            return Ok(FileKind::Format(format));
-        }
-        if let Some(kind) = FileKind::by_magic(&self.head) {
-            return Ok(kind);
-        }
-        match FileKind::by_extension(&self.path) {
-            Some(text) if !text.is_binary() => return Ok(text),
-            Some(binary) => {
-                let why = format!(
-                    "has the extension of {}, but other content: {}",
-                    binary.name(),
-                    first_bytes(&self.head)
-                );
-                return Err(Failure::input(why));
-            }
-            None => {}
-        }
-        let is_binary = self.head.contains(&0)
-            || std::str::from_utf8(&self.head).is_err_and(|err| err.error_len().is_some());
-        if is_binary {
-            let why = format!("is in no known format: {}", first_bytes(&self.head));
-            return Err(Failure::input(why));
-        }
-        match self.head.trim_ascii_start().first() {
-            Some(b'{') => Ok(FileKind::Jsonl),
-            _ => Ok(FileKind::Csv),
-        }
+        Ok(FileKind::of(id)?)
+    }
+
+    /// Returns the name of the file, which tells kinds of text apart.
+    fn file_name(&self) -> Option<&str> {
+        self.path.file_name()?.to_str().filter(|_| !is_dash(&self.path))
     }
 
     /// Returns whether the input is empty.
@@ -167,27 +139,20 @@ impl Input {
     }
 
     /// Makes the input readable at any offset; a stream is copied to a temporary file.
-    pub(crate) fn into_seekable(self) -> Result<SeekableInput> {
+    fn into_source(self) -> Result<Arc<dyn ByteSource>> {
         let name = self.name();
-        match self.body {
-            InputBody::File(file) => Ok(SeekableInput::File(file)),
-            InputBody::Memory(content) => Ok(SeekableInput::Memory(content)),
+        let file = match self.body {
+            InputBody::Memory(content) => return Ok(Arc::new(content)),
+            InputBody::File(file) => file,
             InputBody::Stream(mut stream) => {
                 let mut file = tempfile::tempfile().in_file(&name)?;
                 file.write_all(&self.head).in_file(&name)?;
                 io::copy(&mut stream, &mut file).in_file(&name)?;
-                file.seek(SeekFrom::Start(0)).in_file(&name)?;
-                Ok(SeekableInput::File(file))
+                file.rewind().in_file(&name)?;
+                file
             }
-        }
-    }
-
-    fn into_source(self) -> Result<Arc<dyn ByteSource>> {
-        let name = self.name();
-        Ok(match self.into_seekable()? {
-            SeekableInput::File(file) => Arc::new(FileSource::try_new(file).in_file(&name)?),
-            SeekableInput::Memory(content) => Arc::new(content),
-        })
+        };
+        Ok(Arc::new(FileSource::try_new(file).in_file(&name)?))
     }
 
     /// Opens the input as a column file of this format.
@@ -206,73 +171,25 @@ impl Input {
         Archive::open(self.into_source()?, options).in_file(&name)
     }
 
-    /// Reads the input as text and infers types that a target of these capabilities has.
-    pub(crate) fn import(
-        self,
-        kind: FileKind,
-        args: &ReadArgs,
-        capabilities: formats::Capabilities,
-        memory: u64,
-    ) -> Result<Imported> {
+    /// Opens the input as a table, with types of text that `target` can store.
+    pub(crate) fn into_table(self, args: &ReadArgs, target: Option<FileKind>) -> Result<Table> {
         let name = self.name();
-        let size = self.size().map_err(|failure| failure.in_file(&name))?.unwrap_or_default();
-        let progress = Progress::bytes(&format!("reading {name}"), size);
-        let mut on_progress = |read| progress.set(read);
-        let mut text = self.into_read();
-        let spill = spill_buffer(memory)?;
-        let options = import_options(args, capabilities);
-        let imported = match kind {
-            FileKind::Jsonl => jsonl::import(&mut text, &options, spill, &mut on_progress),
-            FileKind::Txt => {
-                // A target with nothing but text also stores whether the last line ends with a
-                // newline.
-                let exact = capabilities.nulls && !capabilities.numbers;
-                lines::import(&mut text, exact, spill, &mut on_progress)
-            }
-            _ => {
-                let syntax = csv_syntax(kind, &args.csv);
-                csv::import(&mut text, &syntax, &options, spill, &mut on_progress)
-            }
-        };
-        imported.map_err(hint::reading).in_file(&name)
-    }
-}
-
-/// Returns the options for importing text.
-pub(crate) fn import_options(
-    args: &ReadArgs,
-    capabilities: formats::Capabilities,
-) -> ImportOptions {
-    let mut options = ImportOptions::new(capabilities);
-    options.infer = match (args.csv.all_text, args.csv.infer) {
-        (true, _) => Infer::Text,
-        (false, args::Infer::Exact) => Infer::Exact,
-        (false, args::Infer::Numeric) => Infer::Numeric,
-    };
-    options.types.clone_from(&args.csv.types);
-    options.null_words.clone_from(&args.csv.null);
-    options.threads = args.threads();
-    options
-}
-
-fn csv_syntax(kind: FileKind, args: &args::CsvArgs) -> csv::CsvOptions {
-    let default = if matches!(kind, FileKind::Tsv) { b'\t' } else { b',' };
-    let mut syntax = csv::CsvOptions::new(args.delimiter.unwrap_or(default));
-    syntax.header = !args.no_header;
-    syntax.ragged = match args.ragged {
-        args::Ragged::Refuse => csv::Ragged::Refuse,
-        args::Ragged::Pad => csv::Ragged::Pad,
-    };
-    syntax.encoding = args.encoding.into();
-    syntax
-}
-
-impl From<args::Encoding> for csv::Encoding {
-    fn from(encoding: args::Encoding) -> Self {
-        match encoding {
-            args::Encoding::Utf8 => Self::Utf8,
-            args::Encoding::Latin1 => Self::Latin1,
+        let mut options = args.open_options(self.file_name());
+        if let Some(target) = target {
+            options = options.with_target(target);
         }
+        let table = hypostyle::open_source(self.into_source()?, &options);
+        // Text is read when its schema is first asked for.
+        let table = table.and_then(|table| table.reader().map(|reader| (table, reader)));
+        let (table, reader) = table.map_err(hint::reading).in_file(&name)?;
+        // Of text, notes say which rows are left out; `hyp inspect` shows those of column files.
+        let is_text = |kind: FileKind| kind.is_text() || kind.id() == FormatId::At1;
+        if FileKind::of(reader.format()).is_ok_and(is_text) {
+            for note in reader.notes() {
+                let _ = writeln!(io::stderr(), "warning: `{name}`: {note}");
+            }
+        }
+        Ok(table)
     }
 }
 
@@ -280,13 +197,4 @@ fn head_of(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     stream.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
     Ok(head)
-}
-
-/// Describes the first bytes of a file for a message.
-fn first_bytes(head: &[u8]) -> String {
-    if head.is_empty() {
-        return "it is empty".to_owned();
-    }
-    let start = head.get(..8.min(head.len())).unwrap_or_default();
-    format!("it starts with `{}`", start.escape_ascii())
 }

@@ -1,8 +1,7 @@
 //! `hyp`: column files and archives from the command line.
 //!
-//! From bottom to top: `failure` (messages and exit codes), `hint`, `file_kind`, `path_arg`;
-//! `args` (arguments that commands share); `output`; `input`; `tables` (any input as batches);
-//! `commands`.
+//! From bottom to top: `failure` (messages and exit codes), `hint`, `path_arg`; `args` (arguments
+//! that commands share); `output`; `input` (any input as a table of the library); `commands`.
 
 use std::io;
 use std::process::ExitCode;
@@ -12,12 +11,10 @@ use clap::Parser;
 mod args;
 mod commands;
 mod failure;
-mod file_kind;
 mod hint;
 mod input;
 mod output;
 mod path_arg;
-mod tables;
 
 fn main() -> ExitCode {
     let cli = match commands::Cli::try_parse() {

@@ -1,4 +1,22 @@
 //! Coerces the columns of a table to types that a format can store.
+//!
+//! | Arrow type | In a format with numbers | In a format of text and bytes |
+//! |---|---|---|
+//! | `Int8`, `Int16`, `Int32`, `UInt8`, `UInt16` | int32 | text |
+//! | `Int64` | int64; int32 if all values fit, else refused | text |
+//! | `UInt32`, `UInt64` | int64 or int32 if all values fit, else text | text |
+//! | `Float16`, `Float32`, `Float64` | float64 | text |
+//! | `Utf8`, `LargeUtf8`, `Utf8View` | text | text |
+//! | `Binary`, `LargeBinary`, `BinaryView`, `FixedSizeBinary` | text, in hexadecimal | bytes |
+//! | `Boolean` | text: `true`, `false` | text |
+//! | `Date32`, `Date64`, `Time32`, `Time64`, `Timestamp` | text, in ISO 8601 | text |
+//! | `Duration`, `Interval`, `Decimal` | text, as Arrow prints it | text |
+//! | `List`, `Struct`, `Map` and their variants | text: JSON | text: JSON |
+//! | `Null` | text, all null | text, all null |
+//! | `Dictionary`, `RunEndEncoded` | as the type of their values | the same |
+//! | `Union` | refused | refused |
+//!
+//! A format without 64-bit integers stores an `Int64` as int32. A format without nulls refuses nulls, unless [`CoerceOptions::null_word`] replaces them.
 
 use std::sync::Arc;
 
@@ -7,7 +25,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::cast::{cast, text_without_nulls};
 use crate::column_source::{ColumnSource, ColumnStats};
-use crate::error::{Error, Result};
+use crate::error::{Error, Refusal, Result};
 use crate::projection::{field_names, unknown_column};
 use crate::types::{Capabilities, ColumnType};
 
@@ -22,9 +40,8 @@ pub struct CoerceOptions {
 
 /// A table whose columns are cast to types that a target format can store.
 ///
-/// Without options, only lossless casts happen: integers change their width if every
-/// value fits, and types that the target lacks become text. Everything else is an error
-/// that says what the user can do.
+/// Without options, only lossless casts happen, by the table in [the module](self). What
+/// would lose is an error that says what the user can do.
 pub struct CoercedTable<'a> {
     table: &'a dyn ColumnSource,
     schema: SchemaRef,
@@ -69,7 +86,8 @@ impl<'a> CoercedTable<'a> {
             let stats = || table.stats(index).map_err(|err| err.in_column(index, field.name()));
             let mut to = match requested {
                 Some((_, requested)) => requested.data_type(),
-                None => default_type(field.data_type(), capabilities, stats)?,
+                None => default_type(field.data_type(), capabilities, stats)
+                    .map_err(|err| err.in_column(index, field.name()))?,
             };
             let mut null_word = None;
             if !capabilities.nulls
@@ -86,28 +104,58 @@ impl<'a> CoercedTable<'a> {
     }
 }
 
+/// Returns the type in which values wait until all of them are known.
+///
+/// It holds every value of `source`, and [`CoercedTable`] makes the type of the file of it.
+///
+/// # Errors
+///
+/// Fails for a type that no format stores and that has no text.
+pub fn storage_type(source: &DataType, capabilities: Capabilities) -> Result<DataType> {
+    Ok(match source {
+        DataType::Dictionary(_, values) => storage_type(values, capabilities)?,
+        DataType::RunEndEncoded(_, values) => storage_type(values.data_type(), capabilities)?,
+        DataType::Union(_, _) => {
+            return Err(Error::refused(
+                Refusal::TypeNotSupported,
+                format!("columns of type {source} are not supported"),
+                "cast it to one of its types first",
+            ));
+        }
+        DataType::Utf8 | DataType::LargeUtf8 => source.clone(),
+        DataType::Binary | DataType::LargeBinary if capabilities.binary => source.clone(),
+        DataType::BinaryView | DataType::FixedSizeBinary(_) if capabilities.binary => {
+            DataType::Binary
+        }
+        _ if !capabilities.numbers => DataType::Utf8,
+        DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::UInt8 | DataType::UInt16 => {
+            DataType::Int32
+        }
+        DataType::Int64 | DataType::UInt32 | DataType::UInt64 => source.clone(),
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => DataType::Float64,
+        _ => DataType::Utf8,
+    })
+}
+
 /// Returns the type of a column for which no type was requested.
 fn default_type(
     source: &DataType,
     capabilities: Capabilities,
     stats: impl FnOnce() -> Result<ColumnStats>,
 ) -> Result<DataType> {
-    Ok(match source {
-        DataType::Binary | DataType::LargeBinary if capabilities.binary => source.clone(),
-        DataType::BinaryView | DataType::FixedSizeBinary(_) if capabilities.binary => {
-            DataType::Binary
-        }
-        DataType::Utf8 | DataType::LargeUtf8 => source.clone(),
-        _ if !capabilities.numbers => DataType::Utf8,
-        DataType::Int64 if !capabilities.int64 && stats()?.first_beyond_i32.is_none() => {
-            DataType::Int32
-        }
-        DataType::Int64 if !capabilities.int64 => DataType::Int64, // the writer refuses it and names the column
-        DataType::Int8 | DataType::Int16 | DataType::UInt8 | DataType::UInt16 => DataType::Int32,
+    let stored = storage_type(source, capabilities)?;
+    let fits_int64 = |stats: &ColumnStats| capabilities.int64 && stats.first_beyond_i64.is_none();
+    Ok(match stored {
+        DataType::Int64 if capabilities.int64 => stored,
         DataType::UInt32 if capabilities.int64 => DataType::Int64,
-        DataType::Float16 | DataType::Float32 => DataType::Float64,
-        other if ColumnType::of(other).is_some() => other.clone(),
-        _ => DataType::Utf8,
+        DataType::Int64 | DataType::UInt32 | DataType::UInt64 => match stats()? {
+            stats if fits_int64(&stats) => DataType::Int64,
+            stats if stats.first_beyond_i32.is_none() => DataType::Int32,
+            // The writer refuses it and names the column and the row.
+            _ if stored == DataType::Int64 => DataType::Int64,
+            _ => DataType::Utf8,
+        },
+        other => other,
     })
 }
 

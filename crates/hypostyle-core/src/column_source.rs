@@ -1,8 +1,8 @@
 //! Tables that writers read column by column.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
+use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::error::Result;
@@ -55,8 +55,11 @@ pub struct ColumnStats {
     pub nulls: u64,
     /// The first null row.
     pub first_null: Option<u64>,
-    /// The first row with an integer outside the range of `i32`, and the integer.
+    /// The first row with an integer outside the range of `i32`, and the integer; those
+    /// beyond the range of `i64` count as its maximum.
     pub first_beyond_i32: Option<(u64, i64)>,
+    /// The first row with an unsigned integer beyond the range of `i64`.
+    pub first_beyond_i64: Option<u64>,
     /// The bytes of text in rows that are not null.
     pub text_bytes: u64,
     /// The first row with the longest text, and the length of that text in bytes.
@@ -88,6 +91,11 @@ impl ColumnStats {
         }
         match chunk.data_type() {
             DataType::Int64 => self.add_integers(chunk, before),
+            DataType::UInt32 => {
+                let wide = chunk.as_primitive::<UInt32Type>().unary::<_, UInt64Type>(u64::from);
+                self.add_unsigned(&wide, before);
+            }
+            DataType::UInt64 => self.add_unsigned(chunk.as_primitive(), before),
             DataType::Utf8 => self.add_texts::<i32>(chunk, before),
             DataType::LargeUtf8 => self.add_texts::<i64>(chunk, before),
             _ => {}
@@ -106,6 +114,22 @@ impl ColumnStats {
                 .iter()
                 .enumerate()
                 .find_map(|(row, value)| Some((before + row as u64, value.filter(beyond)?)));
+        }
+    }
+
+    fn add_unsigned(&mut self, array: &UInt64Array, before: u64) {
+        let first_beyond = |limit: u64| {
+            let found =
+                array.iter().enumerate().find(|(_, value)| value.is_some_and(|v| v > limit));
+            found.map(|(row, value)| (before + row as u64, value.unwrap_or(limit)))
+        };
+        if self.first_beyond_i32.is_none() {
+            let found = first_beyond(i32::MAX.unsigned_abs().into());
+            let clamped = |value| i64::try_from(value).unwrap_or(i64::MAX);
+            self.first_beyond_i32 = found.map(|(row, value)| (row, clamped(value)));
+        }
+        if self.first_beyond_i64.is_none() {
+            self.first_beyond_i64 = first_beyond(i64::MAX.unsigned_abs()).map(|(row, _)| row);
         }
     }
 
@@ -137,6 +161,8 @@ impl ColumnStats {
         self.first_beyond_i32 = self
             .first_beyond_i32
             .or(next.first_beyond_i32.map(|(row, value)| (before + row, value)));
+        self.first_beyond_i64 =
+            self.first_beyond_i64.or(next.first_beyond_i64.map(|row| before + row));
         self.text_bytes += next.text_bytes;
         if let Some((row, len)) = next.longest
             && self.longest.is_none_or(|(_, longest)| len > longest)

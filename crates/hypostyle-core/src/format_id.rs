@@ -16,16 +16,22 @@ pub enum FormatId {
     At1,
     /// OnPair: columns of strings with random access to each string, `.onpair`.
     OnPair,
-    /// Delimited text: CSV, TSV.
+    /// Delimited text, `.csv`.
     Csv,
-    /// JSON Lines.
+    /// Delimited text with tabs, `.tsv`.
+    Tsv,
+    /// JSON Lines: an object on each line, `.jsonl`.
     JsonLines,
-    /// Plain lines of text.
+    /// Plain lines of text, `.txt`.
     Lines,
-    /// Logs: lines with a time, a template and variables.
+    /// Logs: lines with a time, a template and variables, `.log`.
     Log,
-    /// VCF: variant calls.
+    /// VCF: variant calls, `.vcf`.
     Vcf,
+    /// Parquet, `.parquet`.
+    Parquet,
+    /// Arrow IPC files and streams, `.arrow`.
+    Arrow,
 }
 
 impl FormatId {
@@ -38,10 +44,13 @@ impl FormatId {
             Self::At1 => "at1",
             Self::OnPair => "onpair",
             Self::Csv => "csv",
+            Self::Tsv => "tsv",
             Self::JsonLines => "jsonl",
             Self::Lines => "txt",
             Self::Log => "log",
             Self::Vcf => "vcf",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
         }
     }
 }

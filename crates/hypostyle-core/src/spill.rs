@@ -11,10 +11,12 @@ use std::sync::Arc;
 use std::{fmt, mem};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, GenericStringArray, NullArray, OffsetSizeTrait, PrimitiveArray,
-    RunArray,
+    Array, ArrayRef, BooleanArray, GenericBinaryArray, GenericStringArray, NullArray,
+    OffsetSizeTrait, PrimitiveArray, RunArray,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, SchemaRef};
@@ -260,10 +262,14 @@ fn flatten(array: &ArrayRef) -> Option<(ArrayLayout, Vec<u8>)> {
     let (offsets, values) = match array.data_type() {
         DataType::Int32 => (Vec::new(), values_of::<Int32Type>(array)),
         DataType::Int64 => (Vec::new(), values_of::<Int64Type>(array)),
+        DataType::UInt32 => (Vec::new(), values_of::<UInt32Type>(array)),
+        DataType::UInt64 => (Vec::new(), values_of::<UInt64Type>(array)),
         DataType::Float64 => (Vec::new(), values_of::<Float64Type>(array)),
         DataType::Boolean => (Vec::new(), bits(array.as_boolean().values())),
         DataType::Utf8 => texts_of::<i32>(array)?,
         DataType::LargeUtf8 => texts_of::<i64>(array)?,
+        DataType::Binary => bytes_of::<i32>(array)?,
+        DataType::LargeBinary => bytes_of::<i64>(array)?,
         _ => return None,
     };
     let mut bytes = array.nulls().map(|nulls| bits(nulls.inner())).unwrap_or_default();
@@ -291,6 +297,14 @@ fn texts_of<O: OffsetSizeTrait>(array: &ArrayRef) -> Option<(Vec<u8>, Vec<u8>)> 
     Some((Buffer::from_vec(offsets).as_slice().to_vec(), values))
 }
 
+fn bytes_of<O: OffsetSizeTrait>(array: &ArrayRef) -> Option<(Vec<u8>, Vec<u8>)> {
+    let array = array.as_binary::<O>();
+    let (&first, &last) = (array.value_offsets().first()?, array.value_offsets().last()?);
+    let offsets: Vec<O> = array.value_offsets().iter().map(|&offset| offset - first).collect();
+    let values = array.value_data().get(first.as_usize()..last.as_usize())?.to_vec();
+    Some((Buffer::from_vec(offsets).as_slice().to_vec(), values))
+}
+
 impl ArrayLayout {
     fn array(&self, bytes: &[u8]) -> Result<ArrayRef> {
         let [nulls, offsets, values] = self.parts;
@@ -307,10 +321,14 @@ impl ArrayLayout {
         let array: ArrayRef = match self.data_type {
             DataType::Int32 => self.numbers::<Int32Type>(values, nulls)?,
             DataType::Int64 => self.numbers::<Int64Type>(values, nulls)?,
+            DataType::UInt32 => self.numbers::<UInt32Type>(values, nulls)?,
+            DataType::UInt64 => self.numbers::<UInt64Type>(values, nulls)?,
             DataType::Float64 => self.numbers::<Float64Type>(values, nulls)?,
             DataType::Boolean => Arc::new(BooleanArray::new(bits(values), nulls)),
             DataType::Utf8 => self.texts::<i32>(offsets, values, nulls)?,
             DataType::LargeUtf8 => self.texts::<i64>(offsets, values, nulls)?,
+            DataType::Binary => self.bytes::<i32>(offsets, values, nulls)?,
+            DataType::LargeBinary => self.bytes::<i64>(offsets, values, nulls)?,
             _ => return Err(Error::invalid_argument("an array of this type is never spilled")),
         };
         if self.run_ends == 0 {
@@ -340,6 +358,17 @@ impl ArrayLayout {
         let offsets = OffsetBuffer::new(ScalarBuffer::<O>::new(offsets, 0, count));
         Ok(Arc::new(GenericStringArray::<O>::try_new(offsets, values, nulls)?))
     }
+
+    fn bytes<O: OffsetSizeTrait>(
+        &self,
+        offsets: Buffer,
+        values: Buffer,
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef> {
+        let count = offsets.len() / mem::size_of::<O>();
+        let offsets = OffsetBuffer::new(ScalarBuffer::<O>::new(offsets, 0, count));
+        Ok(Arc::new(GenericBinaryArray::<O>::try_new(offsets, values, nulls)?))
+    }
 }
 
 /// Copies bytes to a buffer with the alignment that Arrow arrays need.
@@ -351,7 +380,10 @@ fn aligned(bytes: &[u8]) -> Buffer {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{Float64Array, Int32Array, Int64Array, LargeStringArray, StringArray};
+    use arrow_array::{
+        BinaryArray, Float64Array, Int32Array, Int64Array, LargeBinaryArray, LargeStringArray,
+        StringArray, UInt32Array, UInt64Array,
+    };
 
     use super::*;
 
@@ -363,6 +395,15 @@ mod tests {
             Arc::new(BooleanArray::from(vec![Some(true), Some(false), None, Some(true)])),
             Arc::new(StringArray::from(vec![Some("a"), Some(""), None, Some("déjà")])),
             Arc::new(LargeStringArray::from(vec!["", "x", "yz", ""])),
+            Arc::new(UInt32Array::from(vec![Some(u32::MAX), None, Some(1), Some(2)])),
+            Arc::new(UInt64Array::from(vec![u64::MAX, 0, 1, 2])),
+            Arc::new(BinaryArray::from_opt_vec(vec![
+                Some(&b"\xFF"[..]),
+                None,
+                Some(b""),
+                Some(b"a"),
+            ])),
+            Arc::new(LargeBinaryArray::from_vec(vec![b"", b"\xFE", b"yz", b""])),
         ]
     }
 
@@ -377,9 +418,9 @@ mod tests {
             buffer.push(4 - start, slices.clone()).unwrap();
             twin.push(4 - start, slices).unwrap();
         }
-        assert_eq!((buffer.rows(), buffer.chunks(), buffer.width()), (9, 3, 6));
+        assert_eq!((buffer.rows(), buffer.chunks(), buffer.width()), (9, 3, 10));
         assert_eq!(buffer.resident, 0);
-        for column in 0..6 {
+        for column in 0..10 {
             let (spilled, resident) =
                 (buffer.column(column).unwrap(), twin.column(column).unwrap());
             for (spilled, resident) in spilled.iter().zip(&resident) {

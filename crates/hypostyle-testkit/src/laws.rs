@@ -16,10 +16,11 @@ use hypostyle::formats::{self, Format, Reader, Sniff};
 use hypostyle::predicate::Predicate;
 use hypostyle::{
     ColumnSource, Deviation, Error, ErrorKind, Limits, RangeCache, ReadOptions, Result,
-    RowSelection, Table, TextPolicy, WriteOptions,
+    RowSelection, Table, TextPolicy, WriteOptions, Writer, WriterOptions,
 };
 
 use crate::content::Content;
+use crate::scans::a_scan_gives_what_a_read_gives;
 
 /// Returns limits for hostile input, large enough for every valid test file.
 pub fn small_limits() -> Limits {
@@ -68,19 +69,22 @@ pub fn decode(
 pub fn decode_undoes_encode(format: &'static dyn Format, batch: &RecordBatch) {
     let options = WriteOptions::default();
     let file = encode(format, batch, &options);
-    let (back, deviations) = decode(format, &file, &ReadOptions::default()).unwrap();
+    let read = decode(format, &file, &ReadOptions::default());
+    a_scan_gives_what_a_read_gives(format, &file, &ReadOptions::default(), &read);
+    let (back, deviations) = read.unwrap();
     assert_eq!(Content::of(&back), Content::of(std::slice::from_ref(batch)));
     assert_eq!(deviations, [], "our writer wrote a deviation");
 
-    let mut writer = formats::Writer::create(format, batch.schema(), options).unwrap();
+    let mut batched = Vec::new();
+    let options = WriterOptions::default().with_encode(options);
+    let mut writer = Writer::create(&mut batched, format.id(), batch.schema(), &options).unwrap();
     let mut from = 0;
     while from < batch.num_rows() {
         let len = (from + 1).min(batch.num_rows() - from);
         writer.write(&batch.slice(from, len)).unwrap();
         from += len;
     }
-    let mut batched = Vec::new();
-    writer.finish(&mut batched).unwrap();
+    writer.finish().unwrap();
     assert_eq!(batched, file, "the same table in several batches gives other bytes");
 }
 
@@ -103,6 +107,7 @@ pub fn any_bytes_return_or_fail(format: &dyn Format, file: &[u8]) {
         if let (Ok((a, _)), Ok((b, _))) = (&liberal, &decode(format, file, &quick)) {
             assert_eq!(Content::of(a), Content::of(b), "thorough reading changed a value");
         }
+        a_scan_gives_what_a_read_gives(format, file, &options, &liberal);
         let strict = decode(format, file, &options.clone().with_strict(true));
         match (&liberal, &strict) {
             (Ok((a, found)), Ok((b, _))) => {

@@ -10,7 +10,8 @@
 //!   [`rng`].
 //! - [`laws`]: properties of every format; tests loop over `formats::ALL`.
 //! - [`predicates`]: the predicates under `conformance/`, with the rows that they match in DuckDB.
-//! - [`source`]: byte sources that record reads, delay them, or are mostly zeros.
+//! - [`scans`]: scans in small windows, compared with reading everything at once.
+//! - [`source`]: byte sources that record reads, delay them, lack bytes, or are mostly zeros.
 //! - [`text_tables`]: the law that a packed text is the same table as the text.
 //! - [`sweeps`]: checks of every prefix of a file and of mutations of every byte.
 //!
@@ -28,6 +29,7 @@ pub mod gen_vcf;
 pub mod laws;
 pub mod predicates;
 pub mod rng;
+pub mod scans;
 pub mod source;
 pub mod sweeps;
 pub mod text_tables;

@@ -1,15 +1,16 @@
-//! Byte sources for tests: one records reads, one delays them, one is mostly zeros.
+//! Byte sources for tests: one records reads, one delays them, one lacks bytes, one is mostly
+//! zeros.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hypostyle::ByteSource;
+use hypostyle::{ByteSource, MissingRanges};
 
 /// A source that records every read.
 #[derive(Debug)]
@@ -88,6 +89,43 @@ impl ByteSource for SlowSource {
 
     fn concurrent_reads(&self) -> usize {
         self.concurrent_reads
+    }
+}
+
+/// A source that lacks every range when it is first asked for it.
+///
+/// It stands for a source whose bytes arrive between two calls.
+#[derive(Debug)]
+pub struct HaltingSource {
+    inner: Bytes,
+    is_halting: AtomicBool,
+    asked: Mutex<BTreeSet<(u64, usize)>>,
+}
+
+impl HaltingSource {
+    /// Wraps bytes; all of them are there until [`HaltingSource::halt`].
+    pub fn new(inner: Bytes) -> Self {
+        Self { inner, is_halting: AtomicBool::new(false), asked: Mutex::default() }
+    }
+
+    /// From now on, the first read of every range fails with [`MissingRanges`].
+    pub fn halt(&self) {
+        self.is_halting.store(true, Ordering::SeqCst);
+    }
+}
+
+impl ByteSource for HaltingSource {
+    fn size(&self) -> u64 {
+        self.inner.size()
+    }
+
+    fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
+        let is_new = self.asked.lock().unwrap().insert((offset, len));
+        if is_new && self.is_halting.load(Ordering::SeqCst) {
+            let missing = offset..offset.saturating_add(len as u64);
+            return Err(MissingRanges(vec![missing]).into());
+        }
+        self.inner.read(offset, len)
     }
 }
 

@@ -1,39 +1,126 @@
 //! Reads and writes column files: COLM, COLF, CLMN, AT-1 and OnPair, with Arrow in memory.
 //!
-//! A *format* implements [`formats::Format`]. [`Format::open`](formats::Format::open) checks the
-//! layout of a file and returns a [`Reader`](formats::Reader), which decodes the columns that a
-//! caller asks for to Arrow batches. [`Format::encode`](formats::Format::encode) writes a
-//! [`ColumnSource`]. [`formats::ALL`] lists the formats, and [`formats::detect`] finds the format of a
-//! file by its content.
+//! [`open`] opens a file of any kind, these and CSV, JSON Lines, Parquet and others, as a
+//! [`Table`]. A [`Scan`] returns some of its columns and rows as Arrow batches. A [`Writer`]
+//! writes batches in any format, and [`convert`] writes a scan.
 //!
-//! The crate opens no files and starts no runtime: the caller provides a [`ByteSource`] to read
-//! from and a [`Sink`] to write to.
+//! # Six tasks
+//!
+//! Read two columns:
 //!
 //! ```
-//! use std::sync::Arc;
-//! use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
-//! use bytes::Bytes;
-//! use hypostyle::{ReadOptions, WriteOptions, formats};
-//!
-//! let batch = RecordBatch::try_from_iter([
-//!     ("id", Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef),
-//!     ("name", Arc::new(StringArray::from(vec!["Ada", "Grace"])) as ArrayRef),
-//! ])?;
-//! # #[cfg(feature = "colm")] {
-//! let colm = formats::by_name("colm").ok_or("no such format")?;
-//! let mut file = Vec::new();
-//! let mut writer = formats::Writer::create(colm, batch.schema(), WriteOptions::default())?;
-//! writer.write(&batch)?;
-//! writer.finish(&mut file)?;
-//!
-//! let reader = formats::open(Arc::new(Bytes::from(file)), &ReadOptions::default())?;
-//! let names = reader.read(0, &[1])?; // reads the header and one block
-//! assert_eq!(names.column(0).as_ref(), batch.column(1).as_ref());
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("flights.csv");
+//! # std::fs::write(&path, "carrier,month,dep_delay\nUA,7,125\nAA,7,3\nUA,1,200\n")?;
+//! # #[cfg(feature = "csv")] {
+//! let table = hypostyle::open(path)?;
+//! let mut batches = table.scan().columns(["carrier", "dep_delay"]).batches()?;
+//! while let Some(batch) = batches.next_batch()? {
+//!     assert_eq!((batch.num_columns(), batch.num_rows()), (2, 3));
+//! }
 //! # }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok(()) }
 //! ```
+//!
+//! Filter:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("flights.csv");
+//! # std::fs::write(&path, "carrier,month,dep_delay\nUA,7,125\nAA,7,3\nUA,1,200\n")?;
+//! # #[cfg(feature = "csv")] {
+//! let scan = hypostyle::open(path)?.scan().filter("month = 7 and dep_delay > 120".parse()?);
+//! let mut batches = scan.limit(100).batches()?; // also .rows(10_000..20_000), .take(&[7, 1])
+//! let rows = batches.next_batch()?.map_or(0, |batch| batch.num_rows());
+//! assert_eq!((rows, batches.stats().rows_read), (1, 3));
+//! # }
+//! # Ok(()) }
+//! ```
+//!
+//! Write a batch to COLF:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use std::sync::Arc;
+//! # use arrow_array::{ArrayRef, Int32Array, RecordBatch};
+//! # use hypostyle::{FormatId, Writer, WriterOptions};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("table.colf");
+//! # #[cfg(feature = "colf")] {
+//! let column = Arc::new(Int32Array::from(vec![Some(1), None])) as ArrayRef;
+//! let batch = RecordBatch::try_from_iter([("id", column)])?;
+//! let mut writer =
+//!     Writer::create(&path, FormatId::Colf, batch.schema(), &WriterOptions::default())?;
+//! writer.write(&batch)?;
+//! writer.finish()?;
+//! # assert_eq!(hypostyle::open(path)?.num_rows()?, 2);
+//! # }
+//! # Ok(()) }
+//! ```
+//!
+//! Convert CSV to COLF:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use hypostyle::{FormatId, OpenOptions, WriterOptions};
+//! # let folder = tempfile::tempdir()?;
+//! # let (csv, colf) = (folder.path().join("a.csv"), folder.path().join("a.colf"));
+//! # std::fs::write(&csv, "id,name\n1,Ada\n,Grace\n")?;
+//! # #[cfg(all(feature = "csv", feature = "colf"))] {
+//! let options = OpenOptions::default().with_target(FormatId::Colf);
+//! let table = hypostyle::open_with(csv, &options)?;
+//! hypostyle::convert(table.scan(), &colf, FormatId::Colf, &WriterOptions::default())?;
+//! # assert_eq!(hypostyle::open(colf)?.column_statistics(0)?.null_count.unwrap_or(1), 1);
+//! # }
+//! # Ok(()) }
+//! ```
+//!
+//! Pack and unpack:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # #[cfg(feature = "at1")] {
+//! # use std::sync::Arc;
+//! # use hypostyle::{ReadOptions, formats::at1::{Archive, PackOptions, pack}};
+//! # let original = b"id,name\n1,Ada\n2,Grace\n";
+//! let (packed, _) = pack(original, &PackOptions::default())?;
+//! let source = Arc::new(bytes::Bytes::from(packed));
+//! let archive = Archive::open(source, &ReadOptions::default())?;
+//! let mut restored = Vec::new();
+//! archive.unpack(&mut restored)?;
+//! assert_eq!(restored, original);
+//! # }
+//! # Ok(()) }
+//! ```
+//!
+//! Compress strings and get one:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # #[cfg(feature = "onpair")] {
+//! use hypostyle::onpair::{Column, Config, compress};
+//!
+//! let names = ["berlin-mitte", "berlin-wedding", "", "berlin-spandau"];
+//! let column = Column::new(compress(&names[..], &Config::default())?)?;
+//! assert_eq!(column.get(1)?, b"berlin-wedding");
+//! # }
+//! # Ok(()) }
+//! ```
+//!
+//! The folder `examples` has the same tasks as programs.
+//!
+//! # Where bytes come from
+//!
+//! [`open`] reads a file when and where a scan needs it. [`open_source`] takes any
+//! [`ByteSource`]: memory, a memory map, an object store. [`open_cache`] does no I/O at all: it
+//! and a [`ScanDecoder`] say which ranges are missing, and the caller fetches them. Nothing in
+//! this crate starts a runtime.
 //!
 //! # Formats
+//!
+//! [`FileKind::all`] lists all kinds of files, and [`formats::ALL`] the formats with a module:
 //!
 //! | Format | Module | Content |
 //! |---|---|---|
@@ -43,13 +130,13 @@
 //! | AT-1 | `formats::at1` | archives of text files: tables, logs, JSON and more, with queries |
 //! | OnPair | `formats::onpair` | text and bytes with nulls; each string decodes by itself |
 //!
-//! [`text`] imports and exports CSV and JSON Lines. [`coerce`] casts a table to the types that a
+//! [`text`] reads and writes CSV and JSON Lines. [`coerce`] casts a table to the types that a
 //! format stores, [`predicate`] parses and evaluates conditions on rows, [`projection`] selects
 //! columns, and [`spill`] buffers rows outside memory.
 //!
 //! # Features
 //!
-//! All features are on by default. Each adds a format and changes no other.
+//! All features but the last two are on by default. Each adds a format and changes no other.
 //!
 //! | Feature | Adds | Needs a C compiler for |
 //! |---|---|---|
@@ -58,16 +145,41 @@
 //! | `onpair` | OnPair files | |
 //! | `csv` | CSV and TSV in [`text`] | |
 //! | `json` | JSON Lines in [`text`] | |
+//! | `parquet` | Parquet files | zstd |
+//! | `arrow` | Arrow IPC files and streams | zstd |
 //!
 //! # Hostile input
 //!
 //! Any bytes may be opened. A reader either succeeds or fails with an [`Error`] that names the
 //! format, the column and the byte. It does not panic. Its memory is bounded by the size of the
-//! file and by [`Limits`], never by a number that the file merely states.
+//! file and by [`Limits`], never by a number that the file merely states. Parquet and Arrow are
+//! decoded by crates that panic on some bytes; their panics are caught, and returned as errors,
+//! unless the program is built with `panic = "abort"`.
 
+#[cfg(feature = "arrow")]
+mod arrow_file;
+mod convert;
+mod file_kind;
 pub mod formats;
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+mod guard;
+mod new_file;
+mod open;
+#[cfg(feature = "parquet")]
+mod parquet_file;
+mod writer;
+
+pub use convert::convert;
+pub use file_kind::FileKind;
+pub use formats::FormatId;
+pub use new_file::NewFile;
+pub use open::{OpenOptions, detect_format, open, open_cache, open_source, open_with};
+pub use writer::{Destination, Writer, WriterOptions};
 
 pub use hypostyle_core::{cast, coerce, predicate, projection, spill, text};
+
+#[cfg(feature = "onpair")]
+pub use hypostyle_onpair as onpair;
 
 pub use hypostyle_core::column_source::{ColumnSource, ColumnStats};
 pub use hypostyle_core::deviation::Deviation;
@@ -76,6 +188,8 @@ pub use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Refusal, Result};
 pub use hypostyle_core::limits::Limits;
 pub use hypostyle_core::options::{Compat, DuplicateNames, ReadOptions, TextPolicy, WriteOptions};
 pub use hypostyle_core::row_selection::RowSelection;
-pub use hypostyle_core::scan::{Batches, Partition, Scan, ScanDecoder, ScanStats, Step, Table};
+pub use hypostyle_core::scan::{
+    Batches, DamagedRowGroup, Partition, Scan, ScanDecoder, ScanStats, Step, Table,
+};
 pub use hypostyle_core::sink::{SeekSink, Sink};
 pub use hypostyle_core::source::{ByteSource, FileSource, MissingRanges, RangeCache};

@@ -10,7 +10,7 @@ use super::codec::Codec;
 use entry::CodecEntry;
 
 pub(super) mod bundle;
-mod columnar;
+pub(super) mod columnar;
 pub(super) mod context;
 mod deltas;
 pub(super) mod dicom;

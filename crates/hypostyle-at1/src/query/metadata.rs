@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::frame_tables::FrameTables;
-use super::source::{CountedSource, StreamDirectory};
+use super::source::{CountedSource, StreamDirectory, is_blocks};
 use crate::codecs;
 use crate::codecs::context::DecodeContext;
 use crate::codecs::entry::GroupedCodec;
@@ -76,7 +76,8 @@ impl<'a> ArchiveMetadata<'a> {
             let text = self.reader.raw_text(extent, &self.reader.body(extent)?)?;
             return Ok(Some(FrameMetadata::Text(text)));
         }
-        let Some(directory) = StreamDirectory::read(&self.source, extent, truncated)? else {
+        let Some(directory) = StreamDirectory::read(&self.source, extent, truncated, is_blocks)?
+        else {
             return Ok(None);
         };
         let context = self.reader.context(&directory.set);

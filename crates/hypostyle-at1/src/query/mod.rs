@@ -14,7 +14,7 @@ pub(super) mod grouped_table;
 pub(super) mod metadata;
 mod plan;
 mod salvage;
-mod source;
+pub(super) mod source;
 mod stats;
 mod verbatim_row;
 mod verify;

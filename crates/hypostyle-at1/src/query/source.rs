@@ -25,28 +25,28 @@ const MAX_READS: usize = 32;
 
 /// A byte source that counts how many bytes were read.
 #[derive(Debug)]
-pub(super) struct CountedSource<'a> {
+pub(crate) struct CountedSource<'a> {
     source: &'a dyn ByteSource,
     bytes: AtomicU64,
 }
 
 impl<'a> CountedSource<'a> {
-    pub(super) fn new(source: &'a dyn ByteSource) -> Self {
+    pub(crate) fn new(source: &'a dyn ByteSource) -> Self {
         Self { source, bytes: AtomicU64::new(0) }
     }
 
     /// The number of bytes that were read so far.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
     /// The size of the source.
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.source.size()
     }
 
     /// The number of concurrent reads that the source profits from.
-    pub(super) fn concurrent_reads(&self) -> usize {
+    pub(crate) fn concurrent_reads(&self) -> usize {
         self.source.concurrent_reads().clamp(1, MAX_READS)
     }
 
@@ -57,7 +57,7 @@ impl<'a> CountedSource<'a> {
     }
 
     /// Reads ranges that are sorted by their start; reads neighbouring ranges together.
-    pub(super) fn ranges(&self, ranges: &[(u64, u64)], what: &'static str) -> Result<Vec<Bytes>> {
+    pub(crate) fn ranges(&self, ranges: &[(u64, u64)], what: &'static str) -> Result<Vec<Bytes>> {
         let near = |one: &(u64, u64), other: &(u64, u64)| {
             other.0.saturating_sub(one.0.saturating_add(one.1)) <= MAX_GAP
         };
@@ -92,22 +92,23 @@ struct BlocksStream {
 
 /// The streams of a frame, without the bytes of the blocks.
 #[derive(Debug)]
-pub(super) struct StreamDirectory {
+pub(crate) struct StreamDirectory {
     /// All streams except blocks, still compressed.
-    pub(super) set: StreamSet,
+    pub(crate) set: StreamSet,
     blocks: Vec<BlocksStream>,
 }
 
 impl StreamDirectory {
-    /// Reads the directory of a frame, and its streams except the blocks.
+    /// Reads the directory of a frame, and its streams except those that `is_blocks` names.
     ///
     /// Returns `None` for a directory in an old form, in which streams cannot be found
     /// without reading all of them. With `truncated`, the blocks may run past the end of
     /// the file.
-    pub(super) fn read(
+    pub(crate) fn read(
         source: &CountedSource<'_>,
         extent: Extent,
         truncated: bool,
+        is_blocks: impl Fn(&str) -> bool,
     ) -> Result<Option<Self>> {
         let end = extent.offset.saturating_add(extent.len);
         let step = (extent.len / STEP_FRACTION).clamp(*STEP_BYTES.start(), *STEP_BYTES.end());
@@ -132,7 +133,7 @@ impl StreamDirectory {
             let len = cursor.uv("stream length")?;
             let offset = cursor.offset();
             at = offset.saturating_add(len);
-            let is_blocks = name == "blocks" || name.ends_with(":blocks");
+            let is_blocks = is_blocks(&name);
             if at > end && is_blocks && truncated {
                 blocks.push(BlocksStream { name, backend, offset, len });
                 break;
@@ -156,15 +157,26 @@ impl StreamDirectory {
         Ok(Some(Self { set: StreamSet { streams: small }, blocks }))
     }
 
+    /// Returns the backend, offset and length of a stream that was not read.
+    pub(crate) fn unread(&self, name: &str) -> Option<(Backend, u64, u64)> {
+        let stream = self.blocks.iter().find(|stream| stream.name == name)?;
+        Some((stream.backend, stream.offset, stream.len))
+    }
+
     /// Returns the offset and length of the blocks of a table, or zeros if the table has no
     /// blocks; `None` if they are compressed as a whole.
-    pub(super) fn blocks(&self, name: &str) -> Option<(u64, u64)> {
+    pub(crate) fn blocks(&self, name: &str) -> Option<(u64, u64)> {
         match self.blocks.iter().find(|stream| stream.name == name) {
             None => Some((0, 0)),
             Some(stream) if stream.backend == Backend::Stored => Some((stream.offset, stream.len)),
             Some(_) => None,
         }
     }
+}
+
+/// Returns whether a stream holds the blocks of row groups.
+pub(crate) fn is_blocks(name: &str) -> bool {
+    name == "blocks" || name.ends_with(":blocks")
 }
 
 /// The part of the file that was read last.

@@ -2,7 +2,7 @@
 
 use super::frame_tables::FrameTables;
 use super::grouped_table::{GroupPruning, GroupedTable};
-use super::source::{CountedSource, StreamDirectory};
+use super::source::{CountedSource, StreamDirectory, is_blocks};
 use crate::codecs;
 use crate::codecs::context::DecodeContext;
 use crate::container::Method;
@@ -23,7 +23,9 @@ pub(crate) fn check_groups(reader: &FrameReader) -> Result<Vec<Error>> {
         if extent.method == Method::Raw {
             continue;
         }
-        let Some(directory) = StreamDirectory::read(&source, extent, false)? else { continue };
+        let Some(directory) = StreamDirectory::read(&source, extent, false, is_blocks)? else {
+            continue;
+        };
         let context = reader.context(&directory.set);
         let streams = context.decompress(|_| true)?;
         let Some(frame) = FrameTables::parse(groups, &directory, &streams, &context)? else {

@@ -4,8 +4,13 @@ use std::ops::Range;
 
 use memchr::memchr_iter;
 
+use super::newlines::Newlines;
+
 /// Bytes in which newlines are counted at once.
 const COUNTED_BYTES: usize = 4096;
+
+/// Cells that are passed one by one, because counting newlines would take longer.
+const FEW_CELLS: usize = 128;
 
 /// A place in a [`CellList`]: the index of a cell, and where it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,10 +23,14 @@ pub(super) struct CellPlace {
 #[derive(Debug)]
 pub(super) struct CellList {
     text: Vec<u8>,
+    /// The number of cells, perhaps more than there are rows.
+    pub(super) cells: usize,
     /// Whether some cell may be in quotes.
     pub(super) has_quotes: bool,
     /// Whether some cell may end with a carriage return.
     pub(super) has_returns: bool,
+    /// Whether some cell may have a JSON escape.
+    pub(super) has_escapes: bool,
 }
 
 impl CellList {
@@ -34,7 +43,8 @@ impl CellList {
         }
         let has_quotes = memchr::memchr(b'"', &text).is_some();
         let has_returns = memchr::memchr(b'\r', &text).is_some();
-        Ok(Self { text, has_quotes, has_returns })
+        let has_escapes = memchr::memchr(b'\\', &text).is_some();
+        Ok(Self { text, cells, has_quotes, has_returns, has_escapes })
     }
 
     /// The size of the text.
@@ -51,6 +61,12 @@ impl CellList {
     pub(super) fn seek(&self, from: CellPlace, cell: usize) -> CellPlace {
         let mut left = cell.saturating_sub(from.cell);
         let mut offset = from.offset;
+        if left <= FEW_CELLS {
+            let Some(last) = left.checked_sub(1) else { return from };
+            let rest = self.text_from(from);
+            let newline = Newlines::new(rest).nth(last).unwrap_or(rest.len());
+            return CellPlace { cell, offset: offset + newline + 1 };
+        }
         while left > 0 {
             let rest = self.text.get(offset..).unwrap_or_default();
             let part = rest.get(..COUNTED_BYTES).unwrap_or(rest);
@@ -76,7 +92,7 @@ impl CellList {
         mut each: impl FnMut(&'t [u8]) -> Result<(), E>,
     ) -> Result<CellPlace, E> {
         let rest = self.text_from(from);
-        let mut newlines = memchr_iter(b'\n', rest);
+        let mut newlines = Newlines::new(rest);
         let mut start = 0;
         for _ in 0..count {
             let end = newlines.next().unwrap_or(rest.len());
@@ -99,6 +115,18 @@ impl<'a> CellRuns<'a> {
     /// The number of cells.
     pub(super) fn len(&self) -> usize {
         self.runs.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    /// Returns one of the cells.
+    pub(super) fn nth(&self, index: usize) -> &'a [u8] {
+        let (mut next, mut found) = (0, &b""[..]);
+        // The error stops at the cell.
+        let _ = self.for_each(|cell| {
+            found = cell;
+            next += 1;
+            if next > index { Err(()) } else { Ok(()) }
+        });
+        found
     }
 
     /// Calls `each` with every cell; returns the place after the last.

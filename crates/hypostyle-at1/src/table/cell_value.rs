@@ -16,6 +16,8 @@ pub(super) enum CellSyntax<'a> {
         /// Words that mean null, unless they are quoted.
         null_words: &'a [Vec<u8>],
     },
+    /// The content of quoted cells of delimited text, without the quotes.
+    Quoted,
     /// JSON values.
     Json,
 }
@@ -43,6 +45,7 @@ impl CellSyntax<'_> {
                     Some(_) => Ok(Some(Cow::Borrowed(cell))),
                 }
             }
+            Self::Quoted => Ok(Some(Cow::Borrowed(cell))),
             Self::Json => match cell {
                 b"null" => Ok(None),
                 [b'"', inner @ .., b'"'] if memchr(b'\\', inner).is_none() => {
@@ -65,7 +68,7 @@ impl CellSyntax<'_> {
     #[inline]
     pub(super) fn token<'c>(&self, cell: &'c [u8]) -> Result<Option<Cow<'c, [u8]>>, OddCell> {
         match self {
-            Self::Csv { .. } => Ok(self.text(cell)?.filter(|text| !text.is_empty())),
+            Self::Csv { .. } | Self::Quoted => Ok(self.text(cell)?.filter(|text| !text.is_empty())),
             Self::Json if cell == b"null" => Ok(None),
             Self::Json => Ok(Some(Cow::Borrowed(cell))),
         }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, StructArray, new_null_array};
+use arrow_array::{ArrayRef, StructArray, new_empty_array, new_null_array};
 use arrow_schema::DataType;
 use hashbrown::HashMap;
 
@@ -35,6 +35,8 @@ pub(super) struct LineGroupReader {
     window: Range<usize>,
     /// The rows of each source before the window.
     before: Vec<usize>,
+    /// The columns of which the whole window was decoded.
+    decoded: HashMap<usize, ArrayRef>,
     /// The blocks that were read, by the table and the column of the archive.
     blocks: HashMap<(usize, usize), LoadedBlock>,
     threads: usize,
@@ -81,12 +83,13 @@ impl LineGroupReader {
             lines.zip(frame).and_then(|(lines, frame)| lines.sources(frame, reader.row_lines));
         let rows = lines.map_or(0, |lines| lines.rows);
         let before = vec![0; frame.map_or(0, |frame| frame.tables.len()) + 1];
-        let (window, blocks) = (0..0, HashMap::new());
-        Self { reader, group, sources, rows, window, before, blocks, threads }
+        let (window, decoded, blocks) = (0..0, HashMap::new(), HashMap::new());
+        Self { reader, group, sources, rows, window, before, decoded, blocks, threads }
     }
 
     /// Moves to a window that starts after the last one.
     fn move_to(&mut self, window: Range<usize>) {
+        self.decoded.clear();
         match &self.sources {
             Some(RowSources { sources, .. }) => {
                 let passed = sources.get(self.window.start..window.start).unwrap_or_default();
@@ -248,10 +251,7 @@ impl LineGroupReader {
             });
             arrays.push((source.source, array?));
         }
-        match arrays.is_empty() {
-            true => Ok(new_null_array(field.data_type(), 0)),
-            false => merge(&arrays, &rows.order),
-        }
+        merge(&arrays, &rows.order)
     }
 
     /// Returns the number in the line group of the `nth` selected row of a source.
@@ -430,16 +430,7 @@ impl LineGroupReader {
 fn placed(err: CellError, cells: &CellRuns<'_>, data_type: &DataType) -> Error {
     match err {
         CellError::Other(err) => err,
-        CellError::Odd(index) => {
-            let (mut nth, mut odd) = (0, Vec::new());
-            // Stop at the cell: those after it are not needed.
-            let _ = cells.for_each(|cell| {
-                nth += 1;
-                odd = cell.to_vec();
-                if nth > index { Err(()) } else { Ok(()) }
-            });
-            not_of_type(&odd, data_type).in_row(index as u64)
-        }
+        CellError::Odd(index) => not_of_type(cells.nth(index), data_type).in_row(index as u64),
     }
 }
 
@@ -478,9 +469,28 @@ impl RowGroupReader for LineGroupReader {
             rows.check(self.window.len())?;
         }
         let selected = self.select(lines, rows);
-        if selected.len > 0 {
-            self.load(lines, columns, &selected)?;
+        if selected.len == 0 {
+            let fields = self.reader.shape.schema.fields();
+            let empty = |&column: &usize| Some(new_empty_array(fields.get(column)?.data_type()));
+            return Ok(columns.iter().filter_map(empty).collect());
         }
-        columns.iter().map(|&column| self.column(lines, column, &selected)).collect()
+        let new = columns.iter().copied().filter(|column| !self.decoded.contains_key(column));
+        let new: Vec<usize> = new.collect();
+        self.load(lines, &new, &selected)?;
+        let mut arrays = Vec::with_capacity(columns.len());
+        for &column in columns {
+            arrays.push(match (self.decoded.get(&column), rows) {
+                (Some(whole), None) => whole.clone(),
+                (Some(whole), Some(rows)) => rows.of_array(whole)?,
+                (None, _) => {
+                    let array = self.column(lines, column, &selected)?;
+                    if rows.is_none() {
+                        self.decoded.insert(column, array.clone());
+                    }
+                    array
+                }
+            });
+        }
+        Ok(arrays)
     }
 }

@@ -9,31 +9,41 @@
 //! 1. `line_groups` cuts the lines of each frame where row groups start. `pruning` combines
 //!    the statistics of the row groups of such a cut with its verbatim lines.
 //! 2. `line_group_reader` reads the blocks of the columns that are asked for.
-//! 3. `cell_list` finds cells in a block; `typed_cells` turns them into arrays, with the
+//! 3. `cell_list` and `newlines` find cells in a block; `typed_cells` turns them into arrays, with the
 //!    rules of `cell_value`. For JSON, `template` says which cells a column consists of, and
 //!    `json_values` types them.
 //! 4. `verbatim_cells` gives verbatim lines the same form, and `merge` puts all rows in order.
+//!
+//! For codec columnar (§5), `columnar_frame` finds and decodes the chunks of columns, and
+//! `columnar` turns them into arrays: numbers and dictionaries as they are, text as above.
 
 mod cell_list;
 mod cell_value;
+mod columnar;
+mod columnar_frame;
 mod grouped;
 mod json_tree;
 mod json_values;
 mod line_group_reader;
 mod line_groups;
 mod merge;
+mod newlines;
 mod pruning;
 mod shape;
 mod shared_blocks;
 mod template;
+#[cfg(test)]
+mod tests;
 mod typed_cells;
 mod verbatim_cells;
 
 use std::sync::Arc;
 
+use columnar::ColumnarReader;
 use grouped::GroupedReader;
 pub use shape::TableShape;
 
+use crate::codec::Codec;
 use crate::frames::FrameReader;
 use hypostyle_core::error::Result;
 use hypostyle_core::format_id::FormatId;
@@ -46,8 +56,10 @@ pub(super) fn open(
     archive: &Arc<FrameReader>,
     shape: &TableShape,
 ) -> Result<Option<Arc<dyn Reader>>> {
-    match GroupedReader::try_new(archive, shape)? {
-        Some(reader) => Ok(Some(InFormat::open(FormatId::At1, || Ok(reader))?)),
-        None => Ok(None),
+    if archive.codec() == Codec::Columnar {
+        let reader = ColumnarReader::try_new(archive, shape)?;
+        return reader.map(|reader| InFormat::open(FormatId::At1, || Ok(reader))).transpose();
     }
+    let reader = GroupedReader::try_new(archive, shape)?;
+    reader.map(|reader| InFormat::open(FormatId::At1, || Ok(reader))).transpose()
 }

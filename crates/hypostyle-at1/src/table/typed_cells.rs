@@ -205,25 +205,35 @@ fn booleans(cells: &CellRuns<'_>, syntax: CellSyntax<'_>) -> Result<TypedCells, 
 
 fn texts(cells: &CellRuns<'_>, syntax: CellSyntax<'_>) -> Result<TypedCells, CellError> {
     let mut builder = TextBuilder::new(cells.len());
-    let is_plain = match syntax {
-        CellSyntax::Csv { is_last, null_words } => {
-            !cells.list.has_quotes && null_words.is_empty() && !(is_last && cells.list.has_returns)
+    builder.reserve(cells);
+    let end = match syntax {
+        CellSyntax::Csv { is_last, null_words }
+            if !cells.list.has_quotes && !(is_last && cells.list.has_returns) =>
+        {
+            cells.for_each(|cell| {
+                let is_null = cell.is_empty() || null_words.iter().any(|word| word == cell);
+                builder.push(if is_null { None } else { Some(cell) });
+                Ok::<(), CellError>(())
+            })?
         }
-        CellSyntax::Json => false,
-    };
-    let end = if is_plain {
-        cells.for_each(|cell| {
-            builder.push(Some(cell).filter(|cell| !cell.is_empty()));
-            Ok::<(), CellError>(())
-        })?
-    } else {
-        cells.for_each(|cell| match syntax.text(cell) {
+        CellSyntax::Json if !cells.list.has_escapes => cells.for_each(|cell| match cell {
+            [b'"', inner @ .., b'"'] => {
+                builder.push(Some(inner));
+                Ok(())
+            }
+            b"null" => {
+                builder.push(None);
+                Ok(())
+            }
+            _ => Err(CellError::Odd(builder.len())),
+        })?,
+        _ => cells.for_each(|cell| match syntax.text(cell) {
             Ok(text) => {
                 builder.push(text.as_deref());
                 Ok(())
             }
             Err(OddCell) => Err(CellError::Odd(builder.len())),
-        })?
+        })?,
     };
     Ok((builder.finish()?, end))
 }
@@ -241,6 +251,17 @@ impl TextBuilder {
         let mut offsets = Vec::with_capacity(rows.saturating_add(1));
         offsets.push(0);
         Self { offsets, bytes: Vec::new(), nulls: NullBufferBuilder::new(rows) }
+    }
+
+    /// Reserves memory for cells, if they are all cells from a place on.
+    fn reserve(&mut self, cells: &CellRuns<'_>) {
+        if let [run] = cells.runs {
+            let rest = cells.list.text_from(cells.from).len();
+            let left = cells.list.cells.saturating_sub(cells.from.cell).max(1);
+            // Windows of one block have cells of about the same length.
+            let share = rest / left * run.len() + run.len();
+            self.bytes.reserve(share.min(rest));
+        }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hypostyle::formats::Capabilities;
-use hypostyle::formats::at1::{self, Archive, Choice, PackOptions, Query, TableOptions};
+use hypostyle::formats::at1::{self, Archive, Choice, PackOptions};
 use hypostyle::predicate::Predicate;
 use hypostyle::spill::SpillBuffer;
 use hypostyle::text::{ImportOptions, csv};
-use hypostyle::{ReadOptions, SeekSink, WriteOptions, formats};
+use hypostyle::{OpenOptions, ReadOptions, SeekSink, WriteOptions, formats};
 use hypostyle_core::wire::{Cursor, put};
 use hypostyle_onpair::{Column, Config, Dictionary, Effort, Joined, Pattern};
 use hypostyle_testkit::rng::Rng;
@@ -303,17 +302,16 @@ fn unpack(archive: Bytes, units: fn(&[u8]) -> usize) -> Result<PreparedLoop> {
 
 fn query(archive: Bytes, _: DataSize) -> Result<PreparedLoop> {
     let predicate = "id_0 > 300 and id_0 <= 310";
-    let columns = vec!["city_1".to_owned(), "price_2".to_owned()];
-    let query = Query::default()
-        .with_filter(Some(Predicate::parse(predicate)?))
-        .with_columns(Some(columns));
+    let predicate = Predicate::parse(predicate)?;
     PreparedLoop::new(1, move || {
-        let mut options = ImportOptions::new(Capabilities::EVERYTHING);
-        options.threads = ONE_THREAD;
-        let (table, buffer) = (TableOptions::default(), SpillBuffer::in_memory());
-        let answer = open(&archive)?.query(&query, &table, &options, buffer)?;
-        let found = answer.ok_or("the archive is not queryable")?.stats;
-        match (found.rows, found.groups_read) {
+        let options =
+            OpenOptions::default().with_read(ReadOptions::default().with_threads(ONE_THREAD));
+        let table = hypostyle::open_source(Arc::new(archive.clone()), &options)?;
+        let scan = table.scan().columns(["city_1", "price_2"]).filter(predicate.clone());
+        let mut batches = scan.batches()?;
+        while black_box(batches.next_batch()?).is_some() {}
+        let found = batches.stats();
+        match (found.rows_returned, found.row_groups_read) {
             (10, 1) => Ok(()),
             (rows, groups) => {
                 Err(format!("the query matched {rows} rows in {groups} row groups").into())

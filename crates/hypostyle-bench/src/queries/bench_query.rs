@@ -5,16 +5,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::DataType;
 use hypostyle::cast::cast;
-use hypostyle::formats::Capabilities;
-use hypostyle::formats::at1::{Answer, Archive, Query, TableOptions};
 use hypostyle::predicate::Predicate;
-use hypostyle::spill::SpillBuffer;
-use hypostyle::text::ImportOptions;
-use hypostyle::{ByteSource, ColumnSource as _, FileSource, ReadOptions};
+use hypostyle::{ByteSource, FileSource, OpenOptions, ReadOptions, Scan, ScanStats, Table};
 use serde_json::{Value, json};
 
 use crate::Result;
@@ -184,15 +181,11 @@ impl BenchQuery {
 
     pub(super) fn query(&self) -> Result<Query> {
         let filter = self.predicate().map(|predicate| Predicate::parse(&predicate)).transpose()?;
-        let names = |columns: &[&str]| columns.iter().map(|&column| column.to_owned()).collect();
-        let rows = match self.rows {
-            RowFilter::Row(number) => Some(vec![number]),
+        let row = match self.rows {
+            RowFilter::Row(number) => Some(number),
             RowFilter::Matching(_) => None,
         };
-        Ok(Query::default()
-            .with_filter(filter)
-            .with_columns(self.columns.map(names))
-            .with_rows(rows))
+        Ok(Query { columns: self.columns.map(<[_]>::to_vec), filter, row })
     }
 
     /// Returns the query as JSON, for the rivals.
@@ -212,12 +205,11 @@ impl BenchQuery {
 impl QueriedTable {
     /// Returns the queries for all engines: by selectivity, then the others.
     pub(super) fn queries(&self) -> Result<Vec<BenchQuery>> {
-        let query =
-            Query::default().with_columns(Some(vec![self.queries.selectivity_column.to_owned()]));
-        let answer = run_query(self.source()?, &query, None)?;
+        let query = Query::column(self.queries.selectivity_column);
+        let answer = run_query(self.source()?, &self.name, &query, None)?;
         let mut values = numbers(&answer)?;
         values.sort_unstable_by(|one, other| other.cmp(one));
-        let rows = answer.stats.rows;
+        let rows = answer.stats.rows_returned;
         let mut queries: Vec<BenchQuery> = Vec::new();
         let mut add = |share: f64, term| {
             queries.push(BenchQuery {
@@ -254,25 +246,81 @@ pub(super) fn file(path: &Path) -> Result<Arc<dyn ByteSource>> {
     Ok(Arc::new(FileSource::try_new(File::open(path)?)?))
 }
 
+/// The columns and rows that a query returns; all for `None`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Query {
+    pub(super) columns: Option<Vec<&'static str>>,
+    pub(super) filter: Option<Predicate>,
+    pub(super) row: Option<u64>,
+}
+
+impl Query {
+    /// Returns a query for one column of all rows.
+    pub(super) fn column(name: &'static str) -> Self {
+        Self { columns: Some(vec![name]), ..Self::default() }
+    }
+
+    /// Returns a query for one row.
+    pub(super) fn row(number: u64) -> Self {
+        Self { row: Some(number), ..Self::default() }
+    }
+
+    /// Returns the scan of a table that answers the query.
+    pub(super) fn scan(&self, table: &Table) -> Scan {
+        let mut scan = table.scan();
+        if let Some(columns) = &self.columns {
+            scan = scan.columns(columns.iter().copied());
+        }
+        if let Some(filter) = &self.filter {
+            scan = scan.filter(filter.clone());
+        }
+        if let Some(row) = self.row {
+            scan = scan.take(&[row]);
+        }
+        scan
+    }
+}
+
+/// The rows that a query returns.
+#[derive(Debug)]
+pub(super) struct Answer {
+    batches: Vec<RecordBatch>,
+    pub(super) stats: ScanStats,
+}
+
+/// Opens an archive, whose cells `NA` are null.
+pub(super) fn open(
+    source: Arc<dyn ByteSource>,
+    name: &str,
+    threads: Option<NonZeroUsize>,
+) -> Result<Table> {
+    let mut options = OpenOptions::default().with_name(name);
+    options.text.null_words = vec!["NA".to_owned()];
+    options.read = ReadOptions::default().with_threads(threads);
+    Ok(hypostyle::open_source(source, &options)?)
+}
+
 /// Opens an archive and runs a query. `None` is the default number of threads.
 pub(super) fn run_query(
     source: Arc<dyn ByteSource>,
+    name: &str,
     query: &Query,
     threads: Option<NonZeroUsize>,
 ) -> Result<Answer> {
-    let archive = Archive::open(source, &ReadOptions::default().with_threads(threads))?;
-    let mut options = ImportOptions::new(Capabilities::EVERYTHING);
-    options.null_words = vec!["NA".to_owned()];
-    let answer =
-        archive.query(query, &TableOptions::default(), &options, SpillBuffer::in_memory())?;
-    Ok(answer.ok_or("the archive is not queryable")?)
+    let table = open(source, name, threads)?;
+    let mut scan = query.scan(&table).threads_or_all(threads).batches()?;
+    let mut batches = Vec::new();
+    while let Some(batch) = scan.next_batch()? {
+        batches.push(batch);
+    }
+    Ok(Answer { batches, stats: scan.stats() })
 }
 
 /// Returns the numbers of the first column.
 pub(super) fn numbers(answer: &Answer) -> Result<Vec<i64>> {
     let mut all = Vec::new();
-    for array in answer.table.column(0)? {
-        let numbers = cast(&array, &DataType::Int64)?;
+    for batch in &answer.batches {
+        let numbers = cast(batch.column(0), &DataType::Int64)?;
         all.extend(numbers.as_primitive::<Int64Type>().iter().flatten());
     }
     Ok(all)
@@ -297,6 +345,6 @@ mod tests {
             row.to_json(),
             json!({"predicate": null, "terms": [], "row": 7, "columns": null})
         );
-        assert_eq!(row.query().unwrap().rows, Some(vec![7]));
+        assert_eq!(row.query().unwrap().row, Some(7));
     }
 }

@@ -5,10 +5,10 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::Command;
 
-use hypostyle::ReadOptions;
-use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions, Query, QueryStats};
+use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions};
+use hypostyle::{ReadOptions, ScanStats};
 
-use super::bench_query::{QueriedTable, file, numbers, run_query};
+use super::bench_query::{QueriedTable, Query, file, numbers, run_query};
 use super::{ROUNDS, timed};
 use crate::Result;
 use crate::page::ReportPage;
@@ -51,13 +51,14 @@ pub(super) fn run(source_table: &QueriedTable, setup: &Setup, page: &mut ReportP
         "Speedup",
     ];
     let mut table = ReportTable::new(head);
-    let share = |stats: &QueryStats| stats.bytes_read as f64 / stats.bytes.max(1) as f64;
+    let share = |stats: &ScanStats| stats.bytes_read as f64 / stats.bytes.max(1) as f64;
     let mut figures = Vec::new();
     for published in &queries.published {
         let (name, filter, bench_query) = (published.name, published.awk, published.bench_query());
         let (predicate, query) =
             (bench_query.predicate().unwrap_or_default(), bench_query.query()?);
-        let (seconds, answer) = timed(rounds, || run_query(source_table.source()?, &query, None))?;
+        let (seconds, answer) =
+            timed(rounds, || run_query(source_table.source()?, &source_table.name, &query, None))?;
         let rival = match awk.filter(|_| has_xz) {
             None => None,
             Some(awk) => Some(
@@ -73,8 +74,8 @@ pub(super) fn run(source_table: &QueriedTable, setup: &Setup, page: &mut ReportP
         table.row([
             name.to_owned(),
             format!("`{predicate}`"),
-            stats.rows.to_string(),
-            format!("{} of {}", stats.groups_read, stats.groups),
+            stats.rows_returned.to_string(),
+            format!("{} of {}", stats.row_groups_read, stats.row_groups),
             stats.bytes_read.to_string(),
             format!("{:.2} %", 100.0 * share(stats)),
             format!("{seconds:.4}"),
@@ -85,15 +86,16 @@ pub(super) fn run(source_table: &QueriedTable, setup: &Setup, page: &mut ReportP
     page.table("queries", &table);
 
     let (column, at) = queries.summed;
-    let query = Query::default().with_columns(Some(vec![column.to_owned()]));
+    let query = Query::column(column);
     let (sum_seconds, (sum, stats)) = timed(rounds, || {
-        let answer = run_query(source_table.source()?, &query, None)?;
+        let answer = run_query(source_table.source()?, &source_table.name, &query, None)?;
         Ok((numbers(&answer)?.iter().sum::<i64>(), answer.stats))
     })?;
     let blocks = column_bytes(source_table, at)?;
     let duckdb = duckdb_sum(source_table, setup, rounds);
-    let by_number = Query::default().with_rows(Some(vec![queries.row]));
-    let (row_seconds, row) = timed(rounds, || run_query(source_table.source()?, &by_number, None))?;
+    let by_number = Query::row(queries.row);
+    let (row_seconds, row) =
+        timed(rounds, || run_query(source_table.source()?, &source_table.name, &by_number, None))?;
     let mut table = ReportTable::new(["Operation", "Bytes read", "Seconds", "Rival"]);
     table.row([
         format!("sum of `{column}`, {sum}"),
@@ -114,10 +116,12 @@ pub(super) fn run(source_table: &QueriedTable, setup: &Setup, page: &mut ReportP
     let small = folder.join("small.at1");
     let options = PackOptions::default()
         .with_codec(Choice::Query)
+        .with_name(Some(&source_table.name))
         .with_rows_per_group(NonZeroUsize::new(SMALL_GROUP_ROWS));
     let (packed, done) = at1::pack(&fs::read(&source_table.csv)?, &options)?;
     fs::write(&small, packed)?;
-    let (small_seconds, small_row) = timed(rounds, || run_query(file(&small)?, &by_number, None))?;
+    let (small_seconds, small_row) =
+        timed(rounds, || run_query(file(&small)?, &source_table.name, &by_number, None))?;
     table.row([
         format!(
             "the same with `--rows-per-group {SMALL_GROUP_ROWS}` (archive of {} bytes)",

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Instant;
 
-use hypostyle::formats::at1::{self, Choice, PackOptions, Query};
+use hypostyle::formats::at1::{self, Choice, PackOptions};
 
 use crate::Result;
 use crate::corpus::CorpusFile;
@@ -23,7 +23,7 @@ mod over_http;
 mod server;
 mod size;
 
-use bench_query::{BenchQuery, QueriedTable, run_query};
+use bench_query::{BenchQuery, QueriedTable, Query, run_query};
 
 /// The number of rounds of each measurement.
 const ROUNDS: usize = 7;
@@ -74,7 +74,7 @@ fn generated(folder: &Path) -> Result<QueriedTable> {
     let (csv, archive) = (folder.join(name), folder.join("generated.csv.at1"));
     data::write_csv(GENERATED_SHAPE, &mut File::create(&csv)?)?;
     let options = PackOptions::default().with_codec(Choice::Query);
-    fs::write(&archive, at1::pack(&fs::read(&csv)?, &options)?.0)?;
+    fs::write(&archive, at1::pack(&fs::read(&csv)?, &options.with_name(Some(name)))?.0)?;
     Ok(QueriedTable { name: name.to_owned(), csv, archive, queries: &bench_query::GENERATED })
 }
 
@@ -114,21 +114,24 @@ fn compare(
         "Row groups read",
         "Bytes read",
     ]);
-    let column = Query::default().with_columns(Some(vec![table.queries.summed.0.to_owned()]));
-    let total_rows = run_query(table.source()?, &column, None)?.stats.rows;
+    let column = Query::column(table.queries.summed.0);
+    let total_rows = run_query(table.source()?, &table.name, &column, None)?.stats.rows_returned;
     for bench_query in queries {
         let query = bench_query.query()?;
-        single.push(Some(timed(rounds, || run_query(table.source()?, &query, Some(one)))?.0));
-        let (seconds, answer) = timed(rounds, || run_query(table.source()?, &query, None))?;
+        single.push(Some(
+            timed(rounds, || run_query(table.source()?, &table.name, &query, Some(one)))?.0,
+        ));
+        let (seconds, answer) =
+            timed(rounds, || run_query(table.source()?, &table.name, &query, None))?;
         several.push(Some(seconds));
         let stats = answer.stats;
-        rows.push(stats.rows);
+        rows.push(stats.rows_returned);
         summary.row([
             bench_query.name.clone(),
             bench_query.predicate().map_or("–".to_owned(), |predicate| format!("`{predicate}`")),
-            stats.rows.to_string(),
-            format!("{:.3} %", 100.0 * stats.rows as f64 / total_rows.max(1) as f64),
-            format!("{} of {}", stats.groups_read, stats.groups),
+            stats.rows_returned.to_string(),
+            format!("{:.3} %", 100.0 * stats.rows_returned as f64 / total_rows.max(1) as f64),
+            format!("{} of {}", stats.row_groups_read, stats.row_groups),
             stats.bytes_read.to_string(),
         ]);
     }

@@ -42,9 +42,10 @@ pub(super) fn run(
         let (best, answer) = timed(rounds, || {
             let path = format!("ours-{index}-{round}/{file}");
             round += 1;
-            run_query(Arc::new(HttpSource::open(server.address(), path)?), &query, None)
+            let source = Arc::new(HttpSource::open(server.address(), path)?);
+            run_query(source, &table.name, &query, None)
         })?;
-        if Some(&answer.stats.rows) != rows.get(index) {
+        if Some(&answer.stats.rows_returned) != rows.get(index) {
             return Err(format!("{}: another row count over HTTP", bench_query.name).into());
         }
         seconds.push(Some(best));

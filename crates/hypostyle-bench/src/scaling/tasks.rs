@@ -1,19 +1,13 @@
 //! The tasks, each of which runs in a child process.
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::{env, fmt, fs};
 
-use hypostyle::formats::Capabilities;
-use hypostyle::formats::at1::{Archive, Query, TableOptions};
 use hypostyle::predicate::Predicate;
-use hypostyle::spill::SpillBuffer;
-use hypostyle::text::ImportOptions;
-use hypostyle::{FileSource, ReadOptions};
+use hypostyle::{OpenOptions, ReadOptions};
 use hypostyle_onpair::{Column, Config, Joined, compress};
 
 use crate::Result;
@@ -213,27 +207,24 @@ pub(crate) struct QueryArgs {
 }
 
 pub(crate) fn query(args: &QueryArgs) -> Result<()> {
-    let columns = ["city_1", "price_2"].map(str::to_owned).to_vec();
     let filter = Predicate::parse(&args.predicate)?;
-    let query = Query::default().with_filter(Some(filter)).with_columns(Some(columns));
-    let cost =
-        measure::repeated(ROUNDS, || match matching_rows(&args.archive, &query, args.threads)? {
+    let cost = measure::repeated(ROUNDS, || {
+        match matching_rows(&args.archive, filter.clone(), args.threads)? {
             0 => Err("the query matched no row".into()),
             rows => Ok(rows),
-        })?;
+        }
+    })?;
     Usage::of_this_process(cost).print();
     Ok(())
 }
 
-fn matching_rows(archive: &Path, query: &Query, threads: usize) -> Result<u64> {
-    let threads = NonZeroUsize::new(threads);
-    let source = Arc::new(FileSource::try_new(File::open(archive)?)?);
-    let archive = Archive::open(source, &ReadOptions::default().with_threads(threads))?;
-    let mut options = ImportOptions::new(Capabilities::EVERYTHING);
-    options.threads = threads;
-    let answer =
-        archive.query(query, &TableOptions::default(), &options, SpillBuffer::in_memory())?;
-    Ok(answer.ok_or("the archive is not queryable")?.stats.rows)
+fn matching_rows(archive: &Path, filter: Predicate, threads: usize) -> Result<u64> {
+    let read = ReadOptions::default().with_threads(NonZeroUsize::new(threads));
+    let table = hypostyle::open_with(archive, &OpenOptions::default().with_read(read))?;
+    let scan = table.scan().columns(["city_1", "price_2"]).filter(filter).threads(threads);
+    let mut batches = scan.batches()?;
+    while batches.next_batch()?.is_some() {}
+    Ok(batches.stats().rows_returned)
 }
 
 /// Compresses generated strings with OnPair, or decodes them.

@@ -1,18 +1,17 @@
 //! `hyp cat`: prints rows of a table.
 
 use std::io::{self, Write};
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
-use hypostyle::formats::at1::QueryStats;
 use hypostyle::predicate::Predicate;
+use hypostyle::{DamagedRowGroup, Scan, ScanStats, Table};
 
 use super::{Status, chosen};
-use crate::args::{FileArg, PrintArgs, ReadArgs, row_range};
-use crate::commands::convert::DEFAULT_MEMORY_BYTES;
+use crate::args::{FileArg, PrintArgs, ReadArgs, RowFormat, row_range};
 use crate::failure::Result;
+use crate::hint;
 use crate::input::Input;
 use crate::output::{Out, RowPrinter};
-use crate::tables::{QueriedTable, RowFilter, ScanStats, TableQuery, TableSource};
 
 /// Arguments of `hyp cat`.
 #[derive(clap::Args, Debug)]
@@ -39,7 +38,7 @@ pub(crate) struct Args {
     pub(crate) print: PrintArgs,
 
     /// Print rows A to B, counted from 0 and without B; either end can be omitted
-    #[arg(long, value_name = "A..B", value_parser = row_range, conflicts_with = "filter")]
+    #[arg(long, value_name = "A..B", value_parser = row_range)]
     pub(crate) rows: Option<Range<u64>>,
 
     /// Print rows that match a predicate, such as \"price > 10 and name like 'A%'\"
@@ -66,67 +65,63 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let name = input.name();
-    let query = TableQuery {
-        columns: Some(&args.print.columns),
-        filter: args.filter.as_ref(),
-        rows: None,
-        skip_damaged: args.skip_damaged,
-    };
-    let QueriedTable { source, stats } =
-        TableSource::query(input, &query, &args.read, DEFAULT_MEMORY_BYTES)?;
-    // The file evaluated the predicate if it returned statistics.
-    let filter = args.filter.as_ref().filter(|_| stats.is_none());
-    let scanned = print(source, filter, args, out).map_err(|failure| failure.in_file(name))?;
+    let table = input.into_table(&args.read, None)?;
+    let stats = print(&table, args, out).map_err(|failure| failure.in_file(&name))?;
     if args.stats {
-        io::stderr().write_all(described(stats.as_ref(), scanned).as_bytes())?;
+        io::stderr().write_all(described(&stats).as_bytes())?;
     }
-    let is_damaged = stats.is_some_and(|stats| !stats.damaged.is_empty());
-    Ok(if is_damaged { Status::Corrupt } else { Status::Fine })
+    for damage in &stats.damaged {
+        let DamagedRowGroup { rows, error, .. } = damage;
+        let count = rows.end.saturating_sub(rows.start);
+        let last = rows.end.saturating_sub(1);
+        let lost = format!("{count} rows are left out, {} to {last}", rows.start);
+        let _ = writeln!(io::stderr(), "warning: `{name}`: {lost}: {error}");
+    }
+    Ok(if stats.damaged.is_empty() { Status::Fine } else { Status::Corrupt })
 }
 
-/// Describes how much of the file a query read.
-pub(super) fn described(stats: Option<&QueryStats>, scanned: ScanStats) -> String {
-    let Some(stats) = stats else {
-        let ScanStats { chunks, chunks_read, .. } = scanned;
-        return match chunks {
-            0 | 1 => "the whole file was read\n".to_owned(),
-            _ => {
-                format!("{chunks_read} of {chunks} chunks read, {} skipped\n", chunks - chunks_read)
-            }
-        };
-    };
-    let skipped = stats.groups.saturating_sub(stats.groups_read);
-    let share = 100.0 * stats.bytes_read as f64 / (stats.bytes.max(1)) as f64;
+/// Describes how much of the file a scan read.
+pub(super) fn described(stats: &ScanStats) -> String {
+    let ScanStats { row_groups, row_groups_read, bytes, bytes_read, .. } = stats;
+    let skipped = row_groups.saturating_sub(*row_groups_read);
+    let share = 100.0 * *bytes_read as f64 / (*bytes).max(1) as f64;
     format!(
-        "{} rows; {} of {} row groups read, {skipped} skipped; {} of {} bytes read, {share:.2} %\n",
-        stats.rows, stats.groups_read, stats.groups, stats.bytes_read, stats.bytes
+        "{} rows; {row_groups_read} of {row_groups} row groups read, {skipped} skipped; \
+         {bytes_read} of {bytes} bytes read, {share:.2} %\n",
+        stats.rows_returned
     )
 }
 
-fn print(
-    source: TableSource,
-    filter: Option<&Predicate>,
-    args: &Args,
+fn print(table: &Table, args: &Args, out: &mut dyn Out) -> Result<ScanStats> {
+    let mut scan = table.scan().threads_or_all(args.read.threads()).skip_damaged(args.skip_damaged);
+    let schema = table.schema()?;
+    if let Some(columns) = chosen(&args.print.columns, &schema) {
+        scan = scan.columns(columns);
+    }
+    if let Some(filter) = &args.filter {
+        scan = scan.filter(filter.clone());
+    }
+    if let Some(rows) = &args.rows {
+        scan = scan.rows(rows.clone());
+    }
+    if let Some(limit) = args.limit {
+        scan = scan.limit(limit);
+    }
+    print_scan(scan, args.print.format, &args.read, out)
+}
+
+/// Prints the batches of a scan.
+pub(super) fn print_scan(
+    scan: Scan,
+    format: Option<RowFormat>,
+    read: &ReadArgs,
     out: &mut dyn Out,
 ) -> Result<ScanStats> {
-    let schema = source.schema();
-    let columns = chosen(&args.print.columns, &schema)?;
-    let rows = args.rows.clone().unwrap_or(0..u64::MAX);
-    let end = args.limit.map_or(rows.end, |limit| rows.end.min(rows.start.saturating_add(limit)));
-    let shown = schema.project(&columns)?;
-    let mut printer = RowPrinter::open(args.print.format, &shown, &args.read, out)?;
-    let run = rows.start..end;
-    let filter = filter.map_or(RowFilter::Ranges(std::slice::from_ref(&run)), RowFilter::Predicate);
-    let mut left = end.saturating_sub(rows.start);
-    let mut scanned = ScanStats::default();
-    if left > 0 {
-        scanned = source.scan(&columns, filter, |batch| {
-            let count = batch.num_rows().min(usize::try_from(left).unwrap_or(usize::MAX));
-            printer.write(&batch.slice(0, count))?;
-            left -= count as u64;
-            Ok(if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-        })?;
+    let mut batches = scan.batches()?;
+    let mut printer = RowPrinter::open(format, &batches.schema(), read, out)?;
+    while let Some(batch) = batches.next_batch().map_err(hint::reading)? {
+        printer.write(&batch)?;
     }
     printer.finish()?;
-    Ok(scanned)
+    Ok(batches.stats())
 }

@@ -1,32 +1,24 @@
 //! `hyp convert`: converts a table to another format.
 
 use std::collections::HashSet;
-use std::io::Write;
-use std::ops::ControlFlow;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{Field, Schema};
 use clap::ValueEnum;
-use hypostyle::coerce::{CoerceOptions, CoercedTable};
-use hypostyle::formats::{Capabilities, Format, ReaderColumns};
-use hypostyle::spill::SpilledTable;
-use hypostyle::text::{csv, jsonl, lines};
-use hypostyle::{ColumnSource, ColumnStats, Compat, DuplicateNames, WriteOptions};
+use hypostyle::{
+    Compat, Destination, DuplicateNames, FileKind, FormatId, Sink, Table, WriteOptions, Writer,
+    WriterOptions,
+};
 
 use super::Status;
-use crate::args::{ReadArgs, WriteArgs, size};
+use crate::args::{ReadArgs, WriteArgs, file_kind, size};
 use crate::failure::{Failure, Result};
-use crate::file_kind::FileKind;
 use crate::hint;
 use crate::input::Input;
-use crate::output::{Out, Progress, Target, spill_buffer};
+use crate::output::{Out, Progress, Target};
 use crate::path_arg::is_dash;
-use crate::tables::{ArrowWriter, Batches, ParquetWriter, TableSource};
-
-/// Bytes of rows that are kept in memory until their columns are written.
-pub(crate) const DEFAULT_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Arguments of `hyp convert`.
 #[derive(clap::Args, Debug)]
@@ -52,7 +44,7 @@ pub(crate) struct Args {
     output: PathBuf,
 
     /// Format of the output [default: by the extension of OUTPUT]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = file_kind())]
     to: Option<FileKind>,
 
     #[command(flatten)]
@@ -99,26 +91,43 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         return Err(Failure::usage(why));
     }
     // Check the output first: a long conversion must not fail at its end.
-    let target = Target::create(&args.output, to.is_binary(), args.write.force, out)?;
+    let target = Target::create(&args.output, !to.is_text(), args.write.force, out)?;
     let input = Input::open(&args.input)?;
     let name = input.name();
-    let capabilities = to.format().map_or(Capabilities::EVERYTHING, |format| format.capabilities());
-    let source = TableSource::open(input, None, &args.read, capabilities, args.memory)?;
-    let in_input = |failure: Failure| failure.in_file(&name);
-    let written = match to.format() {
-        Some(format) => to_columns(source, format, target, args, out).map_err(in_input)?,
-        None => to_rows(source, to, target, args, out).map_err(in_input)?,
-    };
+    let kind = input.kind(args.read.from)?;
+    let table = input.into_table(&args.read, Some(to))?;
+    let conversion = Conversion { table, to, options: writer_options(args, kind, to), args };
+    let written = conversion.write(target, out).map_err(|failure| failure.in_file(&name))?;
     if !args.write.is_quiet() && !is_dash(&args.output) {
         summary(args, to, written, out)?;
     }
     Ok(Status::Fine)
 }
 
+fn writer_options(args: &Args, from: FileKind, to: FileKind) -> WriterOptions {
+    let mut encode =
+        WriteOptions::default().with_level(args.level).with_threads(args.read.threads());
+    if args.names == Names::Keep {
+        encode = encode.with_duplicate_names(DuplicateNames::Keep);
+    }
+    let compat = args.compat.iter().try_fold(Compat::default(), |compat, name| compat.with(name));
+    encode = encode.with_compat(compat.unwrap_or_default());
+    // Text already has the types that the user set.
+    let is_text = from.is_text() || from.id() == FormatId::At1;
+    let types = if is_text { Vec::new() } else { args.read.csv.types.clone() };
+    let word_for_csv = args.read.csv.null.first().filter(|_| to.is_text());
+    WriterOptions::default()
+        .with_encode(encode)
+        .with_types(types)
+        .with_null_word(args.null_as.as_ref().or(word_for_csv).cloned())
+        .with_memory(args.memory)
+}
+
 fn output_kind(args: &Args) -> Result<FileKind> {
-    args.to.or_else(|| FileKind::by_extension(&args.output)).ok_or_else(|| {
-        let known = FileKind::value_variants().iter().filter(|kind| kind.holds_tables());
-        let known: Vec<_> = known.map(|kind| kind.name()).collect();
+    let extension = args.output.extension().and_then(|extension| extension.to_str());
+    args.to.or_else(|| FileKind::by_extension(extension?)).ok_or_else(|| {
+        let known = FileKind::all().filter(|kind| kind.holds_tables());
+        let known: Vec<_> = known.map(FileKind::name).collect();
         let why = format!("unknown extension: choose the format with --to: {}", known.join(", "));
         Failure::usage(why).in_file(args.output.display())
     })
@@ -142,108 +151,87 @@ fn summary(args: &Args, to: FileKind, (rows, columns): Written, out: &mut dyn Ou
     Ok(())
 }
 
-fn to_columns(
-    source: TableSource,
-    format: &'static dyn Format,
-    target: Target,
-    args: &Args,
-    out: &mut dyn Out,
-) -> Result<Written> {
-    with_table(source, args.memory, |table, typed| {
-        write_columns(table, typed, format, target, args, out)
-    })
+/// Rows of a batch: every batch is a chunk that waits for the others of its column.
+const BATCH_ROWS: usize = 64 << 10;
+
+/// A table, and what it is written as.
+struct Conversion<'a> {
+    table: Table,
+    to: FileKind,
+    options: WriterOptions,
+    args: &'a Args,
 }
 
-/// Calls `then` with all columns of a source, and whether the source had types of its own.
-pub(crate) fn with_table<T>(
-    source: TableSource,
-    memory: u64,
-    then: impl FnOnce(&dyn ColumnSource, bool) -> Result<T>,
-) -> Result<T> {
-    match source {
-        TableSource::Columns(reader) => then(&ReaderColumns(reader.clone()), true),
-        TableSource::Imported(imported) => then(&imported, false),
-        TableSource::Batches(batches) => then(&collect(batches, memory)?, true),
+impl Conversion<'_> {
+    fn write(&self, target: Target, out: &mut dyn Out) -> Result<Written> {
+        let mut written = (0, 0);
+        if self.to.is_text() {
+            // Standard output gets text as it is written.
+            target.stream(out, |stream| {
+                let text = SharedBuffer::default();
+                let sink: Box<dyn Sink> = Box::new(text.clone());
+                written = self.rows(sink, || Ok(stream.write_all(&text.take())?))?;
+                Ok(stream.write_all(&text.take())?)
+            })?;
+        } else {
+            target.fill(out, |sink| {
+                written = self.rows(sink, || Ok(()))?;
+                Ok(())
+            })?;
+        }
+        Ok(written)
     }
-}
 
-/// Collects all batches, because column files store one whole column after the other.
-fn collect(batches: Batches, memory: u64) -> Result<SpilledTable> {
-    let mut buffer = spill_buffer(memory)?;
-    let schema = batches.schema;
-    let progress = Progress::bytes("reading", 0);
-    let mut read = 0;
-    for batch in batches.next {
-        let batch = batch?;
-        read += batch.get_array_memory_size() as u64;
-        progress.set(read);
-        buffer.push(batch.num_rows(), batch.columns().to_vec())?;
-    }
-    if buffer.chunks() == 0 {
-        buffer.push(0, RecordBatch::new_empty(schema.clone()).columns().to_vec())?;
-    }
-    Ok(SpilledTable::new(schema, buffer))
-}
-
-fn write_columns(
-    table: &dyn ColumnSource,
-    typed: bool,
-    format: &'static dyn Format,
-    target: Target,
-    args: &Args,
-    out: &mut dyn Out,
-) -> Result<Written> {
-    let coerce = CoerceOptions {
-        // Imported text already has the types that the user set.
-        types: if typed { args.read.csv.types.clone() } else { Vec::new() },
-        null_word: args.null_as.clone(),
-    };
-    let coerced =
-        CoercedTable::try_new(table, format.capabilities(), &coerce).map_err(hint::writing)?;
-    let watched = WatchedTable::new(&coerced, args.names == Names::Rename);
-    let mut options =
-        WriteOptions::default().with_level(args.level).with_threads(args.read.threads());
-    if args.names == Names::Keep {
-        options = options.with_duplicate_names(DuplicateNames::Keep);
-    }
-    let compat = args.compat.iter().try_fold(Compat::default(), |compat, name| compat.with(name));
-    options = options.with_compat(compat.unwrap_or_default());
-    target.fill(out, |sink| format.encode(&watched, sink, &options).map_err(hint::writing))?;
-    Ok((table.rows(), table.schema().fields().len()))
-}
-
-/// A table that shows progress while it is written, and renames columns if asked to.
-struct WatchedTable<'a> {
-    table: &'a dyn ColumnSource,
-    schema: SchemaRef,
-    progress: Progress,
-}
-
-impl<'a> WatchedTable<'a> {
-    fn new(table: &'a dyn ColumnSource, rename: bool) -> Self {
-        let schema = table.schema();
-        let schema = if rename { Arc::new(renamed(&schema)) } else { schema };
-        let progress = Progress::steps("writing columns", schema.fields().len() as u64);
-        Self { table, schema, progress }
+    /// Writes all rows, and calls `each` after every batch.
+    fn rows<'s>(
+        &self,
+        sink: impl Into<Destination<'s>>,
+        mut each: impl FnMut() -> Result<()>,
+    ) -> Result<Written> {
+        let scan = self.table.scan().threads_or_all(self.args.read.threads());
+        let mut batches = scan.batch_size(BATCH_ROWS).batches()?;
+        let mut schema = batches.schema();
+        if self.args.names == Names::Rename {
+            schema = Arc::new(renamed(&schema));
+        }
+        let columns = schema.fields().len();
+        let progress = Progress::steps("writing rows", self.table.num_rows()?);
+        let mut writer =
+            Writer::create(sink, self.to, schema, &self.options).map_err(hint::writing)?;
+        let mut rows = 0;
+        while let Some(batch) = batches.next_batch().map_err(hint::reading)? {
+            writer.write(&batch).map_err(hint::writing)?;
+            each()?;
+            rows += batch.num_rows() as u64;
+            progress.set(rows);
+        }
+        Ok((writer.finish().map_err(hint::writing)?, columns))
     }
 }
 
-impl ColumnSource for WatchedTable<'_> {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
+/// A sink whose bytes are taken out while it is written.
+#[derive(Clone, Default)]
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
+
+impl SharedBuffer {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for SharedBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
     }
 
-    fn rows(&self) -> u64 {
-        self.table.rows()
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
+}
 
-    fn column(&self, index: usize) -> hypostyle::Result<Vec<ArrayRef>> {
-        self.progress.step();
-        self.table.column(index)
-    }
-
-    fn stats(&self, index: usize) -> hypostyle::Result<ColumnStats> {
-        self.table.stats(index)
+impl Sink for SharedBuffer {
+    fn patch(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
+        Err(io::Error::other("text is never patched"))
     }
 }
 
@@ -267,73 +255,6 @@ fn renamed(schema: &Schema) -> Schema {
         fields.push(Field::new(name, field.data_type().clone(), field.is_nullable()));
     }
     Schema::new(fields)
-}
-
-fn to_rows(
-    source: TableSource,
-    to: FileKind,
-    target: Target,
-    args: &Args,
-    out: &mut dyn Out,
-) -> Result<Written> {
-    let mut schema = source.schema();
-    if args.names == Names::Rename {
-        schema = Arc::new(renamed(&schema));
-    }
-    let columns: Vec<usize> = (0..schema.fields().len()).collect();
-    let mut rows = 0;
-    let progress = Progress::bytes("writing", 0);
-    let mut each = |batch: RecordBatch, sink: &mut dyn FnMut(&RecordBatch) -> Result<()>| {
-        rows += batch.num_rows() as u64;
-        progress.set(rows);
-        let batch = RecordBatch::try_new(schema.clone(), batch.columns().to_vec())?;
-        sink(&batch)?;
-        Ok(ControlFlow::Continue(()))
-    };
-    match to {
-        FileKind::Jsonl => target.stream(out, |sink| {
-            let mut writer = jsonl::Writer::new(sink);
-            source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
-            writer.finish()?;
-            Ok(())
-        })?,
-        FileKind::Txt => target.stream(out, |sink| {
-            let mut writer = lines::Writer::new(std::io::BufWriter::new(sink));
-            source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
-            writer.finish()?;
-            Ok(())
-        })?,
-        FileKind::Parquet => target.fill(out, |sink| {
-            let mut writer = ParquetWriter::try_new(sink, schema.clone())?;
-            source.for_each(&columns, |batch| each(batch, &mut |b| writer.write(b)))?;
-            writer.finish()
-        })?,
-        FileKind::Arrow => target.fill(out, |sink| {
-            let mut writer = ArrowWriter::try_new(sink, &schema)?;
-            source.for_each(&columns, |batch| each(batch, &mut |b| writer.write(b)))?;
-            writer.finish()
-        })?,
-        _ => target.stream(out, |sink| {
-            let mut writer = csv_writer(sink, to, args);
-            writer.header(&schema)?;
-            source.for_each(&columns, |batch| each(batch, &mut |b| Ok(writer.write(b)?)))?;
-            writer.finish()?;
-            Ok(())
-        })?,
-    }
-    Ok((rows, columns.len()))
-}
-
-fn csv_writer<'a>(
-    sink: &'a mut dyn Write,
-    to: FileKind,
-    args: &Args,
-) -> csv::Writer<&'a mut dyn Write> {
-    let writer = csv::Writer::new(sink, if matches!(to, FileKind::Tsv) { b'\t' } else { b',' });
-    match args.null_as.as_ref().or(args.read.csv.null.first()) {
-        Some(word) => writer.with_null_word(word),
-        None => writer,
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use hypostyle::projection::{Selector, select};
+use hypostyle::projection::Selector;
 
 use crate::args::ColumnArgs;
 use crate::failure::{CHECK, INPUT, Result};
@@ -126,15 +126,13 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
     }
 }
 
-/// Returns the positions of the columns that the user chose, or of all columns.
-fn chosen(args: &ColumnArgs, schema: &arrow_schema::Schema) -> Result<Vec<usize>> {
+/// Returns the columns that the user chose; `None` for all columns.
+fn chosen(args: &ColumnArgs, schema: &arrow_schema::Schema) -> Option<Vec<Selector>> {
     if args.columns.is_none() && args.column.is_empty() {
-        return Ok((0..schema.fields().len()).collect());
+        return None;
     }
     let listed = args.columns.iter().flatten().filter(|name| !name.is_empty());
-    let selectors: Vec<Selector> =
-        listed.chain(&args.column).map(|name| selector(name, schema)).collect();
-    Ok(select(schema, &selectors)?)
+    Some(listed.chain(&args.column).map(|name| selector(name, schema)).collect())
 }
 
 /// Parses a column: `#3` is the third one, unless a column has that name.

@@ -1,16 +1,13 @@
 //! `hyp schema`: prints the names and types of columns.
 
 use arrow_schema::DataType;
-use hypostyle::formats::Capabilities;
 use serde_json::json;
 
 use super::Status;
 use crate::args::{FileArg, ReadArgs};
-use crate::commands::convert::DEFAULT_MEMORY_BYTES;
-use crate::failure::Result;
+use crate::failure::{InFile, Result};
 use crate::input::Input;
 use crate::output::{Grid, Out};
-use crate::tables::TableSource;
 
 /// Arguments of `hyp schema`.
 #[derive(clap::Args, Debug)]
@@ -30,9 +27,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let kind = input.kind(args.read.from)?;
-    let source =
-        TableSource::open(input, None, &args.read, Capabilities::EVERYTHING, DEFAULT_MEMORY_BYTES)?;
-    let schema = source.schema();
+    let name = input.name();
+    let table = input.into_table(&args.read, None)?;
+    let schema = table.schema().in_file(&name)?;
     if args.json {
         let columns = schema.fields().iter().map(|field| {
             json!({
@@ -42,7 +39,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
             })
         });
         let columns: Vec<_> = columns.collect();
-        let whole = json!({ "format": kind.name(), "rows": source.rows(), "columns": columns });
+        let whole = json!({ "format": kind.name(), "rows": table.num_rows()?, "columns": columns });
         writeln!(out, "{whole:#}")?;
         return Ok(Status::Fine);
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hypostyle::formats::at1::{Archive, BundleEntry, Codec};
+use hypostyle::formats::at1::{Archive, BundleEntry, Codec, Damage};
 
 use super::Status;
 use crate::args::{OutputArgs, ReadArgs};
@@ -12,7 +12,6 @@ use crate::failure::{Failure, InFile, Result};
 use crate::input::Input;
 use crate::output::{Attributes, Out, Progress, Target};
 use crate::path_arg::is_dash;
-use crate::tables::warn_of_damage;
 
 /// Arguments of `hyp unpack`.
 #[derive(clap::Args, Debug)]
@@ -199,5 +198,33 @@ impl<W: Write> Write for CountedWriter<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// Runs of lines that a warning names.
+const MAX_NAMED_RUNS: usize = 20;
+
+/// Warns of damaged parts, and names the lines of the original that are lost.
+fn warn_of_damage(name: &str, damaged: &[Damage]) {
+    for damage in damaged {
+        let lines: Vec<String> = damage
+            .lines
+            .iter()
+            .take(MAX_NAMED_RUNS)
+            .map(|run| {
+                if run.start() == run.end() {
+                    run.start().to_string()
+                } else {
+                    format!("{} to {}", run.start(), run.end())
+                }
+            })
+            .collect();
+        let more = if damage.lines.len() > MAX_NAMED_RUNS { ", ..." } else { "" };
+        let lost = if lines.is_empty() {
+            "left out".to_owned()
+        } else {
+            format!("{} lines are left out, {}{more}", damage.count(), lines.join(", "))
+        };
+        let _ = writeln!(io::stderr(), "warning: `{name}`: {lost}: {}", damage.what);
     }
 }

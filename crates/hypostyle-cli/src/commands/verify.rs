@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use hypostyle::Deviation;
 use std::sync::Arc;
 
-use hypostyle::formats::Reader;
 use hypostyle::formats::at1::{Archive, Codec};
+use hypostyle::formats::{FormatId, Reader};
 use serde_json::{Value, json};
 
 use super::Status;
@@ -76,7 +76,7 @@ fn check(input: Input, args: &Args) -> Result<FileReport> {
     };
     let kind = input.kind(args.read.from);
     if let Ok(kind) = kind
-        && kind.is_archive()
+        && kind.id() == FormatId::At1
     {
         report.format = Some(kind.name());
         let archive = input.into_archive(&args.read.options().with_strict(false));

@@ -5,10 +5,6 @@
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-use hypostyle::spill::{FileScratch, SpillBuffer};
-
-use crate::failure::{Failure, Result};
-
 mod bar;
 mod grid;
 mod progress;
@@ -65,11 +61,4 @@ impl Out for Stdout {
     fn paint(&self) -> Paint {
         Paint::new(self.terminal)
     }
-}
-
-/// Creates a spill buffer that keeps `memory` bytes and spills the rest to an unnamed file.
-pub(crate) fn spill_buffer(memory: u64) -> Result<SpillBuffer> {
-    let file = tempfile::tempfile()
-        .map_err(|cause| Failure::io("cannot create a temporary file", &cause))?;
-    Ok(SpillBuffer::with_scratch(memory, Box::new(FileScratch::try_new(file)?)))
 }

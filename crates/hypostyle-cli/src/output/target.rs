@@ -5,8 +5,7 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use hypostyle::{SeekSink, Sink};
-use tempfile::NamedTempFile;
+use hypostyle::{NewFile, SeekSink, Sink};
 
 use super::Out;
 use crate::failure::{Failure, InFile, Result};
@@ -58,7 +57,7 @@ impl Attributes {
 
 #[derive(Debug)]
 enum Place {
-    Beside { temp: NamedTempFile, path: PathBuf, force: bool },
+    Beside(NewFile),
     Device { temp: File, path: PathBuf },
     Stdout,
 }
@@ -91,46 +90,22 @@ impl Target {
             }
             return Ok(Place::Stdout);
         }
-        let mut path = path.to_owned();
-        let mut old = None;
-        match fs::metadata(&path) {
+        match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => return Err(Failure::usage("is a directory")),
             Ok(meta) if !meta.is_file() => {
-                return Ok(Place::Device { temp: tempfile::tempfile()?, path });
+                return Ok(Place::Device { temp: tempfile::tempfile()?, path: path.to_owned() });
             }
-            Ok(_) if !force => {
-                return Err(Failure::usage("already exists; -f overwrites it"));
+            _ => {}
+        }
+        let new = NewFile::create(path, force).map_err(|err| match err.kind() {
+            io::ErrorKind::AlreadyExists => Failure::usage("already exists; -f overwrites it"),
+            _ => {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+                Failure::io(format!("cannot write in `{}`", folder.display()), &err)
             }
-            Ok(meta) => {
-                // Overwrite the file that a link points to, not the link.
-                path = fs::canonicalize(&path)?;
-                old = Some(meta.permissions());
-            }
-            Err(err) if err.kind() == io::ErrorKind::NotFound => {}
-            Err(err) => return Err(err.into()),
-        }
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-            _ => PathBuf::from("."),
-        };
-        let stem = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let prefix = format!(".{}.", stem.chars().take(100).collect::<String>());
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix).suffix(".partial");
-        #[cfg(unix)]
-        {
-            // A new file gets the permissions that the umask leaves. An overwritten file keeps
-            // its own, so its new content is never readable by more people.
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(old.clone().unwrap_or(fs::Permissions::from_mode(0o666)));
-        }
-        let temp = builder
-            .tempfile_in(&folder)
-            .map_err(|err| Failure::io(format!("cannot write in `{}`", folder.display()), &err))?;
-        if let Some(old) = old.filter(|_| cfg!(unix)) {
-            temp.as_file().set_permissions(old)?;
-        }
-        Ok(Place::Beside { temp, path, force })
+        })?;
+        Ok(Place::Beside(new))
     }
 
     /// Lets `write` fill the file, then renames it.
@@ -141,7 +116,7 @@ impl Target {
     ) -> Result<()> {
         let Self { name, place, attributes } = self;
         let file = match &place {
-            Place::Beside { temp, .. } => temp.as_file().try_clone(),
+            Place::Beside(new) => new.file().try_clone(),
             Place::Device { temp, .. } => temp.try_clone(),
             // Bytes may be patched later, so they are copied once all are written.
             Place::Stdout => tempfile::tempfile(),
@@ -180,18 +155,14 @@ impl Target {
 impl Place {
     fn complete(self, attributes: Attributes) -> Result<()> {
         match self {
-            Self::Beside { temp, path, force } => {
-                attributes.apply(temp.as_file())?;
-                // Without this, a crash of the machine could leave the name without the content.
-                temp.as_file().sync_all()?;
-                let named = if force { temp.persist(&path) } else { temp.persist_noclobber(&path) };
-                match named {
-                    Ok(_) => Ok(()),
-                    Err(err) if err.error.kind() == io::ErrorKind::AlreadyExists => {
-                        Err(Failure::usage("already exists; -f overwrites it"))
+            Self::Beside(new) => {
+                attributes.apply(new.file())?;
+                new.complete().map_err(|err| match err.kind() {
+                    io::ErrorKind::AlreadyExists => {
+                        Failure::usage("already exists; -f overwrites it")
                     }
-                    Err(err) => Err(err.error.into()),
-                }
+                    _ => err.into(),
+                })
             }
             Self::Device { mut temp, path } => {
                 temp.seek(SeekFrom::Start(0))?;

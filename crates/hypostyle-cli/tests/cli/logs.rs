@@ -64,7 +64,7 @@ fn logs_can_be_queried_whatever_their_codec() {
         assert_eq!(all.lines().count(), 601);
         assert!(all.contains("2024-05-06 10:00:01.037"), "{all}");
         let words =
-            ["cat", "s.at1", "--where", "line like '%is late%'", "--columns", "template,var_1"];
+            ["cat", "s.at1", "--where", "line like '%is late%'", "--columns", "template,variables"];
         let found = folder.hyp_words(&[&words[..], &["--format", "csv"]].concat()).ok();
         let rows: Vec<&str> = found.lines().skip(1).collect();
         assert_eq!(rows.len(), late, "{codec}");

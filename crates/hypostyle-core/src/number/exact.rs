@@ -13,6 +13,7 @@ const POWERS: [f64; 23] = [
 ];
 
 /// Returns the integer that prints as exactly these bytes, if there is one.
+#[inline]
 pub fn exact_int(cell: &[u8]) -> Option<i64> {
     let (negative, digits) = match cell.split_first() {
         Some((b'-', digits)) => (true, digits),
@@ -26,6 +27,28 @@ pub fn exact_int(cell: &[u8]) -> Option<i64> {
         let sum = digits::number(word, digits.len())?.cast_signed();
         return Some(if negative { -sum } else { sum });
     }
+    long_int(negative, digits)
+}
+
+/// Returns the integer that the `len` lowest bytes of `word` spell, the first byte lowest, as
+/// [`exact_int`] reads them; `len` is 1 to 8.
+///
+/// Text in a buffer is loaded without a look at its length, which would mispredict a branch
+/// for each number.
+#[cfg(any(test, feature = "csv"))]
+#[inline]
+pub(crate) fn exact_int_in_word(word: u64, len: usize) -> Option<i64> {
+    let negative = word & 0xFF == u64::from(b'-');
+    let (digits, len) = if negative { (word >> 8, len - 1) } else { (word, len) };
+    if digits & 0xFF == u64::from(b'0') && (negative || len > 1) {
+        return None; // `-0`, `007`
+    }
+    let sum = digits::number(digits, len)?.cast_signed();
+    Some(if negative { -sum } else { sum })
+}
+
+/// Returns the integer of more than eight digits.
+fn long_int(negative: bool, digits: &[u8]) -> Option<i64> {
     if digits.len() > 19 {
         return None;
     }
@@ -148,6 +171,16 @@ mod tests {
     use super::*;
 
     proptest! {
+        #[test]
+        fn words_are_read_as_texts(text in "-?[0-9a:/-]{0,7}", after: u64) {
+            if !text.is_empty() {
+                let mut bytes = after.to_le_bytes();
+                bytes[..text.len()].copy_from_slice(text.as_bytes());
+                let found = exact_int_in_word(u64::from_le_bytes(bytes), text.len());
+                prop_assert_eq!(found, exact_int(text.as_bytes()));
+            }
+        }
+
         #[test]
         fn short_decimals_are_decided_by_their_spelling(m in 0_u64..100_000_000_000_000, k in 0_usize..20) {
             let value: f64 = format!("{m}e-{k}").parse().unwrap();

@@ -13,7 +13,7 @@ use super::literal;
 use super::members;
 use super::path::ColumnPath;
 use super::value_type::{Kind, common};
-use crate::error::{Error, Result, clipped};
+use crate::error::{Error, Result};
 use crate::number::decimal::Decimal;
 
 /// The maximum height of a tree; a parsed one is lower, one that is built in code may not be.
@@ -122,26 +122,42 @@ impl Binder<'_> {
             }
             (left, right) => {
                 let (left, right) = (left.into_value(), right.into_value());
-                let Some(to) = common(&left.data_type(), &right.data_type()) else {
-                    return Err(not_comparable(nodes, &left.data_type(), &right.data_type()));
-                };
-                Ok(Condition::test(TestKind::Same(left.cast_to(&to), right.cast_to(&to))))
+                if let Some(to) = common(&left.data_type(), &right.data_type()) {
+                    return Ok(Condition::test(TestKind::Same(
+                        left.cast_to(&to),
+                        right.cast_to(&to),
+                    )));
+                }
+                // Text beside another type: the same if known to be equal, or if both are null.
+                let equal = compare_values(CompareOp::Equal, left.clone(), right.clone(), nodes)?;
+                let equal = Condition::test(TestKind::IsBool(Box::new(equal), true));
+                let nulls = [left, right].map(|value| is_null(Operand::Value(value)));
+                Ok(Condition::any(vec![equal, Condition::all(nulls.into())]))
             }
         }
     }
 
     fn between(&self, value: &Node, low: &Node, high: &Node) -> Result<Condition> {
         let (operand, from, to) = (self.operand(value)?, self.operand(low)?, self.operand(high)?);
+        // One test of both ends can be searched for.
         if let (Operand::Value(tested), Operand::Literal(from), Operand::Literal(to)) =
             (&operand, &from, &to)
-            && Kind::of(&tested.data_type()) == Kind::Text
-            && matches!(
-                (from, to),
-                (Literal::Text(_), Literal::Text(_)) | (Literal::Number(_), Literal::Number(_))
-            )
         {
-            let test = ColumnTest::Between(from.clone(), to.clone());
-            return Ok(Condition::test(TestKind::Filter(tested.clone(), test)));
+            let data_type = tested.data_type();
+            let test = match (Kind::of(&data_type), from, to) {
+                (Kind::Text, Literal::Text(_), Literal::Text(_))
+                | (Kind::Text, Literal::Number(_), Literal::Number(_)) => {
+                    Some(ColumnTest::Between(from.clone(), to.clone()))
+                }
+                (Kind::Bytes, Literal::Text(_), Literal::Text(_)) => Some(ColumnTest::Between(
+                    bytes(from, value, &data_type)?,
+                    bytes(to, value, &data_type)?,
+                )),
+                _ => None,
+            };
+            if let Some(test) = test {
+                return Ok(Condition::test(TestKind::Filter(tested.clone(), test)));
+            }
         }
         let above = compare(CompareOp::GreaterOrEqual, self.operand(value)?, from, (value, low))?;
         let below = compare(CompareOp::LessOrEqual, operand, to, (value, high))?;
@@ -161,7 +177,15 @@ impl Binder<'_> {
         if literals.len() == list.len() {
             match Kind::of(&data_type) {
                 Kind::Null => return Ok(Condition::Constant(None)),
-                Kind::Text => return Ok(text_list(tested, &literals)),
+                Kind::Text => {
+                    let literals = literals.into_iter().cloned().collect();
+                    return Ok(text_list(tested, literals));
+                }
+                Kind::Bytes => {
+                    let each =
+                        literals.into_iter().map(|literal| bytes(literal, value, &data_type));
+                    return Ok(text_list(tested, each.collect::<Result<_>>()?));
+                }
                 _ => {
                     if let Some(condition) = typed_list(&tested, &literals, value)? {
                         return Ok(condition);
@@ -180,7 +204,8 @@ impl Binder<'_> {
         let value = self.operand(node)?.into_value();
         match Kind::of(&value.data_type()) {
             Kind::Null => Ok(Condition::Constant(None)),
-            Kind::Text => Ok(Condition::test(TestKind::Filter(value, test))),
+            // Bytes match as texts do; those that are no UTF-8 are characters of one byte.
+            Kind::Text | Kind::Bytes => Ok(Condition::test(TestKind::Filter(value, test))),
             _ => Err(needs_text(name, node, &value.data_type())),
         }
     }
@@ -384,7 +409,7 @@ fn compare_literal(
         not_comparable(nodes, value_type, literal::natural(literal).data_type())
     };
     let no_such_value = || {
-        let (value, literal) = (described(nodes.0, &data_type), clipped(&nodes.1.to_string()));
+        let (value, literal) = (described(nodes.0, &data_type), shown(nodes.1));
         let word = kind.word();
         Error::invalid_argument(format!("{literal} is no {word}, but it is compared with {value}"))
     };
@@ -393,9 +418,8 @@ fn compare_literal(
         (Kind::Text, literal) => {
             Condition::test(TestKind::Filter(value, ColumnTest::Compare(op, literal)))
         }
-        (Kind::Bytes, Literal::Text(text)) => {
-            let bytes = literal::bytes(&text).ok_or_else(no_such_value)?;
-            let test = ColumnTest::Compare(op, Literal::Bytes(bytes));
+        (Kind::Bytes, literal) => {
+            let test = ColumnTest::Compare(op, bytes(&literal, nodes.0, &data_type)?);
             Condition::test(TestKind::Filter(value, test))
         }
         (Kind::Int | Kind::Float | Kind::Decimal, literal) => {
@@ -460,15 +484,33 @@ fn compare_values(op: CompareOp, left: Value, right: Value, nodes: Nodes<'_>) ->
     Ok(Condition::test(TestKind::Compare(op, left.cast_to(&to), right.cast_to(&to))))
 }
 
-fn text_list(tested: Value, literals: &[&Literal]) -> Condition {
-    let known = literals.iter().filter(|literal| ***literal != Literal::Null);
-    let known: Vec<Literal> = known.map(|literal| (*literal).clone()).collect();
-    let unknown = known.len() < literals.len();
-    let found = match known.is_empty() {
-        true => return Condition::Constant(None),
-        false => Condition::test(TestKind::Filter(tested, ColumnTest::In(known))),
+fn text_list(tested: Value, mut literals: Vec<Literal>) -> Condition {
+    let all = literals.len();
+    literals.retain(|literal| *literal != Literal::Null);
+    let has_null = literals.len() < all;
+    if literals.is_empty() {
+        return Condition::Constant(None);
+    }
+    let found = Condition::test(TestKind::Filter(tested, ColumnTest::In(literals)));
+    if has_null { Condition::any(vec![found, Condition::Constant(None)]) } else { found }
+}
+
+/// Returns a literal for a column of bytes.
+fn bytes(literal: &Literal, node: &Node, data_type: &DataType) -> Result<Literal> {
+    let text = match literal {
+        Literal::Null => return Ok(Literal::Null),
+        Literal::Text(text) => text,
+        other => {
+            let literal_node = Node::Literal(other.clone());
+            let natural = literal::natural(other);
+            return Err(not_comparable((node, &literal_node), data_type, natural.data_type()));
+        }
     };
-    if unknown { Condition::any(vec![found, Condition::Constant(None)]) } else { found }
+    literal::bytes(text).map(Literal::Bytes).ok_or_else(|| {
+        let (value, text) = (described(node, data_type), shown(&Node::Literal(literal.clone())));
+        let why = format!("{text} is no bytes, but it is compared with {value}");
+        Error::invalid_argument(why)
+    })
 }
 
 /// Binds a list of literals as a set of keys; `None` if the type has no keys.
@@ -516,12 +558,27 @@ fn typed_list(tested: &Value, literals: &[&Literal], node: &Node) -> Result<Opti
 
 /// Returns what a value is, for messages.
 fn described(node: &Node, data_type: &DataType) -> String {
-    let text = clipped(&node.to_string());
+    let text = shown(node);
     match node {
         Node::Column(_) => format!("the column `{text}` of type {data_type}"),
         Node::Literal(_) => text,
         _ => format!("`{text}` of type {data_type}"),
     }
+}
+
+/// Returns an expression as it is written, shortened for a message.
+fn shown(node: &Node) -> String {
+    const MAX_CHARS: usize = 60;
+    let text = node.to_string();
+    let mut short: String = text
+        .chars()
+        .take(MAX_CHARS)
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
+        short.push('…');
+    }
+    short
 }
 
 fn not_comparable(nodes: Nodes<'_>, left: &DataType, right: &DataType) -> Error {
@@ -530,7 +587,7 @@ fn not_comparable(nodes: Nodes<'_>, left: &DataType, right: &DataType) -> Error 
 }
 
 fn needs_text(name: &str, node: &Node, data_type: &DataType) -> Error {
-    let (found, text) = (described(node, data_type), clipped(&node.to_string()));
+    let (found, text) = (described(node, data_type), shown(node));
     let way_out = format!("write `cast({text} as varchar)`");
     Error::invalid_argument(format!("`{name}` needs text, found {found}; {way_out}"))
 }

@@ -22,7 +22,7 @@ use super::expr::{ColumnTest, CompareOp, Literal};
 use super::filter::ColumnFilter;
 use super::functions;
 use super::input::PredicateInput;
-use super::value_type::Kind;
+use super::value_type::{Kind, plain_array};
 use crate::cast::cast as cast_to_text;
 use crate::error::{Error, Result};
 use crate::number::decimal::Decimal;
@@ -372,6 +372,21 @@ impl Evaluated {
         let places = UInt32Array::from_value(0, rows);
         Ok(take(&self.array, &places, None)?)
     }
+}
+
+/// Compares one value, after a cast to a type, with a literal of that type; `None` if that is
+/// not possible or unknown.
+pub(super) fn holds(
+    op: CompareOp,
+    value: &ArrayRef,
+    literal: &ArrayRef,
+    data_type: &DataType,
+) -> Option<bool> {
+    let value = plain_array(value).ok()?;
+    let value = arithmetic::cast(&value, data_type, true).ok()?;
+    let compared =
+        compare(op, &Evaluated::constant(value), &Evaluated::constant(literal.clone())).ok()?;
+    compared.iter().next().flatten()
 }
 
 /// Compares two values of the same type.

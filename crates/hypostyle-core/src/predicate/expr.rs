@@ -46,7 +46,7 @@ pub(super) enum Node {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ColumnTest {
     Compare(CompareOp, Literal),
-    /// INVARIANT: both literals are numbers, or both are texts.
+    /// INVARIANT: both literals are numbers, or both are texts, or both are bytes.
     Between(Literal, Literal),
     /// INVARIANT: the list is not empty and has no null.
     In(Vec<Literal>),

@@ -69,6 +69,7 @@
 //!   unknown. `true` and `false` see the cells that are these words, in any case, and arithmetic
 //!   sees the cells that are numbers.
 //! - A text literal beside an integer or a decimal is not rounded to the type of the column.
+//! - Bytes can be matched with `like`, `ilike` and regular expressions, as texts are.
 //! - Integers are computed in 64 bits, whatever their width, and `//` and `%` by zero are null.
 
 mod arithmetic;

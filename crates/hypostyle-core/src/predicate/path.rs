@@ -44,14 +44,22 @@ impl ColumnPath {
     /// Fails if no column has such a name or part.
     pub fn resolve(schema: &Schema, text: &str) -> Result<Self> {
         let fields = schema.fields();
+        let mut missing = None;
         for (name, rest) in prefixes(text) {
             let Some(index) = find(fields, name)? else { continue };
             let Some(field) = fields.get(index) else { continue };
-            let (mut steps, mut data_type) = (Vec::new(), plain(field.data_type()));
-            if let Err(at) = walk(rest, &mut steps, &mut data_type) {
-                return Err(no_part(text, at, &data_type));
+            let mut steps = Vec::new();
+            match walk(rest, &mut steps, plain(field.data_type())) {
+                Ok(data_type) => {
+                    return Ok(Self { index, name: name.to_owned(), steps, data_type });
+                }
+                Err((at, found)) => {
+                    missing.get_or_insert_with(|| no_part(text, at, &found));
+                }
             }
-            return Ok(Self { index, name: name.to_owned(), steps, data_type });
+        }
+        if let Some(missing) = missing {
+            return Err(missing);
         }
         // `first-name` is read as a difference.
         let longer = |name: &&str| name.starts_with(text) && !token::is_bare(name);
@@ -86,35 +94,46 @@ impl ColumnPath {
     }
 }
 
-/// Follows a path of members and elements; fails with the part that does not exist.
-fn walk<'a>(path: &'a str, steps: &mut Vec<Step>, at: &mut DataType) -> Result<(), &'a str> {
+/// Follows a path of members and elements, and returns the type that it leads to; fails with
+/// the part that does not exist, and the type that does not have it.
+fn walk<'a>(
+    path: &'a str,
+    steps: &mut Vec<Step>,
+    at: DataType,
+) -> Result<DataType, (&'a str, DataType)> {
     if path.is_empty() {
-        return Ok(());
+        return Ok(at);
     }
-    if let Some(members) = path.strip_prefix('.') {
-        let DataType::Struct(fields) = &*at else { return Err(path) };
-        let fields = fields.clone();
+    if let (Some(members), DataType::Struct(fields)) = (path.strip_prefix('.'), &at) {
+        let (taken, mut missing) = (steps.len(), None);
         for (name, rest) in prefixes(members) {
-            let Ok(Some(index)) = find(&fields, name) else { continue };
+            let Ok(Some(index)) = find(fields, name) else { continue };
             let Some(field) = fields.get(index) else { continue };
             steps.push(Step::Member(index));
-            *at = plain(field.data_type());
-            return walk(rest, steps, at);
+            match walk(rest, steps, plain(field.data_type())) {
+                Ok(found) => return Ok(found),
+                Err(at) => missing = missing.or(Some(at)),
+            }
+            steps.truncate(taken);
         }
-        return Err(path);
+        return Err(missing.unwrap_or((path, at)));
     }
-    let element = match &*at {
+    let element = match &at {
         DataType::List(field)
         | DataType::LargeList(field)
         | DataType::ListView(field)
         | DataType::LargeListView(field)
         | DataType::FixedSizeList(field, _) => plain(field.data_type()),
-        _ => return Err(path),
+        _ => return Err((path, at)),
     };
-    let (index, rest) = path.strip_prefix('[').and_then(|path| path.split_once(']')).ok_or(path)?;
-    steps.push(Step::Element(index.parse().map_err(|_| path)?));
-    *at = element;
-    walk(rest, steps, at)
+    let index = path.strip_prefix('[').and_then(|path| path.split_once(']'));
+    match index.map(|(index, rest)| (index.parse(), rest)) {
+        Some((Ok(index), rest)) => {
+            steps.push(Step::Element(index));
+            walk(rest, steps, element)
+        }
+        _ => Err((path, at)),
+    }
 }
 
 /// Splits a text at every place where a part of a path may start, longest name first.

@@ -6,9 +6,11 @@
 
 use std::cmp::Ordering;
 
+use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 
-use super::bound::{Condition, TestKind, Value};
+use super::bound::{Condition, NumberKernel, TestKind, Value};
+use super::evaluate;
 use super::expr::{ColumnTest, CompareOp, Literal};
 use super::like::Pattern;
 use super::value_type::Kind;
@@ -16,7 +18,8 @@ use crate::number::decimal::Decimal;
 
 /// Statistics of the cells of a row group, for skipping it without reading it.
 ///
-/// The default methods know nothing. Every statistic must hold for all cells of the row
+/// The default methods know nothing. What they say about texts is said about the bytes of a
+/// column of bytes too; a cell of another type that is not null counts as filled. Every statistic must hold for all cells of the row
 /// group; otherwise matching rows are lost.
 pub trait PruningStatistics {
     /// Returns bounds of the cells that [`Decimal::parse`] reads as numbers.
@@ -40,6 +43,15 @@ pub trait PruningStatistics {
     /// Returns whether a cell may be an empty text; null does not count.
     fn may_be_empty(&self, column: &str) -> bool {
         self.cells(column).blank
+    }
+
+    /// Returns a lower and an upper bound of the values that are not null, each as an array of
+    /// one value that has the type of the column, or one that can be cast to it.
+    ///
+    /// They are used for columns that are neither text nor bytes.
+    fn values(&self, column: &str) -> Option<[ArrayRef; 2]> {
+        let _ = column;
+        None
     }
 
     /// Returns whether a cell of a column of floats may be infinite or NaN.
@@ -124,6 +136,11 @@ impl Outcomes {
         self.negated().and(other.negated()).negated()
     }
 
+    /// Returns the outcomes that both allow.
+    fn narrowed(self, other: Self) -> Self {
+        Self { truth: self.truth && other.truth, falsity: self.falsity && other.falsity }
+    }
+
     fn negated(self) -> Self {
         Self { truth: self.falsity, falsity: self.truth }
     }
@@ -165,12 +182,23 @@ fn test(test: &TestKind, statistics: &dyn PruningStatistics, empty_is_null: bool
     let pruner = ColumnPruner::new(&column.name, statistics, empty_is_null);
     let data_type = &column.data_type;
     match test {
-        TestKind::Filter(_, test) if Kind::of(data_type) == Kind::Text => pruner.test(test),
+        TestKind::Filter(_, test) => pruner.test(test),
         TestKind::IsNull(_) => pruner.null(),
-        TestKind::Number(_, test) => match test.number {
-            Some(number) => pruner.typed_number(test.op, number, data_type),
-            None => pruner.typed(),
-        },
+        TestKind::Compare(op, _, Value::Literal(literal)) => {
+            pruner.typed().narrowed(pruner.bounded(*op, literal, data_type))
+        }
+        TestKind::Number(_, test) => {
+            let by_number = match test.number {
+                Some(number) => pruner.typed_number(test.op, number, data_type),
+                None => pruner.typed(),
+            };
+            match &test.kernel {
+                NumberKernel::Compare(op, literal) => {
+                    by_number.narrowed(pruner.bounded(*op, literal, data_type))
+                }
+                NumberKernel::All(_) => by_number,
+            }
+        }
         TestKind::In(_, members) => match &members.numbers {
             Some(numbers) => {
                 let each =
@@ -181,7 +209,6 @@ fn test(test: &TestKind, statistics: &dyn PruningStatistics, empty_is_null: bool
             }
             None => pruner.typed(),
         },
-        TestKind::Filter(_, ColumnTest::IsNull) => pruner.null(),
         _ => pruner.typed(),
     }
 }
@@ -231,6 +258,31 @@ impl<'a> ColumnPruner<'a> {
         if self.cells.filled { ANY } else { UNKNOWN }
     }
 
+    /// Returns the outcomes of a comparison that the bounds of the values allow.
+    fn bounded(&self, op: CompareOp, literal: &ArrayRef, data_type: &DataType) -> Outcomes {
+        let Some([min, max]) = self.statistics.values(self.column) else { return ANY };
+        let is = |op, bound: &ArrayRef| evaluate::holds(op, bound, literal, data_type);
+        let (Some(min_is_less), Some(min_is_greater), Some(max_is_less), Some(max_is_greater)) = (
+            is(CompareOp::Less, &min),
+            is(CompareOp::Greater, &min),
+            is(CompareOp::Less, &max),
+            is(CompareOp::Greater, &max),
+        ) else {
+            return ANY;
+        };
+        // Bounds of floats say nothing about NaN.
+        let special =
+            Kind::of(data_type) == Kind::Float && self.statistics.may_be_special_float(self.column);
+        if special || (min_is_greater && max_is_less) {
+            return ANY;
+        }
+        may(op, |order| match order {
+            Ordering::Less => min_is_less,
+            Ordering::Equal => !min_is_greater && !max_is_less,
+            Ordering::Greater => max_is_greater,
+        })
+    }
+
     /// Returns the outcomes of a comparison of numbers with a literal.
     fn typed_number(&self, op: CompareOp, number: Decimal, data_type: &DataType) -> Outcomes {
         let numbers = self.statistics.numbers(self.column);
@@ -261,15 +313,19 @@ impl<'a> ColumnPruner<'a> {
                 let numbers = self.statistics.numbers(self.column);
                 may(op, |order| self.cells.filled && number_may(numbers, *number, order))
             }
-            Literal::Text(text) => {
-                let (text, texts) = (text.as_bytes(), self.texts());
+            Literal::Text(_) | Literal::Bytes(_) => {
+                let text = match value {
+                    Literal::Text(text) => text.as_bytes(),
+                    Literal::Bytes(bytes) => bytes,
+                    _ => b"",
+                };
+                let texts = self.texts();
                 may(op, |order| {
                     // An empty cell is a text here; null is unknown.
                     (self.statistics.may_be_empty(self.column) && b"".as_slice().cmp(text) == order)
                         || (self.cells.filled && self.text_may(texts, text, order))
                 })
             }
-            Literal::Bytes(_) => ANY,
             Literal::Null => UNKNOWN,
             Literal::Bool(truth) => may(op, |order| {
                 let cells = [(true, "true"), (false, "false")].into_iter();

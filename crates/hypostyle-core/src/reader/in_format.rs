@@ -62,6 +62,15 @@ impl<R: Reader + 'static> Reader for InFormat<R> {
         self.0.ranges(group, columns)
     }
 
+    fn first_ranges(
+        &self,
+        group: usize,
+        columns: &[usize],
+        request: &RowGroupRequest<'_>,
+    ) -> Vec<Range<u64>> {
+        self.0.first_ranges(group, columns, request)
+    }
+
     fn open_row_group(
         self: Arc<Self>,
         group: usize,

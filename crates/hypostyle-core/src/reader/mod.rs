@@ -74,6 +74,21 @@ pub trait Reader: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Returns the byte ranges that a row group reader for a request reads first, when it
+    /// reads some columns of that request.
+    ///
+    /// A format that decompresses a block as the rows are read returns the start of each
+    /// block. Other formats return the [ranges](Reader::ranges) of the columns.
+    fn first_ranges(
+        &self,
+        group: usize,
+        columns: &[usize],
+        request: &RowGroupRequest<'_>,
+    ) -> Vec<Range<u64>> {
+        let _ = request;
+        self.ranges(group, columns)
+    }
+
     /// Starts to decode a row group.
     ///
     /// Reads no block before the first call of [`RowGroupReader::read`].

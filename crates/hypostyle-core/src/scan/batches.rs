@@ -11,10 +11,10 @@ use arrow_schema::{ArrowError, SchemaRef};
 use super::decoder::{ScanDecoder, Step};
 use super::open_table::OpenTable;
 use super::plan::{GroupTask, ScanPlan};
-use super::stats::ScanStats;
+use super::stats::{ScanCounter, ScanStats};
 use super::take_rows;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::{ByteSource, RangeCache};
+use crate::source::RangeCache;
 
 /// Batches of a row group that may wait for the caller.
 const WAITING_BATCHES: usize = 4;
@@ -156,9 +156,7 @@ struct Workers {
     /// The batches of each row group, in order; `None` marks the end of the row group.
     groups: VecDeque<Receiver<Delivery>>,
     shared: Arc<Shared>,
-    source: Arc<RangeCache>,
-    bytes_before: u64,
-    reads_before: u64,
+    counter: ScanCounter,
 }
 
 /// What a worker sends: a batch, or `None` after the last batch of a row group.
@@ -172,7 +170,7 @@ struct Shared {
 
 impl Workers {
     fn start(source: &Arc<RangeCache>, plan: &Arc<ScanPlan>, threads: usize) -> Result<Self> {
-        let (bytes_before, reads_before) = (source.bytes_read(), source.reads());
+        let counter = ScanCounter::start(source, plan.metadata);
         let (mut jobs, mut groups) = (VecDeque::new(), VecDeque::new());
         for task in &plan.tasks {
             let (sender, receiver) = sync_channel(WAITING_BATCHES);
@@ -185,7 +183,7 @@ impl Workers {
             let work = move || shared.work(&plan, &source);
             thread::Builder::new().name("hypostyle-scan".into()).spawn(work)?;
         }
-        Ok(Self { groups, shared, source: source.clone(), bytes_before, reads_before })
+        Ok(Self { groups, shared, counter })
     }
 
     fn next(&mut self) -> Result<Option<RecordBatch>> {
@@ -205,9 +203,7 @@ impl Workers {
         let mut stats = self.shared.stats.lock().unwrap_or_else(PoisonError::into_inner).clone();
         stats.row_groups = plan.reader.row_groups() as u64;
         stats.row_groups_pruned = plan.pruned;
-        stats.bytes = self.source.size();
-        stats.bytes_read = self.source.bytes_read().saturating_sub(self.bytes_before);
-        stats.reads = self.source.reads().saturating_sub(self.reads_before);
+        self.counter.count(&mut stats);
         stats
     }
 }

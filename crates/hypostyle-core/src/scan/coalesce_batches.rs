@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 
@@ -15,14 +15,20 @@ use crate::error::Result;
 #[derive(Debug)]
 pub(super) struct BatchBuffer {
     batch_size: usize,
+    /// Bytes of pieces that may wait for more rows.
+    max_bytes: usize,
     pieces: Vec<RecordBatch>,
     rows: usize,
+    bytes: usize,
     ready: VecDeque<RecordBatch>,
 }
 
 impl BatchBuffer {
-    pub(super) fn new(batch_size: usize) -> Self {
-        Self { batch_size, pieces: Vec::new(), rows: 0, ready: VecDeque::new() }
+    /// Returns an empty buffer for a scan that may use `memory` bytes.
+    pub(super) fn new(batch_size: usize, memory: u64) -> Self {
+        let max_bytes = usize::try_from(memory / 8).unwrap_or(usize::MAX);
+        let (pieces, ready) = Default::default();
+        Self { batch_size, max_bytes, pieces, rows: 0, bytes: 0, ready }
     }
 
     /// Adds the next rows of the scan.
@@ -42,14 +48,15 @@ impl BatchBuffer {
         }
         self.rows = self.rows.saturating_add(rest.num_rows());
         // A batch that is more than half full is not worth a copy.
-        let is_large = rest.num_rows() > self.batch_size / 2;
+        self.bytes = self.bytes.saturating_add(slice_bytes(&rest));
+        let is_large = rest.num_rows() > self.batch_size / 2 || self.bytes > self.max_bytes;
         self.pieces.push(rest);
         if is_large { self.flush() } else { Ok(()) }
     }
 
     /// Makes a batch of what was collected.
     pub(super) fn flush(&mut self) -> Result<()> {
-        self.rows = 0;
+        (self.rows, self.bytes) = (0, 0);
         let pieces = std::mem::take(&mut self.pieces);
         match pieces.as_slice() {
             [] => {}
@@ -66,4 +73,11 @@ impl BatchBuffer {
     pub(super) fn pop(&mut self) -> Option<RecordBatch> {
         self.ready.pop_front()
     }
+}
+
+/// Returns the bytes of the rows of a batch, which may be slices of longer arrays.
+fn slice_bytes(batch: &RecordBatch) -> usize {
+    let columns = batch.columns().iter();
+    let bytes = columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0));
+    bytes.fold(0, usize::saturating_add)
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::coalesce_batches::BatchBuffer;
 use super::open_table::OpenTable;
 use super::plan::{GroupTask, ScanPlan};
-use super::stats::{DamagedRowGroup, ScanStats};
+use super::stats::{DamagedRowGroup, ScanCounter, ScanStats};
 use crate::error::{ErrorKind, Result};
 use crate::reader::{RowGroupReader, RowGroupRequest};
 use crate::row_selection::RowSelection;
@@ -48,8 +48,7 @@ pub struct ScanDecoder {
     left: u64,
     threads: usize,
     stats: ScanStats,
-    bytes_before: u64,
-    reads_before: u64,
+    counter: ScanCounter,
 }
 
 /// A row group that is being read.
@@ -89,12 +88,11 @@ impl ScanDecoder {
             source: source.clone(),
             tasks: tasks.into(),
             open: VecDeque::new(),
-            buffer: BatchBuffer::new(plan.batch_size),
+            buffer: BatchBuffer::new(plan.batch_size, plan.memory),
             left: plan.limit.unwrap_or(u64::MAX),
             threads,
             stats: ScanStats::default(),
-            bytes_before: source.bytes_read(),
-            reads_before: source.reads(),
+            counter: ScanCounter::start(source, plan.metadata),
         }
     }
 
@@ -108,9 +106,7 @@ impl ScanDecoder {
         let mut stats = self.stats.clone();
         stats.row_groups = self.plan.reader.row_groups() as u64;
         stats.row_groups_pruned = self.plan.pruned;
-        stats.bytes = self.source.size();
-        stats.bytes_read = self.source.bytes_read().saturating_sub(self.bytes_before);
-        stats.reads = self.source.reads().saturating_sub(self.reads_before);
+        self.counter.count(&mut stats);
         stats
     }
 
@@ -207,6 +203,7 @@ impl ScanDecoder {
     /// Fetches what the next row groups need first, and opens them.
     fn open_groups(&mut self) -> Result<()> {
         let plan = self.plan.clone();
+        let columns = plan.all_columns();
         let is_resident = self.source.is_resident();
         let mut count = 1;
         if !is_resident {
@@ -216,7 +213,8 @@ impl ScanDecoder {
                 .map_or(plan.projection.columns.as_slice(), |filter| filter.columns());
             let (mut ranges, mut bytes, mut rows) = (Vec::new(), 0_u64, 0_u64);
             for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
-                let wanted = plan.reader.ranges(task.group, first);
+                let request = self.request(task, &columns);
+                let wanted = plan.reader.first_ranges(task.group, first, &request);
                 let size: u64 =
                     wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
                 // A scan that stops early needs no row group beyond its limit.
@@ -235,23 +233,28 @@ impl ScanDecoder {
             }
             self.source.prefetch(&ranges)?;
         }
-        let columns = plan.all_columns();
-        for task in self.tasks.drain(..count.min(self.tasks.len())) {
-            let stop = task.ranges.last().map(|range| range.end);
-            let first = task.ranges.first().map_or(0, |range| range.start);
-            let end = match (stop, plan.filter.is_none()) {
-                (Some(stop), true) => Some(stop.min(first.saturating_add(self.left))),
-                (stop, _) => stop,
-            };
-            let request = RowGroupRequest::new(&columns)
-                .with_threads(self.threads)
-                .with_end(end.filter(|&end| end < task.rows))
-                .with_memory(plan.memory);
+        let tasks: Vec<GroupTask> = self.tasks.drain(..count.min(self.tasks.len())).collect();
+        for task in tasks {
+            let request = self.request(&task, &columns);
             let reader = plan.reader.clone().open_row_group(task.group, &request)?;
             self.stats.row_groups_read += 1;
             self.open.push_back(OpenGroup { task, reader, row: 0, range: 0, window: Window::None });
         }
         Ok(())
+    }
+
+    /// Returns how a row group will be read.
+    fn request<'c>(&self, task: &GroupTask, columns: &'c [usize]) -> RowGroupRequest<'c> {
+        let stop = task.ranges.last().map(|range| range.end);
+        let first = task.ranges.first().map_or(0, |range| range.start);
+        let end = match (stop, self.plan.filter.is_none()) {
+            (Some(stop), true) => Some(stop.min(first.saturating_add(self.left))),
+            (stop, _) => stop,
+        };
+        RowGroupRequest::new(columns)
+            .with_threads(self.threads)
+            .with_end(end.filter(|&end| end < task.rows))
+            .with_memory(self.plan.memory)
     }
 
     /// Fetches the projected columns of the open row groups that have matching rows.
@@ -264,9 +267,12 @@ impl ScanDecoder {
             Window::Filtered(_, None) => true,
             _ => false,
         };
+        let all_columns = self.plan.all_columns();
         let (mut ranges, mut bytes) = (Vec::new(), 0_u64);
         for group in self.open.iter().filter(has_match) {
-            let wanted = self.plan.reader.ranges(group.task.group, &self.plan.projection.columns);
+            let request = self.request(&group.task, &all_columns);
+            let (reader, columns) = (&self.plan.reader, &self.plan.projection.columns);
+            let wanted = reader.first_ranges(group.task.group, columns, &request);
             let size: u64 = wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
             bytes = bytes.saturating_add(size);
             if bytes > self.plan.memory / 2 {

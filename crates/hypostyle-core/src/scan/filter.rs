@@ -42,7 +42,7 @@ struct WindowColumns<'w>(&'w mut dyn RowGroupReader);
 impl PredicateInput for WindowColumns<'_> {
     fn column(&mut self, column: usize) -> Result<ArrayRef> {
         let mut arrays = self.0.read(&[column], None)?;
-        arrays.pop().ok_or_else(|| Error::invalid_argument("the reader returned no column"))
+        arrays.pop().ok_or_else(|| Error::internal("a row group without the column asked for"))
     }
 
     fn evaluate_encoded(

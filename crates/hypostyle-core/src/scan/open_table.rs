@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::shared_columns::SharedColumns;
+use super::stats::ReadCounts;
 use crate::error::Result;
 use crate::reader::Reader;
 use crate::source::RangeCache;
@@ -12,7 +13,8 @@ use crate::source::RangeCache;
 pub(super) struct OpenTable {
     pub(super) source: Arc<RangeCache>,
     open: Box<OpenReader>,
-    reader: Mutex<Option<Arc<dyn Reader>>>,
+    /// The reader, and what was read to open it.
+    reader: Mutex<Option<(Arc<dyn Reader>, ReadCounts)>>,
     shared: Mutex<Option<Arc<dyn Reader>>>,
 }
 
@@ -25,15 +27,23 @@ impl OpenTable {
         open: Box<OpenReader>,
         reader: Option<Arc<dyn Reader>>,
     ) -> Self {
+        let reader = reader.map(|reader| (reader, ReadCounts::of(&source)));
         Self { source, open, reader: Mutex::new(reader), shared: Mutex::new(None) }
     }
 
     pub(super) fn reader(&self) -> Result<Arc<dyn Reader>> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(reader) = reader.as_ref() {
+        if let Some((reader, _)) = reader.as_ref() {
             return Ok(reader.clone());
         }
-        Ok(reader.insert((self.open)()?).clone())
+        let opened = (self.open)()?;
+        Ok(reader.insert((opened, ReadCounts::of(&self.source))).0.clone())
+    }
+
+    /// Returns what was read to open the table.
+    pub(super) fn metadata_reads(&self) -> ReadCounts {
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.as_ref().map(|(_, counts)| *counts).unwrap_or_default()
     }
 
     /// Returns the reader for a scan of one of several partitions.

@@ -7,6 +7,7 @@ use super::filter::Filter;
 use super::open_table::OpenTable;
 use super::options::{RequestedRows, ScanOptions};
 use super::projected_columns::ProjectedColumns;
+use super::stats::ReadCounts;
 use crate::error::{Error, Result};
 use crate::options::resolve_threads;
 use crate::reader::Reader;
@@ -19,6 +20,8 @@ pub(super) struct ScanPlan {
     pub(super) filter: Option<Filter>,
     pub(super) tasks: Vec<GroupTask>,
     pub(super) pruned: u64,
+    /// What was read to open the table.
+    pub(super) metadata: ReadCounts,
     /// The order and repetition of the rows, if the caller named single rows.
     pub(super) order: Option<Vec<u64>>,
     pub(super) limit: Option<u64>,
@@ -66,6 +69,7 @@ impl ScanPlan {
             filter,
             tasks,
             pruned,
+            metadata: table.metadata_reads(),
             order,
             // The order of single rows has the limit already.
             limit: options.limit.filter(|_| !is_ordered),

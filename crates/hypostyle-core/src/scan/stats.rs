@@ -1,6 +1,9 @@
 //! What a scan read and skipped.
 
 use std::ops::Range;
+use std::sync::Arc;
+
+use crate::source::{ByteSource, RangeCache};
 
 /// What a scan has read and skipped so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,5 +48,44 @@ impl ScanStats {
         self.rows_read += part.rows_read;
         self.rows_returned += part.rows_returned;
         self.damaged.extend_from_slice(&part.damaged);
+    }
+}
+
+/// Bytes and reads of a source.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReadCounts {
+    bytes: u64,
+    reads: u64,
+}
+
+impl ReadCounts {
+    /// Returns what was read from a source so far.
+    pub(super) fn of(source: &RangeCache) -> Self {
+        Self { bytes: source.bytes_read(), reads: source.reads() }
+    }
+}
+
+/// Counts what a scan reads from the source of its table.
+#[derive(Debug)]
+pub(super) struct ScanCounter {
+    source: Arc<RangeCache>,
+    /// What was read to open the table.
+    metadata: ReadCounts,
+    before: ReadCounts,
+}
+
+impl ScanCounter {
+    pub(super) fn start(source: &Arc<RangeCache>, metadata: ReadCounts) -> Self {
+        Self { source: source.clone(), metadata, before: ReadCounts::of(source) }
+    }
+
+    /// Sets the bytes and reads of the statistics of a scan.
+    pub(super) fn count(&self, stats: &mut ScanStats) {
+        let now = ReadCounts::of(&self.source);
+        stats.bytes = self.source.size();
+        stats.bytes_read =
+            now.bytes.saturating_sub(self.before.bytes).saturating_add(self.metadata.bytes);
+        stats.reads =
+            now.reads.saturating_sub(self.before.reads).saturating_add(self.metadata.reads);
     }
 }

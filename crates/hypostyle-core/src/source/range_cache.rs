@@ -94,13 +94,33 @@ impl RangeCache {
         }
     }
 
-    /// Drops the held ranges that overlap one of `ranges`.
+    /// Drops what is held of `ranges`.
+    ///
+    /// What was read together with them stays: other row groups may need it.
     pub fn release(&self, ranges: &[Range<u64>]) {
-        let overlaps = |start: u64, len: usize| {
-            let end = start.saturating_add(len as u64);
-            ranges.iter().any(|range| range.start < end && start < range.end)
-        };
-        self.lock().retain(|&start, bytes| !overlaps(start, bytes.len()));
+        let mut held = self.lock();
+        for range in ranges {
+            let end_of = |start: u64, bytes: &Bytes| start.saturating_add(bytes.len() as u64);
+            let overlapping: Vec<u64> = held
+                .range(..range.end)
+                .filter(|&(&start, bytes)| end_of(start, bytes) > range.start)
+                .map(|(&start, _)| start)
+                .collect();
+            for start in overlapping {
+                let Some(bytes) = held.remove(&start) else { continue };
+                let inside = |offset: u64| {
+                    usize::try_from(offset.saturating_sub(start))
+                        .map_or(bytes.len(), |offset| offset.min(bytes.len()))
+                };
+                let (head, tail) = (inside(range.start), inside(range.end));
+                if head > 0 {
+                    held.insert(start, bytes.slice(..head));
+                }
+                if tail < bytes.len() {
+                    held.insert(range.end, bytes.slice(tail..));
+                }
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Bytes>> {
@@ -199,8 +219,12 @@ mod tests {
         cache.supply([(5..40, Bytes::from(vec![7; 35]))]);
         assert_eq!(cache.read(10, 20).unwrap(), vec![7; 20]);
         assert!(cache.read(39, 2).is_err());
-        cache.release(&[39..40, 40..41]);
+        cache.release(&[12..14, 39..40, 40..41]);
         assert!(cache.read(10, 20).is_err());
+        assert_eq!(cache.read(5, 7).unwrap(), vec![7; 7]);
+        assert_eq!(cache.read(14, 25).unwrap(), vec![7; 25]);
+        cache.release(&[0..20, 20..100]);
+        assert!(cache.read(5, 1).is_err() && cache.read(38, 1).is_err());
         assert_eq!((cache.bytes_read(), cache.reads()), (35, 1));
     }
 

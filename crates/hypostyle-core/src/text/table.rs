@@ -225,6 +225,7 @@ fn parts(summary: &TextSummary, rows: u64, is_seekable: bool) -> Vec<Part> {
 impl Reader for TextTable {
     fn format(&self) -> FormatId {
         match self.format.kind {
+            TextKind::Delimited { delimiter: b'\t' } => FormatId::Tsv,
             TextKind::Delimited { .. } => FormatId::Csv,
             TextKind::JsonLines => FormatId::JsonLines,
             TextKind::Lines => FormatId::Lines,

@@ -12,9 +12,15 @@ pub fn len(rows: usize) -> usize {
 /// Bits past `rows` are padding and are ignored. `bytes` should have [`len`]`(rows)`
 /// bytes; rows of missing bytes are not null.
 pub fn nulls_from_set_bits(bytes: &[u8], rows: usize) -> Option<NullBuffer> {
-    let mut valid: Vec<u8> = bytes.iter().take(len(rows)).map(|byte| !byte).collect();
-    valid.resize(len(rows), 0xFF);
-    let nulls = NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(valid), 0, rows));
+    nulls_from_set_bits_at(bytes, 0, rows)
+}
+
+/// Reads `rows` bits like [`nulls_from_set_bits`], after the first `skip` bits.
+pub fn nulls_from_set_bits_at(bytes: &[u8], skip: usize, rows: usize) -> Option<NullBuffer> {
+    let bits = skip.saturating_add(rows);
+    let mut valid: Vec<u8> = bytes.iter().take(len(bits)).map(|byte| !byte).collect();
+    valid.resize(len(bits), 0xFF);
+    let nulls = NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(valid), skip, rows));
     (nulls.null_count() > 0).then_some(nulls)
 }
 
@@ -51,6 +57,8 @@ mod tests {
         assert_eq!(nulls.null_count(), 1);
         assert!(nulls.is_null(8));
         assert!(nulls_from_set_bits(&[0, 0xFE], 9).is_none());
+        assert!(nulls_from_set_bits_at(&[0x07, 0xF0], 3, 9).is_none());
+        assert!(nulls_from_set_bits_at(&[0x07, 0xF0], 3, 10).unwrap().is_null(9));
     }
 
     #[test]

@@ -80,10 +80,7 @@ pub fn unprefix<P: Prefix, O: arrow_array::OffsetSizeTrait>(
     block: &mut [u8],
     rows: usize,
 ) -> Result<Unprefixed<O>> {
-    if rows > block.len() / P::BYTES {
-        let row = (block.len() / P::BYTES) as u64;
-        return Err(Error::malformed("row count", "is more than the block can hold").in_row(row));
-    }
+    check_rows::<P>(block.len() as u64, rows as u64)?;
     let mut offsets = Vec::with_capacity(rows + 1);
     offsets.push(O::usize_as(0));
     let (mut from, mut to) = (0_usize, 0_usize);
@@ -92,7 +89,7 @@ pub fn unprefix<P: Prefix, O: arrow_array::OffsetSizeTrait>(
         let start = from + P::BYTES;
         let end = len.and_then(|len| start.checked_add(len)).filter(|&end| end <= block.len());
         let (Some(len), Some(end)) = (len, end) else {
-            return Err(past_the_end(row));
+            return Err(past_the_end(row as u64));
         };
         let moved = match len {
             0..=16 => move_wide::<16>(block, start, to),
@@ -129,9 +126,60 @@ fn move_wide<const W: usize>(block: &mut [u8], from: usize, to: usize) -> bool {
     true
 }
 
+/// Fails if a block of `len` bytes is too short for the lengths of `rows` strings.
+pub fn check_rows<P: Prefix>(len: u64, rows: u64) -> Result<()> {
+    let most = len / P::BYTES as u64;
+    if rows > most {
+        return Err(Error::malformed("row count", "is more than the block can hold").in_row(most));
+    }
+    Ok(())
+}
+
+/// The part of a block that some strings take up, as far as it has been seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Strings that were found.
+    pub rows: usize,
+    /// The bytes of these strings and their lengths.
+    pub bytes: usize,
+}
+
+impl Extent {
+    /// Walks over strings at the front of `bytes` until `rows` were found, or `bytes` ends.
+    ///
+    /// Returns the number of bytes that are needed to find the next string, or `None` if
+    /// all were found. `left` is the number of bytes that the block has from the front of
+    /// `bytes` on.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a length that runs past the block, with the row counted from the front.
+    pub fn walk<P: Prefix>(
+        &mut self,
+        bytes: &[u8],
+        rows: usize,
+        left: u64,
+    ) -> Result<Option<usize>> {
+        while self.rows < rows {
+            let prefix = self.bytes.saturating_add(P::BYTES);
+            let len = bytes.get(self.bytes..).and_then(P::read);
+            let end = prefix.saturating_add(len.unwrap_or(0));
+            if end as u64 > left {
+                return Err(past_the_end(self.rows as u64));
+            }
+            if len.is_none() || end > bytes.len() {
+                return Ok(Some(end));
+            }
+            self.bytes = end;
+            self.rows += 1;
+        }
+        Ok(None)
+    }
+}
+
 #[cold]
-fn past_the_end(row: usize) -> Error {
-    Error::malformed("string length", "runs past the end of the block").in_row(row as u64)
+fn past_the_end(row: u64) -> Error {
+    Error::malformed("string length", "runs past the end of the block").in_row(row)
 }
 
 #[cfg(test)]
@@ -191,6 +239,21 @@ mod tests {
         }
         block.extend(std::iter::repeat_n(0xEE, slack));
         agrees::<P>(&block, lens.len() + extra_rows);
+    }
+
+    #[test]
+    fn an_extent_asks_for_the_bytes_that_it_lacks() {
+        let block = b"\0\x02ab\0\0\0\x03cde";
+        let mut extent = Extent::default();
+        assert_eq!(extent.walk::<U16Be>(&block[..1], 3, 11).unwrap(), Some(2));
+        assert_eq!(extent.walk::<U16Be>(&block[..3], 3, 11).unwrap(), Some(4));
+        assert_eq!(extent.walk::<U16Be>(&block[..6], 3, 11).unwrap(), Some(8));
+        assert_eq!(extent, Extent { rows: 2, bytes: 6 });
+        assert_eq!(extent.walk::<U16Be>(block, 3, 11).unwrap(), None);
+        assert_eq!(extent, Extent { rows: 3, bytes: 11 });
+        let err = extent.walk::<U16Be>(block, 4, 11).unwrap_err();
+        assert_eq!(err.row(), Some(3));
+        assert!(Extent::default().walk::<U16Be>(block, 3, 10).is_err());
     }
 
     #[test]

@@ -6,7 +6,6 @@
 //! - [`colm`], [`colf`], [`clmn`]: column files. `columnfile` is what they share.
 //! - [`onpair`]: files of strings, around the codec `hypostyle-onpair`.
 //! - [`at1`]: archives, from the crate `hypostyle-at1`.
-//! - [`Writer`] collects batches and writes a file.
 
 use std::sync::Arc;
 
@@ -31,9 +30,6 @@ pub mod colm;
 mod columnfile;
 #[cfg(feature = "onpair")]
 pub mod onpair;
-mod writer;
-
-pub use writer::Writer;
 
 /// The formats of this build, in the order in which [`detect`] tries them.
 pub static ALL: &[&dyn Format] = &[

@@ -12,7 +12,7 @@ use hypostyle::{
 };
 use hypostyle_testkit::build::BuiltFile;
 use hypostyle_testkit::content::{Cell, Content};
-use hypostyle_testkit::laws;
+use hypostyle_testkit::{laws, scans};
 
 /// One format under test.
 #[derive(Clone, Copy)]
@@ -37,7 +37,9 @@ impl Subject {
         met: &[(&str, u64)],
     ) {
         let options = ReadOptions::default().with_text(text);
-        let (batches, found) = laws::decode(self.format(), &made.bytes, &options).unwrap();
+        let read = laws::decode(self.format(), &made.bytes, &options);
+        scans::a_scan_gives_what_a_read_gives(self.format(), &made.bytes, &options, &read);
+        let (batches, found) = read.unwrap();
         let content = Content::of(&batches);
         let columns: Vec<_> =
             content.columns.iter().map(|c| (c.name.as_str(), c.cells.clone())).collect();
@@ -70,6 +72,12 @@ impl Subject {
         let err = laws::decode(self.format(), &made.bytes, &options).unwrap_err();
         assert!(!matches!(err.kind(), ErrorKind::Strict(_)));
         assert!(err.to_string().contains(words), "{err}");
+        let scan = scans::scan(self.format(), &made.bytes, &options, |scan| scan.memory_limit(0));
+        if let Err(scan_err) = scan {
+            // Decoding in windows finds that a size is wrong before it has all bytes.
+            let is_about_size = err.to_string().ends_with("declared");
+            assert!(is_about_size || scan_err.to_string() == err.to_string(), "{scan_err}");
+        }
         err
     }
 

@@ -30,4 +30,5 @@ mod pruning;
 mod refusals;
 mod rows;
 mod sources;
+mod streaming;
 mod sweeps;

@@ -2,7 +2,8 @@
 //!
 //! Every file here is small and makes false claims. Each is detected, opened and read in all
 //! ways with a counting allocator, and must stay below the same two bounds. This file has the
-//! column files, [`onpair`] the files of strings, [`at1`] the archives.
+//! column files, [`onpair`] the files of strings, [`at1`] the archives, [`text`]
+//! texts, which are also long; [`scans`] has large tables instead.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests, outside `#[test]`")]
 
@@ -13,13 +14,15 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hypostyle::formats::{self, Format};
-use hypostyle::{Limits, ReadOptions, TextPolicy};
+use hypostyle::{Limits, RangeCache, ReadOptions, Table, TextPolicy};
 use hypostyle_core::compress::zlib;
 use hypostyle_testkit::build::{self, Block, BuiltFile, clmn, colf, colm};
 use hypostyle_testkit::laws;
 
 mod at1;
 mod onpair;
+mod scans;
+mod text;
 
 const MOST_BYTES: usize = 64 << 20;
 const MOST_TIME: Duration = Duration::from_secs(30);
@@ -133,6 +136,9 @@ impl Case {
         for column in 0..reader.schema().fields().len().min(50) {
             let _ = reader.read(0, &[column]);
         }
+        let table = Table::new(reader.clone(), Arc::new(RangeCache::of_size(0)));
+        let scan = table.scan().batch_size(100_000).memory_limit(1 << 20).batches();
+        let _ = scan.map(|mut scan| while let Ok(Some(_)) = scan.next_batch() {});
         let _ = (reader.deviations(), reader.sections());
         if whole { End::Read } else { End::Refused }
     }

@@ -110,10 +110,10 @@ fn a_requested_type_is_used_or_refused_by_row() {
     let long = "x".repeat(60_000);
     let rows: String = (0..150).map(|row| format!("{row},{long}\n")).collect();
     let table = read(format!("n,t\n{rows}word,\n")).unwrap();
-    assert!(table.batches() > 1);
+    assert!(table.batches.len() > 1);
     let err = requested(&table, "n", ColumnType::Int32).unwrap_err();
     assert_eq!(err.row(), Some(150), "{err}");
-    assert_eq!(requested(&table, "n", ColumnType::Text).unwrap().len(), table.batches());
+    assert_eq!(requested(&table, "n", ColumnType::Text).unwrap().len(), table.batches.len());
     let err = requested(&table, "other", ColumnType::Text).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
 }

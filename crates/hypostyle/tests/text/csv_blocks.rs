@@ -7,13 +7,12 @@ use std::fmt::Write as _;
 use arrow_schema::DataType::{Float64, Int32, Int64, Utf8};
 use hypostyle::formats::ColumnType;
 use hypostyle::formats::{self, Format};
-use hypostyle::spill::{FileScratch, SpillBuffer};
-use hypostyle::text::csv::{self, CsvOptions};
-use hypostyle::text::{ImportOptions, Imported, Infer};
+use hypostyle::text::Infer;
+use hypostyle::text::TextOptions;
 use hypostyle::{ColumnSource, Error, WriteOptions};
 
 use crate::support::{
-    EVERYTHING, column, read_with, reference, there_and_back, threads, types, whole,
+    ReadText, column, for_target, read, read_with, reference, there_and_back, threads, types, whole,
 };
 
 /// The size to which the reader doubles a block for one long row.
@@ -32,18 +31,18 @@ fn surprising() -> String {
     text
 }
 
-fn on(count: usize, text: &str, options: &ImportOptions) -> Imported {
+fn on(count: usize, text: &str, options: &TextOptions) -> ReadText {
     let mut options = options.clone();
     options.threads = threads(count);
-    read_with(text, &CsvOptions::default(), &options).unwrap()
+    read_with(text, &options).unwrap()
 }
 
 #[test]
 fn the_last_row_decides_and_earlier_blocks_lose_nothing() {
     let text = surprising();
     let cells = reference(text.as_bytes(), b',');
-    let table = on(2, &text, &ImportOptions::new(EVERYTHING));
-    assert!(table.batches() > 2);
+    let table = on(2, &text, &TextOptions::default());
+    assert!(table.batches.len() > 1);
     assert_eq!(types(&table), [Utf8, Utf8, Int32, Utf8, Int64, Utf8]);
     for index in 0..6 {
         let want = cells[1..].iter().map(|row| row[index].clone());
@@ -54,10 +53,10 @@ fn the_last_row_decides_and_earlier_blocks_lose_nothing() {
     assert_eq!(quoted[500..], [Some(String::new()), Some("word".to_owned())]);
     assert_eq!(column(&table, 5)[500..], [None, Some(String::new())]);
     for format in formats::tables() {
-        let back = there_and_back(format, text.as_bytes(), &CsvOptions::default()).unwrap();
+        let back = there_and_back(format, text.as_bytes(), &TextOptions::default()).unwrap();
         assert!(reference(&back, b',') == cells, "{}", format.id());
     }
-    let mut options = ImportOptions::new(EVERYTHING);
+    let mut options = TextOptions::default();
     options.infer = Infer::Numeric;
     let table = on(2, &text, &options);
     assert_eq!(types(&table), [Int32, Float64, Int32, Utf8, Int64, Utf8]);
@@ -72,11 +71,11 @@ fn encoded(format: &dyn Format, table: &dyn ColumnSource) -> Vec<u8> {
 }
 
 #[test]
-fn threads_and_scratch_change_nothing() {
+fn threads_change_nothing() {
     let text = surprising();
     for infer in [Infer::Exact, Infer::Numeric] {
         let colf = formats::by_name("colf").unwrap();
-        let mut options = ImportOptions::new(colf.capabilities());
+        let mut options = for_target(colf.capabilities());
         options.infer = infer;
         let one = on(1, &text, &options);
         let (want, file) = (whole(&one), encoded(colf, &one));
@@ -85,12 +84,6 @@ fn threads_and_scratch_change_nothing() {
             assert!(whole(&table) == want, "{count} threads");
             assert!(encoded(colf, &table) == file, "{count} threads");
         }
-        let scratch = FileScratch::try_new(tempfile::tempfile().unwrap()).unwrap();
-        let spill = SpillBuffer::with_scratch(0, Box::new(scratch));
-        let csv = CsvOptions::default();
-        let table = csv::import(&mut text.as_bytes(), &csv, &options, spill, &mut |_| {}).unwrap();
-        assert!(whole(&table) == want, "scratch");
-        assert!(encoded(colf, &table) == file, "scratch");
     }
 }
 
@@ -102,12 +95,12 @@ fn errors_are_the_same_on_any_number_of_threads() {
     let rows = |from: usize, to: usize| (from..to).map(row).collect::<String>();
     let (a, b) = (rows(0, 250), rows(250, 480));
     let bad_cell = format!("word,{long}\n");
-    let mut options = ImportOptions::new(EVERYTHING);
+    let mut options = TextOptions::default();
     options.types = vec![("n".to_owned(), ColumnType::Int32)];
     let mut refused = |text: &[u8]| -> Error {
         let mut refused_on = |count| {
             options.threads = threads(count);
-            read_with(text, &CsvOptions::default(), &options).unwrap_err()
+            read_with(text, &options).unwrap_err()
         };
         let first = refused_on(1);
         for count in [2, 5] {
@@ -115,10 +108,13 @@ fn errors_are_the_same_on_any_number_of_threads() {
         }
         first
     };
-    // A bad cell in the first block, then bytes that are not UTF-8 in the third.
+    // A bad cell in the first block. Bytes that are not UTF-8 in the third are found
+    // before, because the text is read once before its cells get types.
     let mut text = format!("n,t\n{bad_cell}{a}{b}").into_bytes();
-    text.extend_from_slice(b"1,\xFF\n");
     assert_eq!(refused(&text).row(), Some(0));
+    let at = text.len() as u64 + 2;
+    text.extend_from_slice(b"1,\xFF\n");
+    assert_eq!(refused(&text).offset(), Some(at));
     // A bad cell in the third block.
     let text = format!("n,t\n{a}{b}{bad_cell}{}", row(1));
     let err = refused(text.as_bytes());
@@ -153,9 +149,9 @@ fn nothing_is_lost_at_the_edge_of_a_block() {
             let with = |fill: &str| format!("{header}{second}{fill}{edge}1,2\n");
             let text = with(&fill);
             let want = reference(with("x").as_bytes(), b',');
-            let mut options = ImportOptions::new(EVERYTHING);
+            let mut options = TextOptions::default();
             options.threads = threads(1);
-            let table = read_with(&text, &CsvOptions::default(), &options).unwrap();
+            let table = read_with(&text, &options).unwrap();
             for index in 0..2 {
                 let want = want[1..].iter().map(|row| row[index].as_str());
                 let have = column(&table, index);
@@ -174,8 +170,7 @@ fn a_cell_of_nine_megabytes_is_imported() {
     let with_quotes = "ab\"cd\n,".repeat(1_400_000);
     let text =
         format!("k,{long}\n1,{long}\n2,\"{}\"\n3,\"{long}\"\n", with_quotes.replace('"', "\"\""));
-    let imported =
-        read_with(&text, &CsvOptions::default(), &ImportOptions::new(EVERYTHING)).unwrap();
+    let imported = read(&text).unwrap();
     assert_eq!(imported.schema().field(1).name().len(), long.len());
     let cells = column(&imported, 1);
     let want = [&long, &with_quotes, &long];
@@ -183,6 +178,6 @@ fn a_cell_of_nine_megabytes_is_imported() {
     // CLMN refuses the cell and names the column and row of the longest text.
     let clmn = formats::by_name("clmn").unwrap();
     let short = text.replacen(&long, "v", 1);
-    let err = there_and_back(clmn, short.as_bytes(), &CsvOptions::default()).unwrap_err();
+    let err = there_and_back(clmn, short.as_bytes(), &TextOptions::default()).unwrap_err();
     assert_eq!((err.row(), err.column().map(|c| c.index)), (Some(1), Some(1)), "{err}");
 }

@@ -1,13 +1,13 @@
-//! Errors of the CSV importer, and the places that they name.
+//! Errors of delimited text, and the places that they name.
 
+use std::fmt;
 use std::io::{self, Read};
+use std::sync::Arc;
 
-use hypostyle::spill::SpillBuffer;
-use hypostyle::text::ImportOptions;
-use hypostyle::text::csv::{self, CsvOptions};
-use hypostyle::{Error, ErrorKind};
+use hypostyle::text::{TextKind, TextOptions, TextSource};
+use hypostyle::{Error, ErrorKind, Result};
 
-use crate::support::{EVERYTHING, read};
+use crate::support::{ReadText, read};
 
 fn refused(text: impl AsRef<[u8]>) -> Error {
     read(text).unwrap_err()
@@ -72,6 +72,36 @@ fn an_empty_file_has_no_table() {
     assert!(read("\"\"").is_ok(), "a column without a name");
 }
 
+/// A text whose reader is made anew for each pass.
+struct Made<F>(F);
+
+impl<F> fmt::Debug for Made<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Made")
+    }
+}
+
+impl<R: Read + Send + 'static, F: Fn(u64) -> R + Send + Sync> TextSource for Made<F> {
+    fn open(&self, offset: u64) -> Result<Box<dyn Read + Send>> {
+        Ok(Box::new((self.0)(offset)))
+    }
+
+    fn is_seekable(&self) -> bool {
+        false
+    }
+
+    fn size(&self) -> Option<u64> {
+        None
+    }
+}
+
+fn made<R: Read + Send + 'static>(
+    open: impl Fn(u64) -> R + Send + Sync + 'static,
+) -> Result<ReadText> {
+    let kind = TextKind::Delimited { delimiter: b',' };
+    ReadText::of(Arc::new(Made(open)), kind, &TextOptions::default())
+}
+
 #[test]
 fn an_input_that_fails_is_an_error_of_the_input() {
     struct Failing;
@@ -81,11 +111,7 @@ fn an_input_that_fails_is_an_error_of_the_input() {
         }
     }
     for head in ["", "a,b\n", "a,b\n1,2\n"] {
-        let mut input = head.as_bytes().chain(Failing);
-        let options = ImportOptions::new(EVERYTHING);
-        let spill = SpillBuffer::in_memory();
-        let csv = CsvOptions::default();
-        let err = csv::import(&mut input, &csv, &options, spill, &mut |_| {}).unwrap_err();
+        let err = made(move |_| head.as_bytes().chain(Failing)).unwrap_err();
         assert!(matches!(err.kind(), ErrorKind::Io(_)), "{err}");
         assert_eq!(err.to_string(), "the disk is gone");
     }
@@ -94,8 +120,8 @@ fn an_input_that_fails_is_an_error_of_the_input() {
 /// A source may return any number of bytes per read.
 #[test]
 fn an_input_that_trickles_is_read_to_its_end() {
-    struct Trickle<'a>(&'a [u8]);
-    impl Read for Trickle<'_> {
+    struct Trickle(&'static [u8]);
+    impl Read for Trickle {
         fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
             match buf.first_mut() {
                 Some(slot) if !self.0.is_empty() => {
@@ -108,10 +134,6 @@ fn an_input_that_trickles_is_read_to_its_end() {
         }
     }
     let text = "a,b\n1,\"é\"\"\"\r\n2,y\n";
-    let options = ImportOptions::new(EVERYTHING);
-    let spill = SpillBuffer::in_memory();
-    let mut input = Trickle(text.as_bytes());
-    let slow = csv::import(&mut input, &CsvOptions::default(), &options, spill, &mut |_| {});
-    let quick = read(text).unwrap();
-    assert_eq!(slow.unwrap().batch(0).unwrap(), quick.batch(0).unwrap());
+    let open = |offset| Trickle(&text.as_bytes()[usize::try_from(offset).unwrap()..]);
+    assert_eq!(made(open).unwrap().batches, read(text).unwrap().batches);
 }

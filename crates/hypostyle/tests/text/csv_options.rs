@@ -1,18 +1,18 @@
 //! Variants of the CSV syntax.
 
-use hypostyle::spill::SpillBuffer;
-use hypostyle::text::csv::{self, CsvOptions, Encoding, Ragged};
-use hypostyle::text::{ImportOptions, Imported};
+use hypostyle::text::{Encoding, Ragged, TextOptions};
 use hypostyle::{ColumnSource, formats};
 
-use crate::support::{EVERYTHING, column, read, read_with, reference, shape, some, there_and_back};
+use crate::support::{
+    ReadText, column, delimited, read, read_with, reference, shape, some, there_and_back,
+};
 
-fn names(imported: &Imported) -> Vec<String> {
+fn names(imported: &ReadText) -> Vec<String> {
     shape(imported).into_iter().map(|(name, _)| name).collect()
 }
 
-fn with(csv: &CsvOptions, text: &str) -> Imported {
-    read_with(text, csv, &ImportOptions::new(EVERYTHING)).unwrap()
+fn with(csv: &TextOptions, text: &str) -> ReadText {
+    read_with(text, csv).unwrap()
 }
 
 #[test]
@@ -66,8 +66,8 @@ fn a_blank_line_is_a_cell_only_in_a_table_of_one_column() {
 
 #[test]
 fn without_a_header_columns_have_numbers() {
-    let mut csv = CsvOptions::default();
-    csv.header = false;
+    let mut csv = TextOptions::default();
+    csv.header = Some(false);
     let imported = with(&csv, "1,x\n2,y\n");
     assert_eq!(names(&imported), ["column_1", "column_2"]);
     assert_eq!(column(&imported, 0), some(&["1", "2"]));
@@ -76,13 +76,13 @@ fn without_a_header_columns_have_numbers() {
     assert_eq!(with(&csv, "\n\n1\n").rows(), 3);
     assert_eq!(with(&csv, "\n\n\n").rows(), 3);
     assert_eq!(column(&with(&csv, "\u{FEFF}1\n"), 0), some(&["1"]));
-    assert!(read_with("", &csv, &ImportOptions::new(EVERYTHING)).is_err());
+    assert!(read_with("", &csv).is_err());
 }
 
 #[test]
 fn any_ascii_delimiter_is_accepted() {
     for delimiter in [b'\t', b';', b'|', b' ', b':', b'\0', b'x', b'1', 0x1F, 0x7F] {
-        let csv = CsvOptions::new(delimiter);
+        let csv = delimited(delimiter);
         let d = char::from(delimiter);
         let imported = with(&csv, &format!("a{d}b\n5{d}\"7{d}\"\n{d}\n"));
         assert_eq!(names(&imported), ["a", "b"], "{delimiter}");
@@ -93,19 +93,19 @@ fn any_ascii_delimiter_is_accepted() {
         assert_eq!(imported.rows(), 2);
     }
     // The comma is then an ordinary character.
-    assert_eq!(names(&with(&CsvOptions::new(b';'), "a,b;c\n")), ["a,b", "c"]);
+    assert_eq!(names(&with(&delimited(b';'), "a,b;c\n")), ["a,b", "c"]);
 }
 
 #[test]
 fn short_rows_are_padded_on_request() {
-    let mut csv = CsvOptions::default();
+    let mut csv = TextOptions::default();
     csv.ragged = Ragged::Pad;
     let imported = with(&csv, "a,b,c\n1,2,3\n4\n\n5,6\n\"\"\n");
     assert_eq!(imported.rows(), 4);
     let b = [Some("2"), None, Some("6"), None].map(|cell| cell.map(str::to_owned));
     assert_eq!(column(&imported, 1), b);
     assert_eq!(column(&imported, 2), [Some("3".to_owned()), None, None, None]);
-    let err = read_with("a,b\n1,2\n1,2,3\n", &csv, &ImportOptions::new(EVERYTHING)).unwrap_err();
+    let err = read_with("a,b\n1,2\n1,2,3\n", &csv).unwrap_err();
     assert_eq!(err.row(), Some(1));
     assert!(err.to_string().contains("only short rows can be padded"), "{err}");
 }
@@ -113,9 +113,9 @@ fn short_rows_are_padded_on_request() {
 #[test]
 fn latin1_is_read_on_request() {
     let text = b"na\xEFve,\xFF\n\xE9t\xE9,\x80\n1,2\n";
-    let mut csv = CsvOptions::default();
+    let mut csv = TextOptions::default();
     csv.encoding = Encoding::Latin1;
-    let imported = read_with(text, &csv, &ImportOptions::new(EVERYTHING)).unwrap();
+    let imported = read_with(text, &csv).unwrap();
     assert_eq!(names(&imported), ["naïve", "ÿ"]);
     assert_eq!(column(&imported, 0), some(&["été", "1"]));
     assert_eq!(column(&imported, 1), some(&["\u{80}", "2"]));
@@ -127,9 +127,9 @@ fn a_header_alone_makes_a_table_without_rows() {
     for text in ["a,b", "a,b\n", "a,b\r\n\r\n", "\n\na,b\n\n\n"] {
         let imported = read(text).unwrap();
         assert_eq!((names(&imported), imported.rows()), (vec!["a".to_owned(), "b".to_owned()], 0));
-        assert_eq!(imported.batch(0).unwrap().num_rows(), 0);
+        assert_eq!(imported.batches[0].num_rows(), 0);
         for format in formats::tables() {
-            let back = there_and_back(format, text.as_bytes(), &CsvOptions::default()).unwrap();
+            let back = there_and_back(format, text.as_bytes(), &TextOptions::default()).unwrap();
             assert_eq!(reference(&back, b','), [["a", "b"]], "{}", format.id());
         }
     }
@@ -165,20 +165,7 @@ fn ten_thousand_columns_are_imported() {
     }
     let want = reference(text.as_bytes(), b',');
     for format in formats::tables() {
-        let back = there_and_back(format, text.as_bytes(), &CsvOptions::default()).unwrap();
+        let back = there_and_back(format, text.as_bytes(), &TextOptions::default()).unwrap();
         assert!(reference(&back, b',') == want, "{}", format.id());
     }
-}
-
-#[test]
-fn progress_reaches_the_size_of_the_input() {
-    let text = format!("a\n{}", "12345\n".repeat(50_000));
-    let mut reports = Vec::new();
-    let mut progress = |bytes| reports.push(bytes);
-    let options = ImportOptions::new(EVERYTHING);
-    let spill = SpillBuffer::in_memory();
-    let csv = CsvOptions::default();
-    csv::import(&mut text.as_bytes(), &csv, &options, spill, &mut progress).unwrap();
-    assert!(reports.is_sorted());
-    assert_eq!(reports.last(), Some(&(text.len() as u64)));
 }

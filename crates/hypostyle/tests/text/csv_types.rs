@@ -2,27 +2,27 @@
 
 use arrow_schema::DataType::{self, Float64, Int32, Int64, Utf8};
 use hypostyle::formats::ColumnType;
-use hypostyle::text::csv::CsvOptions;
-use hypostyle::text::{ImportOptions, Infer};
+use hypostyle::text::Infer;
+use hypostyle::text::TextOptions;
 use hypostyle::{ColumnSource, ErrorKind, formats};
 
 use crate::support::{
-    EVERYTHING, capabilities, column, nothing, read, read_with, some, store, types,
+    capabilities, column, for_target, nothing, read, read_with, some, store, types,
 };
 
 /// Returns the type of a column of these cells, written one per line.
-fn typed(cells: &[&str], options: &ImportOptions) -> DataType {
+fn typed(cells: &[&str], options: &TextOptions) -> DataType {
     let text =
         format!("k,v\n{}", cells.iter().map(|cell| format!("0,{cell}\n")).collect::<String>());
-    types(&read_with(text, &CsvOptions::default(), options).unwrap())[1].clone()
+    types(&read_with(text, options).unwrap())[1].clone()
 }
 
 fn exact(cells: &[&str]) -> DataType {
-    typed(cells, &ImportOptions::new(EVERYTHING))
+    typed(cells, &TextOptions::default())
 }
 
 fn numeric(cells: &[&str]) -> DataType {
-    let mut options = ImportOptions::new(EVERYTHING);
+    let mut options = TextOptions::default();
     options.infer = Infer::Numeric;
     typed(cells, &options)
 }
@@ -140,8 +140,8 @@ fn the_target_decides_about_gaps_and_long_integers() {
         ("colf", [Int32, Utf8, Float64]),
         ("clmn", [Utf8, Int64, Float64]),
     ] {
-        let options = ImportOptions::new(capabilities(format));
-        let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
+        let options = for_target(capabilities(format));
+        let imported = read_with(text, &options).unwrap();
         assert_eq!(types(&imported), want, "{format}");
         let gap = column(&imported, 0);
         let null = if format == "colf" { None } else { Some(String::new()) };
@@ -157,8 +157,8 @@ fn a_gap_is_null_and_a_quoted_empty_cell_is_text() {
     // In a numeric column, an empty text is null.
     assert_eq!(column(&imported, 1), [Some("1".to_owned()), Some("2".to_owned()), None]);
     // For a target without nulls, both are empty texts.
-    let options = ImportOptions::new(nothing());
-    let imported = read_with("t,u\n,1\n\"\",2\nx,3\n", &CsvOptions::default(), &options).unwrap();
+    let options = for_target(nothing());
+    let imported = read_with("t,u\n,1\n\"\",2\nx,3\n", &options).unwrap();
     assert_eq!(column(&imported, 0), some(&["", "", "x"]));
 }
 
@@ -183,10 +183,10 @@ fn numeric_takes_what_people_call_numbers() {
     ] {
         assert_eq!(numeric(cells), Utf8, "{cells:?}");
     }
-    let mut options = ImportOptions::new(EVERYTHING);
+    let mut options = TextOptions::default();
     options.infer = Infer::Numeric;
     let text = "a,b,c\n00501,1,x\n+5,2.50,\n-0,,y\n";
-    let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
+    let imported = read_with(text, &options).unwrap();
     assert_eq!(column(&imported, 0), some(&["501", "5", "0"]));
     let floats = [Some("1.0".to_owned()), Some("2.5".to_owned()), None];
     assert_eq!(column(&imported, 1), floats);
@@ -196,7 +196,7 @@ fn numeric_takes_what_people_call_numbers() {
 
 #[test]
 fn numeric_without_long_integers_turns_to_floats_that_hold_them() {
-    let mut options = ImportOptions::new(nothing());
+    let mut options = for_target(nothing());
     options.infer = Infer::Numeric;
     assert_eq!(typed(&["3000000000", "1"], &options), Float64);
     assert_eq!(typed(&["9007199254740993"], &options), Utf8);
@@ -205,7 +205,7 @@ fn numeric_without_long_integers_turns_to_floats_that_hold_them() {
 
 #[test]
 fn text_inference_types_nothing() {
-    let mut options = ImportOptions::new(EVERYTHING);
+    let mut options = TextOptions::default();
     options.infer = Infer::Text;
     assert_eq!(typed(&["1", "2"], &options), Utf8);
     // A requested type takes precedence.
@@ -213,8 +213,8 @@ fn text_inference_types_nothing() {
     assert_eq!(typed(&["1", "2"], &options), Int64);
 }
 
-fn requested(name: &str, cell_type: ColumnType) -> ImportOptions {
-    let mut options = ImportOptions::new(EVERYTHING);
+fn requested(name: &str, cell_type: ColumnType) -> TextOptions {
+    let mut options = TextOptions::default();
     options.types = vec![(name.to_owned(), cell_type)];
     options
 }
@@ -222,58 +222,54 @@ fn requested(name: &str, cell_type: ColumnType) -> ImportOptions {
 #[test]
 fn a_requested_type_is_used() {
     let text = "id,zip,x\n1,00501,1\n2,,2.5\n";
-    let csv = CsvOptions::default();
     for (cell_type, data_type, cells) in [
         (ColumnType::Int32, Int32, [Some("501"), None]),
         (ColumnType::Int64, Int64, [Some("501"), None]),
         (ColumnType::Float64, Float64, [Some("501.0"), None]),
         (ColumnType::Text, Utf8, [Some("00501"), None]),
     ] {
-        let imported = read_with(text, &csv, &requested("zip", cell_type)).unwrap();
+        let imported = read_with(text, &requested("zip", cell_type)).unwrap();
         assert_eq!(types(&imported), [Int32, data_type, Utf8]);
         assert_eq!(column(&imported, 1), cells.map(|cell| cell.map(str::to_owned)));
     }
     // This also works for a column that would be numeric, and in a table without rows.
-    let imported = read_with(text, &csv, &requested("id", ColumnType::Text)).unwrap();
+    let imported = read_with(text, &requested("id", ColumnType::Text)).unwrap();
     assert_eq!(column(&imported, 0), some(&["1", "2"]));
-    let imported = read_with("zip\n", &csv, &requested("zip", ColumnType::Float64)).unwrap();
+    let imported = read_with("zip\n", &requested("zip", ColumnType::Float64)).unwrap();
     assert_eq!(types(&imported), [Float64]);
-    assert_eq!((imported.rows(), imported.batch(0).unwrap().num_rows()), (0, 0));
+    assert_eq!((imported.rows(), imported.batches[0].num_rows()), (0, 0));
 }
 
 #[test]
 fn a_cell_that_is_not_of_the_requested_type_is_named() {
-    let csv = CsvOptions::default();
     let text = "a,b\n1,5\n\n2,x y\n3,3000000000\n";
     for (cell_type, want) in [
         (ColumnType::Int32, "column 2 `b`: row 2: `x y` is not an integer"),
         (ColumnType::Float64, "column 2 `b`: row 2: `x y` is not a number"),
     ] {
-        let err = read_with(text, &csv, &requested("b", cell_type)).unwrap_err();
+        let err = read_with(text, &requested("b", cell_type)).unwrap_err();
         assert!(err.to_string().starts_with(want), "{err}");
         assert_eq!((err.row(), err.column().map(|c| c.index)), (Some(1), Some(1)));
     }
-    let err =
-        read_with("b\n1\n3000000000\n", &csv, &requested("b", ColumnType::Int32)).unwrap_err();
+    let err = read_with("b\n1\n3000000000\n", &requested("b", ColumnType::Int32)).unwrap_err();
     assert!(err.to_string().contains("row 2: 3000000000 does not fit int32"), "{err}");
-    let err = read_with("b\n1\n2.5\n", &csv, &requested("b", ColumnType::Int64)).unwrap_err();
+    let err = read_with("b\n1\n2.5\n", &requested("b", ColumnType::Int64)).unwrap_err();
     assert!(err.to_string().contains("`2.5`"), "{err}");
-    let err =
-        read_with("b\n9007199254740993\n", &csv, &requested("b", ColumnType::Float64)).unwrap_err();
+    let err = read_with("b\n9007199254740993\n", &requested("b", ColumnType::Float64)).unwrap_err();
     assert_eq!(err.row(), Some(0), "{err}");
-    let err = read_with("b\n1e400\n", &csv, &requested("b", ColumnType::Float64)).unwrap_err();
+    let err = read_with("b\n1e400\n", &requested("b", ColumnType::Float64)).unwrap_err();
     assert_eq!(err.row(), Some(0), "{err}");
 }
 
 #[test]
 fn a_type_for_an_unknown_column_is_an_error() {
-    let err = read_with("a,b\n1,2\n", &CsvOptions::default(), &requested("c", ColumnType::Text));
+    let err = read_with("a,b\n1,2\n", &requested("c", ColumnType::Text));
     let err = err.unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
     assert_eq!(err.to_string(), "no column named `c`; the columns are `a`, `b`");
-    let mut csv = CsvOptions::default();
-    csv.header = false;
-    let imported = read_with("1,2\n", &csv, &requested("column_2", ColumnType::Text)).unwrap();
+    let mut options = requested("column_2", ColumnType::Text);
+    options.header = Some(false);
+    let imported = read_with("1,2\n", &options).unwrap();
     assert_eq!(types(&imported), [Int32, Utf8]);
 }
 
@@ -284,8 +280,8 @@ fn a_gap_in_a_requested_type_is_refused_by_formats_without_nulls() {
         let mut options = requested("b", ColumnType::Int32);
         options.capabilities = format.capabilities();
         let text = "a,b\nx,1\ny,\n";
-        let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
-        assert_eq!(imported.batch(0).unwrap().column(1).null_count(), 1);
+        let imported = read_with(text, &options).unwrap();
+        assert_eq!(imported.batches[0].column(1).null_count(), 1);
         match store(format, &imported) {
             Ok(reader) => assert!(format.capabilities().nulls && reader.rows() == 2),
             Err(err) => {
@@ -298,10 +294,10 @@ fn a_gap_in_a_requested_type_is_refused_by_formats_without_nulls() {
 
 #[test]
 fn null_words_apply_if_the_target_has_nulls_and_the_cell_is_not_quoted() {
-    let mut options = ImportOptions::new(EVERYTHING);
+    let mut options = TextOptions::default();
     options.null_words = vec!["NA".to_owned(), "-".to_owned(), "null".to_owned()];
     let text = "i,f,t\n1,0.5,NA\nNA,-,\"NA\"\n-,null,na\n,,NA \n";
-    let imported = read_with(text, &CsvOptions::default(), &options).unwrap();
+    let imported = read_with(text, &options).unwrap();
     assert_eq!(types(&imported), [Int32, Float64, Utf8]);
     assert_eq!(column(&imported, 0), [Some("1".to_owned()), None, None, None]);
     assert_eq!(column(&imported, 1), [Some("0.5".to_owned()), None, None, None]);

@@ -6,10 +6,11 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, LargeStringArray,
     NullArray, RecordBatch, StringArray, StringViewArray, UInt64Array,
 };
-use hypostyle::text::csv::{CsvOptions, Writer};
-use hypostyle::text::{ImportOptions, Infer};
+use hypostyle::text::Infer;
+use hypostyle::text::TextOptions;
+use hypostyle::text::csv::Writer;
 
-use crate::support::{EVERYTHING, column, read, read_with, to_csv};
+use crate::support::{column, delimited, read, read_with, to_csv};
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     let fields = columns
@@ -44,7 +45,7 @@ fn null_is_nothing_and_an_empty_text_is_quoted() {
 fn a_lone_empty_name_is_quoted_and_comes_back() {
     let text = written(vec![("", texts(&[Some("x")]))]);
     assert_eq!(text, "\"\"\nx\n");
-    assert_eq!(read(text).unwrap().batch(0).unwrap().schema().field(0).name(), "");
+    assert_eq!(read(text).unwrap().batches[0].schema().field(0).name(), "");
     assert_eq!(written(vec![("", texts(&[None])), ("", texts(&[None]))]), ",\n,\n");
 }
 
@@ -107,9 +108,9 @@ fn a_delimiter_that_occurs_in_numbers_splits_no_number() {
     ] {
         let text = to_csv(&[batch(columns())], delimiter);
         assert_eq!(String::from_utf8(text.clone()).unwrap(), want);
-        let csv = CsvOptions::new(delimiter);
-        let back = read_with(text, &csv, &ImportOptions::new(EVERYTHING)).unwrap();
-        assert_eq!(to_csv(&[back.batch(0).unwrap()], b','), to_csv(&[batch(columns())], b','));
+        let csv = delimited(delimiter);
+        let back = read_with(text, &csv).unwrap();
+        assert_eq!(to_csv(&[back.batches[0].clone()], b','), to_csv(&[batch(columns())], b','));
     }
 }
 
@@ -137,10 +138,10 @@ fn cells_that_equal_the_null_word_are_quoted() {
     let minus = with_word("-1", columns()).unwrap();
     assert_eq!(minus, "NA,i,f\nNA,\"-1\",NaN\n-1,-1,-1\n,7,0.5\n");
     // An import with the same null word restores the nulls.
-    let mut options = ImportOptions::new(EVERYTHING);
+    let mut options = TextOptions::default();
     for (word, text) in [("NA", na), ("NaN", nan), ("-1", minus)] {
         options.null_words = vec![word.to_owned()];
-        let back = read_with(text, &CsvOptions::default(), &options).unwrap().batch(0).unwrap();
+        let back = read_with(text, &options).unwrap().batches.remove(0);
         for index in 0..3 {
             assert!(back.column(index).is_null(1), "{word} {index}");
             assert!(back.column(index).is_valid(0), "{word} {index}");
@@ -159,8 +160,8 @@ fn a_null_word_or_delimiter_that_conflicts_with_the_syntax_is_refused() {
         let mut writer = Writer::new(Vec::new(), delimiter);
         assert!(writer.header(&batch.schema()).is_err());
         assert!(writer.write(&batch).is_err());
-        let csv = CsvOptions::new(delimiter);
-        let err = read_with("a\n", &csv, &ImportOptions::new(EVERYTHING)).unwrap_err();
+        let csv = delimited(delimiter);
+        let err = read_with("a\n", &csv).unwrap_err();
         assert!(err.to_string().contains("delimiter"), "{err}");
     }
 }
@@ -173,13 +174,12 @@ fn a_first_cell_like_a_byte_order_mark_is_quoted_and_no_other() {
     writer.write(&batch).unwrap();
     let text = String::from_utf8(writer.finish().unwrap()).unwrap();
     assert_eq!(text, "\"\u{FEFF}a\"\n\u{FEFF}b\n");
-    let mut csv = CsvOptions::default();
-    csv.header = false;
-    let mut options = ImportOptions::new(EVERYTHING);
+    let mut options = TextOptions::default();
+    options.header = Some(false);
     options.infer = Infer::Text;
-    let back = read_with(text, &csv, &options).unwrap();
+    let back = read_with(text, &options).unwrap();
     assert_eq!(
-        to_csv(&[back.batch(0).unwrap()], b','),
+        to_csv(&[back.batches[0].clone()], b','),
         "column_1\n\u{FEFF}a\n\u{FEFF}b\n".as_bytes()
     );
 }

@@ -3,14 +3,16 @@
 use std::fmt::Write as _;
 
 use hypostyle::formats;
-use hypostyle::text::csv::CsvOptions;
-use hypostyle::text::{ImportOptions, Infer};
+use hypostyle::text::Infer;
+use hypostyle::text::TextOptions;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::Union;
 
-use crate::support::{Cells, column, read_with, reference, store, there_and_back, to_csv};
+use crate::support::{
+    Cells, column, delimited, for_target, read_with, reference, store, there_and_back, to_csv,
+};
 use crate::support::{batches, read};
 
 /// Cells that are nearly numbers, nearly empty, or nearly syntax.
@@ -218,11 +220,11 @@ proptest! {
         let cells = sheet.cells();
         prop_assert_eq!(&reference(text.as_bytes(), b','), &cells, "{:?}", text);
         for format in formats::tables() {
-            let back = there_and_back(format, text.as_bytes(), &CsvOptions::default())
+            let back = there_and_back(format, text.as_bytes(), &TextOptions::default())
                 .map_err(|err| TestCaseError::fail(format!("{}: {err}", format.id())))?;
             prop_assert_eq!(&reference(&back, b','), &cells, "{} {:?}", format.id(), text);
             // A second round trip gives identical text.
-            let twice = there_and_back(format, &back, &CsvOptions::default()).unwrap();
+            let twice = there_and_back(format, &back, &TextOptions::default()).unwrap();
             prop_assert_eq!(String::from_utf8(twice), String::from_utf8(back));
         }
     }
@@ -235,13 +237,11 @@ proptest! {
     ) {
         let cells = sheet.cells();
         for format in formats::tables() {
-            let mut options = ImportOptions::new(format.capabilities());
+            let mut options = for_target(format.capabilities());
             options.infer = Infer::Text;
-            let as_text = read_with(sheet.text(), &CsvOptions::default(), &options).unwrap();
+            let as_text = read_with(sheet.text(), &options).unwrap();
             let exact = read_with(
-                sheet.text(),
-                &CsvOptions::default(),
-                &ImportOptions::new(format.capabilities()),
+                sheet.text(), &for_target(format.capabilities()),
             )
             .unwrap();
             for imported in [as_text, exact] {
@@ -249,7 +249,7 @@ proptest! {
                 let out = to_csv(&batches(&reader).unwrap(), delimiter);
                 prop_assert_eq!(&reference(&out, delimiter), &cells, "{:?}", out);
                 let again =
-                    there_and_back(format, &out, &CsvOptions::new(delimiter)).unwrap();
+                    there_and_back(format, &out, &delimited(delimiter)).unwrap();
                 prop_assert_eq!(&reference(&again, delimiter), &cells);
             }
         }
@@ -281,7 +281,7 @@ fn a_byte_order_mark_inside_the_table_is_an_ordinary_character() {
     // The first is the byte order mark, the second is part of the name.
     let text = "\u{FEFF}\u{FEFF}a,b\n\u{FEFF},\u{FEFF}1\n";
     for format in formats::tables() {
-        let back = there_and_back(format, text.as_bytes(), &CsvOptions::default()).unwrap();
+        let back = there_and_back(format, text.as_bytes(), &TextOptions::default()).unwrap();
         let want = [["\u{FEFF}a", "b"], ["\u{FEFF}", "\u{FEFF}1"]];
         assert_eq!(reference(&back, b','), want, "{}", format.id());
     }

@@ -1,18 +1,18 @@
-//! Helpers to import and export, and a reference parser.
+//! Helpers to read and write text, and a reference parser.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 use hypostyle::cast::cast;
 use hypostyle::coerce::{CoerceOptions, CoercedTable};
 use hypostyle::formats::{self, Capabilities, Format};
-use hypostyle::spill::SpillBuffer;
-use hypostyle::text::csv::{self, CsvOptions};
-use hypostyle::text::{ImportOptions, Imported, jsonl};
+use hypostyle::text::{
+    SourceText, TextFormat, TextKind, TextOptions, TextSource, TextTable, csv, jsonl,
+};
 use hypostyle::{ColumnSource, DuplicateNames, ReadOptions, Result, WriteOptions};
 
 /// Rows of cells, the header included.
@@ -47,33 +47,86 @@ pub(crate) fn some(cells: &[&str]) -> Vec<Option<String>> {
 }
 
 /// Returns the names, types and cells of all columns.
-pub(crate) fn whole(imported: &Imported) -> Vec<(String, DataType, Vec<Option<String>>)> {
-    let shape = shape(imported).into_iter().enumerate();
-    shape.map(|(at, (name, data_type))| (name, data_type, column(imported, at))).collect()
+pub(crate) fn whole(table: &ReadText) -> Vec<(String, DataType, Vec<Option<String>>)> {
+    let shape = shape(table).into_iter().enumerate();
+    shape.map(|(at, (name, data_type))| (name, data_type, column(table, at))).collect()
 }
 
-/// Imports CSV with default options, for a target that stores everything.
-pub(crate) fn read(text: impl AsRef<[u8]>) -> Result<Imported> {
-    read_with(text, &CsvOptions::default(), &ImportOptions::new(EVERYTHING))
+/// A text table of which all rows have been read.
+#[derive(Debug)]
+pub(crate) struct ReadText {
+    pub(crate) table: Arc<TextTable>,
+    pub(crate) batches: Vec<RecordBatch>,
 }
 
-/// Imports CSV.
-pub(crate) fn read_with(
-    text: impl AsRef<[u8]>,
-    csv: &CsvOptions,
-    options: &ImportOptions,
-) -> Result<Imported> {
-    csv::import(&mut text.as_ref(), csv, options, SpillBuffer::in_memory(), &mut |_| {})
+impl ReadText {
+    /// Reads all rows of a text.
+    pub(crate) fn of(
+        source: Arc<dyn TextSource>,
+        kind: TextKind,
+        options: &TextOptions,
+    ) -> Result<Self> {
+        let table = TextTable::open(source, TextFormat::new(kind), options, None)?;
+        let table: Arc<TextTable> = Arc::new(table);
+        let reader: Arc<dyn formats::Reader> = table.clone();
+        Ok(Self { table, batches: batches(&reader)? })
+    }
 }
 
-/// Imports JSON Lines for a target that stores everything.
-pub(crate) fn read_json(text: impl AsRef<[u8]>) -> Result<Imported> {
-    read_json_with(text, &ImportOptions::new(EVERYTHING))
+impl ColumnSource for ReadText {
+    fn schema(&self) -> SchemaRef {
+        formats::Reader::schema(self.table.as_ref())
+    }
+
+    fn rows(&self) -> u64 {
+        formats::Reader::rows(self.table.as_ref())
+    }
+
+    fn column(&self, index: usize) -> Result<Vec<ArrayRef>> {
+        self.batches
+            .iter()
+            .map(|batch| cast(batch.column(index), self.schema().field(index).data_type()))
+            .collect()
+    }
 }
 
-/// Imports JSON Lines.
-pub(crate) fn read_json_with(text: impl AsRef<[u8]>, options: &ImportOptions) -> Result<Imported> {
-    jsonl::import(&mut text.as_ref(), options, SpillBuffer::in_memory(), &mut |_| {})
+/// Returns the text of a file.
+pub(crate) fn text_of(text: impl AsRef<[u8]>) -> Arc<dyn TextSource> {
+    Arc::new(SourceText(Arc::new(Bytes::copy_from_slice(text.as_ref()))))
+}
+
+/// Returns options for a target with these capabilities.
+pub(crate) fn for_target(capabilities: Capabilities) -> TextOptions {
+    let mut options = TextOptions::default();
+    options.capabilities = capabilities;
+    options
+}
+
+/// Returns options for cells with this delimiter.
+pub(crate) fn delimited(delimiter: u8) -> TextOptions {
+    let mut options = TextOptions::default();
+    options.delimiter = Some(delimiter);
+    options
+}
+
+/// Reads CSV with default options, for a target that stores everything.
+pub(crate) fn read(text: impl AsRef<[u8]>) -> Result<ReadText> {
+    read_with(text, &TextOptions::default())
+}
+
+/// Reads CSV.
+pub(crate) fn read_with(text: impl AsRef<[u8]>, options: &TextOptions) -> Result<ReadText> {
+    ReadText::of(text_of(text), TextKind::Delimited { delimiter: b',' }, options)
+}
+
+/// Reads JSON Lines for a target that stores everything.
+pub(crate) fn read_json(text: impl AsRef<[u8]>) -> Result<ReadText> {
+    read_json_with(text, &TextOptions::default())
+}
+
+/// Reads JSON Lines.
+pub(crate) fn read_json_with(text: impl AsRef<[u8]>, options: &TextOptions) -> Result<ReadText> {
+    ReadText::of(text_of(text), TextKind::JsonLines, options)
 }
 
 pub(crate) fn threads(count: usize) -> Option<NonZeroUsize> {
@@ -132,17 +185,18 @@ pub(crate) fn to_json(batches: &[RecordBatch]) -> String {
     String::from_utf8(writer.finish().unwrap()).unwrap()
 }
 
-/// Imports CSV for a format, encodes and decodes the table, and exports it as CSV.
+/// Reads CSV for a format, encodes and decodes the table, and exports it as CSV.
 pub(crate) fn there_and_back(
     format: &dyn Format,
     text: &[u8],
-    csv: &CsvOptions,
+    options: &TextOptions,
 ) -> Result<Vec<u8>> {
-    let mut options = ImportOptions::new(format.capabilities());
+    let mut options = options.clone();
+    options.capabilities = format.capabilities();
     options.threads = threads(1);
-    let imported = read_with(text, csv, &options)?;
-    let reader = store(format, &imported)?;
-    Ok(to_csv(&batches(&reader)?, csv.delimiter))
+    let table = read_with(text, &options)?;
+    let reader = store(format, &table)?;
+    Ok(to_csv(&batches(&reader)?, options.delimiter.unwrap_or(b',')))
 }
 
 /// A simple CSV parser: a state machine over single bytes.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use hypostyle::formats::{self, FormatId};
-use hypostyle::text::csv::{CsvOptions, Ragged};
+use hypostyle::text::{Ragged, TextOptions};
 use hypostyle::{Error, ErrorKind};
 
 use crate::support::{reference, there_and_back};
@@ -46,7 +46,7 @@ fn every_csv_goes_to_every_format_and_back() {
     for path in paths {
         let name = path.file_name().unwrap().to_str().unwrap();
         let text = fs::read(&path).unwrap();
-        let mut csv = CsvOptions::default();
+        let mut csv = TextOptions::default();
         let mut want = reference(&text, b',');
         if RAGGED.contains(&name) {
             check_ragged_rows_are_refused(name, &text);
@@ -77,6 +77,6 @@ fn every_csv_goes_to_every_format_and_back() {
 
 fn check_ragged_rows_are_refused(name: &str, text: &[u8]) {
     let colf = formats::by_name("colf").unwrap();
-    let err: Error = there_and_back(colf, text, &CsvOptions::default()).unwrap_err();
+    let err: Error = there_and_back(colf, text, &TextOptions::default()).unwrap_err();
     assert!(err.row().is_some(), "{name}: {err}");
 }

@@ -29,8 +29,8 @@ pub(crate) enum DecodedColumn {
 /// A list of cells with an index by which a cell is found quickly.
 #[derive(Debug)]
 pub(crate) struct TextColumn {
-    bytes: Bytes,
-    cells: usize,
+    pub(super) bytes: Bytes,
+    pub(super) cells: usize,
     /// The number of newlines before each block of [`TextColumn::BLOCK_BYTES`] bytes.
     before: Vec<usize>,
 }
@@ -90,6 +90,11 @@ impl CellBitmap {
     /// The number of cells.
     pub(super) fn len(&self) -> usize {
         self.cells
+    }
+
+    /// The bits.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Returns the bits of 64 cells from `cell` on, the first one lowest.
@@ -236,16 +241,16 @@ fn shuffled(stream: &mut StreamCursor<'_>) -> Result<(DecodedColumn, bool)> {
     Ok((DecodedColumn::Numbers { values, scale: Scale::Whole }, wide))
 }
 
-/// Decodes a DERIVED chunk; `before` are the columns before it.
-pub(super) fn derive(
+/// Decodes a DERIVED chunk; `before` returns a column before it.
+pub(super) fn derive<'c>(
     chunk: &Bytes,
-    before: &[DecodedColumn],
+    before: impl FnOnce(usize) -> Option<&'c DecodedColumn>,
     budget: &mut DerivedBudget,
 ) -> Result<DecodedColumn> {
     let mut stream = StreamCursor::new("values", chunk);
     let at = stream.clone();
     let source = stream.size("source column")?;
-    let Some(source) = before.get(source) else {
+    let Some(source) = before(source) else {
         let why = format!("column {} is not before this one", source.saturating_add(1));
         return Err(at.malformed("source column", why));
     };

@@ -19,7 +19,8 @@
 //! 3. `rows` assembles ranges of rows, in parallel; `inline_column` prepares columns of short
 //!    cells for it.
 //!
-//! `project` does the same for some of the columns only. `kind` lists the column types.
+//! `project` does the same for some of the columns only, and `values` decodes columns to numbers
+//! and dictionaries without printing them. `kind` lists the column types.
 
 use super::context::DecodeContext;
 use super::entry::{CodecEntry, DelimitedCells, TableRows};
@@ -29,14 +30,16 @@ use crate::fields::{self, Dialect};
 use crate::output::Output;
 use hypostyle_core::error::Result;
 
-mod column;
+pub(crate) mod column;
 mod inline_column;
 pub(crate) mod kind;
 mod number;
 pub(crate) mod project;
 mod rows;
 mod table;
+pub(crate) mod values;
 
+use project::FIELDS;
 use table::{STREAMS, columns, meta, quotes};
 
 pub(super) static ENTRY: CodecEntry = CodecEntry {

@@ -132,7 +132,7 @@ pub(crate) fn decode(
 }
 
 /// Returns the range of each chunk in `values`.
-fn chunk_ranges(streams: &Streams, columns: usize) -> Result<Vec<Range<u64>>> {
+pub(super) fn chunk_ranges(streams: &Streams, columns: usize) -> Result<Vec<Range<u64>>> {
     let mut lengths = streams.read("col_index");
     let mut start = 0_u64;
     let mut places = Vec::with_capacity(columns);

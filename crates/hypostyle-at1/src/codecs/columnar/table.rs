@@ -89,7 +89,8 @@ pub(super) fn columns(
     for ((index, _, chunk), column) in jobs.iter().zip(columns) {
         let column = match column {
             Some(column) => column,
-            None => column::derive(chunk, &done, &mut budget).map_err(|err| placed(err, *index))?,
+            None => column::derive(chunk, |index| done.get(index), &mut budget)
+                .map_err(|err| placed(err, *index))?,
         };
         done.push(column);
     }

@@ -17,12 +17,12 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use ::bytes::Bytes;
+use hypostyle::FileKind;
 
 use super::Status;
 use super::pack::MAX_IN_MEMORY_BYTES;
 use crate::args::{FileArg, ReadArgs};
 use crate::failure::{Failure, Result};
-use crate::file_kind::FileKind;
 use crate::input::Input;
 use crate::output::{Out, Target};
 use crate::path_arg::is_dash;

@@ -1,6 +1,5 @@
 //! Candidates that restore the rows of the table in a file.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,23 +9,20 @@ use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 use hypostyle::cast::cast;
 use hypostyle::coerce::{CoerceOptions, CoercedTable};
-use hypostyle::formats::{Capabilities, Format};
-use hypostyle::{ColumnSource, WriteOptions};
+use hypostyle::formats::{Format, FormatId};
+use hypostyle::{ColumnSource, FileKind, OpenOptions, Table, WriteOptions, Writer, WriterOptions};
 
 use super::BenchInput;
 use super::round::{Round, RoundError, RoundResult, timed};
-use crate::commands::convert::{DEFAULT_MEMORY_BYTES, with_table};
 use crate::failure::{CHECK, Failure, Result};
-use crate::tables::{ParquetWriter, TableSource, parquet};
 
 /// Writes a column file as `hyp convert` does, and decodes it.
 pub(super) fn columns(input: &BenchInput<'_>, format: &'static dyn Format) -> RoundResult {
     let start = Instant::now();
-    let source = open(input, format.capabilities()).map_err(RoundError::refused)?;
-    let round = with_table(source, DEFAULT_MEMORY_BYTES, |table, typed| {
-        Ok(columns_of(table, typed, format, input, start))
-    });
-    round.map_err(RoundError::refused)?
+    let kind = input.open().kind(input.read.from).map_err(RoundError::refused)?;
+    let table = open(input, format.id()).and_then(|table| collected(&table));
+    let is_typed = !kind.is_text() && kind.id() != FormatId::At1;
+    columns_of(&table.map_err(RoundError::refused)?, is_typed, format, input, start)
 }
 
 fn columns_of(
@@ -62,37 +58,40 @@ fn columns_of(
 /// Writes a Parquet file as `hyp convert` does, and decodes it.
 pub(super) fn parquet(input: &BenchInput<'_>) -> RoundResult {
     let made = timed(|| {
-        let source = open(input, Capabilities::EVERYTHING)?;
-        let table = collected(source)?;
-        let mut file = Vec::new();
-        let mut writer = ParquetWriter::try_new(&mut file, table.schema.clone())?;
+        let table = collected(&open(input, FormatId::Parquet)?)?;
+        let (mut file, options) = (Vec::new(), WriterOptions::default());
+        let schema = table.schema.clone();
+        let mut writer = Writer::create(&mut file, FormatId::Parquet, schema, &options)?;
         table.batches.iter().try_for_each(|batch| writer.write(batch))?;
         writer.finish()?;
         Ok((table, file))
     });
     let ((table, file), make) = made.map_err(RoundError::refused)?;
     let size = file.len() as u64;
+    let source = Arc::new(Bytes::from(file));
     let (back, took) =
-        timed(|| collected(TableSource::Batches(parquet::read(Bytes::from(file))?)))?;
+        timed(|| collected(&hypostyle::open_source(source.clone(), &OpenOptions::default())?))?;
     compare(&table, &back)?;
     Ok(Round { size, codec: None, make, back: took })
 }
 
-fn open(input: &BenchInput<'_>, capabilities: Capabilities) -> Result<TableSource> {
-    TableSource::open(input.open(), None, input.read, capabilities, DEFAULT_MEMORY_BYTES)
+fn open(input: &BenchInput<'_>, target: FormatId) -> Result<Table> {
+    input.open().into_table(input.read, Some(FileKind::of(target)?))
 }
 
 /// Collects all rows.
-fn collected(source: TableSource) -> Result<DecodedTable> {
-    let schema = source.schema();
-    let wanted: Vec<usize> = (0..schema.fields().len()).collect();
+fn collected(table: &Table) -> Result<DecodedTable> {
+    let mut scan = table.scan().batch_size(BATCH_ROWS).batches()?;
+    let schema = scan.schema();
     let mut batches = Vec::new();
-    source.for_each(&wanted, |batch| {
+    while let Some(batch) = scan.next_batch()? {
         batches.push(batch);
-        Ok(ControlFlow::Continue(()))
-    })?;
+    }
     Ok(DecodedTable { schema, batches })
 }
+
+/// Rows of a batch.
+const BATCH_ROWS: usize = 64 << 10;
 
 /// A table in memory.
 struct DecodedTable {

@@ -1,6 +1,6 @@
 //! `hyp inspect`: shows the layout of a column file or an archive.
 
-use hypostyle::formats::Reader;
+use hypostyle::formats::{FormatId, Reader};
 use serde_json::json;
 
 use super::{Status, schema::type_name};
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open(&args.file.file)?;
     let kind = input.kind(args.read.from)?;
-    if kind.is_archive() {
+    if kind.id() == FormatId::At1 {
         let name = input.name();
         let archive = input.into_archive(&args.read.options())?;
         archive::inspect(&archive, args.json, out).map_err(|failure| failure.in_file(name))?;

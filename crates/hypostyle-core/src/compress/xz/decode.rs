@@ -1,5 +1,8 @@
 //! Decompresses `.xz` streams, whole or one block at a time.
 
+use std::ops::Range;
+
+use bytes::Bytes;
 use liblzma::stream::{Action, Error as LzmaError, Status, Stream, TELL_UNSUPPORTED_CHECK};
 
 use super::index::{self, HEADER_BYTES, IndexRecord, MAGIC};
@@ -68,21 +71,102 @@ impl<'a> Blocks<'a> {
     }
 
     fn decompress_record(&self, record: &IndexRecord, limits: &Limits) -> Result<Vec<u8>> {
-        let IndexRecord { start, unpadded, raw } = *record;
-        let padded = unpadded.next_multiple_of(4);
-        let body = usize::try_from(padded)
-            .ok()
-            .and_then(|padded| start.checked_add(padded))
-            .and_then(|end| self.stream.get(start..end))
+        let padded = usize::try_from(record.unpadded.next_multiple_of(4)).ok();
+        let body = padded
+            .and_then(|padded| record.start.checked_add(padded))
+            .and_then(|end| self.stream.get(record.start..end))
             .ok_or_else(|| Error::malformed(WHAT, "has a block that runs past its end"))?;
         let header = self.stream.get(..HEADER_BYTES).unwrap_or_default();
-        let tail =
-            index::index_and_footer(&[(unpadded, raw)], header.get(6..8).unwrap_or_default());
-        let mut decoder = Decoder::new(limits, raw, body.len())?;
-        decoder.feed(header)?;
-        decoder.feed(body)?;
-        decoder.feed(&tail)?;
-        decoder.finish(Some(raw))
+        decompress_block(header, body, record, limits)
+    }
+}
+
+/// Decompresses a block of a stream with this header.
+fn decompress_block(
+    header: &[u8],
+    body: &[u8],
+    record: &IndexRecord,
+    limits: &Limits,
+) -> Result<Vec<u8>> {
+    let IndexRecord { unpadded, raw, .. } = *record;
+    let flags = header.get(6..8).unwrap_or_default();
+    let tail = index::index_and_footer(&[(unpadded, raw)], flags);
+    let mut decoder = Decoder::new(limits, raw, body.len())?;
+    decoder.feed(header)?;
+    decoder.feed(body)?;
+    decoder.feed(&tail)?;
+    decoder.finish(Some(raw))
+}
+
+/// The blocks of a stream that is not in memory as a whole.
+#[derive(Debug)]
+pub struct RemoteBlocks {
+    header: [u8; HEADER_BYTES],
+    records: Vec<IndexRecord>,
+}
+
+impl RemoteBlocks {
+    /// Finds the blocks of a stream of `len` bytes; `read` reads a range of it.
+    ///
+    /// Returns `None` where [`Blocks::find`] does.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `read` does.
+    pub fn find(
+        len: u64,
+        mut read: impl FnMut(Range<u64>) -> Result<Bytes>,
+    ) -> Result<Option<Self>> {
+        let Some(footer_at) = len.checked_sub(HEADER_BYTES as u64) else { return Ok(None) };
+        let header = read(0..(HEADER_BYTES as u64).min(len))?;
+        let footer = read(footer_at..len)?;
+        let (Some(header), Some(footer)) = (header.first_chunk(), footer.first_chunk()) else {
+            return Ok(None);
+        };
+        let tail_len = index::tail_len(footer).map(|tail_len| tail_len as u64);
+        let Some(tail_at) = tail_len.and_then(|tail_len| len.checked_sub(tail_len)) else {
+            return Ok(None);
+        };
+        let tail = read(tail_at..len)?;
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let records = index::parse_tail(header, &tail, len);
+        Ok(records.map(|records| Self { header: *header, records }))
+    }
+
+    /// Returns the number of blocks.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Returns whether the stream has no blocks, and so decompresses to no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Returns the bytes that a block decompresses to, according to the index.
+    pub fn raw(&self, index: usize) -> u64 {
+        self.records.get(index).map_or(0, |record| record.raw)
+    }
+
+    /// Returns the place of a block in the stream.
+    pub fn range(&self, index: usize) -> Range<u64> {
+        let Some(record) = self.records.get(index) else { return 0..0 };
+        let start = record.start as u64;
+        start..start.saturating_add(record.unpadded.next_multiple_of(4))
+    }
+
+    /// Decompresses a block from the bytes of its [range](RemoteBlocks::range).
+    ///
+    /// # Errors
+    ///
+    /// As [`Blocks::decompress`].
+    pub fn decompress(&self, index: usize, bytes: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+        let Some(record) = self.records.get(index) else {
+            let count = self.len();
+            let why = format!("block {index} is out of range: the stream has {count} blocks");
+            return Err(Error::invalid_argument(why));
+        };
+        decompress_block(&self.header, bytes, record, limits)
     }
 }
 
@@ -256,6 +340,17 @@ mod tests {
                 }
                 let blocks = Blocks::find(&file).unwrap();
                 assert_eq!(blocks.raw_total(), raw.len() as u64);
+                let place = |at: u64| usize::try_from(at).unwrap();
+                let read = |range: Range<u64>| {
+                    let bytes = &file[place(range.start)..place(range.end)];
+                    Ok(Bytes::copy_from_slice(bytes))
+                };
+                let remote = RemoteBlocks::find(file.len() as u64, read).unwrap().unwrap();
+                let parts = (0..remote.len()).flat_map(|index| {
+                    let bytes = read(remote.range(index)).unwrap();
+                    remote.decompress(index, &bytes, &Limits::default()).unwrap()
+                });
+                assert!(parts.eq(raw.iter().copied()));
                 let parts =
                     (0..blocks.len()).map(|i| blocks.decompress(i, &Limits::default()).unwrap());
                 assert!(parts.flatten().collect::<Vec<_>>() == raw);

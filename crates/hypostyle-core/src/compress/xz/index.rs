@@ -27,20 +27,34 @@ pub(super) struct IndexRecord {
 /// Returns `None` if the bytes are not one stream, or if the stream is not laid out
 /// as its index says.
 pub(super) fn parse(stream: &[u8]) -> Option<Vec<IndexRecord>> {
-    let (header, rest) = stream.split_first_chunk::<HEADER_BYTES>()?;
-    let (body, footer) = rest.split_last_chunk::<HEADER_BYTES>()?;
-    let header_flags = header.get(6..8)?;
-    let (footer_size, footer_flags) = (footer.get(4..8)?, footer.get(8..10)?);
-    if !header.starts_with(&MAGIC)
-        || !footer.ends_with(&FOOTER_MAGIC)
-        || header_flags != footer_flags
-    {
+    let tail_len = tail_len(stream.last_chunk()?)?;
+    let tail = stream.get(stream.len().checked_sub(tail_len)?..)?;
+    parse_tail(stream.first_chunk()?, tail, stream.len())
+}
+
+/// Returns the bytes of the index and the footer together, which the footer states.
+pub(super) fn tail_len(footer: &[u8; HEADER_BYTES]) -> Option<usize> {
+    if !footer.ends_with(&FOOTER_MAGIC) {
         return None;
     }
-    let backward = u32::from_le_bytes(*footer_size.first_chunk()?);
+    let backward = u32::from_le_bytes(*footer.get(4..8)?.first_chunk()?);
     let index_len = usize::try_from(backward).ok()?.checked_add(1)?.checked_mul(4)?;
-    let index_at = body.len().checked_sub(index_len)?;
-    let index = body.get(index_at..)?;
+    index_len.checked_add(HEADER_BYTES)
+}
+
+/// Parses the index of a stream of `len` bytes from its header and its last
+/// [`tail_len`] bytes.
+pub(super) fn parse_tail(
+    header: &[u8; HEADER_BYTES],
+    tail: &[u8],
+    len: usize,
+) -> Option<Vec<IndexRecord>> {
+    let header_flags = header.get(6..8)?;
+    let (index, footer) = tail.split_last_chunk::<HEADER_BYTES>()?;
+    if !header.starts_with(&MAGIC) || footer.get(8..10)? != header_flags {
+        return None;
+    }
+    let blocks_len = len.checked_sub(tail.len())?.checked_sub(HEADER_BYTES)?;
     let mut cursor = Cursor::new(index, 0);
     if cursor.u8("index indicator").ok()? != 0 {
         return None;
@@ -58,8 +72,8 @@ pub(super) fn parse(stream: &[u8]) -> Option<Vec<IndexRecord>> {
     // A decoder of a single block never reads the index and the footer of the stream,
     // so check them here: written anew, they must be the same bytes, checksums included.
     let sizes: Vec<(u64, u64)> = records.iter().map(|it| (it.unpadded, it.raw)).collect();
-    let tail = index_and_footer(&sizes, header_flags);
-    (start == index_at && rest.get(index_at..) == Some(&tail[..])).then_some(records)
+    let written = index_and_footer(&sizes, header_flags);
+    (start == blocks_len && tail == written).then_some(records)
 }
 
 /// Returns the index and the footer of a stream of blocks with these sizes, each a

@@ -10,4 +10,4 @@ pub mod encode;
 mod encoder;
 mod index;
 
-pub use decode::{Blocks, decompress, is_xz};
+pub use decode::{Blocks, RemoteBlocks, decompress, is_xz};

@@ -1,7 +1,9 @@
-//! Tests the language by example; [laws] compares it with a [naive evaluation](twin).
+//! Tests the language by example; [laws] and [typed] compare it with a [naive evaluation](twin).
 
+mod binding;
 mod laws;
 pub(super) mod twin;
+mod typed;
 
 use std::collections::BTreeMap;
 

@@ -54,21 +54,23 @@ pub(super) fn naive(node: &Node, row: &dyn Fn(&str) -> Cell) -> Option<bool> {
         other => panic!("{other} is no literal"),
     };
     match node {
-        Node::And(parts) => all(parts.iter().map(|part| naive(part, row))),
-        Node::Or(parts) => any(parts.iter().map(|part| naive(part, row))),
+        Node::And(parts) => all_of(parts.iter().map(|part| naive(part, row))),
+        Node::Or(parts) => any_of(parts.iter().map(|part| naive(part, row))),
         Node::Not(part) => naive(part, row).map(|truth| !truth),
         Node::IsNull(column) => Some(cell(column).is_none_or(|cell| cell.is_empty())),
         Node::Compare(op, column, value) => naive_compare(&cell(column)?, *op, &literal(value)),
         Node::Between(column, low, high) => {
             let cell = cell(column)?;
-            all([
+            all_of([
                 naive_compare(&cell, CompareOp::GreaterOrEqual, &literal(low)),
                 naive_compare(&cell, CompareOp::LessOrEqual, &literal(high)),
             ])
         }
         Node::In(column, values) => {
             let cell = cell(column)?;
-            any(values.iter().map(|value| naive_compare(&cell, CompareOp::Equal, &literal(value))))
+            any_of(
+                values.iter().map(|value| naive_compare(&cell, CompareOp::Equal, &literal(value))),
+            )
         }
         Node::Like(column, pattern) => {
             let cell = cell(column)?;
@@ -78,11 +80,11 @@ pub(super) fn naive(node: &Node, row: &dyn Fn(&str) -> Cell) -> Option<bool> {
     }
 }
 
-pub(super) fn all(truths: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
-    any(truths.into_iter().map(|truth| truth.map(|truth| !truth))).map(|truth| !truth)
+pub(super) fn all_of(truths: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+    any_of(truths.into_iter().map(|truth| truth.map(|truth| !truth))).map(|truth| !truth)
 }
 
-pub(super) fn any(truths: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+pub(super) fn any_of(truths: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     let all: Vec<_> = truths.into_iter().collect();
     if all.contains(&Some(true)) {
         Some(true)

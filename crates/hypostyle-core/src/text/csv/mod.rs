@@ -1,8 +1,7 @@
 //! CSV and TSV (RFC 4180, and the variants in common use).
 //!
-//! [`import()`] reads a table in one pass: `blocks` cuts the input into blocks of whole
-//! rows, `split` finds the cells of each block, worker threads infer types and build
-//! arrays, and the arrays go to a [`SpillBuffer`](crate::spill::SpillBuffer).
+//! `blocks` cuts the input into blocks of whole rows and `split` finds the cells of each
+//! block. `summary` infers the types of a whole text, `row_blocks` builds arrays of them.
 //! [`Writer`] writes batches back as text. `quote` holds the quoting rules that both
 //! directions share.
 

@@ -7,6 +7,7 @@
 use memchr::{memchr, memchr3};
 
 use super::quote::undouble_into;
+use crate::number;
 use crate::text::position::RowPosition;
 
 /// The place of a cell's bytes, and whether the cell was quoted.
@@ -79,6 +80,19 @@ impl RowBlock {
         self.cells.clear();
         (self.width, self.start) = (width, start);
         (self.newlines, self.has_lone_cr) = (0, false);
+    }
+
+    /// Returns the integer that a cell of at most eight bytes is the printed form of; `None`
+    /// if there is none, or if only a closer look can tell.
+    #[inline]
+    pub(crate) fn short_int(&self, cell: CellSpan) -> Option<i64> {
+        let start = cell.start as usize;
+        let len = (cell.len_and_flags & (SIDE | LEN)) as usize;
+        if !(1..=8).contains(&len) {
+            return None;
+        }
+        let word = self.text.get(start..)?.first_chunk::<8>()?;
+        number::exact_int_in_word(u64::from_le_bytes(*word), len)
     }
 
     /// Returns the number of rows.

@@ -1,11 +1,10 @@
 //! Summarises delimited text.
 
 use std::io::Read;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::blocks::{BlockReader, BlockSizes};
 use super::options::check_delimiter;
-use super::split::RowBlock;
+use super::split::{CellSpan, RowBlock};
 use super::syntax::Syntax;
 use crate::buffer_pool::BufferPool;
 use crate::error::Result;
@@ -41,20 +40,12 @@ pub(crate) fn summarise(
     let null_words: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
     let first = blocks.position();
     let mut index = RowIndex::new(first, sizes.index);
-    // Columns that are known to be text, so that later blocks need not look for numbers.
-    let known_texts: Vec<AtomicBool> = names.iter().map(|_| AtomicBool::new(false)).collect();
     let mut columns: Vec<CellSummary> = names.iter().map(|_| CellSummary::default()).collect();
     let mut rows_are_lines = true;
     let mut ends_open = false;
     let pool = BufferPool::default();
     let work = |rows: RowBlock| {
-        let columns = known_texts.iter().enumerate().map(|(column, known_text)| {
-            let summary = CellSummary::of(&rows, column, &null_words, known_text);
-            if summary.odd == Odd::Several {
-                known_text.store(true, Ordering::Relaxed);
-            }
-            summary
-        });
+        let columns = (0..rows.width).map(|column| CellSummary::of(&rows, column, &null_words));
         let columns: Vec<CellSummary> = columns.collect();
         let ends_open = rows.text.last() != Some(&b'\n');
         let lines = rows.newlines + usize::from(ends_open);
@@ -107,6 +98,26 @@ struct CellSummary {
     texts: Option<TextRange>,
 }
 
+/// What a cell holds.
+enum Kind {
+    Null,
+    Empty,
+    Filled,
+}
+
+impl Kind {
+    #[inline]
+    fn of(cell: CellSpan, bytes: &[u8], null_words: &[&[u8]]) -> Self {
+        if bytes.is_empty() {
+            return if cell.quoted() { Self::Empty } else { Self::Null };
+        }
+        if !null_words.is_empty() && !cell.quoted() && null_words.contains(&bytes) {
+            return Self::Null;
+        }
+        Self::Filled
+    }
+}
+
 /// The cells that are not numbers.
 #[derive(Debug, PartialEq)]
 enum Odd {
@@ -127,43 +138,53 @@ impl Default for CellSummary {
 }
 
 impl CellSummary {
-    fn of(rows: &RowBlock, column: usize, null_words: &[&[u8]], known_text: &AtomicBool) -> Self {
+    fn of(rows: &RowBlock, column: usize, null_words: &[&[u8]]) -> Self {
         let mut found = Self::default();
-        let mut range = TextRangeFinder::default();
         let mut odd: Option<(&[u8], u64, bool)> = None;
-        let mut is_text = known_text.load(Ordering::Relaxed);
+        let cells = rows.cells.get(column..).unwrap_or_default();
+        for cell in cells.iter().step_by(rows.width.max(1)) {
+            // Most cells are short integers. A null word may be one.
+            if null_words.is_empty()
+                && let Some(value) = rows.short_int(*cell)
+            {
+                found.numbers.add_int(value);
+                continue;
+            }
+            let bytes = cell.bytes(rows);
+            match Kind::of(*cell, bytes, null_words) {
+                Kind::Null => found.nulls += 1,
+                Kind::Empty => found.empty_texts += 1,
+                Kind::Filled => match &mut odd {
+                    Some((text, count, is_quoted)) if *text == bytes => {
+                        *count += 1;
+                        *is_quoted |= cell.quoted();
+                    }
+                    _ if found.numbers.add_number_cell(bytes) => {}
+                    None => odd = Some((bytes, 1, cell.quoted())),
+                    Some(_) => return Self::of_texts(rows, column, null_words),
+                },
+            }
+        }
+        if let Some((text, count, is_quoted)) = odd {
+            found.odd = Odd::One { text: text.to_vec(), count, is_quoted };
+        }
+        found
+    }
+
+    /// Summarises a column of which several different cells are not numbers.
+    fn of_texts(rows: &RowBlock, column: usize, null_words: &[&[u8]]) -> Self {
+        let mut found = Self { odd: Odd::Several, ..Self::default() };
+        let mut range = TextRangeFinder::default();
         let cells = rows.cells.get(column..).unwrap_or_default();
         for cell in cells.iter().step_by(rows.width.max(1)) {
             let bytes = cell.bytes(rows);
-            if bytes.is_empty() {
-                found.nulls += u64::from(!cell.quoted());
-                found.empty_texts += u64::from(cell.quoted());
-                continue;
-            }
-            if !null_words.is_empty() && !cell.quoted() && null_words.contains(&bytes) {
-                found.nulls += 1;
-                continue;
-            }
-            range.add(bytes);
-            if is_text || found.numbers.add_number_cell(bytes) {
-                continue;
-            }
-            match &mut odd {
-                None => odd = Some((bytes, 1, cell.quoted())),
-                Some((text, count, is_quoted)) if *text == bytes => {
-                    *count += 1;
-                    *is_quoted |= cell.quoted();
-                }
-                Some(_) => is_text = true,
+            match Kind::of(*cell, bytes, null_words) {
+                Kind::Null => found.nulls += 1,
+                Kind::Empty => found.empty_texts += 1,
+                Kind::Filled => range.add(bytes),
             }
         }
         found.texts = range.finish();
-        found.odd = match odd {
-            _ if is_text => Odd::Several,
-            None => Odd::None,
-            Some((text, count, is_quoted)) => Odd::One { text: text.to_vec(), count, is_quoted },
-        };
-        found.normalise();
         found
     }
 
@@ -174,14 +195,24 @@ impl CellSummary {
         }
     }
 
+    /// Returns whether no cell has been added that is neither null nor empty.
+    fn is_new(&self) -> bool {
+        let InferredState { ints, floats, texts, .. } = self.numbers;
+        !(ints || floats || texts) && self.odd == Odd::None
+    }
+
     fn merge(&mut self, next: Self) {
+        let is_next_new = next.is_new();
+        // The bounds are unknown if some block had numbers and looked for no bounds.
+        self.texts = match (self.texts.take(), next.texts) {
+            (Some(one), Some(other)) => Some(one.merged(other)),
+            (None, Some(first)) if self.is_new() => Some(first),
+            (Some(known), None) if is_next_new => Some(known),
+            _ => None,
+        };
         self.numbers.merge(&next.numbers);
         self.nulls += next.nulls;
         self.empty_texts += next.empty_texts;
-        self.texts = match (self.texts.take(), next.texts) {
-            (Some(one), Some(other)) => Some(one.merged(other)),
-            (one, other) => one.or(other),
-        };
         match (&mut self.odd, next.odd) {
             (_, Odd::None) | (Odd::Several, _) => {}
             (odd @ Odd::None, next) => *odd = next,

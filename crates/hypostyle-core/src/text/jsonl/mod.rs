@@ -1,11 +1,12 @@
 //! JSON Lines: one object per line.
 //!
 //! Each key becomes a column, in the order in which keys first appear; an object without
-//! the key has null there. Numbers stay numbers. Values that no column type can store
-//! (arrays, objects, integers beyond 64 bits) become text, as they are spelled in JSON.
+//! the key has null there. Numbers stay numbers, objects become structs and arrays lists.
+//! Values of several kinds become text, as they are spelled in JSON.
 //!
-//! [`import()`] reads blocks of lines; `object` parses a line, and `key_values` collects
-//! the values of a key and builds its array. [`Writer`] writes batches as objects.
+//! `lines` finds the objects of a block of lines, `raw` takes values apart, `infer` finds
+//! the types of a text, `row_blocks` and `array` build arrays. [`Writer`] writes batches as
+//! objects.
 
 mod array;
 mod import;

@@ -58,8 +58,8 @@ pub struct ColumnSummary {
     pub nulls: Option<u64>,
     /// The number of cells that are empty texts; they are null if the column is numeric.
     pub empty_texts: u64,
-    /// Bounds of the cells as text, empty ones not included; `None` if there are no others,
-    /// or if they are unknown.
+    /// Bounds of the cells as text, empty ones not included; `None` if they are unknown,
+    /// above all in columns with numbers.
     pub texts: Option<TextRange>,
     /// The only cell that is not a number, if all others are.
     pub odd_token: Option<OddToken>,

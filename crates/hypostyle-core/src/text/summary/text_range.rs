@@ -30,11 +30,14 @@ impl TextRange {
     }
 }
 
+/// A text, after its first bytes as a number.
+type Keyed<'a> = (u64, &'a [u8]);
+
 /// Finds the bounds of texts that it is given one by one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TextRangeFinder<'a> {
     /// The bounds, and the first bytes of each as a number.
-    bounds: Option<((u64, &'a [u8]), (u64, &'a [u8]))>,
+    bounds: Option<(Keyed<'a>, Keyed<'a>)>,
 }
 
 impl<'a> TextRangeFinder<'a> {
@@ -61,13 +64,56 @@ impl<'a> TextRangeFinder<'a> {
 }
 
 /// Returns the first eight bytes as a number that compares as they do.
+///
+/// Two overlapping reads cover any length; the remaining bytes are 0.
 #[inline]
 fn prefix(text: &[u8]) -> u64 {
-    match text.first_chunk::<8>() {
-        Some(first) => u64::from_be_bytes(*first),
-        None => {
-            text.iter().fold(0, |key, &byte| key << 8 | u64::from(byte))
-                << (8 * (8 - text.len().min(8))).min(63)
+    if let Some(first) = text.first_chunk::<8>() {
+        return u64::from_be_bytes(*first);
+    }
+    if let (Some(head), Some(tail)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+        let head = u64::from(u32::from_be_bytes(*head)) << 32;
+        let tail = u64::from(u32::from_be_bytes(*tail));
+        return head | tail << (8 * (8 - text.len()));
+    }
+    match *text {
+        [a] => u64::from_be_bytes([a, 0, 0, 0, 0, 0, 0, 0]),
+        [a, b] => u64::from_be_bytes([a, b, 0, 0, 0, 0, 0, 0]),
+        [a, b, c] => u64::from_be_bytes([a, b, c, 0, 0, 0, 0, 0]),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn the_bounds_are_the_least_and_the_greatest(
+            texts in proptest::collection::vec("[ab\0é]{0,12}", 1..9),
+        ) {
+            let mut finder = TextRangeFinder::default();
+            texts.iter().for_each(|text| finder.add(text.as_bytes()));
+            let found = finder.finish().unwrap();
+            assert_eq!(found.min, texts.iter().min().unwrap().as_bytes());
+            assert_eq!(found.max, texts.iter().max().unwrap().as_bytes());
+            for text in &texts {
+                let mut padded = [0_u8; 8];
+                let len = text.len().min(8);
+                padded[..len].copy_from_slice(&text.as_bytes()[..len]);
+                assert_eq!(prefix(text.as_bytes()), u64::from_be_bytes(padded));
+            }
         }
+    }
+
+    #[test]
+    fn long_bounds_are_cut() {
+        let text = "x".repeat(100);
+        let mut finder = TextRangeFinder::default();
+        finder.add(text.as_bytes());
+        let found = finder.finish().unwrap();
+        assert!(found.is_truncated());
+        assert_eq!((found.min.len(), found.max.len()), (BOUND_BYTES, BOUND_BYTES));
     }
 }

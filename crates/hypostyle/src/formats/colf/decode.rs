@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int32Array, OffsetSizeTrait, new_null_array};
+use arrow_array::{ArrayRef, Float64Array, Int32Array, OffsetSizeTrait};
 use arrow_buffer::{Buffer, MutableBuffer, NullBuffer, ScalarBuffer};
 
 use super::layout::{ColfEntry, parse_null_flag};
@@ -14,7 +14,7 @@ use hypostyle_core::wire::numbers::{Number, Order};
 use hypostyle_core::wire::{Cursor, bitmap};
 
 /// Length of the data type and the null flag, with which a block starts.
-const PREAMBLE_BYTES: usize = 2;
+pub(super) const PREAMBLE_BYTES: usize = 2;
 
 /// Returns the bytes to leave free so that the values of this column are aligned.
 pub(super) fn headroom(entry: &ColfEntry, rows: usize) -> usize {
@@ -44,8 +44,7 @@ pub(super) fn block(
         start = start.saturating_add(bits.len());
     }
     if nulls.is_some() && !entry.nullable {
-        let message = "a column that the schema calls not nullable has nulls";
-        cx.deviations.report("F3", column.entry_offset, message)?;
+        report_unexpected_null(column.entry_offset, cx)?;
     }
     match column.column_type {
         ColumnType::Int32 => {
@@ -64,25 +63,49 @@ pub(super) fn block(
     }
 }
 
-/// Decodes a block of zero bytes: every row is null (F14).
-pub(super) fn absent(
-    column: &ColumnEntry,
-    rows: usize,
-    cx: &DecodeContext<'_>,
-) -> Result<ArrayRef> {
+/// Checks a block of zero bytes: every row is null (F14).
+pub(super) fn check_absent(column: &ColumnEntry, rows: u64, cx: &DecodeContext<'_>) -> Result<()> {
     // The reader has checked that the size of the file backs the row count.
-    let asked = column.column_type.width().unwrap_or(4).saturating_mul(rows as u64);
+    let asked = column.column_type.width().unwrap_or(4).saturating_mul(rows);
     let (what, limit) = ("size of a column that is stored as no bytes", cx.limits.block_bytes);
     if asked > limit {
         return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
     }
     let message = format!("the column `{}` is stored as no bytes at all", clipped(&column.name));
-    cx.deviations.report("F14", column.entry_offset, message)?;
-    Ok(new_null_array(&column.column_type.data_type_for(column.block.raw), rows))
+    cx.deviations.report("F14", column.entry_offset, message)
+}
+
+/// Reports a null in a column that the schema calls not nullable (F3).
+pub(super) fn report_unexpected_null(entry_offset: u64, cx: &DecodeContext<'_>) -> Result<()> {
+    let message = "a column that the schema calls not nullable has nulls";
+    cx.deviations.report("F3", entry_offset, message)
+}
+
+/// Reports text before the start of the first row (F17).
+pub(super) fn report_unowned_text(
+    bytes: usize,
+    column: &ColumnEntry,
+    cx: &DecodeContext<'_>,
+) -> Result<()> {
+    let name = clipped(&column.name);
+    let message = format!("the first {bytes} bytes of text belong to no row of `{name}`");
+    cx.deviations.report("F17", column.block.offset, message)
+}
+
+/// Returns the error for numbers that do not fill their block.
+pub(super) fn wrong_length(len: u64, rows: u64, width: usize) -> Error {
+    let why = format!("{len} bytes are not {rows} rows of {width} bytes");
+    Error::malformed("uncompressed size", why)
+}
+
+/// Returns the error for a text that starts after its end (F15).
+pub(super) fn past(start: u64, end: u64) -> Error {
+    let why = format!("{start} is past {end}, the start of the next text or the end of the block");
+    Error::malformed("string offset", why)
 }
 
 /// Checks the data type of a block against the schema (F4), and returns its null flag.
-fn read_preamble(cursor: &mut Cursor<'_>, column: &ColumnEntry) -> Result<bool> {
+pub(super) fn read_preamble(cursor: &mut Cursor<'_>, column: &ColumnEntry) -> Result<bool> {
     let code = at_block(cursor.u8("data type"), column)?;
     if Some(code) != schema::code(column.column_type) {
         let why = format!("is {code} in the block, which the schema contradicts");
@@ -95,7 +118,7 @@ fn read_preamble(cursor: &mut Cursor<'_>, column: &ColumnEntry) -> Result<bool> 
 ///
 /// The flag in the block decides, unless it contradicts the column table and only the flag of
 /// the column table fits the size of the block.
-fn resolve_null_flags(
+pub(super) fn resolve_null_flags(
     in_block: bool,
     len: u64,
     rows: usize,
@@ -132,8 +155,7 @@ fn fixed<T: Number>(
 ) -> Result<ScalarBuffer<T>> {
     let len = buffer.len().saturating_sub(start);
     if rows.checked_mul(T::WIDTH) != Some(len) {
-        let why = format!("{len} bytes are not {rows} rows of {} bytes", T::WIDTH);
-        return Err(Error::malformed("uncompressed size", why));
+        return Err(wrong_length(len as u64, rows as u64, T::WIDTH));
     }
     let aligned = headroom.saturating_add(start).is_multiple_of(T::WIDTH);
     if aligned && cfg!(target_endian = "little") {
@@ -157,12 +179,9 @@ fn texts<O: OffsetSizeTrait>(
     let blob = buffer.slice(start.saturating_add(starts_len));
     let offsets = offsets::<O>(starts, blob.len(), nulls.as_ref())?;
     if let Some(first) = offsets.first().filter(|first| first.as_usize() > 0) {
-        let first = first.as_usize();
-        let name = clipped(&column.name);
-        let message = format!("the first {first} bytes of text belong to no row of `{name}`");
-        cx.deviations.report("F17", column.block.offset, message)?;
+        report_unowned_text(first.as_usize(), column, cx)?;
     }
-    text::array::<O>(offsets, blob, nulls, column, cx)
+    text::array::<O>(offsets, blob, nulls, 0, column, cx)
 }
 
 /// Computes Arrow's offsets from the start of each row (F1, F2, F15).
@@ -170,7 +189,7 @@ fn texts<O: OffsetSizeTrait>(
 /// A row ends where the next row that is not null starts, and the last row ends with the bytes.
 /// The start of a null row is meaningless. So this walks the rows backwards and gives a null
 /// row no bytes.
-fn offsets<O: OffsetSizeTrait>(
+pub(super) fn offsets<O: OffsetSizeTrait>(
     starts: &[[u8; 4]],
     blob: usize,
     nulls: Option<&NullBuffer>,
@@ -184,10 +203,7 @@ fn offsets<O: OffsetSizeTrait>(
         if nulls.is_none_or(|nulls| nulls.is_valid(row)) {
             let start = u32::from_le_bytes(*start) as usize;
             if start > end {
-                let why = format!(
-                    "{start} is past {end}, the start of the next text or the end of the block"
-                );
-                return Err(Error::malformed("string offset", why).in_row(row as u64));
+                return Err(past(start as u64, end as u64).in_row(row as u64));
             }
             end = start;
         }

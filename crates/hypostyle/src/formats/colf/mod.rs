@@ -11,7 +11,7 @@
 //! ```
 //!
 //! To read a file, `schema` parses the JSON, `layout` the header and the column table, and
-//! `decode` turns blocks into arrays. To write one, `encode` turns arrays into blocks, and
+//! `decode` turns blocks into arrays, or `stream` parts of blocks. To write one, `encode` turns arrays into blocks, and
 //! `layout` writes the header.
 
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use arrow_buffer::MutableBuffer;
 
 use self::layout::ColfEntry;
 use super::columnfile::{
-    self, BlockFormat, BlockLocation, ColumnFileLayout, ColumnToWrite, DecodeContext,
-    DeviationCodes,
+    self, BlockFormat, BlockLocation, BlockStreams, ColumnFileLayout, ColumnStream, ColumnToWrite,
+    DecodeContext, DeviationCodes,
 };
 use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::deviations::Deviations;
@@ -39,6 +39,7 @@ mod decode;
 mod encode;
 mod layout;
 mod schema;
+mod stream;
 
 /// The format COLF.
 #[derive(Clone, Copy, Debug)]
@@ -108,8 +109,27 @@ impl BlockFormat for Colf {
         decode::block(content, entry, rows, cx)
     }
 
-    fn decode_absent(entry: &ColfEntry, rows: usize, cx: &DecodeContext<'_>) -> Result<ArrayRef> {
-        decode::absent(&entry.column, rows, cx)
+    fn stream(
+        blocks: &BlockStreams,
+        entry: &ColfEntry,
+        rows: u64,
+        cx: &DecodeContext<'_>,
+    ) -> Result<Box<dyn ColumnStream>> {
+        stream::open(blocks, entry, rows, cx)
+    }
+
+    fn check_absent(entry: &ColfEntry, rows: u64, cx: &DecodeContext<'_>) -> Result<()> {
+        decode::check_absent(&entry.column, rows, cx)
+    }
+
+    fn null_count(entry: &ColfEntry, rows: u64) -> Option<u64> {
+        match entry {
+            // Every row of such a column is null (F14).
+            ColfEntry { column, .. } if column.block.stored == 0 => Some(rows),
+            // A block that has nulls all the same is a deviation (F3).
+            ColfEntry { null_flag: false, nullable: false, .. } => Some(0),
+            _ => None,
+        }
     }
 
     fn check(columns: &[ColumnToWrite], _rows: u64, options: &WriteOptions) -> Result<()> {

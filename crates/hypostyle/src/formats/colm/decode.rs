@@ -3,7 +3,9 @@
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 
-use crate::formats::columnfile::{ColumnEntry, DecodeContext, plain};
+use crate::formats::columnfile::{
+    BlockStreams, ColumnEntry, ColumnStream, DecodeContext, plain, plain_stream,
+};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::wire::numbers::Order;
 use hypostyle_core::wire::prefixed::U32Le;
@@ -21,11 +23,23 @@ pub(super) fn block(
     plain::decode::<U32Le>(content, Order::Little, entry, rows, "M9", cx)
 }
 
-/// Decodes a block of zero bytes, which only a column of zero rows has (M11).
-pub(super) fn absent(entry: &ColumnEntry, rows: usize, cx: &DecodeContext<'_>) -> Result<ArrayRef> {
-    let array = plain::decode_absent(entry, rows)?;
-    cx.deviations.report("M11", entry.entry_offset, "zero rows are stored as no bytes at all")?;
-    Ok(array)
+/// Starts to decode a block as a scan moves on.
+pub(super) fn stream(
+    blocks: &BlockStreams,
+    entry: &ColumnEntry,
+    rows: u64,
+    _: &DecodeContext<'_>,
+) -> Result<Box<dyn ColumnStream>> {
+    if let Some(width) = entry.column_type.width() {
+        check_fixed(entry.block.raw, rows, width)?;
+    }
+    plain_stream::open::<U32Le>(blocks, Order::Little, entry, rows, "M9")
+}
+
+/// Checks a block of zero bytes, which only a column of zero rows has (M11).
+pub(super) fn check_absent(entry: &ColumnEntry, rows: u64, cx: &DecodeContext<'_>) -> Result<()> {
+    plain::check_absent(entry, rows)?;
+    cx.deviations.report("M11", entry.entry_offset, "zero rows are stored as no bytes at all")
 }
 
 /// Checks that numbers fill their block exactly (M9, M19).

@@ -19,8 +19,8 @@ use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 
 use super::columnfile::{
-    self, BlockFormat, BlockLocation, ColumnEntry, ColumnFileLayout, ColumnToWrite, DecodeContext,
-    DeviationCodes,
+    self, BlockFormat, BlockLocation, BlockStreams, ColumnEntry, ColumnFileLayout, ColumnStream,
+    ColumnToWrite, DecodeContext, DeviationCodes,
 };
 use hypostyle_core::column_source::ColumnSource;
 use hypostyle_core::deviations::Deviations;
@@ -102,8 +102,21 @@ impl BlockFormat for Colm {
         decode::block(content, entry, rows, cx)
     }
 
-    fn decode_absent(entry: &ColumnEntry, rows: usize, cx: &DecodeContext<'_>) -> Result<ArrayRef> {
-        decode::absent(entry, rows, cx)
+    fn stream(
+        blocks: &BlockStreams,
+        entry: &ColumnEntry,
+        rows: u64,
+        cx: &DecodeContext<'_>,
+    ) -> Result<Box<dyn ColumnStream>> {
+        decode::stream(blocks, entry, rows, cx)
+    }
+
+    fn check_absent(entry: &ColumnEntry, rows: u64, cx: &DecodeContext<'_>) -> Result<()> {
+        decode::check_absent(entry, rows, cx)
+    }
+
+    fn null_count(_: &ColumnEntry, _: u64) -> Option<u64> {
+        Some(0)
     }
 
     fn check(columns: &[ColumnToWrite], rows: u64, options: &WriteOptions) -> Result<()> {

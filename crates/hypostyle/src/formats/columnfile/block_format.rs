@@ -3,6 +3,8 @@
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 
+use super::block_stream::BlockStreams;
+use super::column_stream::ColumnStream;
 use super::layout::{BlockLocation, ColumnEntry, ColumnFileLayout, DeviationCodes};
 use hypostyle_core::column_source::ColumnStats;
 use hypostyle_core::deviations::Deviations;
@@ -52,10 +54,23 @@ pub(crate) trait BlockFormat: std::fmt::Debug + Send + Sync + 'static {
         cx: &DecodeContext<'_>,
     ) -> Result<ArrayRef>;
 
-    /// Returns the array of a column that is stored as zero bytes.
+    /// Starts to decode a block of `rows` values as a scan moves on.
+    ///
+    /// Fails if the sizes in the header cannot be right, as [`BlockFormat::decode`] does.
+    fn stream(
+        blocks: &BlockStreams,
+        entry: &Self::Entry,
+        rows: u64,
+        cx: &DecodeContext<'_>,
+    ) -> Result<Box<dyn ColumnStream>>;
+
+    /// Checks a column that is stored as zero bytes, whose rows are null.
     ///
     /// Fails where the format does not allow such a column.
-    fn decode_absent(entry: &Self::Entry, rows: usize, cx: &DecodeContext<'_>) -> Result<ArrayRef>;
+    fn check_absent(entry: &Self::Entry, rows: u64, cx: &DecodeContext<'_>) -> Result<()>;
+
+    /// Returns the number of nulls of a column, if the header knows it.
+    fn null_count(entry: &Self::Entry, rows: u64) -> Option<u64>;
 
     /// Refuses what the format cannot store.
     fn check(columns: &[ColumnToWrite], rows: u64, options: &WriteOptions) -> Result<()>;

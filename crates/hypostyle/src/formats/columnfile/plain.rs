@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type};
-use arrow_array::{
-    Array, ArrayRef, Float64Array, Int32Array, Int64Array, OffsetSizeTrait, new_empty_array,
-};
+use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array, OffsetSizeTrait};
 use arrow_buffer::MutableBuffer;
 use arrow_schema::DataType;
 
@@ -51,16 +49,16 @@ fn decode_texts<P: Prefix, O: OffsetSizeTrait>(
     cx: &DecodeContext<'_>,
 ) -> Result<ArrayRef> {
     let found = unprefix::<P, O>(content.as_slice_mut(), rows)?;
-    report_leftover(content.len(), found.consumed, entry, leftover_code, cx)?;
+    report_leftover(content.len() as u64, found.consumed as u64, entry, leftover_code, cx)?;
     let text_len = found.offsets.last().map_or(0, |end| end.as_usize());
     content.truncate(text_len);
-    text::array::<O>(found.offsets, content.into(), None, entry, cx)
+    text::array::<O>(found.offsets, content.into(), None, 0, entry, cx)
 }
 
 /// Reports bytes of a block after the last value.
 pub(crate) fn report_leftover(
-    len: usize,
-    used: usize,
+    len: u64,
+    used: u64,
     entry: &ColumnEntry,
     code: &'static str,
     cx: &DecodeContext<'_>,
@@ -74,13 +72,13 @@ pub(crate) fn report_leftover(
     }
 }
 
-/// Returns the array of a column that is stored as zero bytes: it must have zero rows.
-pub(crate) fn decode_absent(entry: &ColumnEntry, rows: usize) -> Result<ArrayRef> {
+/// Checks a column that is stored as zero bytes: it must have zero rows.
+pub(crate) fn check_absent(entry: &ColumnEntry, rows: u64) -> Result<()> {
     if rows != 0 || entry.block.raw != 0 {
         let why = format!("is 0, with {rows} rows and {} uncompressed bytes", entry.block.raw);
         return Err(Error::malformed("compressed size", why));
     }
-    Ok(new_empty_array(&entry.column_type.data_type()))
+    Ok(())
 }
 
 /// Appends the numbers of every array; they take `total` bytes.

@@ -4,12 +4,14 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, new_null_array};
 use arrow_buffer::MutableBuffer;
 use arrow_schema::SchemaRef;
 
 use super::block_format::{BlockFormat, DecodeContext};
+use super::block_stream::FIRST_PIECE_BYTES;
 use super::layout::{BlockLocation, ColumnEntry, ColumnFileLayout};
+use super::streamed_row_group::StreamedRowGroup;
 use hypostyle_core::compress::zlib::{self, Care};
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::deviations::Deviations;
@@ -19,13 +21,16 @@ use hypostyle_core::limits::Limits;
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::parallel;
 use hypostyle_core::reader::{
-    InFormat, Reader, RowGroupReader, RowGroupRequest, Section, WholeRowGroup,
+    ColumnStatistics, InFormat, Reader, RowGroupReader, RowGroupRequest, Section, WholeRowGroup,
     row_group_out_of_range,
 };
 use hypostyle_core::source::{self, ByteSource};
 
 /// Reads of fewer bytes take longer on several threads than on one.
-const MIN_PARALLEL_BYTES: u64 = 256 << 10;
+pub(super) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
+
+/// Bytes that a thread decompresses at a time, at least: a file may have thousands of tiny columns.
+const MIN_JOB_BYTES: u64 = 64 << 10;
 
 /// Opens a file of the format `F`: reads and checks everything before the blocks.
 pub(crate) fn open<F: BlockFormat>(
@@ -37,10 +42,10 @@ pub(crate) fn open<F: BlockFormat>(
 
 /// An open file of one of the three formats.
 #[derive(Debug)]
-struct ColumnFile<F: BlockFormat> {
-    source: Arc<dyn ByteSource>,
+pub(super) struct ColumnFile<F: BlockFormat> {
+    pub(super) source: Arc<dyn ByteSource>,
     options: ReadOptions,
-    layout: ColumnFileLayout<F::Entry>,
+    pub(super) layout: ColumnFileLayout<F::Entry>,
     schema: SchemaRef,
     deviations: Deviations,
     format: PhantomData<F>,
@@ -54,7 +59,7 @@ impl<F: BlockFormat> ColumnFile<F> {
         Ok(Self { source, options, layout, schema, deviations, format: PhantomData })
     }
 
-    fn entry(&self, column: usize) -> Result<&F::Entry> {
+    pub(super) fn entry(&self, column: usize) -> Result<&F::Entry> {
         self.layout.columns.get(column).ok_or_else(|| {
             let count = self.layout.columns.len();
             let why = format!("column {column} is out of range: the file has {count} columns");
@@ -62,25 +67,86 @@ impl<F: BlockFormat> ColumnFile<F> {
         })
     }
 
-    fn decode(&self, column: usize, rows: usize) -> Result<ArrayRef> {
-        let entry = self.entry(column)?;
-        self.decode_entry(entry, rows).map_err(|err| err.in_column(column, &entry.as_ref().name))
+    /// Names the column in the error of `work`.
+    pub(super) fn in_column<T>(
+        &self,
+        column: usize,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        work().map_err(|err| match self.layout.columns.get(column) {
+            Some(entry) => err.in_column(column, &entry.as_ref().name),
+            None => err,
+        })
     }
 
-    fn decode_entry(&self, entry: &F::Entry, rows: usize) -> Result<ArrayRef> {
-        let ColumnEntry { block, entry_offset, .. } = entry.as_ref();
-        let cx = DecodeContext {
+    pub(super) fn context(&self) -> DecodeContext<'_> {
+        DecodeContext {
             deviations: &self.deviations,
             text: self.options.text,
             codes: &F::CODES,
             limits: &self.options.limits,
-        };
-        if block.stored == 0 {
-            return F::decode_absent(entry, rows, &cx).map_err(|err| err.at(*entry_offset));
         }
+    }
+
+    fn decode(&self, column: usize, rows: usize) -> Result<ArrayRef> {
+        let entry = self.entry(column)?;
+        self.in_column(column, || {
+            if entry.as_ref().block.stored == 0 {
+                return F::check_absent(entry, rows as u64, &self.context())
+                    .and_then(|()| self.null_array(column, rows))
+                    .map_err(|err| err.at(entry.as_ref().entry_offset));
+            }
+            self.decode_entry(entry, rows)
+        })
+    }
+
+    /// Decodes a block as a whole.
+    pub(super) fn decode_entry(&self, entry: &F::Entry, rows: usize) -> Result<ArrayRef> {
+        let block = &entry.as_ref().block;
         self.decompress(block, F::headroom(entry, rows))
-            .and_then(|content| F::decode(content, entry, rows, &cx))
+            .and_then(|content| F::decode(content, entry, rows, &self.context()))
             .map_err(|err| err.at(block.offset))
+    }
+
+    /// Returns an array of nulls of the type of a column.
+    pub(super) fn null_array(&self, column: usize, rows: usize) -> Result<ArrayRef> {
+        let ColumnEntry { column_type, block, .. } = self.entry(column)?.as_ref();
+        Ok(new_null_array(&column_type.data_type_for(block.raw), rows))
+    }
+
+    /// Returns the decompressed size of a column.
+    pub(super) fn raw_bytes(&self, column: usize) -> u64 {
+        let entry = self.layout.columns.get(column).map(AsRef::as_ref);
+        entry.map_or(0, |entry: &ColumnEntry| match entry.block.stored {
+            0 => entry.column_type.width().unwrap_or(4).saturating_mul(self.layout.rows),
+            _ => entry.block.raw,
+        })
+    }
+
+    /// Returns whether the columns of a request are decoded in windows.
+    ///
+    /// Whole blocks decompress faster, but they must fit in memory, and a scan that stops
+    /// early needs little of them.
+    fn is_streamed(&self, request: &RowGroupRequest<'_>) -> bool {
+        let rows = self.layout.rows;
+        // Rows that the scan does not need, but that whole blocks would decode.
+        let unread = request.end.map_or(0, |end| rows.saturating_sub(end));
+        unread > rows / 8 || self.memory_of(request.columns) > request.memory
+    }
+
+    /// Returns the memory that whole columns take, with their blocks unless those are in
+    /// memory anyway.
+    fn memory_of(&self, columns: &[usize]) -> u64 {
+        let is_resident = self.source.is_resident();
+        let entries = columns.iter().filter_map(|&column| Some((column, self.entry(column).ok()?)));
+        let bytes = entries.map(|(column, entry)| {
+            let ColumnEntry { column_type, block, .. } = entry.as_ref();
+            // Arrow has an offset for each text.
+            let offsets = if column_type.width().is_some() { 0 } else { self.layout.rows };
+            let stored = if is_resident { 0 } else { block.stored };
+            self.raw_bytes(column).saturating_add(offsets.saturating_mul(4)).saturating_add(stored)
+        });
+        bytes.fold(0, u64::saturating_add)
     }
 
     fn care(&self) -> Care {
@@ -94,13 +160,36 @@ impl<F: BlockFormat> ColumnFile<F> {
         let mut buffer = MutableBuffer::from_len_zeroed(headroom.saturating_add(raw));
         let content = buffer.as_slice_mut().get_mut(headroom..).unwrap_or_default();
         let used = zlib::decompress(&stored, content, self.care())? as u64;
-        if used < block.stored {
-            let extra = block.stored - used;
-            let message = format!("{extra} bytes after the zlib stream of a block");
-            let offset = block.offset.saturating_add(used);
-            self.deviations.report(F::CODES.after_stream, offset, message)?;
-        }
+        self.report_after_stream(block, block.stored.saturating_sub(used))?;
         Ok(buffer)
+    }
+
+    /// Reports bytes of a block after its zlib stream.
+    pub(super) fn report_after_stream(&self, block: &BlockLocation, extra: u64) -> Result<()> {
+        if extra == 0 {
+            return Ok(());
+        }
+        let message = format!("{extra} bytes after the zlib stream of a block");
+        let offset = block.end().saturating_sub(extra);
+        self.deviations.report(F::CODES.after_stream, offset, message)
+    }
+
+    /// Cuts columns into jobs for threads, each long enough to be worth handing over.
+    fn jobs<'c>(&self, columns: &'c [usize]) -> Vec<&'c [usize]> {
+        let (mut jobs, mut rest) = (Vec::new(), columns);
+        while !rest.is_empty() {
+            let (mut count, mut bytes) = (0, 0_u64);
+            while bytes < MIN_JOB_BYTES
+                && let Some(&column) = rest.get(count)
+            {
+                bytes = bytes.saturating_add(self.raw_bytes(column));
+                count += 1;
+            }
+            let (job, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+            jobs.push(job);
+            rest = after;
+        }
+        jobs
     }
 
     /// Returns the memory that a read of these columns takes, or fails if it is over a limit.
@@ -155,10 +244,32 @@ impl<F: BlockFormat> Reader for ColumnFile<F> {
         1
     }
 
+    fn column_statistics(&self, column: usize) -> ColumnStatistics {
+        let entry = self.layout.columns.get(column);
+        let mut statistics = ColumnStatistics::default();
+        statistics.null_count = entry.and_then(|entry| F::null_count(entry, self.layout.rows));
+        statistics
+    }
+
     fn ranges(&self, _: usize, columns: &[usize]) -> Vec<Range<u64>> {
         let entries = columns.iter().filter_map(|&column| self.layout.columns.get(column));
         let blocks = entries.map(|entry| &entry.as_ref().block);
-        blocks.map(|block| block.offset..block.offset.saturating_add(block.stored)).collect()
+        blocks.map(|block| block.offset..block.end()).collect()
+    }
+
+    fn first_ranges(
+        &self,
+        group: usize,
+        columns: &[usize],
+        request: &RowGroupRequest<'_>,
+    ) -> Vec<Range<u64>> {
+        let mut ranges = self.ranges(group, columns);
+        if self.is_streamed(request) {
+            for range in &mut ranges {
+                range.end = range.end.min(range.start.saturating_add(FIRST_PIECE_BYTES));
+            }
+        }
+        ranges
     }
 
     fn open_row_group(
@@ -174,9 +285,16 @@ impl<F: BlockFormat> Reader for ColumnFile<F> {
             let (what, asked) = ("row count", self.layout.rows);
             Error::new(ErrorKind::LimitExceeded { what, asked, limit: usize::MAX as u64 })
         })?;
+        if self.is_streamed(request) {
+            return Ok(Box::new(StreamedRowGroup::new(self, request)));
+        }
         let threads = if cost < MIN_PARALLEL_BYTES { 1 } else { request.threads };
         let decode = move |columns: &[usize]| {
-            parallel::map(columns, threads, |&column| self.decode(column, rows))
+            let jobs = self.jobs(columns);
+            let decode = |&job: &&[usize]| {
+                job.iter().map(|&column| self.decode(column, rows)).collect::<Result<Vec<_>>>()
+            };
+            Ok(parallel::map(&jobs, threads, decode)?.into_iter().flatten().collect())
         };
         Ok(Box::new(WholeRowGroup::new(rows, decode)))
     }

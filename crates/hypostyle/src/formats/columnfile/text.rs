@@ -14,11 +14,13 @@ use hypostyle_core::options::TextPolicy;
 
 /// Returns an array of strings: string `i` is `values[offsets[i]..offsets[i + 1]]`.
 ///
-/// `offsets` never decrease, and the last is at most `values.len()`.
+/// `offsets` never decrease, and the last is at most `values.len()`. `first_row` is the row of
+/// the column that the array starts with.
 pub(crate) fn array<O: OffsetSizeTrait>(
     offsets: Vec<O>,
     values: Buffer,
     nulls: Option<NullBuffer>,
+    first_row: u64,
     entry: &ColumnEntry,
     cx: &DecodeContext<'_>,
 ) -> Result<ArrayRef> {
@@ -38,7 +40,9 @@ pub(crate) fn array<O: OffsetSizeTrait>(
         let bytes = values.get(start.as_usize()..end.as_usize()).unwrap_or_default();
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => Cow::Borrowed(text),
-            Err(_) => Cow::Owned(repair_row(bytes, row, entry, cx)?),
+            Err(_) => {
+                Cow::Owned(repair_row(bytes, first_row.saturating_add(row as u64), entry, cx)?)
+            }
         };
         // A repair can turn one byte into three, beyond what the offsets can address.
         let limit = cx.limits.block_bytes.min(O::MAX_OFFSET as u64);
@@ -54,12 +58,12 @@ pub(crate) fn array<O: OffsetSizeTrait>(
 
 fn repair_row(
     bytes: &[u8],
-    row: usize,
+    row: u64,
     entry: &ColumnEntry,
     cx: &DecodeContext<'_>,
 ) -> Result<String> {
     let text = repair(bytes, cx.text)
-        .ok_or_else(|| Error::malformed("text", "is not UTF-8").in_row(row as u64))?;
+        .ok_or_else(|| Error::malformed("text", "is not UTF-8").in_row(row))?;
     let row = row.saturating_add(1);
     let name = clipped(&entry.name);
     let message = format!("text that is not UTF-8 was repaired in `{name}`, row {row}");

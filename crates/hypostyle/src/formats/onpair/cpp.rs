@@ -1,6 +1,5 @@
 //! Reads files of the C++ implementation: one column, which gets the name `value` (§7).
 
-use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,12 +10,12 @@ use hypostyle_onpair::{Column, read_cpp};
 use super::decode;
 use super::encoded_chunk::{EncodedChunk, EncodedValues};
 use super::schema::StringType;
-use super::search::{FilterColumn, FilterColumns};
+use super::search;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::ReadOptions;
-use hypostyle_core::predicate::{ColumnAccess, ColumnFilter};
+use hypostyle_core::predicate::ColumnFilter;
 use hypostyle_core::reader::{
     DecodeRows, Reader, RowGroupReader, RowGroupRequest, Section, SelectedRows,
     row_group_out_of_range,
@@ -141,15 +140,8 @@ impl DecodeRows for CppRows {
     ) -> Result<Option<BooleanArray>> {
         self.0.with_column(|column, text_len| {
             let encoded = encoded_chunk(column, text_len);
-            let column = FilterColumn {
-                index: 0,
-                name: COLUMN_NAME,
-                string_type: StringType::Text,
-                encoded: &encoded,
-                printed: OnceCell::new(),
-            };
-            let columns = FilterColumns { rows: self.0.rows, columns: vec![column] };
-            Ok(columns.evaluate_encoded(COLUMN_NAME, filter)?.map(BooleanArray::from))
+            let found = search::evaluate_rows(&encoded, self.0.rows, filter);
+            found.map(Some).map_err(|err| err.in_column(0, COLUMN_NAME))
         })
     }
 }

@@ -1,6 +1,5 @@
 //! An open file: decodes some columns of a chunk, and reads no byte of the others.
 
-use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use super::decode;
 use super::encoded_chunk::{DictionarySource, EncodedChunk};
 use super::layout::{self, HEAD_BYTES, OnPairLayout, TAIL_BYTES};
 use super::schema::StringType;
-use super::search::{FilterColumn, FilterColumns};
+use super::search;
 use super::sections::SectionBytes;
 use super::statistics::ChunkStatistics;
 use hypostyle_core::deviation::Deviation;
@@ -22,7 +21,7 @@ use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::parallel;
-use hypostyle_core::predicate::{ColumnAccess, ColumnFilter, PruningStatistics};
+use hypostyle_core::predicate::{ColumnFilter, PruningStatistics};
 use hypostyle_core::reader::{
     DecodeRows, Reader, RowGroupReader, RowGroupRequest, Section, SelectedRows,
     row_group_out_of_range,
@@ -321,11 +320,8 @@ impl DecodeRows for OnPairRowGroup {
         let sections = self.sections(column)?;
         let encoded = self.file.encoded_chunk(column, self.group, &sections)?;
         let name = self.file.layout.columns.get(column).map_or("", |column| &column.name);
-        let string_type = self.file.string_type(column);
-        let printed = OnceCell::new();
-        let column = FilterColumn { index: column, name, string_type, encoded: &encoded, printed };
-        let columns = FilterColumns { rows: self.rows, columns: vec![column] };
-        Ok(columns.evaluate_encoded(name, filter)?.map(BooleanArray::from))
+        let found = search::evaluate_rows(&encoded, self.rows, filter);
+        found.map(Some).map_err(|err| err.in_column(column, name))
     }
 }
 

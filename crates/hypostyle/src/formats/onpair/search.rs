@@ -1,95 +1,21 @@
 //! Evaluates predicates on a chunk, on its codes where the codec can search them.
 
-use std::cell::OnceCell;
-
-use arrow_array::ArrayRef;
-use arrow_array::cast::AsArray;
-use arrow_schema::DataType;
+use arrow_array::BooleanArray;
 use hypostyle_onpair::{Column, Pattern};
 
-use super::decode;
 use super::encoded_chunk::{EncodedChunk, EncodedValues};
-use super::schema::StringType;
-use hypostyle_core::cast::cast;
 use hypostyle_core::error::{Error, Result};
-use hypostyle_core::predicate::{ColumnAccess, ColumnFilter, FilterSearch, SearchForm};
-use hypostyle_core::row_selection::RowSelection;
+use hypostyle_core::predicate::{ColumnFilter, FilterSearch, SearchForm};
 
 /// The size of the text that is decoded at a time, small enough for the cache.
 const DECODE_BLOCK_BYTES: usize = 32 << 10;
 
-/// The columns of a chunk that a predicate tests, still encoded.
-#[derive(Debug)]
-pub(super) struct FilterColumns<'h> {
-    pub(super) rows: usize,
-    pub(super) columns: Vec<FilterColumn<'h>>,
-}
-
-#[derive(Debug)]
-pub(super) struct FilterColumn<'h> {
-    pub(super) index: usize,
-    pub(super) name: &'h str,
-    pub(super) string_type: StringType,
-    pub(super) encoded: &'h EncodedChunk<'h>,
-    /// The printed cells of a binary column, decoded on first use.
-    pub(super) printed: OnceCell<ArrayRef>,
-}
-
-impl<'h> FilterColumns<'h> {
-    fn find(&self, name: &str) -> Result<&FilterColumn<'h>> {
-        let found = self.columns.iter().find(|column| column.name == name);
-        found.ok_or_else(|| Error::invalid_argument("no such column"))
-    }
-}
-
-impl FilterColumn<'_> {
-    /// Returns the cells as text, decoded once.
-    fn printed(&self, rows: usize) -> Result<&ArrayRef> {
-        if let Some(printed) = self.printed.get() {
-            return Ok(printed);
-        }
-        let all = RowSelection::from(0..rows);
-        let array = decode::selected_rows::<i64>(self.encoded, &all, self.string_type)?;
-        let printed = cast(&array, &DataType::Utf8)?;
-        Ok(self.printed.get_or_init(|| printed))
-    }
-
-    fn in_column(&self, err: Error) -> Error {
-        err.in_column(self.index, self.name)
-    }
-}
-
-impl ColumnAccess for FilterColumns<'_> {
-    fn for_each(&self, name: &str, each: &mut dyn FnMut(Option<&[u8]>)) -> Result<()> {
-        let column = self.find(name)?;
-        let printed = column.printed(self.rows).map_err(|err| column.in_column(err))?;
-        printed.as_string::<i32>().iter().for_each(|cell| each(cell.map(str::as_bytes)));
-        Ok(())
-    }
-
-    fn evaluate_encoded(
-        &self,
-        name: &str,
-        filter: &mut ColumnFilter<'_>,
-    ) -> Result<Option<Vec<Option<bool>>>> {
-        let column = self.find(name)?;
-        // Predicates test binary cells as they are printed, not as they are stored.
-        match column.string_type {
-            StringType::Text => {
-                let results = evaluate_rows(column.encoded, self.rows, filter);
-                results.map(Some).map_err(|err| column.in_column(err))
-            }
-            StringType::Binary => Ok(None),
-        }
-    }
-}
-
 /// Evaluates a filter for every row.
-fn evaluate_rows(
+pub(super) fn evaluate_rows(
     encoded: &EncodedChunk<'_>,
     rows: usize,
     filter: &mut ColumnFilter<'_>,
-) -> Result<Vec<Option<bool>>> {
+) -> Result<BooleanArray> {
     let values = match &encoded.values {
         EncodedValues::Plain(values) => {
             (0..values.len()).map(|index| filter.test(Some(values.get(index)))).collect()

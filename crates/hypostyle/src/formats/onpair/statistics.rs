@@ -3,7 +3,6 @@
 use super::bounds::ChunkBounds;
 use super::column_chunk::ColumnChunk;
 use super::layout::OnPairLayout;
-use super::schema::StringType;
 use hypostyle_core::predicate::{CellPresence, PruningStatistics, TextBounds};
 
 /// The bounds and null counts of a chunk, by column name.
@@ -18,13 +17,8 @@ impl<'a> ChunkStatistics<'a> {
         Self { layout, chunk }
     }
 
-    /// Returns the chunk of a text column.
-    ///
-    /// Predicates test binary cells as they are printed, which the bounds say nothing about.
     fn column_chunk(&self, column: &str) -> Option<&'a ColumnChunk> {
         let index = self.layout.columns.iter().position(|known| known.name == column)?;
-        let string_type = self.layout.columns.get(index)?.string_type;
-        (string_type == StringType::Text).then_some(())?;
         self.layout.column_chunk(index, self.chunk)
     }
 }

@@ -1,4 +1,6 @@
-//! Helpers for the tests of the importers.
+//! Helpers for the tests of texts, and tests of text tables with small blocks.
+
+mod table;
 
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;

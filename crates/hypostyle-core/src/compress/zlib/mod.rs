@@ -1,4 +1,10 @@
 //! zlib streams (RFC 1950), compressed and decompressed with libdeflate.
+//!
+//! [`Inflater`] decompresses piece by piece with zlib-rs.
+
+mod inflater;
+
+use std::cell::RefCell;
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor, adler32};
 use memchr::memmem;
@@ -6,12 +12,21 @@ use memchr::memmem;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
+pub use inflater::{Inflated, Inflater};
+
 /// The stream that [`compress`] writes for empty input, at any level.
 ///
 /// A known COLM reader fails on a block of zero bytes, so even empty content is
 /// written as a stream (M11).
 pub const EMPTY: [u8; 8] = [0x78, 0x9C, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
 
+thread_local! {
+    /// The tables of a decompressor, which cost more to allocate than a small block to
+    /// decompress. It keeps nothing from one block to the next.
+    static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
+}
+
+const WHAT: &str = "zlib stream";
 const HEADER: usize = 2;
 const CHECKSUM: usize = 4;
 
@@ -47,19 +62,14 @@ pub fn claim(stored: u64, claimed: u64, limits: &Limits) -> Result<usize> {
 /// whose Adler-32 agrees. Every level and window size is accepted, but a preset
 /// dictionary is not.
 pub fn decompress(block: &[u8], out: &mut [u8], care: Care) -> Result<usize> {
-    let Some((body, &last)) = block.get(HEADER..).and_then(<[u8]>::split_last_chunk::<CHECKSUM>)
-    else {
-        let (needed, left) = ((HEADER + CHECKSUM) as u64, block.len() as u64);
-        return Err(ErrorKind::Truncated { what: "zlib stream", needed, left }.into());
-    };
-    check_header(block)?;
+    let (body, &last) = check_start(block)?;
     // libdeflate does not report where the stream ended. The checksum follows the data,
     // so if the block ends with the checksum of the data and has it nowhere before, no
     // bytes follow the stream. In all other cases the slow path finds the end.
-    let written = match care {
-        Care::Quick => Decompressor::new().deflate_decompress(body, out),
-        Care::Thorough => Decompressor::new().zlib_decompress(block, out),
-    };
+    let written = DECOMPRESSOR.with_borrow_mut(|decompressor| match care {
+        Care::Quick => decompressor.deflate_decompress(body, out),
+        Care::Thorough => decompressor.zlib_decompress(block, out),
+    });
     if written.is_ok_and(|written| written == out.len()) {
         let sum = adler32(out).to_be_bytes();
         if sum == last && memmem::find(block, &sum) == block.len().checked_sub(CHECKSUM) {
@@ -125,7 +135,6 @@ pub fn compress_into(raw: &[u8], level: u8, out: &mut Vec<u8>) -> Result<usize> 
 fn decompress_slowly(block: &[u8], out: &mut [u8]) -> Result<usize> {
     use zlib_rs::{Inflate, InflateFlush, Status};
 
-    const WHAT: &str = "zlib stream";
     let mut inflate = Inflate::new(true, 15);
     let mut spill = [0; 1];
     let mut status = inflate.decompress(block, out, InflateFlush::Finish);
@@ -139,16 +148,16 @@ fn decompress_slowly(block: &[u8], out: &mut [u8]) -> Result<usize> {
     }
     let written = inflate.total_out();
     match status {
+        _ if written > out.len() as u64 => Err(Error::malformed(
+            WHAT,
+            format!("decompresses to more than the {} bytes declared", out.len()),
+        )),
         Ok(Status::StreamEnd) if written == out.len() as u64 => {
             usize::try_from(inflate.total_in()).map_err(|_| Error::malformed(WHAT, "too long"))
         }
         Ok(Status::StreamEnd) => Err(Error::malformed(
             WHAT,
             format!("decompresses to {written} bytes, but {} are declared", out.len()),
-        )),
-        Ok(_) if written > out.len() as u64 => Err(Error::malformed(
-            WHAT,
-            format!("decompresses to more than the {} bytes declared", out.len()),
         )),
         Ok(_) => Err(Error::malformed(WHAT, format!("ends early, after {written} bytes of data"))),
         Err(_) if written == out.len() as u64 => {
@@ -158,15 +167,26 @@ fn decompress_slowly(block: &[u8], out: &mut [u8]) -> Result<usize> {
     }
 }
 
+/// Checks the start of a block, and returns what follows the header: data and checksum.
+fn check_start(block: &[u8]) -> Result<(&[u8], &[u8; CHECKSUM])> {
+    let after_header = block.get(HEADER..).unwrap_or_default();
+    let Some(parts) = after_header.split_last_chunk::<CHECKSUM>() else {
+        let (needed, left) = ((HEADER + CHECKSUM) as u64, block.len() as u64);
+        return Err(ErrorKind::Truncated { what: WHAT, needed, left }.into());
+    };
+    check_header(block)?;
+    Ok(parts)
+}
+
 /// Checks the two bytes before the deflate data (RFC 1950, 2.2).
 fn check_header(block: &[u8]) -> Result<()> {
     let Some(&[cmf, flg]) = block.first_chunk::<HEADER>() else {
-        return Err(Error::malformed("zlib stream", "has no header"));
+        return Err(Error::malformed(WHAT, "has no header"));
     };
     let (method, window) = (cmf & 0x0F, cmf >> 4);
     if method != 8 || window > 7 || !u16::from_be_bytes([cmf, flg]).is_multiple_of(31) {
         return Err(Error::malformed(
-            "zlib stream",
+            WHAT,
             format!("has no zlib header: it starts with {cmf:02X} {flg:02X}"),
         ));
     }

@@ -1,13 +1,16 @@
 //! Casts arrays between the column types without loss.
 //!
-//! Every type can be cast to text: numbers print as [`number`] defines, other types as
-//! Arrow prints them. Casts from text read numbers liberally.
+//! Every type can be cast to text: numbers print as [`number`] defines, structs, lists and
+//! maps as [JSON](JsonPrinter), other types as Arrow prints them. Casts from text read numbers
+//! liberally.
+
+mod json;
 
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, Float64Array, GenericStringArray, Int32Array, Int64Array, OffsetSizeTrait,
     StringArray, new_null_array,
@@ -17,6 +20,8 @@ use arrow_schema::DataType;
 
 use crate::error::{Error, Refusal, Result, clipped};
 use crate::number::{self, Liberal};
+
+pub use json::{JsonPrinter, json_key, put_json_text};
 
 /// Casts an array to int32, int64, float64 or text.
 ///
@@ -107,6 +112,22 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
         DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean => {
             arrow_cast::cast(array, &DataType::Utf8)?
         }
+        DataType::Struct(_)
+        | DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::FixedSizeList(..)
+        | DataType::ListView(_)
+        | DataType::LargeListView(_)
+        | DataType::Map(..) => {
+            let printer = JsonPrinter::try_new(array)?;
+            let rows = (0..array.len()).map(|row| array.is_valid(row).then_some(row));
+            printed(rows, |row, out| printer.put(row, out))?
+        }
+        // Instants print in UTC: the offset of a named zone needs a database of time zones.
+        DataType::Timestamp(unit, Some(zone)) if !is_offset(zone) => {
+            let utc = DataType::Timestamp(*unit, Some("+00:00".into()));
+            to_text(&arrow_cast::cast(array, &utc)?)?
+        }
         _ => {
             let options = FormatOptions::new().with_display_error(false);
             let formatter = ArrayFormatter::try_new(array.as_ref(), &options)?;
@@ -115,12 +136,24 @@ fn to_text(array: &ArrayRef) -> Result<ArrayRef> {
                 if array.is_null(row) {
                     builder.append_null();
                 } else {
-                    builder.append_value(formatter.value(row).try_to_string()?);
+                    let text = formatter.value(row).try_to_string();
+                    builder.append_value(text.map_err(|err| not_printable(&err, row))?);
                 }
             }
             Arc::new(builder.finish())
         }
     })
+}
+
+/// Returns whether a time zone is an offset such as `+02:00`.
+fn is_offset(zone: &str) -> bool {
+    zone.starts_with(['+', '-'])
+}
+
+fn not_printable(err: &arrow_schema::ArrowError, row: usize) -> Error {
+    let why = format!("a value cannot be printed: {err}");
+    let way_out = "leave out the column, or write a format that has its type";
+    Error::refused(Refusal::ValueNotConvertible, why, way_out).in_row(row as u64)
 }
 
 fn printed<T>(
@@ -157,7 +190,25 @@ fn integers(
             Liberal::Int(value) => Some(value),
             Liberal::Float(_) => None,
         })?,
-        // Arrow's safe cast turns values that do not fit into null, so compare both ways.
+        // Arrow's safe cast turns values that do not fit into null.
+        DataType::UInt64 => {
+            let cast = arrow_cast::cast(array, &DataType::Int64)?;
+            let lost = (0..array.len()).find(|&row| array.is_valid(row) && cast.is_null(row));
+            if let Some(row) = lost {
+                let value = array.as_primitive::<UInt64Type>().value(row);
+                return Err(wrong_type(format!("{value} does not fit int64")).in_row(row as u64));
+            }
+            cast.as_primitive::<Int64Type>().iter().collect()
+        }
+        DataType::Int8
+        | DataType::Int16
+        | DataType::UInt8
+        | DataType::UInt16
+        | DataType::UInt32 => {
+            let cast = arrow_cast::cast(array, &DataType::Int64)?;
+            cast.as_primitive::<Int64Type>().iter().collect()
+        }
+        // A fraction would be cut off, so compare both ways.
         _ => {
             let cast = arrow_cast::cast(array, &DataType::Int64)?;
             let back = arrow_cast::cast(&cast, array.data_type())?;
@@ -238,7 +289,7 @@ mod tests {
     use arrow_array::types::Int8Type;
     use arrow_array::{
         BooleanArray, Decimal128Array, DictionaryArray, Float32Array, LargeStringArray, NullArray,
-        RunArray, StringViewArray, UInt64Array,
+        RunArray, StringViewArray, TimestampMicrosecondArray, UInt64Array,
     };
 
     use super::*;
@@ -275,6 +326,18 @@ mod tests {
         let array: ArrayRef = Arc::new(Float32Array::from(values));
         let want = ["0.1", "NaN", "Infinity", "-Infinity", "16777216.0"];
         assert_eq!(text(&array), want.map(|cell| Some(cell.to_owned())));
+    }
+
+    #[test]
+    fn instants_print_in_utc_or_at_their_offset() {
+        for (zone, want) in [
+            ("UTC", "1970-01-01T00:00:00.000005Z"),
+            ("Europe/Berlin", "1970-01-01T00:00:00.000005Z"),
+            ("+02:00", "1970-01-01T02:00:00.000005+02:00"),
+        ] {
+            let array = TimestampMicrosecondArray::from(vec![5]).with_timezone(zone);
+            assert_eq!(text(&(Arc::new(array) as ArrayRef)), [Some(want.to_owned())]);
+        }
     }
 
     /// The result does not depend on the layout of the Arrow array.

@@ -1,0 +1,239 @@
+//! Columns as values instead of text, for readers of tables.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::column::{self, DecodedColumn, DerivedBudget, bit};
+use super::number::{NumberValues, Scale};
+use super::project::{chunk_ranges, widths};
+use super::table::{meta, placed};
+use super::{FIELDS, kind};
+use crate::codecs::context::DecodeContext;
+use crate::row_buffer::RowBuffer;
+use crate::streams::{StreamCursor, Streams};
+use hypostyle_core::error::{Error, Result};
+
+/// The streams that say where columns are, and which rows have them.
+pub(crate) const LAYOUT_STREAMS: [&str; 10] = [
+    "meta",
+    "row_modes",
+    "fieldcounts",
+    "coltypes",
+    "col_index",
+    "quotemodes",
+    "quotebits",
+    "verbatim",
+    "header",
+    FIELDS,
+];
+
+/// What a frame states about its columns.
+#[derive(Debug)]
+pub(crate) struct ColumnLayout {
+    pub(crate) rows: usize,
+    pub(crate) trailing: bool,
+    pub(crate) has_header: bool,
+    pub(crate) delimiter: Vec<u8>,
+    /// The columns.
+    pub(crate) columns: Vec<StoredColumn>,
+    /// The number of cells of each structured row; empty if all rows are structured and have
+    /// all cells.
+    pub(crate) counts: Vec<usize>,
+    /// For each row 0 if it is verbatim.
+    pub(crate) modes: Bytes,
+}
+
+/// What a frame states about one column.
+#[derive(Debug)]
+pub(crate) struct StoredColumn {
+    kind: u8,
+    /// The place of the chunk in `values`.
+    pub(crate) place: Range<u64>,
+    /// The number of fields in each cell.
+    pub(crate) width: usize,
+    /// 0: no cell is quoted; 1: every cell is; else some are.
+    pub(crate) quotes: u8,
+}
+
+impl ColumnLayout {
+    /// Reads the layout of a frame.
+    pub(crate) fn read(streams: &Streams, context: &DecodeContext<'_>) -> Result<Self> {
+        let meta = meta(streams, context)?;
+        let rows = usize::try_from(meta.rows).unwrap_or(usize::MAX);
+        let modes = streams.shared("row_modes");
+        if modes.len() < rows {
+            let why = format!("has {} bytes for {rows} rows", modes.len());
+            return Err(Error::malformed("row modes", why).in_stream("row_modes"));
+        }
+        let modes = modes.slice(..rows);
+        let mut stream = streams.read("fieldcounts");
+        let structured = modes.iter().filter(|&&mode| mode != 0).count();
+        let (mut counts, mut is_full) = (Vec::new(), structured == rows);
+        for _ in 0..structured {
+            let at = stream.clone();
+            let count = stream.size("field count")?;
+            if count > meta.columns {
+                let why = format!("{count} is more than the {} columns", meta.columns);
+                return Err(at.malformed("field count", why));
+            }
+            is_full &= count == meta.columns;
+            counts.push(count);
+        }
+        if is_full {
+            counts = Vec::new();
+        }
+        let kinds = streams.bytes("coltypes").iter();
+        let quotes = streams.bytes("quotemodes").iter();
+        let places = chunk_ranges(streams, meta.columns)?;
+        let columns = places.into_iter().zip(widths(streams, meta.columns));
+        let columns = columns
+            .zip(kinds.zip(quotes))
+            .map(|((place, width), (&kind, &quotes))| StoredColumn { kind, place, width, quotes });
+        Ok(Self {
+            rows,
+            trailing: meta.trailing,
+            has_header: meta.has_header,
+            delimiter: meta.delimiter.to_vec(),
+            columns: columns.collect(),
+            counts,
+            modes,
+        })
+    }
+
+    /// Returns the column that a DERIVED chunk is derived from; `None` for other types.
+    pub(crate) fn source(&self, column: usize, chunk: &Bytes) -> Result<Option<usize>> {
+        match self.columns.get(column) {
+            Some(stored) if stored.kind == kind::DERIVED => {
+                let source = StreamCursor::new("values", chunk).size("source column");
+                let source = source.map_err(|err| placed(err, column))?;
+                // A source that comes later is refused when the chunk is decoded.
+                Ok(Some(source).filter(|&source| source < column))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Decodes a chunk; `source` is the column that it may be derived from.
+    pub(crate) fn decode(
+        &self,
+        column: usize,
+        chunk: &Bytes,
+        source: Option<&DecodedColumn>,
+        context: &DecodeContext<'_>,
+    ) -> Result<DecodedColumn> {
+        let kind = self.columns.get(column).map_or(u8::MAX, |stored| stored.kind);
+        let decoded = if kind == kind::DERIVED {
+            let mut budget = DerivedBudget::new(context.limits.read_bytes);
+            column::derive(chunk, |_| source, &mut budget)
+        } else {
+            column::decode(kind, chunk, |code, what: &str| {
+                let message = format!("column {} {what}", column.saturating_add(1));
+                context.deviations.report(code, context.offset_of("values"), message)
+            })
+        };
+        decoded.map_err(|err| placed(err, column))
+    }
+}
+
+/// Numbers, and which cells are not numbers.
+#[derive(Debug)]
+pub(crate) struct CellNumbers<T> {
+    pub(crate) values: Vec<T>,
+    /// The cells that are not numbers, and their text; the values of these cells are 0.
+    pub(crate) others: Vec<(usize, Vec<u8>)>,
+}
+
+/// Powers of ten that a float represents exactly.
+const POWERS: [f64; 19] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18,
+];
+
+/// Integers of which each has a float of its own.
+const EXACT_IN_FLOAT: u64 = 1 << 53;
+
+impl DecodedColumn {
+    /// The number of cells.
+    pub(crate) fn cells(&self) -> usize {
+        self.len()
+    }
+
+    /// Returns the integers of a column of integers; `None` for any other column, and if one
+    /// of them does not fit the type.
+    pub(crate) fn integers<T: TryFrom<i64> + Default + Copy>(&self) -> Option<CellNumbers<T>> {
+        self.numbers(|scale| scale == Scale::Whole, |value, _| T::try_from(value).ok())
+    }
+
+    /// Returns the decimals of a column of decimals as the nearest floats; `None` for any other
+    /// column, and if one of them has too many digits.
+    pub(crate) fn floats(&self) -> Option<CellNumbers<f64>> {
+        let is_decimal = |scale| matches!(scale, Scale::Digits(1..));
+        self.numbers(is_decimal, |value, scale| {
+            let Scale::Digits(digits) = scale else { return None };
+            // Both numbers are exact, so the quotient is rounded once, as a parser does it.
+            #[expect(clippy::cast_precision_loss, reason = "the guard has excluded any loss")]
+            let exact = (value.unsigned_abs() < EXACT_IN_FLOAT).then_some(value as f64)?;
+            Some(exact / POWERS.get(digits)?)
+        })
+    }
+
+    fn numbers<T: Default + Copy>(
+        &self,
+        is_wanted: impl FnOnce(Scale) -> bool,
+        convert: impl Fn(i64, Scale) -> Option<T>,
+    ) -> Option<CellNumbers<T>> {
+        let (values, scale) = match self {
+            Self::Numbers { values, scale } | Self::Mixed { values, scale, .. } => (values, *scale),
+            _ => return None,
+        };
+        if !is_wanted(scale) {
+            return None;
+        }
+        let all: Option<Vec<T>> = match values {
+            NumberValues::Tiny(all) => all.iter().map(|&it| convert(it.into(), scale)).collect(),
+            NumberValues::Small(all) => all.iter().map(|&it| convert(it.into(), scale)).collect(),
+            NumberValues::Narrow(all) => all.iter().map(|&it| convert(it, scale)).collect(),
+            NumberValues::Wide(_) => None,
+        };
+        let Self::Mixed { bits, exceptions, .. } = self else {
+            return Some(CellNumbers { values: all?, others: Vec::new() });
+        };
+        let mut numbers = all?.into_iter();
+        let (mut values, mut others) = (Vec::with_capacity(bits.len()), Vec::new());
+        for cell in 0..bits.len() {
+            if bit(bits.bytes(), cell) {
+                values.push(numbers.next()?);
+            } else {
+                others.push((cell, exceptions.get(others.len())?.to_vec()));
+                values.push(T::default());
+            }
+        }
+        Some(CellNumbers { values, others })
+    }
+
+    /// Returns the indexes and entries of a column with a dictionary.
+    pub(crate) fn dictionary(&self) -> Option<(&[u32], Vec<Vec<u8>>)> {
+        let Self::Dict { ids, entries } = self else { return None };
+        let entry = |index| entries.get(index).map(|entry| entry.to_vec()).unwrap_or_default();
+        Some((ids, (0..entries.len()).map(entry).collect()))
+    }
+
+    /// Returns all cells as text, with a newline between two cells.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        if let Self::Text(text) = self {
+            return text.bytes.to_vec();
+        }
+        let (mut out, mut buffer) = (Vec::new(), RowBuffer::default());
+        let mut cells = self.from(0);
+        for cell in 0..self.len() {
+            buffer.clear();
+            if cell > 0 {
+                out.push(b'\n');
+            }
+            cells.put(&mut buffer);
+            out.extend_from_slice(buffer.text());
+        }
+        out
+    }
+}

@@ -1,0 +1,215 @@
+//! Columns that are decoded in windows, as a scan moves on.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use hashbrown::HashMap;
+
+use super::block_format::BlockFormat;
+use super::block_stream::BlockStreams;
+use super::column_stream::ColumnStream;
+use super::reader::{ColumnFile, MIN_PARALLEL_BYTES};
+use hypostyle_core::error::Result;
+use hypostyle_core::parallel;
+use hypostyle_core::reader::{RowGroupReader, RowGroupRequest};
+use hypostyle_core::row_selection::RowSelection;
+
+/// A block that decompresses to fewer bytes is decoded whole: the state of a decompressor
+/// takes as much memory.
+const MIN_STREAMED_BYTES: u64 = 64 << 10;
+
+/// The bounds of the longest read of a block.
+const MAX_PIECE_BYTES: Range<u64> = (64 << 10)..(1 << 20);
+
+/// The memory for a window, at least: smaller windows take longer, and save little.
+const MIN_WINDOW_BYTES: u64 = 256 << 10;
+
+/// A [`RowGroupReader`] that decompresses each column up to the current window.
+///
+/// It reads blocks piece by piece. A column that is not read is not decompressed either,
+/// and one that is read again later is decompressed from where it stopped. Damage behind
+/// the last row that was read goes unnoticed.
+pub(super) struct StreamedRowGroup<F: BlockFormat> {
+    file: Arc<ColumnFile<F>>,
+    blocks: BlockStreams,
+    threads: usize,
+    /// The decompressed bytes of a row of all requested columns, on average.
+    row_bytes: u64,
+    /// The memory for a window.
+    window_bytes: u64,
+    /// Blocks of fewer decompressed bytes are decoded whole.
+    min_streamed: u64,
+    window: Range<u64>,
+    columns: HashMap<usize, StreamedColumn>,
+}
+
+/// A column that has been read before.
+struct StreamedColumn {
+    decoder: ColumnDecoder,
+    /// The decoded rows.
+    window: Range<u64>,
+    array: Option<ArrayRef>,
+}
+
+enum ColumnDecoder {
+    /// The column is so small that it was decoded whole.
+    Whole(ArrayRef),
+    /// All rows are null, and take no bytes.
+    Absent,
+    Stream {
+        stream: Box<dyn ColumnStream>,
+        /// Whether the end of the block was verified.
+        is_finished: bool,
+    },
+}
+
+impl<F: BlockFormat> StreamedRowGroup<F> {
+    pub(super) fn new(file: Arc<ColumnFile<F>>, request: &RowGroupRequest<'_>) -> Self {
+        let columns = request.columns.len().max(1) as u64;
+        let raw = request.columns.iter().map(|&column| file.raw_bytes(column));
+        let raw = raw.fold(0_u64, u64::saturating_add);
+        // A quarter of the memory each for compressed pieces and for decompressed windows;
+        // the rest is for decompressors and for arrays that wait for the caller.
+        let max_piece =
+            (request.memory / 4 / columns).clamp(MAX_PIECE_BYTES.start, MAX_PIECE_BYTES.end);
+        Self {
+            blocks: BlockStreams { source: file.source.clone(), max_piece },
+            threads: request.threads,
+            row_bytes: raw.div_ceil(file.layout.rows.max(1)).max(1),
+            window_bytes: (request.memory / 4).max(MIN_WINDOW_BYTES),
+            min_streamed: MIN_STREAMED_BYTES.min(request.memory),
+            window: 0..0,
+            columns: HashMap::new(),
+            file,
+        }
+    }
+
+    /// Starts to decode a column.
+    fn open(&self, column: usize) -> Result<ColumnDecoder> {
+        let entry = self.file.entry(column)?;
+        let block = &entry.as_ref().block;
+        let rows = self.file.layout.rows;
+        self.file.in_column(column, || {
+            if block.stored == 0 {
+                let checked = F::check_absent(entry, rows, &self.file.context());
+                checked.map_err(|err| err.at(entry.as_ref().entry_offset))?;
+                return Ok(ColumnDecoder::Absent);
+            }
+            if block.raw < self.min_streamed {
+                let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+                return Ok(ColumnDecoder::Whole(self.file.decode_entry(entry, rows)?));
+            }
+            let stream = F::stream(&self.blocks, entry, rows, &self.file.context())
+                .map_err(|err| err.at(block.offset))?;
+            Ok(ColumnDecoder::Stream { stream, is_finished: false })
+        })
+    }
+
+    /// Decodes the window of a column, unless that is done.
+    fn decode(&self, column: usize, state: &mut StreamedColumn) -> Result<()> {
+        let Range { start, end } = self.window;
+        let rows = usize::try_from(end - start).unwrap_or(usize::MAX);
+        let entry = self.file.entry(column)?;
+        match &mut state.decoder {
+            ColumnDecoder::Whole(array) => {
+                let start = usize::try_from(start).unwrap_or(usize::MAX).min(array.len());
+                state.array = Some(array.slice(start, rows.min(array.len() - start)));
+            }
+            ColumnDecoder::Absent => {
+                state.array = Some(self.file.null_array(column, rows)?);
+            }
+            ColumnDecoder::Stream { stream, is_finished } => {
+                let (cx, block) = (self.file.context(), &entry.as_ref().block);
+                self.file.in_column(column, || {
+                    if state.array.is_none() || state.window != self.window {
+                        state.array = None;
+                        let array = stream.seek(start).and_then(|()| stream.read(rows, &cx));
+                        state.array = Some(array.map_err(|err| err.at(block.offset))?);
+                        state.window = self.window.clone();
+                    }
+                    if end == self.file.layout.rows && !*is_finished {
+                        let extra = stream.finish(&cx).map_err(|err| err.at(block.offset))?;
+                        self.file.report_after_stream(block, extra)?;
+                        *is_finished = true;
+                    }
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes the window of columns that are not decoded, on several threads if it pays.
+    fn decode_all(&mut self, columns: &[usize]) -> Result<()> {
+        let mut wanted = columns.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut states = Vec::with_capacity(wanted.len());
+        for column in wanted {
+            let state = match self.columns.remove(&column) {
+                Some(state) => state,
+                None => {
+                    let decoder = match self.open(column) {
+                        Ok(decoder) => decoder,
+                        Err(err) => {
+                            self.columns.extend(states);
+                            return Err(err);
+                        }
+                    };
+                    StreamedColumn { decoder, window: 0..0, array: None }
+                }
+            };
+            states.push((column, state));
+        }
+        let bytes = self.row_bytes.saturating_mul(self.window.end - self.window.start);
+        let threads = if bytes < MIN_PARALLEL_BYTES { 1 } else { self.threads };
+        let (mut jobs, mut outcome) = (states.into_iter(), Ok(()));
+        let mut done = Vec::new();
+        // A state must survive an error of its own column and of others.
+        parallel::stream(
+            threads.min(jobs.len()),
+            || Ok(jobs.next()),
+            |(column, mut state)| {
+                let result = self.decode(column, &mut state);
+                Ok((column, state, result))
+            },
+            |(column, state, result)| {
+                done.push((column, state));
+                if outcome.is_ok() {
+                    outcome = result;
+                }
+                Ok(())
+            },
+        )?;
+        self.columns.extend(done);
+        outcome
+    }
+}
+
+impl<F: BlockFormat> RowGroupReader for StreamedRowGroup<F> {
+    fn skip(&mut self, rows: u64) -> Result<u64> {
+        let skipped = rows.min(self.file.layout.rows.saturating_sub(self.window.end));
+        let start = self.window.end.saturating_add(skipped);
+        self.window = start..start;
+        Ok(skipped)
+    }
+
+    fn next_window(&mut self, max_rows: usize) -> Result<usize> {
+        let most = (self.window_bytes / self.row_bytes).clamp(1, max_rows.max(1) as u64);
+        let start = self.window.end;
+        self.window = start..self.file.layout.rows.min(start.saturating_add(most));
+        Ok(usize::try_from(self.window.end - start).unwrap_or(usize::MAX))
+    }
+
+    fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
+        self.decode_all(columns)?;
+        let arrays = columns.iter().filter_map(|column| self.columns.get(column)?.array.as_ref());
+        arrays
+            .map(|array| match rows {
+                Some(rows) => rows.of_array(array),
+                None => Ok(array.clone()),
+            })
+            .collect()
+    }
+}

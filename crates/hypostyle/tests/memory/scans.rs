@@ -1,0 +1,91 @@
+//! Scans of tables that are larger than their memory limit.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hypostyle::formats::{self, Format};
+use hypostyle::{RangeCache, ReadOptions, Table};
+use hypostyle_testkit::build::{Block, clmn, colf, colm};
+use hypostyle_testkit::source::CountingSource;
+
+use super::{alone, cost};
+
+const ROWS: u32 = 256 << 10;
+const TEXT: &[u8] = &[b'x'; 1000];
+const MEMORY: usize = 32 << 20;
+
+/// Returns a file in each format with four columns of 256 MB of text, in one block that they
+/// share, and a column of numbers.
+fn large_files() -> Vec<(&'static dyn Format, Bytes)> {
+    let texts = vec![TEXT; ROWS as usize];
+    let numbers: Vec<i32> = (0..ROWS.cast_signed()).collect();
+    let name = |index: usize| format!("s{index}").into_bytes();
+    let shared = |block: &Block| Block::shared(1, block.raw);
+
+    let block = Block::of(&colm::strings(&texts));
+    let mut columns = vec![colm::Column::int32("n", &numbers)];
+    columns.extend((0..4).map(|index| {
+        let block = if index == 0 { block.clone() } else { shared(&block) };
+        colm::Column { name: name(index), code: 3, block }
+    }));
+    let colm = colm::File::new(ROWS, columns).build().bytes;
+
+    let block = Block::of(&clmn::strings(&texts));
+    let mut columns = vec![clmn::Column::int32("n", &numbers)];
+    columns.extend((0..4).map(|index| {
+        let block = if index == 0 { block.clone() } else { shared(&block) };
+        clmn::Column { name: name(index), code: 3, block }
+    }));
+    let clmn = clmn::File::new(ROWS.into(), columns).build().bytes;
+
+    // Every eighth row is null, and its text belongs to the row before.
+    let mut values = Vec::new();
+    for row in 0..ROWS {
+        values.extend_from_slice(&(row * 1000).to_le_bytes());
+    }
+    values.extend(texts.concat());
+    let bits = vec![0x80; ROWS as usize / 8];
+    let block = Block::of(&colf::payload(3, Some(&bits), &values));
+    drop(values);
+    let mut ints = Vec::new();
+    numbers.iter().for_each(|number| ints.extend_from_slice(&number.to_le_bytes()));
+    let mut columns = vec![colf::Column::new("n", "int32", &colf::payload(1, None, &ints))];
+    columns.extend((0..4).map(|index| {
+        let block = if index == 0 { block.clone() } else { shared(&block) };
+        let name = format!("s{index}");
+        colf::Column { flag: 1, block, ..colf::Column::new(&name, "utf8", &[]) }
+    }));
+    let colf = colf::File::new(ROWS.into(), columns).build().bytes;
+
+    let files = [("colm", colm), ("colf", colf), ("clmn", clmn)];
+    files.map(|(name, file)| (formats::by_name(name).unwrap(), Bytes::from(file))).into()
+}
+
+#[test]
+fn a_scan_of_a_gigabyte_stays_within_its_memory() {
+    let _alone = alone();
+    for (format, file) in large_files() {
+        // A source whose bytes do not count as being in memory.
+        let source = Arc::new(CountingSource::new(Arc::new(file)));
+        let cache = Arc::new(RangeCache::over(source));
+        let reader = format.open(cache.clone(), &ReadOptions::default()).unwrap();
+        let table = Table::new(reader, cache);
+        let mut rows = 0;
+        let (bytes, _) = cost(|| {
+            let scan = table.scan().memory_limit(MEMORY as u64);
+            let mut batches = scan.batches().unwrap();
+            while let Some(batch) = batches.next_batch().unwrap() {
+                rows += batch.num_rows();
+            }
+        });
+        assert_eq!(rows, ROWS as usize);
+        assert!(bytes <= MEMORY, "{format:?}: {bytes} bytes");
+
+        // Ten rows decode little of the file.
+        let (bytes, _) = cost(|| {
+            let mut batches = table.scan().limit(10).batches().unwrap();
+            assert_eq!(batches.next_batch().unwrap().unwrap().num_rows(), 10);
+        });
+        assert!(bytes <= 4 << 20, "{format:?}: {bytes} bytes for ten rows");
+    }
+}
