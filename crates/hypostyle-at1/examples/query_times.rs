@@ -22,7 +22,7 @@ use hypostyle_core::spill::SpillBuffer;
 use hypostyle_core::text::{ImportOptions, TextFormat, TextKind};
 use hypostyle_core::types::Capabilities;
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 
 fn best<T>(mut work: impl FnMut() -> T) -> (f64, T) {
     let mut best = f64::INFINITY;
@@ -74,7 +74,8 @@ fn main() {
     let (ms, _) = best(open);
     println!("open {ms:.2} ms, {} row groups", open().1.row_groups());
     let two: &[&str] = if is_json { &["delay", "distance"] } else { &["carrier", "dep_delay"] };
-    let queries: Vec<(&str, Option<u64>, Option<&[&str]>)> = if is_json {
+    type TimedQuery<'a> = (&'a str, Option<u64>, Option<&'a [&'a str]>);
+    let queries: Vec<TimedQuery<'_>> = if is_json {
         vec![
             ("delay > 100", None, Some(two)),
             ("distance > 0", None, Some(two)),

@@ -1,6 +1,7 @@
 //! Archives of codec columnar, whose columns are those of the table.
 
 use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
@@ -60,10 +61,8 @@ struct FrameRows {
 
 /// The source of a row that is a verbatim line.
 const VERBATIM: u8 = 0;
-/// The source of a row that has a cell in a column.
+/// The source of any other row.
 const CELL: u8 = 1;
-/// The source of a row that has no cell in a column.
-const MISSING: u8 = 2;
 
 impl ColumnarReader {
     /// Reads everything but `values`.
@@ -90,6 +89,8 @@ impl ColumnarReader {
             if layout.delimiter != [delimiter]
                 || layout.has_header != has_header
                 || !is_alike
+                // Cells of such rows have several fields, or the text is no table.
+                || layout.is_ragged
                 || of_frame.len() != shape.schema.fields().len()
             {
                 return Ok(None);
@@ -190,42 +191,23 @@ impl FieldCells<'_> {
     /// Returns the field of all rows of the frame.
     fn array(&self, data_type: &DataType) -> Result<ArrayRef> {
         let layout = &self.rows.frame.layout;
-        let count = self.cell_count(self.stored);
+        let count = self.cell_count();
         if self.cells.cells() < count {
             let why = format!("has {} cells for {count} rows", self.cells.cells());
             return Err(Error::malformed("column", why).in_stream("values"));
         }
-        if layout.counts.is_empty() && self.rows.verbatim.is_empty() {
+        if self.rows.verbatim.is_empty() {
             return self.cells_array(data_type, count, true);
         }
-        let mut counts = layout.counts.iter();
-        let order: Vec<u8> = layout
-            .modes
-            .iter()
-            .map(|&mode| match mode {
-                0 => VERBATIM,
-                _ if counts.next().is_some_and(|&count| count > self.stored) => CELL,
-                _ => MISSING,
-            })
-            .collect();
-        let mut arrays = vec![(CELL, self.cells_array(data_type, count, false)?)];
-        if !self.rows.verbatim.is_empty() {
-            arrays.push((VERBATIM, self.verbatim_array(data_type)?));
-        }
-        let missing = order.len() - count - self.rows.verbatim.len();
-        if missing > 0 {
-            arrays.push((MISSING, new_null_array(data_type, missing)));
-        }
-        merge(&arrays, &order)
+        let source = |&mode: &u8| if mode == 0 { VERBATIM } else { CELL };
+        let order: Vec<u8> = layout.modes.iter().map(source).collect();
+        let cells = self.cells_array(data_type, count, false)?;
+        merge(&[(CELL, cells), (VERBATIM, self.verbatim_array(data_type)?)], &order)
     }
 
-    /// Returns the number of cells of a column.
-    fn cell_count(&self, column: usize) -> usize {
-        let layout = &self.rows.frame.layout;
-        if layout.counts.is_empty() && self.rows.verbatim.is_empty() {
-            return layout.rows;
-        }
-        layout.counts.iter().filter(|&&count| count > column).count()
+    /// Returns the number of cells of each column.
+    fn cell_count(&self) -> usize {
+        self.rows.rows - self.rows.verbatim.len()
     }
 
     fn verbatim_array(&self, data_type: &DataType) -> Result<ArrayRef> {
@@ -235,12 +217,12 @@ impl FieldCells<'_> {
             delimiter: Some(self.reader.delimiter),
             starts_text: false,
         };
-        let all = [0..self.rows.verbatim.len()];
-        let lists = lines.columns(&all, &[self.column], &[])?;
+        let all = 0..self.rows.verbatim.len();
+        let lists = lines.columns(slice::from_ref(&all), &[self.column], &[])?;
         let null_words = &self.reader.null_words;
         let syntax = CellSyntax::Csv { is_last: false, null_words };
         match lists.first() {
-            Some(list) => typed(data_type, list, all.first().map_or(0, |all| all.len()), syntax),
+            Some(list) => typed(data_type, list, all.len(), syntax),
             None => Ok(new_null_array(data_type, 0)),
         }
     }
@@ -276,8 +258,7 @@ impl FieldCells<'_> {
         let text = self.cells.text();
         let cells = text.split(|&byte| byte == b'\n').take(count);
         if quotes > 1 {
-            let cell_count = |column| self.cell_count(column);
-            let bits = self.rows.frame.quote_bits(self.stored, cell_count);
+            let bits = self.rows.frame.quote_bits(self.stored, self.cell_count());
             let bits = bits.ok_or_else(|| Error::malformed("quote bits", "are too few"))?;
             let quoted = cells.enumerate().map(|(at, cell)| {
                 let is_quoted = bits.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
@@ -401,8 +382,9 @@ fn typed(
     count: usize,
     syntax: CellSyntax<'_>,
 ) -> Result<ArrayRef> {
-    let runs = [0..count];
-    let cells = CellRuns { list, from: CellPlace::default(), runs: &runs };
+    let all = 0..count;
+    let runs = slice::from_ref(&all);
+    let cells = CellRuns { list, from: CellPlace::default(), runs };
     match typed_cells::array(data_type, &cells, syntax) {
         Ok((array, _)) => Ok(array),
         Err(CellError::Other(err)) => Err(err),

@@ -21,7 +21,6 @@ use hypostyle_core::source;
 pub(super) struct ColumnarFrame {
     pub(super) layout: ColumnLayout,
     pub(super) verbatim: Bytes,
-    pub(super) header: Bytes,
     quote_bits: Bytes,
     values: Values,
 }
@@ -59,7 +58,6 @@ impl ColumnarFrame {
         Ok(Some(Self {
             layout,
             verbatim: streams.shared("verbatim"),
-            header: streams.shared("header"),
             quote_bits: streams.shared("quotebits"),
             values: Values { backend, offset, len, blocks },
         }))
@@ -193,18 +191,14 @@ impl ColumnarFrame {
 
     /// Returns the bits of the quoted cells of a column in which only some are quoted.
     ///
-    /// `cells` returns the number of cells of a column.
-    pub(super) fn quote_bits(
-        &self,
-        column: usize,
-        cells: impl Fn(usize) -> usize,
-    ) -> Option<&[u8]> {
+    /// All columns have `cells` cells.
+    pub(super) fn quote_bits(&self, column: usize, cells: usize) -> Option<&[u8]> {
         let is_mixed = |column: &usize| {
             self.layout.columns.get(*column).is_some_and(|stored| stored.quotes > 1)
         };
-        let before = (0..column).filter(is_mixed).map(|column| cells(column).div_ceil(8));
-        let start: usize = before.sum();
-        self.quote_bits.get(start..start.checked_add(cells(column).div_ceil(8))?)
+        let len = cells.div_ceil(8);
+        let start = (0..column).filter(is_mixed).count().checked_mul(len)?;
+        self.quote_bits.get(start..start.checked_add(len)?)
     }
 }
 

@@ -4,25 +4,32 @@ use arrow_schema::DataType;
 
 use super::cell_list::CellRuns;
 use super::cell_value::CellSyntax;
-use super::typed_cells::{self, CellError, TextBuilder, TypedCells};
+use super::typed_cells::{self, CellError, TypedCells};
+use hypostyle_core::error::{Error, ErrorKind};
+use hypostyle_core::text::jsonl::array_of_values;
 
 /// Returns values as an array of a type.
+///
+/// Strings, numbers and booleans in a column of their type are read here. The reader of JSON
+/// Lines says what any other value is in a column of any other type.
 pub(super) fn array(data_type: &DataType, cells: &CellRuns<'_>) -> Result<TypedCells, CellError> {
-    match typed_cells::array(data_type, cells, CellSyntax::Json) {
-        // A column of text may have numbers, booleans, objects and arrays, as they are spelled.
-        Err(CellError::Odd(_)) if *data_type == DataType::Utf8 => {
-            let mut texts = TextBuilder::new(cells.len());
-            let end = cells.for_each(|cell| {
-                match CellSyntax::Json.text(cell) {
-                    Ok(text) => texts.push(text.as_deref()),
-                    // A float distinguishes -0 from 0, and an integer does not.
-                    Err(_) if cell == b"-0" => texts.push(Some(b"-0.0")),
-                    Err(_) => texts.push(Some(cell)),
-                }
-                Ok::<(), CellError>(())
-            })?;
-            Ok((texts.finish()?, end))
+    let is_scalar = matches!(
+        data_type,
+        DataType::Int32 | DataType::Int64 | DataType::Float64 | DataType::Boolean | DataType::Utf8
+    );
+    if is_scalar {
+        match typed_cells::array(data_type, cells, CellSyntax::Json) {
+            Err(CellError::Odd(_)) => {}
+            other => return other,
         }
-        other => other,
     }
+    let mut values: Vec<Option<&str>> = Vec::with_capacity(cells.len());
+    let end = cells.for_each(|cell| match std::str::from_utf8(cell) {
+        Ok(value) => {
+            values.push(Some(value));
+            Ok(())
+        }
+        Err(_) => Err(Error::from(ErrorKind::NotUtf8).in_row(values.len() as u64)),
+    })?;
+    Ok((array_of_values(data_type, values.into_iter())?, end))
 }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, StructArray, new_empty_array, new_null_array};
@@ -106,8 +107,8 @@ impl LineGroupReader {
 
     /// Finds the selected rows of the window in their sources.
     fn select(&self, lines: &LineGroup, rows: Option<&RowSelection>) -> SelectedRows {
-        let all = [0..self.window.len()];
-        let runs = rows.map_or(&all[..], |rows| rows.runs());
+        let all = 0..self.window.len();
+        let runs = rows.map_or(slice::from_ref(&all), RowSelection::runs);
         let first_cell = |source: u8| {
             let part = lines.parts.iter().find(|part| part.table + 1 == usize::from(source));
             part.map_or(0, |part| part.rows.start)
@@ -291,8 +292,9 @@ impl LineGroupReader {
         let name = self.reader.names().nth(column).unwrap_or_default();
         let lists = verbatim.columns(&rows.runs, &[column], &[name])?;
         let Some(list) = lists.first() else { return Ok(new_null_array(data_type, 0)) };
-        let runs = [0..rows.len()];
-        let cells = CellRuns { list, from: CellPlace::default(), runs: &runs };
+        let all = 0..rows.len();
+        let runs = slice::from_ref(&all);
+        let cells = CellRuns { list, from: CellPlace::default(), runs };
         let array = match verbatim.delimiter {
             None => json_values::array(data_type, &cells),
             Some(_) => {
@@ -418,8 +420,9 @@ impl LineGroupReader {
         }
         let list = CellList::try_new(text, rows.len())
             .map_err(|_| Error::internal("fewer values than rows"))?;
-        let runs = [0..rows.len()];
-        let cells = CellRuns { list: &list, from: CellPlace::default(), runs: &runs };
+        let all = 0..rows.len();
+        let runs = slice::from_ref(&all);
+        let cells = CellRuns { list: &list, from: CellPlace::default(), runs };
         let array =
             json_values::array(data_type, &cells).map_err(|err| placed(err, &cells, data_type));
         Ok(array?.0)

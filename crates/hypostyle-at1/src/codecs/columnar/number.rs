@@ -9,7 +9,7 @@ use hypostyle_core::error::Result;
 /// The vendor's decoder wraps at 64 bits. Values that overflow 64 bits there are restored
 /// correctly from 128 bits here (A11).
 #[derive(Debug)]
-pub(super) enum NumberValues {
+pub(crate) enum NumberValues {
     Tiny(Vec<i16>),
     Small(Vec<i32>),
     Narrow(Vec<i64>),
@@ -246,7 +246,7 @@ fn wide_sums(stream: &mut StreamCursor<'_>, count: Option<usize>) -> Result<(Num
 
 /// The number of digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
+pub(crate) enum Scale {
     /// An integer.
     Whole,
     /// A decimal with this number of digits after the point; 0 prints a bare point (A10).

@@ -15,7 +15,7 @@ use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::{Error, Result};
 
 /// The streams that say where columns are, and which rows have them.
-pub(crate) const LAYOUT_STREAMS: [&str; 10] = [
+pub(crate) const LAYOUT_STREAMS: [&str; 9] = [
     "meta",
     "row_modes",
     "fieldcounts",
@@ -24,7 +24,6 @@ pub(crate) const LAYOUT_STREAMS: [&str; 10] = [
     "quotemodes",
     "quotebits",
     "verbatim",
-    "header",
     FIELDS,
 ];
 
@@ -37,9 +36,8 @@ pub(crate) struct ColumnLayout {
     pub(crate) delimiter: Vec<u8>,
     /// The columns.
     pub(crate) columns: Vec<StoredColumn>,
-    /// The number of cells of each structured row; empty if all rows are structured and have
-    /// all cells.
-    pub(crate) counts: Vec<usize>,
+    /// Whether some structured row does not have a cell of each column.
+    pub(crate) is_ragged: bool,
     /// For each row 0 if it is verbatim.
     pub(crate) modes: Bytes,
 }
@@ -69,7 +67,7 @@ impl ColumnLayout {
         let modes = modes.slice(..rows);
         let mut stream = streams.read("fieldcounts");
         let structured = modes.iter().filter(|&&mode| mode != 0).count();
-        let (mut counts, mut is_full) = (Vec::new(), structured == rows);
+        let mut is_ragged = false;
         for _ in 0..structured {
             let at = stream.clone();
             let count = stream.size("field count")?;
@@ -77,11 +75,7 @@ impl ColumnLayout {
                 let why = format!("{count} is more than the {} columns", meta.columns);
                 return Err(at.malformed("field count", why));
             }
-            is_full &= count == meta.columns;
-            counts.push(count);
-        }
-        if is_full {
-            counts = Vec::new();
+            is_ragged |= count != meta.columns;
         }
         let kinds = streams.bytes("coltypes").iter();
         let quotes = streams.bytes("quotemodes").iter();
@@ -96,7 +90,7 @@ impl ColumnLayout {
             has_header: meta.has_header,
             delimiter: meta.delimiter.to_vec(),
             columns: columns.collect(),
-            counts,
+            is_ragged,
             modes,
         })
     }

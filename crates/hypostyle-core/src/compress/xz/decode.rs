@@ -98,6 +98,9 @@ fn decompress_block(
     decoder.finish(Some(raw))
 }
 
+/// Bytes at the end of a stream that hold the index of most streams.
+const LIKELY_TAIL_BYTES: u64 = 4 << 10;
+
 /// The blocks of a stream that is not in memory as a whole.
 #[derive(Debug)]
 pub struct RemoteBlocks {
@@ -117,17 +120,19 @@ impl RemoteBlocks {
         len: u64,
         mut read: impl FnMut(Range<u64>) -> Result<Bytes>,
     ) -> Result<Option<Self>> {
-        let Some(footer_at) = len.checked_sub(HEADER_BYTES as u64) else { return Ok(None) };
         let header = read(0..(HEADER_BYTES as u64).min(len))?;
-        let footer = read(footer_at..len)?;
-        let (Some(header), Some(footer)) = (header.first_chunk(), footer.first_chunk()) else {
+        let last = read(len.saturating_sub(LIKELY_TAIL_BYTES)..len)?;
+        let (Some(header), Some(footer)) = (header.first_chunk(), last.last_chunk()) else {
             return Ok(None);
         };
-        let tail_len = index::tail_len(footer).map(|tail_len| tail_len as u64);
-        let Some(tail_at) = tail_len.and_then(|tail_len| len.checked_sub(tail_len)) else {
-            return Ok(None);
+        let Some(tail_len) = index::tail_len(footer) else { return Ok(None) };
+        let tail = match last.len().checked_sub(tail_len) {
+            Some(before) => last.slice(before..),
+            None => match len.checked_sub(tail_len as u64) {
+                Some(tail_at) => read(tail_at..len)?,
+                None => return Ok(None),
+            },
         };
-        let tail = read(tail_at..len)?;
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         let records = index::parse_tail(header, &tail, len);
         Ok(records.map(|records| Self { header: *header, records }))
