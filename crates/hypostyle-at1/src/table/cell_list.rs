@@ -1,8 +1,9 @@
 //! Finds cells in the decompressed text of a block.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 
 use super::newlines::Newlines;
 
@@ -25,13 +26,12 @@ pub(super) struct CellList {
     text: Vec<u8>,
     /// The number of cells, perhaps more than there are rows.
     pub(super) cells: usize,
-    /// Whether some cell may be in quotes.
-    pub(super) has_quotes: bool,
-    /// Whether some cell may end with a carriage return.
-    pub(super) has_returns: bool,
-    /// Whether some cell may have a JSON escape.
-    pub(super) has_escapes: bool,
+    /// Which of [`MARKS`] the text has; found when it is first needed.
+    marks: OnceLock<[bool; MARKS.len()]>,
 }
+
+/// Bytes that make cells differ from their content.
+const MARKS: [u8; 3] = [b'"', b'\r', b'\\'];
 
 impl CellList {
     /// Wraps the text of a block; fails with the number of cells if they are fewer than
@@ -41,10 +41,29 @@ impl CellList {
         if cells < rows {
             return Err(cells);
         }
-        let has_quotes = memchr::memchr(b'"', &text).is_some();
-        let has_returns = memchr::memchr(b'\r', &text).is_some();
-        let has_escapes = memchr::memchr(b'\\', &text).is_some();
-        Ok(Self { text, cells, has_quotes, has_returns, has_escapes })
+        Ok(Self { text, cells, marks: OnceLock::new() })
+    }
+
+    fn marks(&self) -> [bool; MARKS.len()] {
+        *self.marks.get_or_init(|| MARKS.map(|mark| memchr(mark, &self.text).is_some()))
+    }
+
+    /// Whether some cell may be in quotes.
+    pub(super) fn has_quotes(&self) -> bool {
+        let [quotes, _, _] = self.marks();
+        quotes
+    }
+
+    /// Whether some cell may end with a carriage return.
+    pub(super) fn has_returns(&self) -> bool {
+        let [_, returns, _] = self.marks();
+        returns
+    }
+
+    /// Whether some cell may have a JSON escape.
+    pub(super) fn has_escapes(&self) -> bool {
+        let [_, _, escapes] = self.marks();
+        escapes
     }
 
     /// The size of the text.
@@ -82,25 +101,6 @@ impl CellList {
         }
         CellPlace { cell: cell.max(from.cell), offset }
     }
-
-    /// Calls `each` with `count` cells from a place on; returns the place after them.
-    #[inline]
-    pub(super) fn cells<'t, E>(
-        &'t self,
-        from: CellPlace,
-        count: usize,
-        mut each: impl FnMut(&'t [u8]) -> Result<(), E>,
-    ) -> Result<CellPlace, E> {
-        let rest = self.text_from(from);
-        let mut newlines = Newlines::new(rest);
-        let mut start = 0;
-        for _ in 0..count {
-            let end = newlines.next().unwrap_or(rest.len());
-            each(rest.get(start..end).unwrap_or_default())?;
-            start = end + 1;
-        }
-        Ok(CellPlace { cell: from.cell + count, offset: from.offset + start })
-    }
 }
 
 /// Runs of cells of a list, in ascending order, from a known place on.
@@ -135,10 +135,36 @@ impl<'a> CellRuns<'a> {
         &self,
         mut each: impl FnMut(&'a [u8]) -> Result<(), E>,
     ) -> Result<CellPlace, E> {
+        self.for_each_start(|text, len| each(text.get(..len).unwrap_or_default()))
+    }
+
+    /// Calls `each` with the text from each cell on and the length of the cell; returns the
+    /// place after the last cell.
+    #[inline]
+    pub(super) fn for_each_start<E>(
+        &self,
+        mut each: impl FnMut(&'a [u8], usize) -> Result<(), E>,
+    ) -> Result<CellPlace, E> {
         let mut place = self.from;
+        let (mut rest, mut base) = (self.list.text_from(place), place.offset);
+        let mut newlines = Newlines::new(rest);
         for run in self.runs {
-            place = self.list.seek(place, run.start);
-            place = self.list.cells(place, run.len(), &mut each)?;
+            let gap = run.start.saturating_sub(place.cell);
+            if gap > FEW_CELLS {
+                place = self.list.seek(place, run.start);
+                (rest, base) = (self.list.text_from(place), place.offset);
+                newlines = Newlines::new(rest);
+            } else if let Some(last) = gap.checked_sub(1) {
+                let newline = newlines.nth(last).unwrap_or(rest.len());
+                place = CellPlace { cell: run.start, offset: base + newline + 1 };
+            }
+            let mut start = place.offset - base;
+            for _ in 0..run.len() {
+                let end = newlines.next().unwrap_or(rest.len());
+                each(rest.get(start..).unwrap_or_default(), end.saturating_sub(start))?;
+                start = end + 1;
+            }
+            place = CellPlace { cell: run.end, offset: base + start };
         }
         Ok(place)
     }
@@ -157,14 +183,16 @@ mod tests {
             let from = list.seek(CellPlace::default(), from);
             let place = list.seek(from, to);
             let mut found = Vec::new();
-            let after = list.cells(place, 1, |cell| {
+            let run = to..to + 1;
+            let one = CellRuns { list: &list, from: place, runs: std::slice::from_ref(&run) };
+            let after = one.for_each(|cell| {
                 found.push(cell.to_vec());
                 Ok::<(), ()>(())
             });
             assert_eq!(found, [cells[to].as_bytes()]);
             assert_eq!(after.unwrap(), list.seek(place, to + 1));
         }
-        let runs = [1..3, 4000..4002];
+        let runs = [1..3, 5..6, 4000..4002];
         let mut found = Vec::new();
         let runs = CellRuns { list: &list, from: CellPlace::default(), runs: &runs };
         let place = runs.for_each(|cell| {
@@ -172,7 +200,7 @@ mod tests {
             Ok::<(), ()>(())
         });
         assert_eq!(place.unwrap().cell, 4002);
-        let want = [1, 2, 4000, 4001].map(|cell: usize| cells[cell].clone().into_bytes());
+        let want = [1, 2, 5, 4000, 4001].map(|cell: usize| cells[cell].clone().into_bytes());
         assert_eq!(found, want);
         assert_eq!(CellList::try_new(b"a\nb".to_vec(), 3).unwrap_err(), 2);
     }
