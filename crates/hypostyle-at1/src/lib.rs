@@ -15,10 +15,11 @@
 //!    parses and decompresses the streams of a frame.
 //! 2. `row_buffer` assembles rows, `output` counts, hashes and limits what is written, and
 //!    `codecs` decodes the frames of each codec.
-//! 3. `frames` walks the frames of an open archive.
-//! 4. `describe` lists what an archive contains, `unpack` decodes it, `table_view` reads it
-//!    as a table, and `query` reads single row groups. `table` decodes columns that are those
-//!    of the table straight into Arrow arrays.
+//! 3. `frames` walks the frames of an open archive; `table_frame` finds the one that holds no
+//!    text, but the stream `hyp.table`, which `table_metadata` parses.
+//! 4. `describe` lists what an archive contains, `unpack` decodes it, and `query` and `table`
+//!    read single row groups. `archive_table` opens the table that the text is: from `table`
+//!    if the columns of the archive are those of the table, else from `archive_text`.
 //! 5. [`Archive`] is the public type over these four, and `reader` adapts it to the traits
 //!    that all formats have. `pack` writes archives.
 

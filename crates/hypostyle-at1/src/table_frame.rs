@@ -9,11 +9,13 @@ use bytes::Bytes;
 use super::codec::Codec;
 use super::container::{Container, Extent, Method};
 use super::streams::{Backend, CompressedStream, StreamSet};
-use super::table_metadata::TABLE;
 use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::Result;
 use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::wire::put;
+
+/// The name of the stream that says what table the text is.
+pub(super) const TABLE: &str = "hyp.table";
 
 /// The last stream of the frame, stored: the bytes from the start of the frame to its end,
 /// as four bytes, lowest first.

@@ -28,6 +28,13 @@ const MAX_TEXT_BYTES: usize = u32::MAX as usize - 1;
 /// its table.
 const MAX_TINY_BYTES: usize = 64 << 10;
 
+/// Bytes that the stream of a table may take in any archive.
+const MAX_TABLE_BYTES: usize = 512;
+
+/// A larger stream of a table may take one part in so many of the archive: decoding a small
+/// archive of many columns costs little.
+const TABLES_PER_ARCHIVE: usize = 50;
+
 /// The content of a frame, or of a whole archive, as it is written.
 #[derive(Debug)]
 pub(super) enum EncodedFrame {
@@ -188,7 +195,10 @@ impl EncodedFrame {
         room: usize,
         options: &PackOptions,
     ) -> Result<Self> {
+        let mut set = Vec::new();
+        self.put(options.layout, &mut set);
         let Self::Structured(_, streams) = &mut self else { return Ok(self) };
+        let room = room.min(MAX_TABLE_BYTES.max(set.len() / TABLES_PER_ARCHIVE));
         let Some(table) = table.filter(|_| options.layout == Layout::Reference) else {
             return Ok(self);
         };

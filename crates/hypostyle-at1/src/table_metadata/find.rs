@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 
-use super::{TABLE, TableMetadata};
+use super::TableMetadata;
 use crate::container::Method;
 use crate::frames::FrameReader;
 use crate::streams::{Backend, CompressedStream};
+use crate::table_frame::TABLE;
 use hypostyle_core::error::{ErrorKind, Result};
 use hypostyle_core::limits::Limits;
 use hypostyle_core::source;

@@ -16,11 +16,9 @@ mod tests;
 
 pub(super) use find::find;
 
+use super::table_frame::TABLE;
 use hypostyle_core::error::Result;
 use hypostyle_core::text::{TextFormat, TextSummary};
-
-/// The name of the stream.
-pub(super) const TABLE: &str = "hyp.table";
 
 /// The version of the content.
 const VERSION: u8 = 1;

@@ -35,14 +35,12 @@ fn files_are_appended_and_queried_with_the_rest() {
     for flags in ["", "--stream --chunk-lines 40"] {
         let folder = folder(flags).with("a.csv", table(100..130)).with("b.csv", rows(130..140));
         let said = folder.hyp("append t.at1 a.csv b.csv -1").ok();
-        let added = table(100..130).len() + rows(130..140).len();
+        // The header of a.csv is that of the archive, and is left out.
+        let added = rows(100..140).len();
         let size = folder.bytes("t.at1").len();
         let want = format!("t.at1: {added} bytes appended in 2 frames, archive now {size} bytes\n");
         assert_eq!(said, want);
-        assert_eq!(
-            folder.hyp("unpack t.at1 -c").ok(),
-            table(0..100) + &table(100..130) + &rows(130..140)
-        );
+        assert_eq!(folder.hyp("unpack t.at1 -c").ok(), table(0..140));
         folder.hyp("verify t.at1").ok();
         let found = folder.hyp("cat t.at1 --where id>=98").ok();
         assert_eq!(found, table(98..140));

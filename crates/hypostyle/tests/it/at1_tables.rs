@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions};
 use hypostyle::text::TextOptions;
-use hypostyle::{ErrorKind, RangeCache, ReadOptions, Table};
+use hypostyle::{ErrorKind, Limits, RangeCache, ReadOptions, Table};
+use hypostyle_core::compress::xz;
 use hypostyle_testkit::text_tables::an_archive_is_the_table_of_its_text;
 use proptest::prelude::*;
 
@@ -119,6 +120,36 @@ fn texts_without_a_name() {
     holds(None, b"\x00\x01\x02");
     holds(Some("data.bin"), b"a,b\n\xFF,1\n");
     holds(Some("latin.csv"), b"a,b\n\xE9,1\n");
+}
+
+/// The first lines of the files of the corpus, if it is there.
+#[test]
+fn real_files() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
+    let Ok(files) = std::fs::read_dir(folder) else { return };
+    for file in files {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if path.extension().is_none_or(|it| it != "xz") || name.ends_with(".tar") {
+            continue;
+        }
+        let packed = std::fs::read(&path).unwrap();
+        let (text, _) = xz::decompress(&packed, &Limits::default(), 2).unwrap();
+        let end = text
+            .iter()
+            .enumerate()
+            .filter(|it| *it.1 == b'\n')
+            .nth(200)
+            .map_or(text.len(), |(end, _)| end + 1);
+        for choice in [Choice::Auto, Choice::Query, Choice::Only(Codec::Raw)] {
+            let pack = quick().with_codec(choice).with_name(Some(name));
+            let (archive, _) = at1::pack(&text[..end], &pack).unwrap();
+            let options = TextOptions::default();
+            an_archive_is_the_table_of_its_text(Some(name), &text[..end], &archive, &options);
+            let archive = framed(&text[..end], 50, &pack);
+            an_archive_is_the_table_of_its_text(Some(name), &text[..end], &archive, &options);
+        }
+    }
 }
 
 #[test]

@@ -4,18 +4,22 @@
 //! `hyp.table`, or its name and its text tell. The rows come from the columns of the archive,
 //! if they are the columns of the table, and from the decoded text otherwise.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 
-use super::archive_text::ArchiveText;
-use super::container::in_at1;
-use super::describe;
-use super::description::StreamInfo;
-use super::frames::FrameReader;
-use super::table::{self, TableShape};
-use super::table_metadata::TableMetadata;
+use crate::archive_text::ArchiveText;
+use crate::container::in_at1;
+use crate::describe;
+use crate::description::StreamInfo;
+use crate::frames::FrameReader;
+use crate::table::{self, TableShape};
+use crate::table_frame::TABLE;
+use crate::table_metadata::TableMetadata;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::format_id::FormatId;
@@ -143,7 +147,7 @@ pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Resu
     } else {
         return Ok(None);
     };
-    let err = Error::malformed("table", why).in_stream(super::table_metadata::TABLE);
+    let err = Error::malformed("table", why).in_stream(TABLE);
     Ok(Some(in_at1(err)))
 }
 
