@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
+use hypostyle::cast::cast;
 use hypostyle::formats::Reader;
 use hypostyle::formats::at1::Archive;
 use hypostyle::predicate::Predicate;
@@ -113,7 +114,12 @@ fn run(scan: Scan) -> Result<RecordBatch> {
     let mut batches = scan.batches()?;
     let (schema, mut found) = (batches.schema(), Vec::new());
     while let Some(batch) = batches.next_batch()? {
-        found.push(batch);
+        // A reader may return a dictionary of the type of a column.
+        let columns = batch.columns().iter().zip(schema.fields());
+        let plain = columns.map(|(column, field)| cast(column, field.data_type()).unwrap());
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let plain = plain.collect();
+        found.push(RecordBatch::try_new_with_options(schema.clone(), plain, &rows).unwrap());
     }
     Ok(concat_batches(&schema, &found).unwrap())
 }

@@ -26,13 +26,16 @@ pub(super) fn table_format(text: &[u8], options: &PackOptions) -> Option<TextFor
     text::detect(options.name.as_deref(), head)
 }
 
+/// An input whose first bytes were read before.
+type Restarted<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
+
 /// Returns what kind of table an input is, and an input that starts again.
 ///
 /// The first frame may be shorter than what the kind depends on.
 pub(super) fn peek_format<R: Read>(
     mut input: R,
     options: &PackOptions,
-) -> Result<(Option<TextFormat>, io::Chain<io::Cursor<Vec<u8>>, R>)> {
+) -> Result<(Option<TextFormat>, Restarted<R>)> {
     let mut head = Vec::new();
     input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
     Ok((table_format(&head, options), io::Cursor::new(head).chain(input)))
