@@ -7,6 +7,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::container::{Extent, in_at1};
+use super::frame_pipe::FramePipe;
 use super::frames::FrameReader;
 use super::table_metadata::FrameSize;
 use super::unpack::Unpacker;
@@ -69,6 +70,10 @@ impl TextSource for ArchiveText {
             frames: self.frames.clone(),
             sizes: self.sizes.get(index..).unwrap_or_default().to_vec().into_iter(),
             next,
+            pipe: None,
+            in_frame: 0,
+            again: 0,
+            held: None,
             text: Bytes::new(),
             skip: offset.saturating_sub(start),
             end,
@@ -90,7 +95,15 @@ struct FrameTexts {
     frames: Arc<FrameReader>,
     sizes: std::vec::IntoIter<FrameSize>,
     next: Option<Extent>,
-    /// The rest of the text of the frame that was decoded last.
+    /// The decoder of the frame `next`, if it was started.
+    pipe: Option<FramePipe>,
+    /// Bytes of the frame that were taken from decoders.
+    in_frame: u64,
+    /// Bytes of them that the decoder must produce again after an error.
+    again: u64,
+    /// The piece after `text`, which waits for the check at the end of the text.
+    held: Option<Bytes>,
+    /// The rest of the piece that is being read.
     text: Bytes,
     /// Bytes before the offset that was asked for.
     skip: u64,
@@ -103,14 +116,14 @@ struct End {
     /// The hash of the text so far and the one that the archive states, if the text is read
     /// from its start.
     hash: Option<(Sha256, [u8; 32])>,
-    /// Bytes of text up to the end of the frame that was decoded last.
+    /// Bytes of text that were decoded.
     decoded: u64,
     /// The size of the text, if the archive states it.
     bytes: Option<u64>,
 }
 
 impl End {
-    /// Adds the text of a frame.
+    /// Adds a piece of the text.
     fn add(&mut self, text: &[u8]) {
         self.decoded = self.decoded.saturating_add(text.len() as u64);
         if let Some((hash, _)) = &mut self.hash {
@@ -137,36 +150,67 @@ impl End {
 }
 
 impl FrameTexts {
-    /// Decodes the next frame; `false` at the end of the text.
+    /// Returns the next piece of text; `None` at the end of the text.
     ///
-    /// The text of the last frame is returned only if the whole text is the one that was
-    /// packed: a caller may stop at the last row. A call that fails changes nothing, so it
-    /// can be repeated.
-    fn decode_next(&mut self) -> Result<bool> {
-        let Some(extent) = self.next else { return Ok(false) };
+    /// The last piece is returned only if the whole text is the one that was packed: a
+    /// caller may stop at the last row. A call that fails can be repeated.
+    fn next_piece(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            let Some(extent) = self.next else { return Ok(self.held.take()) };
+            match self.step(extent) {
+                Ok(None) => {}
+                Ok(ready) => return Ok(ready),
+                Err(err) => {
+                    (self.pipe, self.again) = (None, self.in_frame);
+                    return Err(err);
+                }
+            }
+        }
+    }
+
+    /// Takes a piece of the frame, or ends it; returns the piece that was held before.
+    fn step(&mut self, extent: Extent) -> Result<Option<Bytes>> {
+        let pipe = match &mut self.pipe {
+            Some(pipe) => pipe,
+            None => self.pipe.insert(FramePipe::start(&self.frames, extent)?),
+        };
+        let Some(mut piece) = pipe.next()? else {
+            self.end_frame(extent)?;
+            return Ok(None);
+        };
+        let again = piece.len().min(usize::try_from(self.again).unwrap_or(usize::MAX));
+        drop(piece.split_to(again));
+        self.again = self.again.saturating_sub(again as u64);
+        if piece.is_empty() {
+            return Ok(None);
+        }
         let frames = &self.frames;
-        let text = Unpacker::new(frames).frame_text(extent)?;
-        let mut end = self.end.clone();
-        end.add(&text);
-        let (what, asked) = ("unpacked size", end.decoded);
+        let (what, asked) = ("unpacked size", self.end.decoded.saturating_add(piece.len() as u64));
         let limit = frames.limits().output_bytes;
         let limit = frames.budget().map_or(limit, |budget| budget.left(limit));
         if asked > limit {
             return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
         }
+        self.in_frame = self.in_frame.saturating_add(piece.len() as u64);
+        self.end.add(&piece);
+        Ok(self.held.replace(piece))
+    }
+
+    /// Checks the text of a frame, and moves to the next one.
+    fn end_frame(&mut self, extent: Extent) -> Result<()> {
         if let Some(size) = self.sizes.as_slice().first()
-            && size.bytes != text.len() as u64
+            && size.bytes != self.in_frame
         {
-            let why = format!("{} is stated, but it has {} bytes", size.bytes, text.len());
+            let why = format!("{} is stated, but it has {} bytes", size.bytes, self.in_frame);
             return Err(Error::malformed("text of a frame", why).at(extent.offset));
         }
-        let next = frames.container().after(frames.source(), extent)?;
+        let next = self.frames.container().after(self.frames.source(), extent)?;
         if next.is_none() {
-            end.check()?;
+            self.end.check()?;
         }
         self.sizes.next();
-        (self.next, self.text, self.end) = (next, text, end);
-        Ok(true)
+        (self.next, self.pipe, self.in_frame, self.again) = (next, None, 0, 0);
+        Ok(())
     }
 }
 
@@ -184,8 +228,9 @@ impl Read for FrameTexts {
             if !self.text.is_empty() {
                 break;
             }
-            if !self.decode_next().map_err(in_at1)? {
-                return Ok(0);
+            match self.next_piece().map_err(in_at1)? {
+                Some(piece) => self.text = piece,
+                None => return Ok(0),
             }
         }
         let len = self.text.len().min(buf.len());

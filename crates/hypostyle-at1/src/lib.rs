@@ -35,6 +35,7 @@ mod container;
 mod describe;
 mod description;
 mod fields;
+mod frame_pipe;
 mod frames;
 mod group_index;
 mod header_dedup;

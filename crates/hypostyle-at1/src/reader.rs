@@ -53,7 +53,10 @@ impl Format for At1 {
     /// An archive that states what table its text is opens without decoding a row. The text
     /// of any other archive is decoded once.
     fn open(&self, source: Arc<dyn ByteSource>, options: &ReadOptions) -> Result<Arc<dyn Reader>> {
-        let archive = Archive::open(source, options)?;
+        // The types of a text come from all of it, so the limit on a single read applies.
+        let limits = &options.limits;
+        let limits = limits.clone().with_output_bytes(limits.output_bytes.min(limits.read_bytes));
+        let archive = Archive::open(source, &options.clone().with_limits(limits))?;
         let mut text = TextOptions::default();
         text.header = (!options.header).then_some(false);
         text.threads = options.threads;

@@ -119,19 +119,6 @@ impl<'a> Unpacker<'a> {
         output.finish(None).map(|_| ())
     }
 
-    /// Returns the text of one frame.
-    pub(super) fn frame_text(&self, extent: Extent) -> Result<Bytes> {
-        let body = self.frames.body(extent)?;
-        if extent.method == Method::Raw {
-            return self.frames.raw_text(extent, &body);
-        }
-        let mut text = Vec::new();
-        let mut output = Output::new(&mut text, false, self.frames.limits());
-        self.put_frame(extent, &body, false, &mut output)?;
-        output.finish(None)?;
-        Ok(text.into())
-    }
-
     fn all(&self, out: &mut dyn Write, hash: Option<[u8; 32]>, pad: bool) -> Result<Unpacked> {
         let mut limits = self.frames.limits().clone();
         if let Some(budget) = self.frames.budget() {

@@ -118,9 +118,7 @@ impl<'a> Writer<'a> {
                 Body::Text(TextRows::delimited(output, delimiter, &plan.stored, &options)?)
             }
             #[cfg(feature = "json")]
-            (FormatId::Jsonl, _) => {
-                Body::Text(TextRows::json(Output::open(to, options.replace)?))
-            }
+            (FormatId::Jsonl, _) => Body::Text(TextRows::json(Output::open(to, options.replace)?)),
             #[cfg(feature = "parquet")]
             (FormatId::Parquet, _) => {
                 crate::parquet_file::check_schema(&plan.stored)?;
