@@ -9,7 +9,7 @@
 pub struct Limits {
     /// Maximum bytes that one block may decompress to. Default 4 GiB.
     pub block_bytes: u64,
-    /// Maximum bytes that all blocks of one [`read`](crate::format::Reader::read) may
+    /// Maximum bytes that all blocks of one `Reader::read` may
     /// decompress to, or occupy in the file. Default 8 GiB.
     pub read_bytes: u64,
     /// Maximum bytes of header: column table or schema text. Default 256 MiB.

@@ -244,7 +244,7 @@ impl dyn Reader {
     ///
     /// # Errors
     ///
-    /// Fails like [`Reader::read`](Self::read), and if a selected row is beyond the end of
+    /// Fails like `read`, and if a selected row is beyond the end of
     /// the row group.
     pub fn read_rows(
         self: &Arc<Self>,

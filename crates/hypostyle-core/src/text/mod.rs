@@ -1,6 +1,6 @@
 //! Text tables: CSV, TSV, JSON Lines, VCF, logs and plain lines, to columns and back.
 //!
-//! `docs/text-tables.md` says which table a text is. [`detect`] finds the [`TextFormat`] of a
+//! `docs/text-tables.md` says which table a text is. [`detect()`] finds the [`TextFormat`] of a
 //! text from its name and its first bytes. Text has no types, so one pass over it infers
 //! them: [`TextSummary`]. With it, [`TextTable`] reads the text in parts, as typed arrays,
 //! and only the columns and rows that are asked for.
