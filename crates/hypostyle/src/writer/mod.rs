@@ -49,9 +49,9 @@ enum Body<'a> {
     },
     Text(TextRows<'a>),
     #[cfg(feature = "parquet")]
-    Parquet(crate::parquet_file::ParquetWriter<Output<'a>>),
+    Parquet(Box<crate::parquet_file::ParquetWriter<Output<'a>>>),
     #[cfg(feature = "arrow")]
-    Arrow(crate::arrow_file::ArrowWriter<Output<'a>>),
+    Arrow(Box<crate::arrow_file::ArrowWriter<Output<'a>>>),
 }
 
 impl fmt::Debug for Writer<'_> {
@@ -123,12 +123,14 @@ impl<'a> Writer<'a> {
             (FormatId::Parquet, _) => {
                 crate::parquet_file::check_schema(&plan.stored)?;
                 let output = Output::open(to, options.replace)?;
-                Body::Parquet(crate::parquet_file::ParquetWriter::try_new(output, &plan.stored)?)
+                let writer = crate::parquet_file::ParquetWriter::try_new(output, &plan.stored)?;
+                Body::Parquet(Box::new(writer))
             }
             #[cfg(feature = "arrow")]
             (FormatId::Arrow, _) => {
                 let output = Output::open(to, options.replace)?;
-                Body::Arrow(crate::arrow_file::ArrowWriter::try_new(output, &plan.stored)?)
+                let writer = crate::arrow_file::ArrowWriter::try_new(output, &plan.stored)?;
+                Body::Arrow(Box::new(writer))
             }
             _ => Body::Text(TextRows::lines(Output::open(to, options.replace)?, &plan.stored)?),
         };
