@@ -73,8 +73,18 @@ fn file_source(path: &Path) -> io::Result<FileSource> {
 ///
 /// As [`open`].
 pub fn open_source(source: Arc<dyn ByteSource>, options: &OpenOptions) -> Result<Table> {
-    open_cache(Arc::new(RangeCache::over(source)), options)
+    let cache = RangeCache::over(source);
+    if cache.concurrent_reads() > 1 {
+        // Formats have their metadata at the start or at the end. Fetching both at once saves
+        // the round trips of finding them piece by piece.
+        let size = cache.size();
+        cache.prefetch(&[0..EDGE_BYTES.min(size), size.saturating_sub(EDGE_BYTES)..size])?;
+    }
+    open_cache(Arc::new(cache), options)
 }
+
+/// Bytes at each end of a remote file that are fetched when it is opened.
+const EDGE_BYTES: u64 = 64 << 10;
 
 /// Opens a file through a cache of its byte ranges.
 ///
