@@ -14,7 +14,7 @@ use super::plan::{GroupTask, ScanPlan};
 use super::stats::{ScanCounter, ScanStats};
 use super::take_rows;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::RangeCache;
+use crate::source::{ByteSource, RangeCache};
 
 /// Batches of a row group that may wait for the caller.
 const WAITING_BATCHES: usize = 4;
@@ -44,8 +44,12 @@ enum Source {
 impl Batches {
     pub(super) fn new(table: Arc<OpenTable>, plan: Arc<ScanPlan>) -> Result<Self> {
         let threads = plan.threads.min(plan.tasks.len());
+        // One decoder fetches the ranges of many row groups together, which matters more than
+        // threads if every read waits for a distant server.
+        let is_remote = table.source.concurrent_reads() > 1;
         // Threads would decode row groups that a limit makes unnecessary.
-        let source = if threads > 1 && plan.limit.is_none() && plan.order.is_none() {
+        let is_whole = plan.limit.is_none() && plan.order.is_none();
+        let source = if threads > 1 && is_whole && !is_remote {
             Source::Threads(Workers::start(&table.source, &plan, threads)?)
         } else {
             Source::Here(Box::new(ScanDecoder::new(&table, &plan)))
