@@ -210,6 +210,12 @@ fn is_private(library: &[u8], prefix: &str) -> bool {
     let Some(index) = size.and_then(|size| rest.get(..size.trim().parse().ok()?)) else {
         return false;
     };
+    // GNU's list begins with a count and as many offsets, whose bytes can look like text.
+    let names_start = match (header.starts_with(b"/ "), index.first_chunk()) {
+        (true, Some(count)) => (u32::from_be_bytes(*count) as usize).saturating_add(1) * 4,
+        _ => 0,
+    };
+    let Some(index) = index.get(names_start..) else { return false };
     let words: Vec<&str> =
         index.split(|&byte| byte == 0).filter_map(|word| str::from_utf8(word).ok()).collect();
     // Some systems put an underscore before every symbol.
