@@ -2,6 +2,7 @@
 
 use crate::pack::row_syntax::RowSyntax;
 use crate::pack::search::SearchParams;
+use crate::pack::tables::row_groups::Grouping;
 
 /// The search parameters and threads of an encoder, and where it reports its estimate.
 pub(super) struct EncodeContext<'a> {
@@ -16,6 +17,8 @@ pub(super) struct EncodeContext<'a> {
     /// How the rows of the table in the content are written, if it is a table of rows that
     /// codecs can store by column.
     pub(super) table: Option<RowSyntax>,
+    /// How finely the table is divided into row groups; `None` for no row groups.
+    pub(super) grouping: Option<Grouping>,
     /// Threads to work with.
     pub(super) threads: usize,
     /// Receives an estimate of the size of all streams before they are made.

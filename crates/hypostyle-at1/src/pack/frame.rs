@@ -15,6 +15,7 @@ use crate::pack::select::structured_size::{SizeReporter, StructuredSize};
 use crate::pack::self_check;
 use crate::pack::stream_set::{Body, Stream, put_set};
 use crate::pack::table_summary::table_stream;
+use crate::pack::tables::row_groups::Grouping;
 use crate::table_metadata::TableMetadata;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
@@ -34,6 +35,12 @@ const MAX_TABLE_BYTES: usize = 512;
 /// A larger stream of a table may take one part in so many of the archive: decoding a small
 /// archive of many columns costs little.
 const TABLES_PER_ARCHIVE: usize = 50;
+
+/// The share of an archive that row groups may cost.
+const GROUP_SHARE: f64 = 0.02;
+
+/// The same for an archive that is made to be queried.
+const QUERY_GROUP_SHARE: f64 = 0.08;
 
 /// The content of a frame, or of a whole archive, as it is written.
 #[derive(Debug)]
@@ -174,6 +181,7 @@ impl EncodedFrame {
             rough_search: rough_search.as_ref(),
             second_search: second_search.as_ref(),
             table,
+            grouping: grouping(options),
             threads: resolve_threads(options.threads),
             report_estimate: &|bytes| reporter.estimate(bytes),
         };
@@ -242,6 +250,18 @@ impl EncodedFrame {
             Self::Raw(_) => Codec::Raw,
         }
     }
+}
+
+/// Returns how finely a table is divided into row groups.
+fn grouping(options: &PackOptions) -> Option<Grouping> {
+    if !options.index || options.layout == Layout::Published {
+        return None;
+    }
+    Some(match (options.rows_per_group, options.codec) {
+        (Some(rows), _) => Grouping::Rows(rows.get()),
+        (None, Choice::Query) => Grouping::Budget(QUERY_GROUP_SHARE),
+        (None, _) => Grouping::Budget(GROUP_SHARE),
+    })
 }
 
 /// Returns the encoders to try for some content, and the trials of those that do not suit it.

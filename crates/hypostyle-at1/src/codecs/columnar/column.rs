@@ -437,7 +437,7 @@ pub(super) fn bit(bits: &[u8], index: usize) -> bool {
 }
 
 /// Counts how many of the first `end` bits are set.
-fn ones(bits: &[u8], end: usize) -> usize {
+pub(super) fn ones(bits: &[u8], end: usize) -> usize {
     let (whole, rest) = bits.split_at_checked(end / 8).unwrap_or((bits, &[]));
     let part = rest.first().map_or(0, |byte| byte & !(0xFF << (end % 8)));
     let count = |byte: &u8| byte.count_ones() as usize;

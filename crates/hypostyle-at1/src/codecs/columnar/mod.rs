@@ -31,11 +31,13 @@ use crate::output::Output;
 use hypostyle_core::error::Result;
 
 pub(crate) mod column;
+pub(crate) mod group_directory;
 mod inline_column;
 pub(crate) mod kind;
 mod number;
 pub(crate) mod project;
 mod rows;
+pub(crate) mod sections;
 mod table;
 pub(crate) mod values;
 

@@ -130,6 +130,14 @@ impl ColumnLayout {
     }
 }
 
+/// Returns the indexes of a DICT chunk.
+pub(crate) fn dictionary_indexes(chunk: &[u8]) -> Result<Vec<u32>> {
+    match column::decode(kind::DICT, &Bytes::copy_from_slice(chunk), |_, _| Ok(()))? {
+        DecodedColumn::Dict { ids, .. } => Ok(ids),
+        _ => Ok(Vec::new()),
+    }
+}
+
 /// Numbers, and which cells are not numbers.
 #[derive(Debug)]
 pub(crate) struct CellNumbers<T> {

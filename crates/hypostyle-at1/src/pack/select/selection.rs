@@ -130,6 +130,7 @@ impl<'w> Selection<'w> {
                     rough_search,
                     second_search: None,
                     table,
+                    grouping: None,
                     threads: 1,
                     report_estimate: &|_| {},
                 };

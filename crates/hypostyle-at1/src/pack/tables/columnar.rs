@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use crate::cell_syntax::Syntax;
+use crate::codecs::columnar::group_directory::GROUPS;
+use crate::codecs::columnar::sections::RowGroups;
 use crate::codecs::kind;
 use crate::codecs::project::FIELDS;
 use crate::fields::Dialect;
@@ -15,6 +17,7 @@ use crate::pack::stream_set::{Body, Stream, size};
 use crate::pack::tables::column::ChunkType;
 use crate::pack::tables::dialect;
 use crate::pack::tables::plan::{ColumnEncoding, PlannedColumn, TablePlan, TablePlanner};
+use crate::pack::tables::row_groups::{self, GroupedColumns};
 use crate::pack::tables::split::SplitRows;
 use hypostyle_core::compress::xz::encode::{self as xz, Block, Tuning};
 use hypostyle_core::compress::zstd;
@@ -26,19 +29,37 @@ use hypostyle_core::wire::put;
 const SHARED_BLOCK_BYTES: usize = 1 << 10;
 
 /// A column as it is written.
-struct EncodedColumn {
+#[derive(Debug)]
+pub(in crate::pack) struct EncodedColumn {
     /// The number of the chunk type.
-    type_id: u8,
+    pub(in crate::pack) type_id: u8,
     quoted: bool,
-    chunk: Vec<u8>,
-    /// The compressed chunk; `None` if zstd compresses all chunks together.
-    block: Option<Block>,
-    tuning: Tuning,
+    pub(in crate::pack) chunk: Vec<u8>,
+    /// The compressed chunk, if it was compressed to compare encodings.
+    pub(in crate::pack) block: Option<Block>,
+    /// The estimated size of the compressed chunk.
+    pub(in crate::pack) estimate: f64,
+    pub(in crate::pack) tuning: Tuning,
+    /// The column that this one is derived from.
+    source: Option<usize>,
 }
 
 impl EncodedColumn {
     fn cost(&self) -> usize {
         self.block.as_ref().map_or(0, Block::cost)
+    }
+
+    /// Returns the column that this one is derived from.
+    pub(in crate::pack) fn source(&self) -> Option<usize> {
+        self.source
+    }
+
+    /// Returns the compressed chunk.
+    fn compressed(&self) -> Result<Block> {
+        match &self.block {
+            Some(block) => Ok(block.clone()),
+            None => Block::new(&self.chunk, self.tuning),
+        }
     }
 }
 
@@ -81,7 +102,8 @@ pub(in crate::pack) fn streams(
     if table_dialect(context) == Some((dialect.clone(), header)) {
         return Ok(None);
     }
-    split_streams(text, &dialect, header, context)
+    // Row groups of other cells than those of the table would serve no query.
+    split_streams(text, &dialect, header, &EncodeContext { grouping: None, ..*context })
 }
 
 /// Returns the dialect of the table, and whether the text starts with its header.
@@ -137,7 +159,7 @@ impl ColumnarTable<'_> {
         let rows = &self.rows;
         let plan = TablePlanner::new(rows, search, context.threads).plan()?;
         (context.report_estimate)(plan.estimate + tail.map_or(0, Block::cost));
-        let encoded = encode_columns(&plan, search, context.threads)?;
+        let mut encoded = encode_columns(&plan, search, context.threads)?;
         let fields: Vec<Range<usize>> =
             plan.columns.iter().map(|column| column.encoder().cells.fields.clone()).collect();
 
@@ -158,13 +180,24 @@ impl ColumnarTable<'_> {
         let mut quotes: Vec<u8> = encoded.iter().map(|column| column.quoted.into()).collect();
         quotes.resize(width, 0);
         let small = |name, content: &[u8]| Stream::small(name, content, search.layout);
+        let grouped = match context.grouping {
+            Some(grouping) if rows.missing == 0 && tail_chunks.is_empty() && !search.is_quick() => {
+                row_groups::divide(&encoded, rows.len(), grouping, context.threads)?
+            }
+            _ => None,
+        };
+        let (blocks, directory) = match grouped {
+            Some(GroupedColumns { blocks, directory }) => (blocks, Some(directory)),
+            None => (encoded.iter().map(|_| None).collect(), None),
+        };
+        let values = self.values(&mut encoded, blocks, directory.is_some(), tail, context)?;
         let mut streams = vec![
             small("meta", &meta)?,
             small("row_modes", &rows.modes)?,
             small("fieldcounts", &field_counts(rows, &fields, tail_chunks.len()))?,
             small("coltypes", &types)?,
             small("col_index", &index)?,
-            Stream { name: "values".into(), body: self.values(&encoded, tail, search)? },
+            Stream { name: "values".into(), body: values },
             small("quotemodes", &quotes)?,
             small("quotebits", &[])?,
             small("verbatim", &rows.verbatim())?,
@@ -177,25 +210,67 @@ impl ColumnarTable<'_> {
             fields.iter().for_each(|fields| put::uv(&mut widths, fields.len() as u64));
             streams.push(small(FIELDS, &widths)?);
         }
+        if let Some(mut directory) = directory {
+            directory.verbatim = verbatim_before(&rows.modes, directory.groups);
+            let body = Body::fitted(&directory.content(), search)?;
+            // A reader needs it before the other streams.
+            streams.insert(0, Stream { name: GROUPS.into(), body });
+        }
         Ok(streams)
     }
 
-    /// Returns the stream `values`: the chunks of all columns.
+    /// Returns the stream `values`: the chunks of all columns, as the given blocks if they
+    /// are cut.
     fn values(
         &self,
-        encoded: &[EncodedColumn],
+        encoded: &mut [EncodedColumn],
+        cut: Vec<Option<Vec<Block>>>,
+        is_checked: bool,
         tail: Option<&Block>,
-        search: &SearchParams,
+        context: &EncodeContext<'_>,
     ) -> Result<Body> {
+        let search = context.search;
         if search.is_quick() {
             let chunks = encoded.iter().map(|column| &column.chunk).chain(&self.dict_tail.chunks);
             let chunks: Vec<&[u8]> = chunks.map(Vec::as_slice).collect();
             return Ok(Body::zstd(zstd::compress(&chunks.concat(), search.zstd_level)?));
         }
-        let mut blocks = shared_blocks(encoded)?;
+        let whole: Vec<usize> = (0..encoded.len())
+            .filter(|&index| cut.get(index).is_none_or(Option::is_none))
+            .collect();
+        let compressed = parallel::map(&whole, context.threads, |&index| {
+            encoded.get(index).map(EncodedColumn::compressed).transpose()
+        })?;
+        for (&index, block) in whole.iter().zip(compressed) {
+            if let Some(column) = encoded.get_mut(index) {
+                column.block = block;
+            }
+        }
+        let mut blocks = Vec::new();
+        let mut start = 0;
+        for (index, cut) in cut.into_iter().enumerate() {
+            if let Some(cut) = cut {
+                blocks.extend(shared_blocks(encoded.get(start..index).unwrap_or_default())?);
+                blocks.extend(cut);
+                start = index + 1;
+            }
+        }
+        blocks.extend(shared_blocks(encoded.get(start..).unwrap_or_default())?);
         blocks.extend(tail.cloned());
-        Ok(Body::xz(xz::stream(&blocks)))
+        let stream = if is_checked { xz::checked_stream(&blocks) } else { xz::stream(&blocks) };
+        Ok(Body::xz(stream))
     }
+}
+
+/// Returns the verbatim lines before the first structured line of each row group but the
+/// first; nothing if there are none at all.
+fn verbatim_before(modes: &[u8], groups: RowGroups) -> Vec<usize> {
+    if !modes.contains(&0) {
+        return Vec::new();
+    }
+    let structured = modes.iter().enumerate().filter(|(_, mode)| **mode != 0);
+    let firsts = structured.map(|(line, _)| line).enumerate().step_by(groups.rows).skip(1);
+    firsts.map(|(cell, line)| line - cell).collect()
 }
 
 impl DictTail {
@@ -257,23 +332,25 @@ fn encode_column(
     search: &SearchParams,
 ) -> Result<Option<EncodedColumn>> {
     let encoder = column.encoder();
-    let quoted = encoder.quoted;
+    let (quoted, estimate) = (encoder.quoted, column.estimate);
     let mut best: Option<EncodedColumn> = None;
     for encoding in &column.encodings {
-        let (type_id, chunk, tuning) = match encoding {
+        let (type_id, chunk, tuning, source) = match encoding {
             ColumnEncoding::Standalone(chunk_type, tuning) => {
-                (chunk_type.id(), encoder.chunk(*chunk_type), *tuning)
+                (chunk_type.id(), encoder.chunk(*chunk_type), *tuning, None)
             }
             ColumnEncoding::Derived { source, map, tuning } => {
-                (kind::DERIVED, encoder.derived(*source, map), *tuning)
+                (kind::DERIVED, encoder.derived(*source, map), *tuning, Some(*source))
             }
         };
-        if search.is_quick() {
-            return Ok(Some(EncodedColumn { type_id, quoted, chunk, block: None, tuning }));
+        let mut encoded =
+            EncodedColumn { type_id, quoted, chunk, block: None, estimate, tuning, source };
+        if search.is_quick() || column.encodings.len() == 1 {
+            return Ok(Some(encoded));
         }
-        let block = Block::new(&chunk, tuning)?;
-        if best.as_ref().is_none_or(|best| block.cost() < best.cost()) {
-            best = Some(EncodedColumn { type_id, quoted, chunk, block: Some(block), tuning });
+        encoded.block = Some(Block::new(&encoded.chunk, tuning)?);
+        if best.as_ref().is_none_or(|best| encoded.cost() < best.cost()) {
+            best = Some(encoded);
         }
     }
     Ok(best)

@@ -5,7 +5,8 @@
 //! 3. `plan` decides which fields share a column and which encodings to try for it; `tuning`
 //!    lists the xz tunings to try.
 //! 4. `column` encodes a column as a chunk, with the numbers of `decimal`.
-//! 5. `columnar` compresses the chunks and writes the streams.
+//! 5. `row_groups` cuts the chunks at row group borders.
+//! 6. `columnar` compresses the chunks and writes the streams.
 
 pub(super) mod column;
 pub(super) mod columnar;
@@ -13,5 +14,6 @@ pub(super) mod decimal;
 pub(super) mod dialect;
 pub(super) mod interned;
 pub(super) mod plan;
+pub(super) mod row_groups;
 pub(super) mod split;
 pub(super) mod tuning;

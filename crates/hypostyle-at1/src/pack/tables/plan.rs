@@ -68,6 +68,8 @@ pub(in crate::pack) struct TablePlan<'a> {
 pub(in crate::pack) struct PlannedColumn<'a> {
     candidate: Arc<CandidateColumn<'a>>,
     pub(in crate::pack) encodings: Vec<ColumnEncoding>,
+    /// The estimated bytes of the first encoding.
+    pub(in crate::pack) estimate: f64,
 }
 
 impl<'a> PlannedColumn<'a> {
@@ -361,7 +363,8 @@ impl<'r, 'a> TablePlanner<'r, 'a> {
             |(column, source)| self.encodings(column, *source, &columns),
             |(column, _), (cost, encodings)| {
                 estimate += cost;
-                planned.push(PlannedColumn { candidate: Arc::clone(column), encodings });
+                let candidate = Arc::clone(column);
+                planned.push(PlannedColumn { candidate, encodings, estimate: cost });
                 Ok(())
             },
         )?;

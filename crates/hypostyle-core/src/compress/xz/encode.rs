@@ -2,7 +2,8 @@
 //!
 //! A block is LZMA2 data after a header that names its filters. Callers compress
 //! blocks one by one, in any order and on any thread, and [`stream`] joins them.
-//! Streams carry no check values: the archives that use them store their own hash.
+//! Most streams carry no check values: the archives that use them store their own hash. The
+//! blocks of a [`checked_stream`] can be verified one by one.
 
 use super::encoder::{Encoder, Options, refused};
 use super::index::{MAGIC, index_and_footer};
@@ -96,6 +97,33 @@ pub struct Block {
     dictionary: u8,
     data: Vec<u8>,
     raw: u64,
+    /// The CRC-32 of the content.
+    crc: u32,
+}
+
+/// The kind of check that follows the data of each block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Check {
+    None,
+    Crc32,
+}
+
+impl Check {
+    /// Returns the flags of a stream with this check.
+    fn flags(self) -> [u8; 2] {
+        match self {
+            Self::None => [0, 0],
+            Self::Crc32 => [0, 1],
+        }
+    }
+
+    /// Returns the bytes of a check.
+    fn len(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Crc32 => 4,
+        }
+    }
 }
 
 impl Block {
@@ -128,7 +156,8 @@ impl Block {
             }
         }
         data.shrink_to_fit();
-        Ok(Some(Self { delta: tuning.delta, dictionary, data, raw: raw.len() as u64 }))
+        let (delta, crc) = (tuning.delta, crc32(raw));
+        Ok(Some(Self { delta, dictionary, data, raw: raw.len() as u64, crc }))
     }
 
     /// Stores `raw` uncompressed, for data that does not compress.
@@ -147,21 +176,22 @@ impl Block {
             data.extend_from_slice(chunk);
         }
         data.push(0);
-        Self { delta: 0, dictionary: 0, data, raw: raw.len() as u64 }
+        Self { delta: 0, dictionary: 0, data, raw: raw.len() as u64, crc: crc32(raw) }
     }
 
-    /// Returns the bytes that the block adds to a stream, its index record included.
+    /// Returns the bytes that the block adds to a stream without checks, its index record
+    /// included.
     pub fn cost(&self) -> usize {
         let mut record = Vec::new();
-        let (unpadded, raw) = self.sizes();
+        let (unpadded, raw) = self.sizes(Check::None);
         put::uv(&mut record, unpadded);
         put::uv(&mut record, raw);
         (self.header().len() + self.data.len()).next_multiple_of(4) + record.len()
     }
 
     /// Returns the unpadded and the uncompressed size, as the index stores them.
-    fn sizes(&self) -> (u64, u64) {
-        ((self.header().len() + self.data.len()) as u64, self.raw)
+    fn sizes(&self, check: Check) -> (u64, u64) {
+        ((self.header().len() + self.data.len() + check.len()) as u64, self.raw)
     }
 
     fn header(&self) -> Vec<u8> {
@@ -182,9 +212,18 @@ impl Block {
     }
 }
 
-/// Joins blocks into one stream, in the order given.
+/// Joins blocks into one stream without checks, in the order given.
 pub fn stream<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> Vec<u8> {
-    let flags = [0, 0];
+    joined(blocks, Check::None)
+}
+
+/// Joins blocks into one stream in which each has a CRC-32, in the order given.
+pub fn checked_stream<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> Vec<u8> {
+    joined(blocks, Check::Crc32)
+}
+
+fn joined<'a>(blocks: impl IntoIterator<Item = &'a Block>, check: Check) -> Vec<u8> {
+    let flags = check.flags();
     let mut out = MAGIC.to_vec();
     out.extend_from_slice(&flags);
     out.extend_from_slice(&crc32(&flags).to_le_bytes());
@@ -192,8 +231,12 @@ pub fn stream<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> Vec<u8> {
     for block in blocks {
         out.extend_from_slice(&block.header());
         out.extend_from_slice(&block.data);
+        // The padding comes before the check, and the check is a multiple of 4 bytes.
         out.resize(out.len().next_multiple_of(4), 0);
-        sizes.push(block.sizes());
+        if check == Check::Crc32 {
+            out.extend_from_slice(&block.crc.to_le_bytes());
+        }
+        sizes.push(block.sizes(check));
     }
     out.extend_from_slice(&index_and_footer(&sizes, &flags));
     out
@@ -273,6 +316,16 @@ mod tests {
             assert_eq!(used, file.len());
         }
         assert_eq!(Blocks::find(&file).unwrap().len(), 6);
+        let checked = checked_stream(&blocks);
+        assert_eq!(checked.len(), file.len() + 4 * blocks.len());
+        for threads in [1, 2] {
+            assert!(decompress(&checked, &Limits::default(), threads).unwrap().0 == all);
+        }
+        // The last block is stored, so that only the check reveals a flipped bit.
+        let mut damaged = checked;
+        let at = damaged.len() - 1000;
+        damaged[at] ^= 1;
+        assert!(Blocks::find(&damaged).unwrap().decompress(5, &Limits::default()).is_err());
         let empty = compress(&[], Tuning::XZ_9E).unwrap();
         assert!(decompress(&empty, &Limits::default(), 1).unwrap().0.is_empty());
     }

@@ -1,0 +1,361 @@
+//! The stream `hyp.groups`: the row groups of a columnar frame and their restart points (§5.7).
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::kind::{DEC, DERIVED, DICT, INT, NUMEXC, SHUF, TEXT};
+use super::sections::{GroupStates, RowGroups, unfit};
+use crate::streams::StreamCursor;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::wire::{crc32, put};
+
+/// The stream with the row groups of a frame.
+pub(crate) const GROUPS: &str = "hyp.groups";
+
+const VERSION: u8 = 1;
+
+/// The flag of a frame with verbatim lines.
+const VERBATIM: u8 = 1;
+
+/// Orders of the entries of a dictionary.
+const NO_ORDER: u8 = 0;
+const FIRST_APPEARANCE: u8 = 1;
+const LISTED: u8 = 2;
+
+/// The row groups of a frame, and where decoding can start in each column.
+#[derive(Debug, PartialEq)]
+pub(crate) struct GroupDirectory {
+    pub(crate) groups: RowGroups,
+    /// The verbatim lines before the first structured line of each row group but the first;
+    /// empty if there are none at all.
+    pub(crate) verbatim: Vec<usize>,
+    /// The columns; `None` for one that is not cut.
+    pub(crate) columns: Vec<Option<CutColumn>>,
+    /// The entries that occur in each row group, for columns where that is known.
+    pub(crate) sets: Vec<Option<EntrySets>>,
+    /// The statistics of the fields, as they are stored.
+    pub(crate) statistics: Bytes,
+}
+
+/// A column that is cut into pieces.
+#[derive(Debug, PartialEq)]
+pub(crate) struct CutColumn {
+    /// The row groups of each piece, for each section.
+    pub(crate) spans: Vec<usize>,
+    /// The state at the start of each row group, or for sums of each piece.
+    pub(crate) state: GroupStates,
+    pub(crate) order: EntryOrder,
+}
+
+/// What is known about the order in which the entries of a dictionary first appear.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum EntryOrder {
+    #[default]
+    Unknown,
+    /// The entries are in that order.
+    FirstAppearance,
+    /// The indexes of the entries in that order.
+    Listed(Vec<u32>),
+}
+
+/// The entries of a dictionary that occur in each row group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EntrySets {
+    /// The number of entries of the dictionary.
+    pub(crate) entries: usize,
+    /// A bitmap for each row group, one after the other.
+    pub(crate) bitmaps: Bytes,
+}
+
+impl EntrySets {
+    /// Returns the bitmap of a row group.
+    pub(crate) fn of_group(&self, group: usize) -> Option<&[u8]> {
+        let len = self.entries.div_ceil(8);
+        let start = len.checked_mul(group)?;
+        self.bitmaps.get(start..start.checked_add(len)?)
+    }
+}
+
+impl CutColumn {
+    /// Returns the number of pieces of a section.
+    pub(crate) fn pieces(&self, section: usize, groups: RowGroups) -> usize {
+        self.spans.get(section).map_or(0, |&span| groups.count().div_ceil(span.max(1)))
+    }
+
+    /// Returns the number of xz blocks, the head included.
+    pub(crate) fn blocks(&self, groups: RowGroups) -> usize {
+        let pieces: usize = (0..self.spans.len()).map(|it| self.pieces(it, groups)).sum();
+        pieces + self.head_blocks()
+    }
+
+    /// Returns the number of xz blocks of the head.
+    pub(crate) fn head_blocks(&self) -> usize {
+        usize::from(matches!(self.state, GroupStates::Dict { .. }))
+    }
+
+    /// Returns the piece of a section that has a row group, and its row groups.
+    pub(crate) fn piece_of(
+        &self,
+        section: usize,
+        group: usize,
+        groups: RowGroups,
+    ) -> (usize, Range<usize>) {
+        let span = self.spans.get(section).copied().unwrap_or(1).max(1);
+        let piece = group / span;
+        let first = piece * span;
+        (piece, first..first.saturating_add(span).min(groups.count()))
+    }
+
+    /// Returns the place of a piece among the xz blocks of the column.
+    pub(crate) fn block_of(&self, section: usize, piece: usize, groups: RowGroups) -> usize {
+        let before: usize = (0..section).map(|it| self.pieces(it, groups)).sum();
+        self.head_blocks() + before + piece
+    }
+}
+
+impl GroupDirectory {
+    /// Returns the content of the stream; `kinds` are the types of the columns.
+    pub(crate) fn content(&self) -> Vec<u8> {
+        let mut out = vec![VERSION, if self.verbatim.is_empty() { 0 } else { VERBATIM }];
+        put::uv(&mut out, self.groups.cells as u64);
+        put::uv(&mut out, self.groups.rows as u64);
+        let mut last = 0;
+        for &verbatim in &self.verbatim {
+            put::uv(&mut out, verbatim.saturating_sub(last) as u64);
+            last = verbatim;
+        }
+        for column in &self.columns {
+            match column {
+                None => put::uv(&mut out, 0),
+                Some(column) => column.put(&mut out),
+            }
+        }
+        for sets in &self.sets {
+            out.push(sets.is_some().into());
+            if let Some(sets) = sets {
+                put::uv(&mut out, sets.entries as u64);
+                out.extend_from_slice(&sets.bitmaps);
+            }
+        }
+        out.extend_from_slice(&self.statistics);
+        let sum = crc32(&out);
+        out.extend_from_slice(&sum.to_le_bytes());
+        out
+    }
+
+    /// Reads the stream of a frame with columns of these types; `None` for a version that is
+    /// not known.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the stream is malformed.
+    pub(crate) fn read(content: &Bytes, kinds: &[u8]) -> Result<Option<Self>> {
+        if content.first().is_some_and(|&version| version != VERSION) {
+            return Ok(None);
+        }
+        let Some((body, sum)) = content.split_last_chunk::<4>() else {
+            return Err(unfit("the stream is cut off").in_stream(GROUPS));
+        };
+        if crc32(body) != u32::from_le_bytes(*sum) {
+            return Err(unfit("the checksum of the stream is wrong").in_stream(GROUPS));
+        }
+        let mut stream = StreamCursor::new(GROUPS, body);
+        stream.u8("version")?;
+        let at = stream.clone();
+        let flags = stream.u8("flags")?;
+        if flags & !VERBATIM != 0 {
+            return Err(at.malformed("flags", format!("{flags} has unknown bits")));
+        }
+        let cells = stream.size("cell count")?;
+        let at = stream.clone();
+        let rows = stream.size("rows of a row group")?;
+        if rows == 0 || !rows.is_multiple_of(8) {
+            return Err(at.malformed("rows of a row group", "are not a multiple of 8"));
+        }
+        let groups = RowGroups { cells, rows };
+        // Each row group has a verbatim count, or a sum or a piece in some column; a column
+        // that is not cut has no state. So the stream does not back the number of row groups,
+        // but a frame has a mode for each cell, which the caller compares.
+        let mut verbatim = Vec::new();
+        if flags & VERBATIM != 0 {
+            let mut before = 0_usize;
+            for _ in 1..groups.count() {
+                before = before.saturating_add(stream.size("verbatim lines")?);
+                verbatim.push(before);
+            }
+        }
+        let columns = kinds.iter().map(|&kind| CutColumn::read(&mut stream, kind, groups));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let mut sets = Vec::with_capacity(columns.len());
+        for &kind in kinds {
+            let at = stream.clone();
+            let has_sets = match (stream.u8("sets")?, kind) {
+                (0, _) => false,
+                (1, DICT) => true,
+                _ => return Err(at.malformed("sets", "belong to dictionaries only")),
+            };
+            sets.push(match has_sets {
+                false => None,
+                true => {
+                    let entries = stream.size("entry count")?;
+                    let len = entries.div_ceil(8).saturating_mul(groups.count());
+                    let bitmaps = stream.take(len, "sets")?;
+                    Some(EntrySets { entries, bitmaps: content.slice_ref(bitmaps) })
+                }
+            });
+        }
+        let statistics = content.slice_ref(stream.rest());
+        Ok(Some(Self { groups, verbatim, columns, sets, statistics }))
+    }
+}
+
+impl CutColumn {
+    fn put(&self, out: &mut Vec<u8>) {
+        let span = |section: usize| self.spans.get(section).copied().unwrap_or(1) as u64;
+        put::uv(out, span(self.spans.len().saturating_sub(1)));
+        match &self.state {
+            GroupStates::Text => {}
+            GroupStates::Sums { scale, sums } => {
+                out.extend(scale);
+                put_sums(sums, out);
+            }
+            GroupStates::Mixed { scale, sums, exceptions } => {
+                out.push(u8::from(scale.is_some()));
+                out.extend(scale);
+                put::uv(out, span(0));
+                put::uv(out, span(1));
+                for pair in exceptions.windows(2) {
+                    let [before, after] = pair else { continue };
+                    put::uv(out, after.saturating_sub(*before) as u64);
+                }
+                put_sums(sums, out);
+            }
+            GroupStates::Planes { min, width } => {
+                put::sv(out, *min);
+                out.push(*width);
+            }
+            GroupStates::Dict { .. } => match &self.order {
+                EntryOrder::Unknown => out.push(NO_ORDER),
+                EntryOrder::FirstAppearance => out.push(FIRST_APPEARANCE),
+                EntryOrder::Listed(indexes) => {
+                    out.push(LISTED);
+                    put::uv(out, indexes.len() as u64);
+                    indexes.iter().for_each(|&index| put::uv(out, index.into()));
+                }
+            },
+        }
+    }
+
+    fn read(stream: &mut StreamCursor<'_>, kind: u8, groups: RowGroups) -> Result<Option<Self>> {
+        let at = stream.clone();
+        let span = stream.size("row groups of a piece")?;
+        if span == 0 {
+            return Ok(None);
+        }
+        let count = groups.count();
+        let pieces = count.div_ceil(span);
+        let mut order = EntryOrder::default();
+        let (spans, state) = match kind {
+            TEXT => (vec![span], GroupStates::Text),
+            INT | DEC => {
+                let scale = (kind == DEC).then(|| scale(stream)).transpose()?;
+                (vec![span], GroupStates::Sums { scale, sums: read_sums(stream, pieces)? })
+            }
+            NUMEXC => {
+                let at = stream.clone();
+                let scale = match stream.u8("subtype")? {
+                    0 => None,
+                    1 => Some(scale(stream)?),
+                    other => {
+                        return Err(at.malformed("subtype", format!("{other} is neither 0 nor 1")));
+                    }
+                };
+                let mut spans = Vec::with_capacity(3);
+                for _ in 0..2 {
+                    let at = stream.clone();
+                    match stream.size("row groups of a piece")? {
+                        0 => return Err(at.malformed("row groups of a piece", "are 0")),
+                        span => spans.push(span),
+                    }
+                }
+                spans.push(span);
+                let mut exceptions = vec![0];
+                let mut before = 0_usize;
+                for group in 0..count {
+                    let at = stream.clone();
+                    let here = stream.size("exceptions")?;
+                    if here > groups.cells_between(group, group + 1) {
+                        return Err(at.malformed("exceptions", "are more than the cells"));
+                    }
+                    before = before.saturating_add(here);
+                    exceptions.push(before);
+                }
+                let sums = read_sums(stream, pieces)?;
+                (spans, GroupStates::Mixed { scale, sums, exceptions })
+            }
+            DICT => {
+                let at = stream.clone();
+                order = match stream.u8("order")? {
+                    NO_ORDER => EntryOrder::Unknown,
+                    FIRST_APPEARANCE => EntryOrder::FirstAppearance,
+                    LISTED => {
+                        let count = stream.count(1, "entry count")?;
+                        let index = |_| -> Result<u32> {
+                            let at = stream.clone();
+                            let index = stream.uv("index")?;
+                            u32::try_from(index).map_err(|_| at.malformed("index", "is too large"))
+                        };
+                        EntryOrder::Listed((0..count).map(index).collect::<Result<_>>()?)
+                    }
+                    other => return Err(at.malformed("order", format!("{other} is over 2"))),
+                };
+                // The head has the number of entries.
+                (vec![span], GroupStates::Dict { entries: 0 })
+            }
+            SHUF => {
+                let at = stream.clone();
+                let min = i64::try_from(stream.sv("minimum")?);
+                let min = min.map_err(|_| at.malformed("minimum", "has more than 64 bits"))?;
+                let at = stream.clone();
+                let width = stream.u8("width")?;
+                if !(1..=8).contains(&width) {
+                    return Err(at.malformed("width", format!("{width} is not 1 to 8")));
+                }
+                (vec![span; width.into()], GroupStates::Planes { min, width })
+            }
+            DERIVED => return Err(at.malformed("row groups of a piece", "of a derived column")),
+            other => return Err(Error::malformed("column type", format!("{other} is unknown"))),
+        };
+        Ok(Some(Self { spans, state, order }))
+    }
+}
+
+fn scale(stream: &mut StreamCursor<'_>) -> Result<u8> {
+    let at = stream.clone();
+    match stream.u8("scale")? {
+        scale @ 0..=18 => Ok(scale),
+        scale => Err(at.malformed("scale", format!("{scale} is over 18"))),
+    }
+}
+
+/// Appends the sum before each piece but the first, as differences.
+fn put_sums(sums: &[i64], out: &mut Vec<u8>) {
+    for pair in sums.windows(2) {
+        let [before, after] = pair else { continue };
+        put::sv(out, after.wrapping_sub(*before));
+    }
+}
+
+fn read_sums(stream: &mut StreamCursor<'_>, pieces: usize) -> Result<Vec<i64>> {
+    let mut sums = vec![0];
+    let mut sum = 0_i64;
+    for _ in 1..pieces {
+        let at = stream.clone();
+        let step = i64::try_from(stream.sv("sum")?);
+        let step = step.map_err(|_| at.malformed("sum", "has more than 64 bits"))?;
+        sum = sum.wrapping_add(step);
+        sums.push(sum);
+    }
+    Ok(sums)
+}

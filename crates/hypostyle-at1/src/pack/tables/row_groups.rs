@@ -1,0 +1,309 @@
+//! Divides the column chunks of a table into row groups (§5.7).
+//!
+//! A cut costs bytes, because each piece is compressed without the content before it, and
+//! saves the reading of whole columns. The writer spends a budget on cuts where they save
+//! most: see `docs/decisions/0011-row-groups-of-columnar.md`.
+
+use crate::codecs::columnar::group_directory::{CutColumn, EntryOrder, EntrySets, GroupDirectory};
+use crate::codecs::columnar::sections::{ChunkSections, GroupStates, RowGroups};
+use crate::codecs::kind;
+use crate::pack::tables::columnar::EncodedColumn;
+use hypostyle_core::compress::xz::encode::{Block, Effort};
+use hypostyle_core::compress::zstd;
+use hypostyle_core::error::Result;
+use hypostyle_core::parallel;
+
+/// How finely a table is divided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::pack) enum Grouping {
+    /// As finely as this share of the table pays for.
+    Budget(f64),
+    /// Into row groups of this many rows.
+    Rows(usize),
+}
+
+/// Rows per row group below which more row groups do not pay: each one has statistics, and
+/// a reader decodes it with some fixed work.
+const MIN_ROWS: usize = 1024;
+
+/// Maximum number of row groups of a frame: the directory grows with them.
+const MAX_GROUPS: usize = 1024;
+
+/// Rows by which the cost of a cut is measured.
+const PROBE_ROWS: usize = 8 << 10;
+
+/// Maximum bytes of content of a piece of several row groups, which bounds the memory of a
+/// reader.
+const MAX_PIECE_BYTES: usize = 1 << 20;
+
+/// Sections that compress to fewer bytes are not cut.
+const MIN_CUT_BYTES: usize = 512;
+
+/// With a given number of rows, a piece is at least this many times as large as the cut.
+const MIN_PIECE_RATIO: f64 = 2.0;
+
+/// Bytes of the check of a block.
+const CHECK_BYTES: f64 = 4.0;
+
+/// Sets are left out if the average entry occurs in more than this share of the row groups.
+const MAX_SET_SHARE: f64 = 0.7;
+
+/// Maximum size of the sets of a column, as a share of the column.
+const MAX_SET_OVERHEAD: f64 = 0.03;
+
+/// A table that is divided into row groups.
+#[derive(Debug)]
+pub(in crate::pack) struct GroupedColumns {
+    /// The blocks of each column, in order; `None` for one that is not cut.
+    pub(in crate::pack) blocks: Vec<Option<Vec<Block>>>,
+    pub(in crate::pack) directory: GroupDirectory,
+}
+
+/// The size of the sections of a column, and how much a cut adds to them, in bytes.
+#[derive(Debug)]
+struct CutCost {
+    size: f64,
+    cut: f64,
+    /// The compressed head, if the column has one.
+    head: Option<Block>,
+}
+
+/// Divides the columns of a table with `cells` rows; `None` if one row group is best.
+pub(in crate::pack) fn divide(
+    columns: &[EncodedColumn],
+    cells: usize,
+    grouping: Grouping,
+    threads: usize,
+) -> Result<Option<GroupedColumns>> {
+    let probe = RowGroups { cells, rows: PROBE_ROWS.min(cells / 3).next_multiple_of(8).max(8) };
+    let costs = parallel::map(columns, threads, |column| cut_cost(column, probe))?;
+    let Some((groups, wanted)) = choose(&costs, cells, grouping) else { return Ok(None) };
+    let jobs: Vec<(&EncodedColumn, f64)> = columns.iter().zip(wanted).collect();
+    let cut = parallel::map(&jobs, threads, |&(column, pieces)| cut_column(column, pieces, groups));
+    let (mut cuts, pieces): (Vec<_>, Vec<_>) = cut?.into_iter().map(Option::unzip).unzip();
+    if cuts.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let heads = costs.into_iter().map(|cost| cost.head).collect();
+    let blocks = compress(columns, heads, &pieces, threads)?;
+    let sources: Vec<usize> = columns.iter().filter_map(EncodedColumn::source).collect();
+    for (index, (column, cut)) in columns.iter().zip(&mut cuts).enumerate() {
+        if let Some(cut) = cut
+            && sources.contains(&index)
+            && column.type_id == kind::DICT
+        {
+            cut.order = entry_order(&indexes(&column.chunk));
+        }
+    }
+    let mut sets = Vec::with_capacity(columns.len());
+    for ((column, cut), blocks) in columns.iter().zip(&cuts).zip(&blocks) {
+        let bytes = blocks.iter().flatten().map(Block::cost).sum();
+        sets.push(match cut {
+            Some(cut) if column.type_id == kind::DICT => {
+                let GroupStates::Dict { entries } = cut.state else { continue };
+                entry_sets(&indexes(&column.chunk), entries, groups, bytes)?
+            }
+            _ => None,
+        });
+    }
+    let (verbatim, statistics) = Default::default();
+    let directory = GroupDirectory { groups, verbatim, columns: cuts, sets, statistics };
+    Ok(Some(GroupedColumns { blocks, directory }))
+}
+
+/// Measures what a cut of a column costs: two neighbouring pieces are compressed together
+/// and apart.
+fn cut_cost(column: &EncodedColumn, probe: RowGroups) -> Result<CutCost> {
+    let size = column.block.as_ref().map_or(column.estimate, |block| block.cost() as f64);
+    let never = || CutCost { size, cut: f64::INFINITY, head: None };
+    if size < MIN_CUT_BYTES as f64 && column.chunk.len() <= MAX_PIECE_BYTES || probe.count() < 3 {
+        return Ok(never());
+    }
+    let Some(sections) = ChunkSections::of(column.type_id, &column.chunk, probe)? else {
+        return Ok(never());
+    };
+    let tuning = column.tuning.with_effort(Effort::Quick);
+    let middle = probe.count() / 2 - 1;
+    let mut cut = 0.0;
+    for borders in &sections.borders {
+        let border = |group: usize| borders.get(group).copied().unwrap_or_default();
+        let piece = |first, end| column.chunk.get(border(first)..border(end)).unwrap_or_default();
+        let cost = |piece: &[u8]| {
+            Ok::<_, hypostyle_core::error::Error>(Block::new(piece, tuning)?.cost() as f64)
+        };
+        let apart = cost(piece(middle, middle + 1))? + cost(piece(middle + 1, middle + 2))?;
+        let together = cost(piece(middle, middle + 2))?;
+        cut += (apart - together).max(0.0) + CHECK_BYTES;
+    }
+    // The head is the same for any row groups.
+    let head = column.chunk.get(..sections.head).filter(|head| !head.is_empty());
+    let head = head.map(|head| Block::new(head, column.tuning)).transpose()?;
+    let head_size = head.as_ref().map_or(0, Block::cost);
+    Ok(CutCost { size: (size - head_size as f64).max(1.0), cut, head })
+}
+
+/// Chooses the row groups, and the number of pieces of each column.
+fn choose(costs: &[CutCost], cells: usize, grouping: Grouping) -> Option<(RowGroups, Vec<f64>)> {
+    let can_cut = |cost: &&CutCost| cost.cut.is_finite();
+    let (rows, pieces): (usize, Vec<f64>) = match grouping {
+        Grouping::Rows(rows) => {
+            let pieces = |cost: &CutCost| cost.size / (cost.cut * MIN_PIECE_RATIO);
+            (rows, costs.iter().map(pieces).collect())
+        }
+        Grouping::Budget(share) => {
+            let budget = share * costs.iter().map(|cost| cost.size).sum::<f64>();
+            let weight: f64 =
+                costs.iter().filter(can_cut).map(|cost| (cost.size * cost.cut).sqrt()).sum();
+            let pieces = |cost: &CutCost| budget * (cost.size / cost.cut).sqrt() / weight;
+            let pieces: Vec<f64> = costs.iter().map(pieces).collect();
+            let most = pieces.iter().copied().fold(0.0, f64::max);
+            if !most.is_finite() || most < 1.5 {
+                return None;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "a part of the rows")]
+            #[expect(clippy::cast_sign_loss, reason = "both numbers are positive")]
+            let rows = (cells as f64 / most).ceil() as usize;
+            (rows.max(MIN_ROWS).max(cells.div_ceil(MAX_GROUPS)), pieces)
+        }
+    };
+    let groups = RowGroups { cells, rows: rows.next_multiple_of(8).max(8) };
+    (groups.count() > 1).then_some((groups, pieces))
+}
+
+/// A piece of a chunk as a range of bytes.
+type PieceRange = std::ops::Range<usize>;
+
+/// Decides where to cut a column, given how many pieces it deserves; `None` if it stays whole.
+fn cut_column(
+    column: &EncodedColumn,
+    pieces: f64,
+    groups: RowGroups,
+) -> Result<Option<(CutColumn, Vec<PieceRange>)>> {
+    let count = groups.count();
+    let is_large = column.chunk.len() > MAX_PIECE_BYTES;
+    if pieces < 1.5 && !is_large {
+        return Ok(None);
+    }
+    let Some(sections) = ChunkSections::of(column.type_id, &column.chunk, groups)? else {
+        return Ok(None);
+    };
+    let last = sections.borders.len().saturating_sub(1);
+    let mut spans = Vec::with_capacity(sections.borders.len());
+    let mut ranges: Vec<PieceRange> = Vec::new();
+    for (section, borders) in sections.borders.iter().enumerate() {
+        let border = |group: usize| borders.get(group.min(count)).copied().unwrap_or_default();
+        let bytes = border(count) - border(0);
+        let is_main = section == last || matches!(sections.state, GroupStates::Planes { .. });
+        let mut span = if is_main { span_of(count, pieces) } else { count };
+        if !is_main {
+            let whole = column.chunk.get(border(0)..border(count)).unwrap_or_default();
+            let tuning = column.tuning.with_effort(Effort::Quick);
+            if Block::new(whole, tuning)?.cost() >= MIN_CUT_BYTES {
+                span = span_of(count, pieces);
+            }
+        }
+        while span > 1 && bytes / count.div_ceil(span) > MAX_PIECE_BYTES {
+            span = span.div_ceil(2);
+        }
+        spans.push(span);
+        ranges.extend((0..count).step_by(span).map(|group| border(group)..border(group + span)));
+    }
+    let span = spans.last().copied().unwrap_or(1);
+    let by_piece = |sums: Vec<i64>| sums.into_iter().step_by(span).collect();
+    let state = match sections.state {
+        GroupStates::Sums { scale, sums } => GroupStates::Sums { scale, sums: by_piece(sums) },
+        GroupStates::Mixed { scale, sums, exceptions } => {
+            GroupStates::Mixed { scale, sums: by_piece(sums), exceptions }
+        }
+        other => other,
+    };
+    Ok(Some((CutColumn { spans, state, order: EntryOrder::Unknown }, ranges)))
+}
+
+/// Returns the row groups of each piece, a power of 2, for this many pieces.
+fn span_of(groups: usize, pieces: f64) -> usize {
+    let mut span = 1;
+    while (groups as f64) > pieces * std::f64::consts::SQRT_2 * span as f64 && span < groups {
+        span *= 2;
+    }
+    span.min(groups)
+}
+
+/// Compresses the pieces of all columns; returns them after the heads.
+fn compress(
+    columns: &[EncodedColumn],
+    heads: Vec<Option<Block>>,
+    pieces: &[Option<Vec<PieceRange>>],
+    threads: usize,
+) -> Result<Vec<Option<Vec<Block>>>> {
+    let pieces_of = |(column, pieces): (_, &'_ Option<Vec<PieceRange>>)| {
+        let pieces = pieces.clone().unwrap_or_default();
+        pieces.into_iter().map(move |piece| (column, piece))
+    };
+    let all: Vec<(&EncodedColumn, PieceRange)> =
+        columns.iter().zip(pieces).flat_map(pieces_of).collect();
+    let blocks = parallel::map(&all, threads, |(column, piece)| {
+        Block::new(column.chunk.get(piece.clone()).unwrap_or_default(), column.tuning)
+    })?;
+    let mut blocks = blocks.into_iter();
+    let of_column = |(pieces, head): (&Option<Vec<PieceRange>>, Option<Block>)| {
+        let pieces = pieces.as_ref()?;
+        Some(head.into_iter().chain(blocks.by_ref().take(pieces.len())).collect())
+    };
+    Ok(pieces.iter().zip(heads).map(of_column).collect())
+}
+
+/// Returns the indexes of a DICT chunk that our encoder made.
+fn indexes(chunk: &[u8]) -> Vec<u32> {
+    crate::codecs::columnar::values::dictionary_indexes(chunk).unwrap_or_default()
+}
+
+/// Returns the order in which entries first appear.
+fn entry_order(indexes: &[u32]) -> EntryOrder {
+    let most = indexes.iter().copied().max().map_or(0, |most| most as usize + 1);
+    let mut seen = vec![false; most];
+    let mut order = Vec::new();
+    for &index in indexes {
+        if let Some(seen) = seen.get_mut(index as usize)
+            && !*seen
+        {
+            *seen = true;
+            order.push(index);
+        }
+    }
+    let is_identity = order.iter().enumerate().all(|(rank, &index)| rank == index as usize);
+    if is_identity { EntryOrder::FirstAppearance } else { EntryOrder::Listed(order) }
+}
+
+/// Returns which entries occur in each row group; `None` if that would skip few row groups or
+/// take too many bytes.
+fn entry_sets(
+    indexes: &[u32],
+    entries: usize,
+    groups: RowGroups,
+    column_bytes: usize,
+) -> Result<Option<EntrySets>> {
+    let len = entries.div_ceil(8);
+    let mut bitmaps = vec![0_u8; len * groups.count()];
+    let mut occurring = 0_usize;
+    let mut used = vec![false; entries];
+    for (bitmap, cells) in bitmaps.chunks_mut(len.max(1)).zip(indexes.chunks(groups.rows)) {
+        for &index in cells {
+            let index = index as usize;
+            if let Some(byte) = bitmap.get_mut(index / 8) {
+                occurring += usize::from(*byte >> (index % 8) & 1 == 0);
+                *byte |= 1 << (index % 8);
+            }
+            if let Some(used) = used.get_mut(index) {
+                *used = true;
+            }
+        }
+    }
+    let used = used.iter().filter(|&&used| used).count();
+    let share = occurring as f64 / (used * groups.count()).max(1) as f64;
+    let max_bytes = (column_bytes as f64 * MAX_SET_OVERHEAD).max(64.0);
+    if share > MAX_SET_SHARE || zstd::compress(&bitmaps, 9)?.len() as f64 > max_bytes {
+        return Ok(None);
+    }
+    Ok(Some(EntrySets { entries, bitmaps: bitmaps.into() }))
+}
