@@ -3,6 +3,42 @@
 //! A filter always finds a text that it contains, and sometimes one that it does not. The
 //! hash and the bit positions are part of the format.
 
+/// Bits per distinct text in a filter, and the number of hashes; the best first.
+const SIZES: [(usize, u8); 3] = [(10, 7), (6, 4), (4, 3)];
+
+/// Filters are left out if the average text is in more than this fraction of the groups.
+const MAX_MATCHING_GROUPS: f64 = 0.7;
+
+/// The size of the filters of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FilterSize {
+    bits_per_text: usize,
+    /// The number of bits that a text sets.
+    pub(super) count: u8,
+}
+
+impl FilterSize {
+    /// Returns the best size whose filters take at most `max_bytes`, for groups with these
+    /// distinct hashes; `None` if there is none, or if filters would skip few groups.
+    pub(super) fn choose<H: AsRef<[u64]>>(groups: &[H], max_bytes: usize) -> Option<Self> {
+        let all: usize = groups.iter().map(|hashes| hashes.as_ref().len()).sum();
+        let fits = |&(bits, _): &(usize, u8)| all.saturating_mul(bits) / 8 <= max_bytes;
+        let (bits_per_text, count) = SIZES.into_iter().find(fits)?;
+        let mut distinct: Vec<u64> =
+            groups.iter().flat_map(|hashes| hashes.as_ref()).copied().collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let possible = distinct.len().saturating_mul(groups.len());
+        let is_useful = groups.len() > 1 && all as f64 <= MAX_MATCHING_GROUPS * possible as f64;
+        is_useful.then_some(Self { bits_per_text, count })
+    }
+
+    /// The bytes of a filter of so many distinct texts.
+    pub(super) fn bytes(self, texts: usize) -> usize {
+        texts.saturating_mul(self.bits_per_text).div_ceil(8)
+    }
+}
+
 /// Hashes a text with 64-bit FNV-1a, and mixes the bits of the result.
 pub(super) fn hash(text: &[u8]) -> u64 {
     let fnv = text.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| {

@@ -38,6 +38,7 @@ mod fields;
 mod frame_pipe;
 mod frames;
 mod group_index;
+mod group_statistics;
 mod header_dedup;
 mod json_scan;
 mod output;

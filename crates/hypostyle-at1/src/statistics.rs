@@ -70,7 +70,7 @@ impl GroupStatistics {
 }
 
 /// Appends a signed number of up to 128 bits in zigzag form, seven bits a byte.
-fn put_sv(value: i128, out: &mut Vec<u8>) {
+pub(super) fn put_sv(value: i128, out: &mut Vec<u8>) {
     let mut rest = ((value << 1) ^ (value >> 127)).cast_unsigned();
     loop {
         let [low, ..] = rest.to_le_bytes();

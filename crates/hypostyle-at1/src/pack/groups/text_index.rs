@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::bloom;
+use crate::bloom::{self, FilterSize};
 use crate::group_index::{BOUNDS, FILTER};
 use hypostyle_core::predicate::TextBounds;
 use hypostyle_core::wire::put;
@@ -10,14 +10,11 @@ use hypostyle_core::wire::put;
 /// Bytes of the minimum and the maximum text that are stored.
 const BOUND_PREFIX_BYTES: usize = 8;
 
-/// Bits per distinct text in a Bloom filter, and the number of hashes; the best first.
-const FILTER_SIZES: [(usize, u8); 3] = [(10, 7), (6, 4), (4, 3)];
-
 /// Maximum size of the filters of a column, as a fraction of its blocks.
 const MAX_FILTER_OVERHEAD: f64 = 0.03;
 
-/// Filters are left out if the average text is in more than this fraction of the groups,
-/// and bounds if it lies within those of more than this fraction.
+/// Bounds are left out if the average text lies within those of more than this fraction of
+/// the groups.
 const MAX_MATCHING_GROUPS: f64 = 0.7;
 
 /// The statistics of the texts of one column chunk, without empty texts.
@@ -116,11 +113,11 @@ impl IndexedColumn {
                 put::lp(out, &chunk.max);
             }
         }
-        if let Some((bits, hashes)) = filter {
-            out.push(hashes);
+        if let Some(size) = filter {
+            out.push(size.count);
             for chunk in &self.chunks {
-                let bytes = (chunk.hashes.len() * bits).div_ceil(8);
-                put::lp(out, &bloom::make(&chunk.hashes, hashes, bytes));
+                let bytes = size.bytes(chunk.hashes.len());
+                put::lp(out, &bloom::make(&chunk.hashes, size.count, bytes));
             }
         }
         flags != 0
@@ -135,19 +132,15 @@ impl IndexedColumn {
         chunks.len() > 1 && (all as f64) < MAX_MATCHING_GROUPS * possible as f64
     }
 
-    /// Returns the bits per text and the number of hashes of the best filter that is small
-    /// enough; `None` if there is none, or if filters would skip few groups.
-    fn useful_filter(&self) -> Option<(usize, u8)> {
-        let all: usize = self.chunks.iter().map(|chunk| chunk.hashes.len()).sum();
-        let hashes = self.chunks.iter().flat_map(|chunk| &chunk.hashes);
-        let mut distinct: Vec<u64> = hashes.copied().collect();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let possible = distinct.len() * self.chunks.len();
-        if self.chunks.len() < 2 || all as f64 > MAX_MATCHING_GROUPS * possible as f64 {
-            return None;
-        }
-        let max_bytes = MAX_FILTER_OVERHEAD * self.block_bytes as f64;
-        FILTER_SIZES.into_iter().find(|&(bits, _)| (all * bits / 8) as f64 <= max_bytes)
+    /// Returns the size of the filters; `None` if they would be too large, or skip few groups.
+    fn useful_filter(&self) -> Option<FilterSize> {
+        let hashes: Vec<&[u64]> = self.chunks.iter().map(|chunk| &chunk.hashes[..]).collect();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a fraction of a size is a size"
+        )]
+        let max_bytes = (MAX_FILTER_OVERHEAD * self.block_bytes as f64) as usize;
+        FilterSize::choose(&hashes, max_bytes)
     }
 }

@@ -1,0 +1,228 @@
+//! Statistics keep every value, skip groups where they can, and survive any bytes.
+
+use bytes::Bytes;
+
+use super::{StatisticsKind, TableStatistics, TableStatisticsBuilder};
+use crate::streams::StreamCursor;
+use hypostyle_core::error::Result;
+use hypostyle_core::predicate::{CellPresence, Decimal, NumberBounds, PruningStatistics};
+
+type Cell<'a> = Option<&'a str>;
+
+/// Writes the statistics of one column with these cells in each group.
+fn written(kind: StatisticsKind, groups: &[Vec<Cell<'_>>], max_bytes: usize) -> Vec<u8> {
+    let mut builder = TableStatisticsBuilder::new(groups.len(), [kind]);
+    for (group, cells) in groups.iter().enumerate() {
+        cells.iter().for_each(|cell| builder.push(group, 0, cell.map(str::as_bytes)));
+    }
+    let mut out = Vec::new();
+    builder.put(&[max_bytes], &mut out);
+    out
+}
+
+fn read(bytes: &[u8], groups: usize, columns: usize) -> Result<TableStatistics> {
+    let bytes = Bytes::copy_from_slice(bytes);
+    let mut stream = StreamCursor::new("hyp.groups", &bytes);
+    let table = TableStatistics::read(&mut stream, &bytes, groups, columns)?;
+    assert!(stream.is_empty());
+    Ok(table)
+}
+
+fn index(name: &str) -> Option<usize> {
+    (name == "c").then_some(0)
+}
+
+fn table(kind: StatisticsKind, groups: &[Vec<Cell<'_>>]) -> TableStatistics {
+    let bytes = written(kind, groups, 1 << 20);
+    let table = read(&bytes, groups.len(), 1).unwrap();
+    for (group, cells) in groups.iter().enumerate() {
+        check(&table.group(group, index), cells);
+    }
+    table
+}
+
+/// Checks that the statistics of a group hold for every cell.
+fn check(group: &dyn PruningStatistics, cells: &[Cell<'_>]) {
+    for cell in cells {
+        let present = group.cells("c");
+        match cell.map(str::as_bytes) {
+            None => assert!(present.blank),
+            Some(b"") => assert!(present.blank && group.may_be_empty("c")),
+            Some(text) => {
+                assert!(present.filled && group.may_hold("c", text));
+                assert!(group.texts("c").is_none_or(|bounds| bounds.may_hold(text)), "{cell:?}");
+                match (Decimal::parse(text), group.numbers("c")) {
+                    (None, _) => assert!(group.may_be_special_float("c")),
+                    (_, NumberBounds::Unknown) => {}
+                    (Some(number), NumberBounds::Between(min, max)) => {
+                        assert!(min <= number && number <= max, "{cell:?}");
+                    }
+                    (Some(_), NumberBounds::NoNumbers) => panic!("{cell:?} is a number"),
+                }
+            }
+        }
+    }
+}
+
+/// Returns groups of so many cells, in which row `r` of all rows has the text `cell(r)`.
+fn groups<'a>(
+    texts: &'a mut Vec<String>,
+    rows: usize,
+    per_group: usize,
+    cell: impl Fn(usize) -> String,
+) -> Vec<Vec<Cell<'a>>> {
+    *texts = (0..rows).map(cell).collect();
+    texts
+        .chunks(per_group)
+        .map(|cells| cells.iter().map(|text| Some(text.as_str())).collect())
+        .collect()
+}
+
+fn bounds(table: &TableStatistics, group: usize) -> Option<(String, String)> {
+    match table.group(group, index).numbers("c") {
+        NumberBounds::Between(min, max) => Some((min.to_string(), max.to_string())),
+        _ => None,
+    }
+}
+
+#[test]
+fn numbers_in_order_have_exact_bounds() {
+    let mut texts = Vec::new();
+    let numbers = groups(&mut texts, 100, 10, |row| (row * 7).to_string());
+    let table = table(StatisticsKind::Numbers, &numbers);
+    assert_eq!(bounds(&table, 0), Some(("0".into(), "63".into())));
+    assert_eq!(bounds(&table, 9), Some(("630".into(), "693".into())));
+    assert!(!table.group(3, index).may_be_special_float("c"));
+    let present = CellPresence { blank: false, filled: true };
+    assert_eq!(table.group(3, index).cells("c"), present);
+    // The statistics of a column that is not known say nothing.
+    assert_eq!(table.group(3, index).numbers("other"), NumberBounds::Unknown);
+    assert_eq!(table.group(3, index).cells("other"), CellPresence::default());
+}
+
+#[test]
+fn decimals_are_rounded_outward() {
+    let mut texts = Vec::new();
+    let numbers = groups(&mut texts, 64, 8, |row| format!("{row}.{:019}1", row * 31));
+    let table = table(StatisticsKind::Numbers, &numbers);
+    let (min, max) = bounds(&table, 1).unwrap();
+    let parse = |text: &str| Decimal::parse(text.as_bytes()).unwrap();
+    assert!(parse(&min) <= parse(numbers[1][0].unwrap()) && parse(&min) > parse("7.9"));
+    assert!(parse(&max) >= parse(numbers[1][7].unwrap()) && parse(&max) < parse("16"));
+    // Numbers that are too far apart for 18 digits after the point.
+    let wide = [vec![Some("1e-17"), Some("2")], vec![Some("1e25"), Some("3e25")]];
+    let table = self::table(StatisticsKind::Numbers, &wide);
+    assert_eq!(bounds(&table, 0), Some(("0".into(), "2".into())));
+    let huge = [vec![Some("1")], vec![Some("1e300")]];
+    assert_eq!(bounds(&self::table(StatisticsKind::Numbers, &huge), 0), None);
+}
+
+#[test]
+fn bounds_that_skip_nothing_are_left_out() {
+    let mut texts = Vec::new();
+    let numbers = groups(&mut texts, 1000, 10, |row| (row * 7919 % 997).to_string());
+    let bytes = written(StatisticsKind::Numbers, &numbers, 1 << 20);
+    assert_eq!(bytes.len(), 2);
+    assert_eq!(bounds(&table(StatisticsKind::Numbers, &numbers), 0), None);
+    let words = groups(&mut texts, 1000, 100, |row| format!("word {}", row * 7919 % 11));
+    assert_eq!(written(StatisticsKind::Texts, &words, 1 << 20).len(), 2);
+}
+
+#[test]
+fn texts_have_bounds_after_their_common_prefix() {
+    let mut texts = Vec::new();
+    let times = groups(&mut texts, 600, 60, |row| {
+        format!("2015-10-18 {:02}:{:02}:00.000", 10 + row / 60, row % 60)
+    });
+    let table = table(StatisticsKind::Texts, &times);
+    let in_group = |text: &str| -> Vec<usize> {
+        let may = |&group: &usize| {
+            let texts = table.group(group, index).texts("c").unwrap().may_hold(text.as_bytes());
+            texts
+        };
+        (0..10).filter(may).collect()
+    };
+    assert_eq!(in_group("2015-10-18 13:30:00.000"), [3]);
+    assert_eq!(in_group("2015-10-18 19:59:00.000"), [9]);
+    assert!(in_group("2016-10-18 19:59:00.000").is_empty());
+    assert_eq!(table.group(0, index).numbers("c"), NumberBounds::NoNumbers);
+}
+
+#[test]
+fn filters_skip_groups_and_keep_to_their_size() {
+    let mut texts = Vec::new();
+    let words = groups(&mut texts, 4000, 400, |row| format!("user {}", row * 7919 % 3989));
+    let table = table(StatisticsKind::Texts, &words);
+    let hits = |text: &str| {
+        (0..10).filter(|&group| table.group(group, index).may_hold("c", text.as_bytes())).count()
+    };
+    assert!(hits("user 17") <= 3 && hits("nobody") <= 2);
+    assert!(written(StatisticsKind::Texts, &words, 100).len() < 100);
+    assert!(written(StatisticsKind::Texts, &words, 1 << 20).len() > 4000);
+}
+
+#[test]
+fn blank_cells_and_odd_ones_are_known_by_group() {
+    let cells = [
+        vec![Some("1"), None],
+        vec![None, None],
+        vec![Some("2"), Some("NaN")],
+        vec![Some("3"), Some("")],
+    ];
+    let table = table(StatisticsKind::Numbers, &cells);
+    let group = |group| {
+        let group = table.group(group, index);
+        let CellPresence { blank, filled } = group.cells("c");
+        [blank, filled, group.may_be_empty("c"), group.may_be_special_float("c")]
+    };
+    assert_eq!(group(0), [true, true, false, false]);
+    assert_eq!(group(1), [true, false, false, false]);
+    assert_eq!(group(2), [false, true, false, true]);
+    assert_eq!(group(3), [true, true, true, false]);
+    assert_eq!(table.group(1, index).numbers("c"), NumberBounds::NoNumbers);
+    let nothing = self::table(StatisticsKind::Nothing, &cells);
+    assert_eq!(nothing.group(1, index).cells("c"), CellPresence::default());
+}
+
+#[test]
+fn texts_that_are_numbers_are_not_skipped() {
+    let cells = [vec![Some("12"), Some("x")], vec![Some("y")], vec![Some("z")]];
+    let table = table(StatisticsKind::Texts, &cells);
+    assert_eq!(table.group(0, index).numbers("c"), NumberBounds::Unknown);
+}
+
+#[test]
+fn any_bytes_are_read_or_refused() {
+    let mut texts = Vec::new();
+    let cells = groups(&mut texts, 500, 50, |row| format!("{}.5", row * 3));
+    let mut all = written(StatisticsKind::Numbers, &cells, 0);
+    let cells = groups(&mut texts, 500, 50, |row| format!("key {row:05}"));
+    all.extend(written(StatisticsKind::Texts, &cells, 1 << 20));
+    assert!(read(&all, 10, 2).is_ok());
+    let mut refused = 0;
+    for at in 0..all.len() {
+        for bit in 0..8 {
+            let mut bytes = all.clone();
+            bytes[at] ^= 1 << bit;
+            let bytes = Bytes::from(bytes);
+            let mut stream = StreamCursor::new("hyp.groups", &bytes);
+            match TableStatistics::read(&mut stream, &bytes, 10, 2) {
+                Err(_) => refused += 1,
+                Ok(table) => {
+                    let group = table.group(7, index);
+                    let _ = (group.numbers("c"), group.texts("c"), group.may_hold("c", b"x"));
+                }
+            }
+        }
+        assert!(
+            TableStatistics::read(
+                &mut StreamCursor::new("hyp.groups", &all[..at]),
+                &Bytes::copy_from_slice(&all[..at]),
+                10,
+                2
+            )
+            .is_err()
+        );
+    }
+    assert!(refused > 20);
+}
