@@ -186,6 +186,10 @@ impl Reader for ArchiveTable {
         self.table.column_statistics(column)
     }
 
+    fn load_statistics(&self, columns: &[usize]) -> Result<()> {
+        self.table.load_statistics(columns)
+    }
+
     fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
         self.table.pruning_statistics(group)
     }

@@ -86,6 +86,12 @@ impl TableStatistics {
         RowGroupStatistics { table: self, group, index }
     }
 
+    /// Returns bounds of the texts of a column in a row group.
+    pub(crate) fn texts_of(&self, group: usize, column: usize) -> Option<TextBounds<'_>> {
+        let (min, max) = self.columns.get(column)?.texts.get(group)?;
+        Some(TextBounds { min: self.texts.get(min.clone())?, max: self.texts.get(max.clone())? })
+    }
+
     fn column(&mut self, stream: &mut StreamCursor<'_>, groups: usize) -> Result<ColumnStatistics> {
         let at = stream.offset();
         let flags = stream.u8("flags of a column")?;
@@ -257,9 +263,7 @@ impl<F: Fn(&str) -> Option<usize>> PruningStatistics for RowGroupStatistics<'_, 
     }
 
     fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
-        let (min, max) = self.column(column)?.texts.get(self.group)?;
-        let texts = &self.table.texts;
-        Some(TextBounds { min: texts.get(min.clone())?, max: texts.get(max.clone())? })
+        self.table.texts_of(self.group, (self.index)(column)?)
     }
 
     fn may_hold(&self, column: &str, text: &[u8]) -> bool {

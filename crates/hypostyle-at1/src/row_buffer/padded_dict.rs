@@ -4,7 +4,7 @@
 pub(super) const PAD_BYTES: usize = 16;
 
 /// Byte strings by index, each padded to a multiple of [`PAD_BYTES`] bytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PaddedDict {
     pub(super) pieces: Vec<[u8; PAD_BYTES]>,
     /// The first piece of each entry, and its length in bytes.
@@ -41,6 +41,11 @@ impl PaddedDict {
     /// The number of entries.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
+    }
+
+    /// The bytes of memory that the entries take.
+    pub(crate) fn memory(&self) -> usize {
+        size_of_val(&self.pieces[..]) + size_of_val(&self.places[..])
     }
 
     /// Returns an entry by its index.

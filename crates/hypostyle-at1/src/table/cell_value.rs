@@ -8,7 +8,7 @@ use hypostyle_core::text::csv::undouble_into;
 
 /// How the cells of a column are written.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum CellSyntax<'a> {
+pub(crate) enum CellSyntax<'a> {
     /// Cells of delimited text.
     Csv {
         /// Whether the cells end their lines, so that a carriage return is not theirs.
@@ -24,7 +24,7 @@ pub(super) enum CellSyntax<'a> {
 
 /// A cell that the row around it would not have if it was read as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OddCell;
+pub(crate) struct OddCell;
 
 impl CellSyntax<'_> {
     /// Returns the content of a cell; `None` is null.
@@ -34,7 +34,7 @@ impl CellSyntax<'_> {
     /// Fails for a quoted cell without a closing quote, and for a JSON value that is neither
     /// a string nor null.
     #[inline]
-    pub(super) fn text<'c>(&self, cell: &'c [u8]) -> Result<Option<Cow<'c, [u8]>>, OddCell> {
+    pub(crate) fn text<'c>(&self, cell: &'c [u8]) -> Result<Option<Cow<'c, [u8]>>, OddCell> {
         match *self {
             Self::Csv { is_last, null_words } => {
                 let cell = if is_last { cell.strip_suffix(b"\r").unwrap_or(cell) } else { cell };

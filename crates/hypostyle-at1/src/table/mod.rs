@@ -15,13 +15,12 @@
 //!    `json_values` types them.
 //! 4. `verbatim_cells` gives verbatim lines the same form, and `merge` puts all rows in order.
 //!
-//! For codec columnar (§5), `columnar_frame` finds and decodes the chunks of columns, and
-//! `columnar` turns them into arrays: numbers and dictionaries as they are, text as above.
+//! For codec columnar (§5), `columnar` decodes the pieces of column chunks and turns them into
+//! arrays: numbers and dictionaries as they are, text as above.
 
 mod cell_list;
-mod cell_value;
+pub(crate) mod cell_value;
 mod columnar;
-mod columnar_frame;
 mod grouped;
 mod grouped_archive;
 mod json_tree;
@@ -37,7 +36,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod typed_cells;
-mod verbatim_cells;
+pub(crate) mod verbatim_cells;
 
 use std::sync::Arc;
 

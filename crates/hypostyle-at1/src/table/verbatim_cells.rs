@@ -12,7 +12,7 @@ use hypostyle_core::text::BOM;
 /// Splits a line of delimited text as the CSV reader does.
 ///
 /// Returns `None` if a quoted cell is not closed, so that the row does not end here.
-pub(super) fn split(line: &[u8], delimiter: u8) -> Option<Vec<&[u8]>> {
+pub(crate) fn split(line: &[u8], delimiter: u8) -> Option<Vec<&[u8]>> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let (mut cells, mut start) = (Vec::new(), 0);
     loop {

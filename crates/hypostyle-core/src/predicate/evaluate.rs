@@ -88,6 +88,17 @@ impl<'a> Window<'a> {
     }
 }
 
+/// Evaluates a condition that reads one column on the entries of its dictionary.
+pub(super) fn on_entries(
+    condition: &Condition,
+    entries: &ArrayRef,
+    empty_is_null: bool,
+) -> Result<BooleanArray> {
+    let source = Source::Column(entries.clone());
+    let mut window = Window { rows: entries.len(), source, empty_is_null };
+    self::condition(condition, &mut window, false)
+}
+
 /// Evaluates a condition.
 ///
 /// With `only_true`, a row that is not true may be false or unknown, whatever it really is. This

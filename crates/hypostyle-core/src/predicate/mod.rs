@@ -114,7 +114,9 @@ pub use column_access::ColumnAccess;
 pub use filter::ColumnFilter;
 pub use input::PredicateInput;
 pub use path::ColumnPath;
-pub use pruning::{CellPresence, NumberBounds, PruningStatistics, TextBounds};
+pub use pruning::{
+    CellPresence, NumberBounds, OccurringEntries, Pruner, PruningStatistics, TextBounds,
+};
 pub use search::{FilterSearch, SearchForm};
 
 use crate::error::{Error, Result};
@@ -301,6 +303,13 @@ impl BoundPredicate {
     /// If this returns false and the statistics are correct, no row matches, and the row
     /// group need not be read. The statistics know columns by the names in the schema.
     pub fn may_match(&self, statistics: &dyn PruningStatistics) -> bool {
-        pruning::outcomes(&self.0.condition, statistics, self.0.empty_is_null).truth
+        self.pruner().may_match(statistics)
+    }
+
+    /// Returns what decides for many row groups whether they may match.
+    ///
+    /// It evaluates a condition on a dictionary that they share only once.
+    pub fn pruner(&self) -> Pruner<'_> {
+        Pruner::new(&self.0.condition, self.0.empty_is_null)
     }
 }

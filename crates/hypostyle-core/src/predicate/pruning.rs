@@ -3,10 +3,16 @@
 //! For each node of the tree, pruning computes whether it may be true for some row, and
 //! whether it may be false. Unknown needs no flag of its own: `and`, `or` and `not` turn
 //! an unknown part into true or false only if the other parts alone do so.
+//!
+//! If it is known which entries of a dictionary occur in a row group, a condition on that
+//! column is evaluated on the entries, once for all row groups, and the result is exact.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 
 use super::bound::{Condition, NumberKernel, TestKind, Value};
@@ -60,11 +66,29 @@ pub trait PruningStatistics {
         true
     }
 
+    /// Returns which entries of a dictionary occur in the row group.
+    ///
+    /// The row groups of a column should return the same array of entries, so that a condition
+    /// is evaluated on it only once.
+    fn entries(&self, column: &str) -> Option<OccurringEntries> {
+        let _ = column;
+        None
+    }
+
     /// Returns whether there may be blank and filled cells.
     fn cells(&self, column: &str) -> CellPresence {
         let _ = column;
         CellPresence::default()
     }
+}
+
+/// The entries of a dictionary that occur in a row group.
+#[derive(Clone, Debug)]
+pub struct OccurringEntries {
+    /// The entries, in the type of the column.
+    pub values: ArrayRef,
+    /// Whether each of them occurs. No other value does.
+    pub occurring: BooleanBuffer,
 }
 
 /// Bounds of the numbers of a row group.
@@ -146,13 +170,105 @@ impl Outcomes {
     }
 }
 
-/// Returns what a condition may be for the rows of a row group.
-pub(super) fn outcomes(
-    condition: &Condition,
+/// Decides for one row group after the other whether it can match a predicate.
+#[derive(Debug)]
+pub struct Pruner<'p> {
+    condition: &'p Condition,
+    empty_is_null: bool,
+    /// The conditions that were evaluated on the entries of a dictionary.
+    evaluated: RefCell<Vec<EvaluatedEntries<'p>>>,
+}
+
+/// The entries of a dictionary for which a condition is true, and for which it is false.
+#[derive(Debug)]
+struct EvaluatedEntries<'p> {
+    condition: &'p Condition,
+    entries: ArrayRef,
+    /// `None` if the condition cannot be evaluated on them.
+    outcomes: Option<[BooleanBuffer; 2]>,
+}
+
+impl<'p> Pruner<'p> {
+    pub(super) fn new(condition: &'p Condition, empty_is_null: bool) -> Self {
+        Self { condition, empty_is_null, evaluated: RefCell::default() }
+    }
+
+    /// Returns whether a row group with these statistics may have a matching row.
+    pub fn may_match(&self, statistics: &dyn PruningStatistics) -> bool {
+        self.outcomes(self.condition, statistics).truth
+    }
+
+    /// Returns what a condition may be for the rows of a row group.
+    fn outcomes(&self, condition: &'p Condition, statistics: &dyn PruningStatistics) -> Outcomes {
+        let by_parts = outcomes_of_parts(condition, statistics, self.empty_is_null, &mut |part| {
+            self.outcomes(part, statistics)
+        });
+        match self.by_entries(condition, statistics) {
+            Some(exact) => by_parts.narrowed(exact),
+            None => by_parts,
+        }
+    }
+
+    /// Returns what a condition on one column is for the entries of a dictionary that occur.
+    fn by_entries(
+        &self,
+        condition: &'p Condition,
+        statistics: &dyn PruningStatistics,
+    ) -> Option<Outcomes> {
+        let OccurringEntries { values, occurring } =
+            statistics.entries(&only_column(condition)?)?;
+        let is_same = |it: &&EvaluatedEntries<'p>| {
+            std::ptr::eq(it.condition, condition) && Arc::ptr_eq(&it.entries, &values)
+        };
+        let known = self.evaluated.borrow().iter().find(is_same).map(|it| it.outcomes.clone());
+        let outcomes = known.unwrap_or_else(|| {
+            let outcomes = evaluate::on_entries(condition, &values, self.empty_is_null).ok();
+            let (entries, outcomes) = (values.clone(), outcomes.map(|it| truths_of(&it)));
+            let evaluated = EvaluatedEntries { condition, entries, outcomes: outcomes.clone() };
+            self.evaluated.borrow_mut().push(evaluated);
+            outcomes
+        });
+        let any = |matching: &BooleanBuffer| {
+            matching.len() != occurring.len() || (matching & &occurring).count_set_bits() > 0
+        };
+        let [truth, falsity] = &outcomes?;
+        Some(Outcomes { truth: any(truth), falsity: any(falsity) })
+    }
+}
+
+/// Returns the name of the only column that a condition reads, as a whole.
+fn only_column(condition: &Condition) -> Option<String> {
+    let mut found: Option<(usize, String)> = None;
+    let mut is_only = true;
+    condition.visit(
+        &mut |path| match &found {
+            None => {
+                is_only = path.steps.is_empty();
+                found = Some((path.index, path.name.clone()));
+            }
+            Some((index, _)) => is_only &= *index == path.index && path.steps.is_empty(),
+        },
+        &mut 0,
+    );
+    found.filter(|_| is_only).map(|(_, name)| name)
+}
+
+/// Returns the rows that are true, and those that are false.
+fn truths_of(array: &BooleanArray) -> [BooleanBuffer; 2] {
+    let valid = match array.nulls() {
+        Some(nulls) => nulls.inner().clone(),
+        None => BooleanBuffer::new_set(array.len()),
+    };
+    [&valid & array.values(), &valid & &!array.values()]
+}
+
+/// Returns what a condition may be, given what its parts may be.
+fn outcomes_of_parts<'p>(
+    condition: &'p Condition,
     statistics: &dyn PruningStatistics,
     empty_is_null: bool,
+    each: &mut dyn FnMut(&'p Condition) -> Outcomes,
 ) -> Outcomes {
-    let each = |part| outcomes(part, statistics, empty_is_null);
     match condition {
         Condition::Constant(Some(true)) => ALWAYS,
         Condition::Constant(Some(false)) => NEVER,

@@ -54,6 +54,10 @@ impl<R: Reader + 'static> Reader for InFormat<R> {
         self.0.column_statistics(column)
     }
 
+    fn load_statistics(&self, columns: &[usize]) -> Result<()> {
+        self.0.load_statistics(columns).map_err(|err| err.in_format(self.0.format()))
+    }
+
     fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
         self.0.pruning_statistics(group)
     }

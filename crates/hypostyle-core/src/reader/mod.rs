@@ -58,6 +58,17 @@ pub trait Reader: fmt::Debug + Send + Sync {
         ColumnStatistics::default()
     }
 
+    /// Reads what [`Reader::pruning_statistics`] needs to know of columns beside the metadata,
+    /// such as dictionaries.
+    ///
+    /// # Errors
+    ///
+    /// Fails if that cannot be read.
+    fn load_statistics(&self, columns: &[usize]) -> Result<()> {
+        let _ = columns;
+        Ok(())
+    }
+
     /// Returns the statistics with which predicates can skip a row group, if it has any.
     fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
         let _ = group;

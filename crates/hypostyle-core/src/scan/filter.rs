@@ -4,9 +4,7 @@ use arrow_array::{ArrayRef, BooleanArray};
 use arrow_schema::Schema;
 
 use crate::error::{Error, Result};
-use crate::predicate::{
-    BoundPredicate, ColumnFilter, Predicate, PredicateInput, PruningStatistics,
-};
+use crate::predicate::{BoundPredicate, ColumnFilter, Predicate, PredicateInput, Pruner};
 use crate::reader::RowGroupReader;
 
 /// A predicate and the columns that it tests.
@@ -22,8 +20,8 @@ impl Filter {
         self.0.columns()
     }
 
-    pub(super) fn may_match(&self, statistics: &dyn PruningStatistics) -> bool {
-        self.0.may_match(statistics)
+    pub(super) fn pruner(&self) -> Pruner<'_> {
+        self.0.pruner()
     }
 
     /// Returns which rows of the window of a row group match.

@@ -57,9 +57,11 @@ impl ScanPlan {
         let mut tasks = tasks(reader.as_ref(), &ranges);
         let before = tasks.len();
         if let Some(filter) = &filter {
+            reader.load_statistics(filter.columns())?;
+            let pruner = filter.pruner();
             tasks.retain(|task| {
                 let statistics = reader.pruning_statistics(task.group);
-                statistics.is_none_or(|statistics| filter.may_match(statistics.as_ref()))
+                statistics.is_none_or(|statistics| pruner.may_match(statistics.as_ref()))
             });
         }
         let is_ordered = order.is_some();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use memchr::memchr_iter;
@@ -23,7 +24,7 @@ pub(crate) enum DecodedColumn {
     /// Numbers and exceptions; a bit of each cell says whether it is a number.
     Mixed { values: NumberValues, scale: Scale, bits: CellBitmap, exceptions: PaddedDict },
     /// Indexes into a dictionary.
-    Dict { ids: Vec<u32>, entries: PaddedDict },
+    Dict { ids: Vec<u32>, entries: Arc<PaddedDict> },
 }
 
 /// A list of cells with an index by which a cell is found quickly.
@@ -38,7 +39,7 @@ pub(crate) struct TextColumn {
 impl TextColumn {
     const BLOCK_BYTES: usize = 4096;
 
-    fn new(bytes: Bytes) -> Self {
+    pub(super) fn new(bytes: Bytes) -> Self {
         let mut newlines = 0;
         let mut before = Vec::with_capacity(bytes.len().div_ceil(Self::BLOCK_BYTES));
         for block in bytes.chunks(Self::BLOCK_BYTES) {
@@ -62,6 +63,17 @@ impl TextColumn {
     fn cells(&self) -> impl Iterator<Item = &[u8]> {
         self.bytes.split(|&byte| byte == b'\n')
     }
+
+    /// Returns some cells, with a newline between two cells.
+    pub(super) fn between(&self, cells: Range<usize>) -> &[u8] {
+        let Some(rest) = self.from(cells.start).filter(|_| !cells.is_empty()) else { return &[] };
+        let after = match cells.end < self.cells {
+            // The newline before the next cell is not part of the last one.
+            true => self.from(cells.end).map_or(0, |after| after.len() + 1),
+            false => 0,
+        };
+        rest.get(..rest.len().saturating_sub(after)).unwrap_or_default()
+    }
 }
 
 /// A bit for each cell, least significant first.
@@ -76,7 +88,7 @@ pub(crate) struct CellBitmap {
 impl CellBitmap {
     const BLOCK_BYTES: usize = 512;
 
-    fn new(bytes: Bytes, cells: usize) -> Self {
+    pub(super) fn new(bytes: Bytes, cells: usize) -> Self {
         let mut set = 0;
         let mut before = Vec::with_capacity(bytes.len() / Self::BLOCK_BYTES + 1);
         for block in bytes.chunks(Self::BLOCK_BYTES) {
@@ -119,7 +131,7 @@ impl CellBitmap {
 }
 
 /// Reads entries, each after its length.
-fn entries(stream: &mut StreamCursor<'_>, count: usize) -> Result<PaddedDict> {
+pub(super) fn entries(stream: &mut StreamCursor<'_>, count: usize) -> Result<PaddedDict> {
     let mut entries = PaddedDict::default();
     for _ in 0..count {
         entries.push(stream.lp("entry")?);
@@ -217,7 +229,7 @@ fn dict(stream: &mut StreamCursor<'_>) -> Result<DecodedColumn> {
             }
         }
     }
-    Ok(DecodedColumn::Dict { ids, entries })
+    Ok(DecodedColumn::Dict { ids, entries: Arc::new(entries) })
 }
 
 fn shuffled(stream: &mut StreamCursor<'_>) -> Result<(DecodedColumn, bool)> {
@@ -261,7 +273,7 @@ pub(super) fn derive<'c>(
     let ids = ids.ok_or_else(|| {
         stream.malformed("map size", "is less than the number of distinct values of the source")
     })?;
-    Ok(DecodedColumn::Dict { ids, entries })
+    Ok(DecodedColumn::Dict { ids, entries: Arc::new(entries) })
 }
 
 /// The memory that derived columns may take together.
@@ -330,7 +342,7 @@ impl DecodedColumn {
     ///
     /// Hashes the cells, so that the time does not depend on the number of distinct values,
     /// and compares numbers without printing them where possible.
-    fn distinct(&self, max_distinct: usize) -> Option<Vec<u32>> {
+    pub(super) fn distinct(&self, max_distinct: usize) -> Option<Vec<u32>> {
         match self {
             Self::Numbers { values: NumberValues::Tiny(values), .. } => {
                 number(values.iter(), max_distinct)

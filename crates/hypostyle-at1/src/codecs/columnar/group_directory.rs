@@ -30,12 +30,36 @@ pub(crate) struct GroupDirectory {
     /// The verbatim lines before the first structured line of each row group but the first;
     /// empty if there are none at all.
     pub(crate) verbatim: Vec<usize>,
-    /// The columns; `None` for one that is not cut.
-    pub(crate) columns: Vec<Option<CutColumn>>,
+    /// How each column is stored.
+    pub(crate) columns: Vec<ColumnPieces>,
     /// The entries that occur in each row group, for columns where that is known.
     pub(crate) sets: Vec<Option<EntrySets>>,
     /// The statistics of the fields, as they are stored.
     pub(crate) statistics: Bytes,
+}
+
+/// How a column is stored.
+#[derive(Debug, PartialEq)]
+pub(crate) enum ColumnPieces {
+    /// As a whole.
+    Whole,
+    /// As a map of the cells of another column.
+    Derived {
+        /// The column that it is derived from.
+        source: usize,
+    },
+    /// In pieces.
+    Cut(CutColumn),
+}
+
+impl ColumnPieces {
+    /// Returns the pieces, if the column is cut.
+    pub(crate) fn cut(&self) -> Option<&CutColumn> {
+        match self {
+            Self::Cut(cut) => Some(cut),
+            _ => None,
+        }
+    }
 }
 
 /// A column that is cut into pieces.
@@ -127,8 +151,12 @@ impl GroupDirectory {
         }
         for column in &self.columns {
             match column {
-                None => put::uv(&mut out, 0),
-                Some(column) => column.put(&mut out),
+                ColumnPieces::Whole => put::uv(&mut out, 0),
+                ColumnPieces::Derived { source } => {
+                    put::uv(&mut out, 0);
+                    put::uv(&mut out, *source as u64);
+                }
+                ColumnPieces::Cut(column) => column.put(&mut out),
             }
         }
         for sets in &self.sets {
@@ -185,8 +213,8 @@ impl GroupDirectory {
                 verbatim.push(before);
             }
         }
-        let columns = kinds.iter().map(|&kind| CutColumn::read(&mut stream, kind, groups));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let column = |(index, &kind)| ColumnPieces::read(&mut stream, kind, index, groups);
+        let columns = kinds.iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
         let mut sets = Vec::with_capacity(columns.len());
         for &kind in kinds {
             let at = stream.clone();
@@ -207,6 +235,31 @@ impl GroupDirectory {
         }
         let statistics = content.slice_ref(stream.rest());
         Ok(Some(Self { groups, verbatim, columns, sets, statistics }))
+    }
+}
+
+impl ColumnPieces {
+    fn read(
+        stream: &mut StreamCursor<'_>,
+        kind: u8,
+        column: usize,
+        groups: RowGroups,
+    ) -> Result<Self> {
+        let at = stream.clone();
+        let span = stream.size("row groups of a piece")?;
+        match (span, kind) {
+            (0, DERIVED) => {
+                let at = stream.clone();
+                let source = stream.size("source column")?;
+                if source >= column {
+                    return Err(at.malformed("source column", "is not before the column"));
+                }
+                Ok(Self::Derived { source })
+            }
+            (0, _) => Ok(Self::Whole),
+            (_, DERIVED) => Err(at.malformed("row groups of a piece", "of a derived column")),
+            _ => CutColumn::read(stream, kind, span, groups).map(Self::Cut),
+        }
     }
 }
 
@@ -247,12 +300,12 @@ impl CutColumn {
         }
     }
 
-    fn read(stream: &mut StreamCursor<'_>, kind: u8, groups: RowGroups) -> Result<Option<Self>> {
-        let at = stream.clone();
-        let span = stream.size("row groups of a piece")?;
-        if span == 0 {
-            return Ok(None);
-        }
+    fn read(
+        stream: &mut StreamCursor<'_>,
+        kind: u8,
+        span: usize,
+        groups: RowGroups,
+    ) -> Result<Self> {
         let count = groups.count();
         let pieces = count.div_ceil(span);
         let mut order = EntryOrder::default();
@@ -324,10 +377,9 @@ impl CutColumn {
                 }
                 (vec![span; width.into()], GroupStates::Planes { min, width })
             }
-            DERIVED => return Err(at.malformed("row groups of a piece", "of a derived column")),
             other => return Err(Error::malformed("column type", format!("{other} is unknown"))),
         };
-        Ok(Some(Self { spans, state, order }))
+        Ok(Self { spans, state, order })
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) mod group_directory;
 mod inline_column;
 pub(crate) mod kind;
 mod number;
+pub(crate) mod pieces;
 pub(crate) mod project;
 mod rows;
 pub(crate) mod sections;

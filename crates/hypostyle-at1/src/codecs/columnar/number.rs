@@ -119,15 +119,20 @@ pub(super) fn sums(
     stream: &mut StreamCursor<'_>,
     count: Option<usize>,
 ) -> Result<(NumberValues, bool)> {
-    match narrow_sums(stream.clone().rest(), count) {
-        Some(values) => Ok((values, false)),
+    match narrow_sums(stream.clone().rest(), 0, count) {
+        Some((values, _)) => Ok((values, false)),
         None => wide_sums(stream, count),
     }
 }
 
-/// Sums deltas in 64 bits; `None` if a delta or a sum has more bits, or if the stream is
-/// malformed.
-fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<NumberValues> {
+/// Sums deltas in 64 bits, from a sum on; also returns the last sum.
+///
+/// Returns `None` if a delta or a sum has more bits, or if the stream is malformed.
+pub(super) fn narrow_sums(
+    bytes: &[u8],
+    start: i64,
+    count: Option<usize>,
+) -> Option<(NumberValues, i64)> {
     // The last byte of each number is below 128.
     let available = bytes.iter().filter(|&&byte| byte < 0x80).count();
     let to_the_end = count.is_none();
@@ -137,7 +142,7 @@ fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<NumberValues> {
     }
     let mut values = NumberValues::Tiny(Vec::with_capacity(count));
     let mut sums = [0_i64; 512];
-    let (mut sum, mut overflow) = (0_i64, false);
+    let (mut sum, mut overflow) = (start, false);
     let (mut rest, mut left) = (bytes, count);
     while left > 0 {
         let now = left.min(sums.len());
@@ -158,7 +163,7 @@ fn narrow_sums(bytes: &[u8], count: Option<usize>) -> Option<NumberValues> {
         values.extend(part, count);
         left -= now;
     }
-    (!to_the_end || rest.is_empty()).then_some(values)
+    (!to_the_end || rest.is_empty()).then_some((values, sum))
 }
 
 /// The continuation bits of eight bytes.
@@ -394,7 +399,7 @@ mod tests {
         for count in [None, Some(0), Some(4), Some(11), Some(12)] {
             for cut in 0..=bytes.len() {
                 let bytes = &bytes[..cut];
-                let quick = narrow_sums(bytes, count);
+                let quick = narrow_sums(bytes, 0, count).map(|(values, _)| values);
                 let slow = wide_sums(&mut StreamCursor::new("", bytes), count);
                 match (quick, slow) {
                     (Some(quick), Ok((NumberValues::Wide(slow), false))) => {

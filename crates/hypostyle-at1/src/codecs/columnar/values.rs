@@ -1,36 +1,38 @@
 //! Columns as values instead of text, for readers of tables.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::column::{self, DecodedColumn, DerivedBudget, bit};
+use super::group_directory::{GROUPS, GroupDirectory};
 use super::number::{NumberValues, Scale};
 use super::project::{chunk_ranges, widths};
+use super::sections::unfit;
 use super::table::{meta, placed};
 use super::{FIELDS, kind};
 use crate::codecs::context::DecodeContext;
-use crate::row_buffer::RowBuffer;
+use crate::row_buffer::{PaddedDict, RowBuffer};
 use crate::streams::{StreamCursor, Streams};
 use hypostyle_core::error::{Error, Result};
 
-/// The streams that say where columns are, and which rows have them.
-pub(crate) const LAYOUT_STREAMS: [&str; 9] = [
-    "meta",
-    "row_modes",
-    "fieldcounts",
-    "coltypes",
-    "col_index",
-    "quotemodes",
-    "quotebits",
-    "verbatim",
-    FIELDS,
-];
+/// The streams that say where columns are.
+pub(crate) const COLUMN_STREAMS: [&str; 6] =
+    ["meta", "coltypes", "col_index", "quotemodes", "quotebits", FIELDS];
+
+/// The stream that says which lines are rows.
+pub(crate) const ROW_MODES: &str = "row_modes";
+
+/// The stream with the number of cells of each row.
+pub(crate) const FIELD_COUNTS: &str = "fieldcounts";
+
+/// The stream with the other lines.
+pub(crate) const VERBATIM: &str = "verbatim";
 
 /// What a frame states about its columns.
 #[derive(Debug)]
 pub(crate) struct ColumnLayout {
-    pub(crate) rows: usize,
     pub(crate) trailing: bool,
     pub(crate) has_header: bool,
     pub(crate) delimiter: Vec<u8>,
@@ -38,14 +40,16 @@ pub(crate) struct ColumnLayout {
     pub(crate) columns: Vec<StoredColumn>,
     /// Whether some structured row does not have a cell of each column.
     pub(crate) is_ragged: bool,
-    /// For each row 0 if it is verbatim.
+    /// The number of structured rows.
+    pub(crate) structured: usize,
+    /// For each row 0 if it is verbatim; empty if no row is.
     pub(crate) modes: Bytes,
 }
 
 /// What a frame states about one column.
 #[derive(Debug)]
 pub(crate) struct StoredColumn {
-    kind: u8,
+    pub(crate) kind: u8,
     /// The place of the chunk in `values`.
     pub(crate) place: Range<u64>,
     /// The number of fields in each cell.
@@ -56,27 +60,34 @@ pub(crate) struct StoredColumn {
 
 impl ColumnLayout {
     /// Reads the layout of a frame.
-    pub(crate) fn read(streams: &Streams, context: &DecodeContext<'_>) -> Result<Self> {
+    ///
+    /// `lines` has [`ROW_MODES`] and [`FIELD_COUNTS`]. With a directory of row groups, which
+    /// states that all structured rows have all cells, it needs the former only if there are
+    /// verbatim lines, and never the latter.
+    pub(crate) fn read(
+        streams: &Streams,
+        lines: &Streams,
+        directory: Option<&GroupDirectory>,
+        context: &DecodeContext<'_>,
+    ) -> Result<Self> {
         let meta = meta(streams, context)?;
         let rows = usize::try_from(meta.rows).unwrap_or(usize::MAX);
-        let modes = streams.shared("row_modes");
-        if modes.len() < rows {
-            let why = format!("has {} bytes for {rows} rows", modes.len());
-            return Err(Error::malformed("row modes", why).in_stream("row_modes"));
-        }
-        let modes = modes.slice(..rows);
-        let mut stream = streams.read("fieldcounts");
-        let structured = modes.iter().filter(|&&mode| mode != 0).count();
-        let mut is_ragged = false;
-        for _ in 0..structured {
-            let at = stream.clone();
-            let count = stream.size("field count")?;
-            if count > meta.columns {
-                let why = format!("{count} is more than the {} columns", meta.columns);
-                return Err(at.malformed("field count", why));
+        let modes = match directory {
+            Some(directory) if directory.verbatim.is_empty() => Bytes::new(),
+            _ => row_modes(lines, rows)?,
+        };
+        let verbatim = modes.iter().filter(|&&mode| mode == 0).count();
+        let structured = rows - verbatim;
+        let is_ragged = match directory {
+            None => has_missing_cells(lines, structured, meta.columns)?,
+            Some(directory) if directory.groups.cells == structured => false,
+            Some(directory) => {
+                let cells = directory.groups.cells;
+                let why = format!("they have {cells} cells, but the frame has {structured}");
+                return Err(unfit(why).in_stream(GROUPS));
             }
-            is_ragged |= count != meta.columns;
-        }
+        };
+        let modes = if verbatim == 0 { Bytes::new() } else { modes };
         let kinds = streams.bytes("coltypes").iter();
         let quotes = streams.bytes("quotemodes").iter();
         let places = chunk_ranges(streams, meta.columns)?;
@@ -85,12 +96,12 @@ impl ColumnLayout {
             .zip(kinds.zip(quotes))
             .map(|((place, width), (&kind, &quotes))| StoredColumn { kind, place, width, quotes });
         Ok(Self {
-            rows,
             trailing: meta.trailing,
             has_header: meta.has_header,
             delimiter: meta.delimiter.to_vec(),
             columns: columns.collect(),
             is_ragged,
+            structured,
             modes,
         })
     }
@@ -130,6 +141,32 @@ impl ColumnLayout {
     }
 }
 
+/// Returns the modes of so many rows.
+fn row_modes(lines: &Streams, rows: usize) -> Result<Bytes> {
+    let modes = lines.shared(ROW_MODES);
+    if modes.len() < rows {
+        let why = format!("has {} bytes for {rows} rows", modes.len());
+        return Err(Error::malformed("row modes", why).in_stream(ROW_MODES));
+    }
+    Ok(modes.slice(..rows))
+}
+
+/// Returns whether some row does not have a cell of each column.
+fn has_missing_cells(lines: &Streams, rows: usize, columns: usize) -> Result<bool> {
+    let mut stream = lines.read(FIELD_COUNTS);
+    let mut is_ragged = false;
+    for _ in 0..rows {
+        let at = stream.clone();
+        let count = stream.size("field count")?;
+        if count > columns {
+            let why = format!("{count} is more than the {columns} columns");
+            return Err(at.malformed("field count", why));
+        }
+        is_ragged |= count != columns;
+    }
+    Ok(is_ragged)
+}
+
 /// Returns the indexes of a DICT chunk.
 pub(crate) fn dictionary_indexes(chunk: &[u8]) -> Result<Vec<u32>> {
     match column::decode(kind::DICT, &Bytes::copy_from_slice(chunk), |_, _| Ok(()))? {
@@ -161,17 +198,38 @@ impl DecodedColumn {
         self.len()
     }
 
-    /// Returns the integers of a column of integers; `None` for any other column, and if one
-    /// of them does not fit the type.
-    pub(crate) fn integers<T: TryFrom<i64> + Default + Copy>(&self) -> Option<CellNumbers<T>> {
-        self.numbers(|scale| scale == Scale::Whole, |value, _| T::try_from(value).ok())
+    /// The bytes of memory that the cells take, without the entries of a dictionary.
+    pub(crate) fn memory(&self) -> usize {
+        let numbers = |values: &NumberValues| match values {
+            NumberValues::Tiny(values) => size_of_val(&values[..]),
+            NumberValues::Small(values) => size_of_val(&values[..]),
+            NumberValues::Narrow(values) => size_of_val(&values[..]),
+            NumberValues::Wide(values) => size_of_val(&values[..]),
+        };
+        match self {
+            Self::Text(text) => text.bytes.len(),
+            Self::Numbers { values, .. } => numbers(values),
+            Self::Mixed { values, bits, exceptions, .. } => {
+                numbers(values) + bits.bytes().len() + exceptions.memory()
+            }
+            Self::Dict { ids, .. } => size_of_val(&ids[..]),
+        }
     }
 
-    /// Returns the decimals of a column of decimals as the nearest floats; `None` for any other
+    /// Returns some cells of a column of integers; `None` for any other column, and if one
+    /// of them does not fit the type.
+    pub(crate) fn integers<T: TryFrom<i64> + Default + Copy>(
+        &self,
+        cells: Range<usize>,
+    ) -> Option<CellNumbers<T>> {
+        self.numbers(cells, |scale| scale == Scale::Whole, |value, _| T::try_from(value).ok())
+    }
+
+    /// Returns some cells of a column of decimals as the nearest floats; `None` for any other
     /// column, and if one of them has too many digits.
-    pub(crate) fn floats(&self) -> Option<CellNumbers<f64>> {
+    pub(crate) fn floats(&self, cells: Range<usize>) -> Option<CellNumbers<f64>> {
         let is_decimal = |scale| matches!(scale, Scale::Digits(1..));
-        self.numbers(is_decimal, |value, scale| {
+        self.numbers(cells, is_decimal, |value, scale| {
             let Scale::Digits(digits) = scale else { return None };
             // Both numbers are exact, so the quotient is rounded once, as a parser does it.
             #[expect(clippy::cast_precision_loss, reason = "the guard has excluded any loss")]
@@ -182,6 +240,7 @@ impl DecodedColumn {
 
     fn numbers<T: Default + Copy>(
         &self,
+        cells: Range<usize>,
         is_wanted: impl FnOnce(Scale) -> bool,
         convert: impl Fn(i64, Scale) -> Option<T>,
     ) -> Option<CellNumbers<T>> {
@@ -192,22 +251,34 @@ impl DecodedColumn {
         if !is_wanted(scale) {
             return None;
         }
+        let of_values = match self {
+            Self::Mixed { bits, .. } => bits.ones_before(cells.start)..bits.ones_before(cells.end),
+            _ => cells.clone(),
+        };
         let all: Option<Vec<T>> = match values {
-            NumberValues::Tiny(all) => all.iter().map(|&it| convert(it.into(), scale)).collect(),
-            NumberValues::Small(all) => all.iter().map(|&it| convert(it.into(), scale)).collect(),
-            NumberValues::Narrow(all) => all.iter().map(|&it| convert(it, scale)).collect(),
+            NumberValues::Tiny(all) => {
+                all.get(of_values)?.iter().map(|&it| convert(it.into(), scale)).collect()
+            }
+            NumberValues::Small(all) => {
+                all.get(of_values)?.iter().map(|&it| convert(it.into(), scale)).collect()
+            }
+            NumberValues::Narrow(all) => {
+                all.get(of_values)?.iter().map(|&it| convert(it, scale)).collect()
+            }
             NumberValues::Wide(_) => None,
         };
         let Self::Mixed { bits, exceptions, .. } = self else {
             return Some(CellNumbers { values: all?, others: Vec::new() });
         };
         let mut numbers = all?.into_iter();
-        let (mut values, mut others) = (Vec::with_capacity(bits.len()), Vec::new());
-        for cell in 0..bits.len() {
+        let exceptions_before = cells.start - bits.ones_before(cells.start);
+        let (mut values, mut others) = (Vec::with_capacity(cells.len()), Vec::new());
+        for (row, cell) in cells.enumerate() {
             if bit(bits.bytes(), cell) {
                 values.push(numbers.next()?);
             } else {
-                others.push((cell, exceptions.get(others.len())?.to_vec()));
+                let exception = exceptions.get(exceptions_before + others.len())?;
+                others.push((row, exception.to_vec()));
                 values.push(T::default());
             }
         }
@@ -215,25 +286,27 @@ impl DecodedColumn {
     }
 
     /// Returns the indexes and entries of a column with a dictionary.
-    pub(crate) fn dictionary(&self) -> Option<(&[u32], Vec<Vec<u8>>)> {
-        let Self::Dict { ids, entries } = self else { return None };
-        let entry = |index| entries.get(index).map(|entry| entry.to_vec()).unwrap_or_default();
-        Some((ids, (0..entries.len()).map(entry).collect()))
+    pub(crate) fn dictionary(&self) -> Option<(&[u32], &Arc<PaddedDict>)> {
+        match self {
+            Self::Dict { ids, entries } => Some((ids, entries)),
+            _ => None,
+        }
     }
 
-    /// Returns all cells as text, with a newline between two cells.
-    pub(crate) fn text(&self) -> Vec<u8> {
+    /// Returns some cells as text, with a newline between two cells.
+    pub(crate) fn text(&self, cells: Range<usize>) -> Vec<u8> {
         if let Self::Text(text) = self {
-            return text.bytes.to_vec();
+            return text.between(cells).to_vec();
         }
         let (mut out, mut buffer) = (Vec::new(), RowBuffer::default());
-        let mut cells = self.from(0);
-        for cell in 0..self.len() {
+        let start = cells.start;
+        let mut all = self.from(start);
+        for cell in cells {
             buffer.clear();
-            if cell > 0 {
+            if cell > start {
                 out.push(b'\n');
             }
-            cells.put(&mut buffer);
+            all.put(&mut buffer);
             out.extend_from_slice(buffer.text());
         }
         out

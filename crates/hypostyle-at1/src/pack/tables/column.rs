@@ -177,7 +177,7 @@ impl<'a> ColumnEncoder<'a> {
     }
 
     /// Returns the text of a distinct cell, without the quotes that were removed.
-    fn text(&self, id: u32) -> &[u8] {
+    pub(in crate::pack) fn text(&self, id: u32) -> &[u8] {
         self.texts.get(id as usize).map(AsRef::as_ref).unwrap_or_default()
     }
 

@@ -16,6 +16,7 @@ use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream, size};
 use crate::pack::tables::column::ChunkType;
 use crate::pack::tables::dialect;
+use crate::pack::tables::field_statistics::{SummarizedColumn, statistics};
 use crate::pack::tables::plan::{ColumnEncoding, PlannedColumn, TablePlan, TablePlanner};
 use crate::pack::tables::row_groups::{self, GroupedColumns};
 use crate::pack::tables::split::SplitRows;
@@ -190,6 +191,10 @@ impl ColumnarTable<'_> {
             Some(GroupedColumns { blocks, directory }) => (blocks, Some(directory)),
             None => (encoded.iter().map(|_| None).collect(), None),
         };
+        let sizes: Vec<Option<usize>> = blocks
+            .iter()
+            .map(|blocks| Some(blocks.as_ref()?.iter().map(Block::cost).sum()))
+            .collect();
         let values = self.values(&mut encoded, blocks, directory.is_some(), tail, context)?;
         let mut streams = vec![
             small("meta", &meta)?,
@@ -212,6 +217,20 @@ impl ColumnarTable<'_> {
         }
         if let Some(mut directory) = directory {
             directory.verbatim = verbatim_before(&rows.modes, directory.groups);
+            let summarized: Vec<SummarizedColumn<'_, '_>> = plan
+                .columns
+                .iter()
+                .zip(sizes)
+                .zip(&directory.sets)
+                .map(|((column, size), sets)| SummarizedColumn {
+                    encoder: column.encoder(),
+                    size: size.unwrap_or_default(),
+                    has_sets: sets.is_some(),
+                })
+                .collect();
+            let delimiter = self.delimiter.first().copied().unwrap_or_default();
+            let statistics = statistics(&summarized, directory.groups, delimiter);
+            directory.statistics = statistics.into();
             let body = Body::fitted(&directory.content(), search)?;
             // A reader needs it before the other streams.
             streams.insert(0, Stream { name: GROUPS.into(), body });

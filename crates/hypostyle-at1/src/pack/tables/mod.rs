@@ -5,13 +5,15 @@
 //! 3. `plan` decides which fields share a column and which encodings to try for it; `tuning`
 //!    lists the xz tunings to try.
 //! 4. `column` encodes a column as a chunk, with the numbers of `decimal`.
-//! 5. `row_groups` cuts the chunks at row group borders.
+//! 5. `row_groups` cuts the chunks at row group borders, and `field_statistics` says what each
+//!    row group has.
 //! 6. `columnar` compresses the chunks and writes the streams.
 
 pub(super) mod column;
 pub(super) mod columnar;
 pub(super) mod decimal;
 pub(super) mod dialect;
+pub(super) mod field_statistics;
 pub(super) mod interned;
 pub(super) mod plan;
 pub(super) mod row_groups;

@@ -4,6 +4,7 @@
 //! saves the reading of whole columns. The writer spends a budget on cuts where they save
 //! most: see `docs/decisions/0011-row-groups-of-columnar.md`.
 
+use crate::codecs::columnar::group_directory::ColumnPieces;
 use crate::codecs::columnar::group_directory::{CutColumn, EntryOrder, EntrySets, GroupDirectory};
 use crate::codecs::columnar::sections::{ChunkSections, GroupStates, RowGroups};
 use crate::codecs::kind;
@@ -107,7 +108,13 @@ pub(in crate::pack) fn divide(
         });
     }
     let (verbatim, statistics) = Default::default();
-    let directory = GroupDirectory { groups, verbatim, columns: cuts, sets, statistics };
+    let pieces = |(column, cut): (&EncodedColumn, _)| match (cut, column.source()) {
+        (Some(cut), _) => ColumnPieces::Cut(cut),
+        (None, Some(source)) => ColumnPieces::Derived { source },
+        (None, None) => ColumnPieces::Whole,
+    };
+    let columns = columns.iter().zip(cuts).map(pieces).collect();
+    let directory = GroupDirectory { groups, verbatim, columns, sets, statistics };
     Ok(Some(GroupedColumns { blocks, directory }))
 }
 

@@ -1,0 +1,292 @@
+//! Turns the cells of a column into an array of one field.
+
+use std::ops::Range;
+use std::slice;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, UInt32Array,
+    new_null_array,
+};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+use arrow_select::take::take;
+
+use super::frame::ColumnarFrame;
+use super::group_cells::GroupCells;
+use super::typed_entries::TypedEntries;
+use crate::codecs::columnar::values::CellNumbers;
+use crate::row_buffer::{DictEntry, PaddedDict};
+use crate::table::cell_list::{CellList, CellPlace, CellRuns};
+use crate::table::cell_value::CellSyntax;
+use crate::table::merge::merge;
+use crate::table::typed_cells::{self, CellError, not_of_type};
+use crate::table::verbatim_cells::{VerbatimLines, split};
+use hypostyle_core::error::{Error, ErrorKind, Result};
+
+/// A dictionary has at most one entry for so many rows; otherwise its entries are copied.
+const ROWS_PER_ENTRY: usize = 2;
+
+/// The source of a row that is a verbatim line.
+const VERBATIM: u8 = 0;
+/// The source of any other row.
+const CELL: u8 = 1;
+
+/// The lines of a row group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GroupLines {
+    /// The lines of the frame.
+    pub(super) lines: Range<usize>,
+    /// The places of its verbatim lines in their stream.
+    pub(super) verbatim: Vec<Range<usize>>,
+}
+
+/// One field of the cells of a column, in one row group.
+pub(super) struct FieldCells<'a> {
+    pub(super) frame: &'a ColumnarFrame,
+    pub(super) group: &'a GroupLines,
+    pub(super) cells: &'a GroupCells,
+    /// The column of the archive.
+    pub(super) stored: usize,
+    /// The place of the field in the cells of the column.
+    pub(super) nth: usize,
+    /// The column of the table, and whether it is the last one.
+    pub(super) column: usize,
+    pub(super) is_last: bool,
+    pub(super) delimiter: u8,
+    pub(super) null_words: &'a [Vec<u8>],
+    /// The most bytes that texts may take.
+    pub(super) max_bytes: u64,
+    /// The entries of dictionaries as arrays that other row groups made.
+    pub(super) typed_entries: &'a TypedEntries,
+}
+
+impl FieldCells<'_> {
+    /// Returns the field of all rows of the row group.
+    pub(super) fn array(&self, data_type: &DataType) -> Result<ArrayRef> {
+        let GroupCells { column, cells } = self.cells;
+        if column.cells() < cells.end {
+            let why = format!("has {} cells for {} rows", column.cells(), cells.end);
+            return Err(Error::malformed("column", why).in_stream("values"));
+        }
+        if self.group.verbatim.is_empty() {
+            return self.cells_array(data_type, true);
+        }
+        let modes = self.frame.layout.modes.get(self.group.lines.clone()).unwrap_or_default();
+        let source = |&mode: &u8| if mode == 0 { VERBATIM } else { CELL };
+        let order: Vec<u8> = modes.iter().map(source).collect();
+        let cells = self.cells_array(data_type, false)?;
+        merge(&[(CELL, cells), (VERBATIM, self.verbatim_array(data_type)?)], &order)
+    }
+
+    fn verbatim_array(&self, data_type: &DataType) -> Result<ArrayRef> {
+        let lines = VerbatimLines {
+            text: &self.frame.verbatim,
+            lines: &self.group.verbatim,
+            delimiter: Some(self.delimiter),
+            starts_text: false,
+        };
+        let all = 0..self.group.verbatim.len();
+        let lists = lines.columns(slice::from_ref(&all), &[self.column], &[])?;
+        let syntax = CellSyntax::Csv { is_last: false, null_words: self.null_words };
+        match lists.first() {
+            Some(list) => typed(data_type, list, all.len(), syntax),
+            None => Ok(new_null_array(data_type, 0)),
+        }
+    }
+
+    /// Returns the syntax of the cells.
+    pub(super) fn syntax(&self) -> CellSyntax<'_> {
+        match self.frame.layout.columns.get(self.stored) {
+            Some(stored) if stored.quotes == 1 => CellSyntax::Quoted,
+            _ => CellSyntax::Csv { is_last: self.is_last, null_words: self.null_words },
+        }
+    }
+
+    /// Returns the entries of a dictionary as an array.
+    pub(super) fn entries_array(
+        &self,
+        data_type: &DataType,
+        entries: &Arc<PaddedDict>,
+    ) -> Result<ArrayRef> {
+        if let Some(known) = self.typed_entries.get(entries, self.column) {
+            return Ok(known);
+        }
+        let width = self.frame.layout.columns.get(self.stored).map_or(1, |stored| stored.width);
+        let texts: Vec<Vec<u8>> = (0..entries.len())
+            .map(|index| entries.get(index).map(DictEntry::to_vec).unwrap_or_default())
+            .collect();
+        let parts = self.part_of_each(texts.iter().map(Vec::as_slice), width)?;
+        let len = parts.len();
+        let array = typed(data_type, &list_of(parts)?, len, self.syntax())?;
+        self.typed_entries.insert(entries, self.column, &array);
+        Ok(array)
+    }
+
+    /// Returns the field of the cells.
+    fn cells_array(&self, data_type: &DataType, may_encode: bool) -> Result<ArrayRef> {
+        let GroupCells { column, cells } = self.cells;
+        let stored = self.frame.layout.columns.get(self.stored);
+        let (width, quotes) = stored.map_or((1, 0), |stored| (stored.width, stored.quotes));
+        let (count, syntax) = (cells.len(), self.syntax());
+        if width == 1
+            && let Some(array) = self.numbers(data_type, syntax)
+        {
+            return Ok(array);
+        }
+        if quotes <= 1
+            && let Some((ids, entries)) = column.dictionary()
+        {
+            let entries = self.entries_array(data_type, entries)?;
+            let ids = ids.get(cells.clone()).unwrap_or_default();
+            return taken(ids, &entries, may_encode, self.max_bytes);
+        }
+        let text = column.text(cells.clone());
+        let texts = text.split(|&byte| byte == b'\n').take(count);
+        if quotes > 1 {
+            let bits = self.frame.quote_bits(self.stored, self.frame.layout.structured);
+            let bits = bits.ok_or_else(|| Error::malformed("quote bits", "are too few"))?;
+            let quoted = texts.zip(cells.clone()).map(|(cell, at)| {
+                let is_quoted = bits.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
+                let mut out = Vec::new();
+                if is_quoted {
+                    hypostyle_core::text::csv::quote_into(cell, &mut out);
+                } else {
+                    out.extend_from_slice(cell);
+                }
+                out
+            });
+            let quoted: Vec<Vec<u8>> = quoted.collect();
+            let parts = self.part_of_each(quoted.iter().map(Vec::as_slice), width)?;
+            return typed(data_type, &list_of(parts)?, count, syntax);
+        }
+        if width > 1 {
+            let parts = self.part_of_each(texts, width)?;
+            return typed(data_type, &list_of(parts)?, count, syntax);
+        }
+        let list = CellList::try_new(text, count);
+        let list = list.map_err(|_| Error::malformed("column", "has too few cells"))?;
+        typed(data_type, &list, count, syntax)
+    }
+
+    /// Returns this field of each cell.
+    fn part_of_each<'c>(
+        &self,
+        cells: impl Iterator<Item = &'c [u8]>,
+        width: usize,
+    ) -> Result<Vec<&'c [u8]>> {
+        let part = |cell: &'c [u8]| {
+            if width == 1 {
+                return Ok(cell);
+            }
+            let parts = split(cell, self.delimiter)
+                .ok_or_else(|| Error::malformed("cell", "has a quote that is never closed"))?;
+            Ok(parts.get(self.nth).copied().unwrap_or_default())
+        };
+        cells.map(part).collect()
+    }
+
+    /// Returns the cells as numbers, if they are stored as numbers of the type.
+    fn numbers(&self, data_type: &DataType, syntax: CellSyntax<'_>) -> Option<ArrayRef> {
+        let GroupCells { column, cells } = self.cells;
+        let count = cells.len();
+        Some(match data_type {
+            DataType::Int32 => {
+                let numbers = column.integers::<i32>(cells.clone())?;
+                let (values, nulls) = without_others(numbers, count, syntax)?;
+                Arc::new(Int32Array::new(values.into(), nulls))
+            }
+            DataType::Int64 => {
+                let numbers = column.integers::<i64>(cells.clone())?;
+                let (values, nulls) = without_others(numbers, count, syntax)?;
+                Arc::new(Int64Array::new(values.into(), nulls))
+            }
+            DataType::Float64 => {
+                let (values, nulls) = without_others(column.floats(cells.clone())?, count, syntax)?;
+                Arc::new(Float64Array::new(values.into(), nulls))
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Returns the first numbers, with nulls for the other cells; `None` if one of these is not
+/// null.
+fn without_others<T>(
+    numbers: CellNumbers<T>,
+    count: usize,
+    syntax: CellSyntax<'_>,
+) -> Option<(Vec<T>, Option<NullBuffer>)> {
+    let CellNumbers { mut values, others } = numbers;
+    values.truncate(count);
+    if others.is_empty() {
+        return Some((values, None));
+    }
+    let mut valid = vec![true; count];
+    for (cell, text) in others {
+        if let Some(valid) = valid.get_mut(cell) {
+            if !matches!(syntax.token(&text), Ok(None)) {
+                return None;
+            }
+            *valid = false;
+        }
+    }
+    Some((values, Some(NullBuffer::from(valid)).filter(|nulls| nulls.null_count() > 0)))
+}
+
+/// Returns the entries that indexes name, as a dictionary if that is smaller.
+fn taken(ids: &[u32], entries: &ArrayRef, may_encode: bool, limit: u64) -> Result<ArrayRef> {
+    let is_text = *entries.data_type() == DataType::Utf8;
+    if may_encode && is_text && entries.len().saturating_mul(ROWS_PER_ENTRY) <= ids.len() {
+        // A null is a null index: not every kernel looks for nulls among the entries.
+        let key = |&id: &u32| {
+            let is_null = entries.is_null((id as usize).min(entries.len().saturating_sub(1)));
+            i32::try_from(id).ok().filter(|_| !is_null)
+        };
+        let keys: Int32Array = ids.iter().map(key).collect();
+        return Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, entries.clone())?));
+    }
+    if let Some(texts) = entries.as_string_opt::<i32>() {
+        // A few bytes of the file name a long entry again.
+        let len = |&id: &u32| {
+            let ends = texts.offsets().get(id as usize..).and_then(|ends| ends.first_chunk::<2>());
+            ends.map_or(0, |[start, end]| u64::from(end.abs_diff(*start)))
+        };
+        let (what, asked) = ("size of the texts", ids.iter().map(len).sum::<u64>());
+        let limit = limit.min(i32::MAX as u64);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+    }
+    Ok(take(entries, &UInt32Array::from(ids.to_vec()), None)?)
+}
+
+/// Returns cells as a list; fails for a cell with a newline, which no line has.
+fn list_of(cells: Vec<&[u8]>) -> Result<CellList> {
+    let count = cells.len();
+    if cells.iter().any(|cell| memchr::memchr(b'\n', cell).is_some()) {
+        return Err(Error::malformed("cell", "has a newline").in_stream("values"));
+    }
+    let list = CellList::try_new(cells.join(&b'\n'), count.min(1));
+    list.map_err(|_| Error::malformed("column", "has too few cells"))
+}
+
+fn typed(
+    data_type: &DataType,
+    list: &CellList,
+    count: usize,
+    syntax: CellSyntax<'_>,
+) -> Result<ArrayRef> {
+    let all = 0..count;
+    let runs = slice::from_ref(&all);
+    let cells = CellRuns { list, from: CellPlace::default(), runs };
+    match typed_cells::array(data_type, &cells, syntax) {
+        Ok((array, _)) => Ok(array),
+        Err(CellError::Other(err)) => Err(err),
+        Err(CellError::Odd(index)) => {
+            Err(not_of_type(cells.nth(index), data_type).in_row(index as u64))
+        }
+    }
+}

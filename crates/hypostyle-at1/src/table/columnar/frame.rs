@@ -1,0 +1,273 @@
+//! A frame of codec columnar, without its columns.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::codecs::columnar::column::DecodedColumn;
+use crate::codecs::columnar::group_directory::{GROUPS, GroupDirectory};
+use crate::codecs::columnar::sections::{RowGroups, unfit};
+use crate::codecs::columnar::values::{
+    COLUMN_STREAMS, ColumnLayout, FIELD_COUNTS, ROW_MODES, VERBATIM,
+};
+use crate::container::Extent;
+use crate::frames::FrameReader;
+use crate::group_statistics::TableStatistics;
+use crate::query::source::{CountedSource, StreamDirectory};
+use crate::streams::{Backend, CompressedStream, StreamCursor, StreamSet};
+use hypostyle_core::compress::xz::RemoteBlocks;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::source;
+
+/// Everything of a frame but `values`.
+#[derive(Debug)]
+pub(super) struct ColumnarFrame {
+    pub(super) layout: ColumnLayout,
+    pub(super) verbatim: Bytes,
+    quote_bits: Bytes,
+    /// The row groups; `None` if the frame is one row group.
+    pub(super) directory: Option<GroupDirectory>,
+    pub(super) statistics: TableStatistics,
+    values: Values,
+}
+
+/// The stream `values`, which is decompressed in blocks if it has several xz blocks.
+#[derive(Debug)]
+struct Values {
+    backend: Backend,
+    offset: u64,
+    len: u64,
+    blocks: Option<RemoteBlocks>,
+    /// The offset at which the content of each block starts, and the end of the last one.
+    starts: Vec<u64>,
+}
+
+/// Blocks of `values` that were decompressed, by their index.
+pub(super) type DecompressedBlocks = BTreeMap<usize, Bytes>;
+
+impl ColumnarFrame {
+    /// Reads a frame; `None` if its streams cannot be found without reading all of them.
+    pub(super) fn read(archive: &FrameReader, extent: Extent) -> Result<Option<Self>> {
+        let counted = CountedSource::new(archive.source());
+        let directory = StreamDirectory::read(&counted, extent, false, |name| name == "values")?;
+        let Some(found) = directory else { return Ok(None) };
+        let context = archive.context(&found.set);
+        let wanted = |name: &str| name == GROUPS || COLUMN_STREAMS.contains(&name);
+        let streams = context.decompress(wanted)?;
+        let groups = streams.shared(GROUPS);
+        let directory = match groups.is_empty() {
+            true => None,
+            false => GroupDirectory::read(&groups, streams.bytes("coltypes"))?,
+        };
+        let lines = match &directory {
+            None => [ROW_MODES, FIELD_COUNTS, VERBATIM].as_slice(),
+            Some(directory) if directory.verbatim.is_empty() => &[],
+            Some(_) => &[ROW_MODES, VERBATIM],
+        };
+        let lines = context.decompress(|name| lines.contains(&name))?;
+        let layout = ColumnLayout::read(&streams, &lines, directory.as_ref(), &context)?;
+        let (backend, offset, len) = found.unread("values").unwrap_or((Backend::Stored, 0, 0));
+        let source = archive.source();
+        let blocks = match backend {
+            Backend::Xz => RemoteBlocks::find(len, |range| {
+                let start = offset.saturating_add(range.start);
+                source::range(source, start, range.end - range.start, "values")
+            })?,
+            _ => None,
+        };
+        let mut starts = vec![0];
+        for index in 0..blocks.as_ref().map_or(0, RemoteBlocks::len) {
+            let raw = blocks.as_ref().map_or(0, |blocks| blocks.raw(index));
+            starts.push(starts.last().copied().unwrap_or(0_u64).saturating_add(raw));
+        }
+        let mut frame = Self {
+            layout,
+            verbatim: lines.shared(VERBATIM),
+            quote_bits: streams.shared("quotebits"),
+            statistics: TableStatistics::default(),
+            directory,
+            values: Values { backend, offset, len, blocks, starts },
+        };
+        frame.read_statistics()?;
+        frame.check_pieces()?;
+        Ok(Some(frame))
+    }
+
+    fn read_statistics(&mut self) -> Result<()> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let fields = self.layout.columns.iter().map(|column| column.width).sum();
+        let mut stream = StreamCursor::new(GROUPS, &directory.statistics);
+        let (bytes, count) = (&directory.statistics, directory.groups.count());
+        self.statistics = TableStatistics::read(&mut stream, bytes, count, fields)?;
+        Ok(())
+    }
+
+    /// Fails unless the chunk of each cut column consists of the blocks of its pieces.
+    fn check_pieces(&self) -> Result<()> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        for (column, pieces) in directory.columns.iter().enumerate() {
+            let Some(cut) = pieces.cut() else { continue };
+            let place = self.layout.columns.get(column).map(|stored| stored.place.clone());
+            let blocks = self.blocks(column);
+            let start = |block: usize| self.values.starts.get(block).copied();
+            let is_whole = self.values.blocks.is_some()
+                && place.is_some_and(|place| {
+                    start(blocks.start) == Some(place.start) && start(blocks.end) == Some(place.end)
+                });
+            if !is_whole || blocks.len() != cut.blocks(directory.groups) {
+                let why = format!("the chunk of column {} is not in pieces", column + 1);
+                return Err(unfit(why).in_stream(GROUPS));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the row groups; a frame without a directory is one.
+    pub(super) fn groups(&self) -> RowGroups {
+        match &self.directory {
+            Some(directory) => directory.groups,
+            None => {
+                let cells = self.layout.structured;
+                RowGroups { cells, rows: cells.max(1) }
+            }
+        }
+    }
+
+    /// Returns the xz blocks that the chunk of a column is in.
+    pub(super) fn blocks(&self, column: usize) -> Range<usize> {
+        let Some(stored) = self.layout.columns.get(column) else { return 0..0 };
+        if self.values.blocks.is_none() {
+            return 0..1;
+        }
+        let Range { start, end } = stored.place;
+        let starts = &self.values.starts;
+        if start >= end {
+            // An empty chunk needs no block.
+            return 0..0;
+        }
+        let first = starts.partition_point(|&block| block <= start).saturating_sub(1);
+        let last = starts.partition_point(|&block| block < end);
+        first..last.min(starts.len().saturating_sub(1)).max(first)
+    }
+
+    /// Returns the byte range of a block.
+    pub(super) fn range(&self, block: usize) -> Range<u64> {
+        self.values.range(block)
+    }
+
+    /// Reads and decompresses blocks that are not decompressed yet.
+    pub(super) fn decompress(
+        &self,
+        blocks: &[usize],
+        archive: &FrameReader,
+        threads: usize,
+        decompressed: &mut DecompressedBlocks,
+    ) -> Result<()> {
+        let mut missing: Vec<usize> =
+            blocks.iter().copied().filter(|block| !decompressed.contains_key(block)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let no_streams = StreamSet { streams: Vec::new() };
+        let context = archive.context(&no_streams);
+        let ranges: Vec<Range<u64>> = missing.iter().map(|&block| self.range(block)).collect();
+        for range in &ranges {
+            let len = range.end.saturating_sub(range.start);
+            source::check(archive.source(), range.start, len, "values")?;
+        }
+        let read = archive.source().read_ranges(&ranges);
+        let read = read.map_err(|cause| Error::from(cause).at(self.values.offset))?;
+        let work = |(block, bytes): &(usize, Bytes)| match &self.values.blocks {
+            Some(blocks) => {
+                let content = blocks.decompress(*block, bytes, context.limits);
+                Ok(content.map_err(|err| err.at(self.range(*block).start))?.into())
+            }
+            None => {
+                let (backend, offset) = (self.values.backend, self.values.offset);
+                let name = "values".to_owned();
+                let stream = CompressedStream { name, backend, offset, bytes: bytes.clone() };
+                stream.decompress(context.limits, context.threads, context.deviations)
+            }
+        };
+        let jobs: Vec<(usize, Bytes)> = missing.into_iter().zip(read).collect();
+        let done = hypostyle_core::parallel::map(&jobs, threads, work);
+        let done: Vec<Bytes> = done.map_err(|err| err.in_stream("values"))?;
+        decompressed.extend(jobs.into_iter().map(|(block, _)| block).zip(done));
+        let asked = decompressed.values().map(|bytes| bytes.len() as u64).sum();
+        let (what, limit) = ("size of the columns", context.limits.read_bytes);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
+    }
+
+    /// Returns the chunk of a column whose blocks are decompressed.
+    pub(super) fn chunk(&self, column: usize, decompressed: &DecompressedBlocks) -> Result<Bytes> {
+        let truncated = || {
+            let err = Error::malformed("chunk length", "runs past the end of `values`");
+            err.in_stream("values").in_column(column, "")
+        };
+        let place = self.layout.columns.get(column).map(|stored| stored.place.clone());
+        let place = place.unwrap_or_default();
+        let offset = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        let mut pieces: Vec<Bytes> = Vec::new();
+        for block in self.blocks(column) {
+            let bytes = decompressed.get(&block).cloned().unwrap_or_default();
+            let start = self.values.starts.get(block).copied().unwrap_or_default();
+            let from = offset(place.start.saturating_sub(start));
+            let to = offset(place.end.saturating_sub(start)).min(bytes.len());
+            if from > to {
+                return Err(truncated());
+            }
+            pieces.push(bytes.slice(from..to));
+        }
+        let len: usize = pieces.iter().map(Bytes::len).sum();
+        if len as u64 != place.end.saturating_sub(place.start) {
+            return Err(truncated());
+        }
+        match <[Bytes; 1]>::try_from(pieces) {
+            Ok([only]) => Ok(only),
+            Err(pieces) => Ok(pieces.concat().into()),
+        }
+    }
+
+    /// Decodes the chunk of a column; `source` is the column that it may be derived from.
+    pub(super) fn decode_whole(
+        &self,
+        column: usize,
+        chunk: &Bytes,
+        source: Option<&DecodedColumn>,
+        archive: &FrameReader,
+    ) -> Result<DecodedColumn> {
+        let no_streams = StreamSet { streams: Vec::new() };
+        self.layout.decode(column, chunk, source, &archive.context(&no_streams))
+    }
+
+    /// Returns the bits of the quoted cells of a column in which only some are quoted.
+    ///
+    /// All columns have `cells` cells.
+    pub(super) fn quote_bits(&self, column: usize, cells: usize) -> Option<&[u8]> {
+        let is_mixed = |column: &usize| {
+            self.layout.columns.get(*column).is_some_and(|stored| stored.quotes > 1)
+        };
+        let len = cells.div_ceil(8);
+        let start = (0..column).filter(is_mixed).count().checked_mul(len)?;
+        self.quote_bits.get(start..start.checked_add(len)?)
+    }
+}
+
+impl Values {
+    /// Returns the byte range of an xz block, or of the whole stream if it has none.
+    fn range(&self, block: usize) -> Range<u64> {
+        match &self.blocks {
+            Some(blocks) => {
+                let Range { start, end } = blocks.range(block);
+                self.offset.saturating_add(start)..self.offset.saturating_add(end)
+            }
+            None => self.offset..self.offset.saturating_add(self.len),
+        }
+    }
+}

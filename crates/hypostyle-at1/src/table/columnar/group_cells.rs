@@ -1,0 +1,468 @@
+//! Decodes the columns of one row group of a frame (§5.7).
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::frame::{ColumnarFrame, DecompressedBlocks};
+use super::piece_cache::PieceCache;
+use crate::codecs::columnar::column::DecodedColumn;
+use crate::codecs::columnar::group_directory::{
+    ColumnPieces, CutColumn, EntryOrder, GroupDirectory,
+};
+use crate::codecs::columnar::pieces::{self, PieceSums};
+use crate::codecs::columnar::sections::{GroupStates, unfit};
+use crate::frames::FrameReader;
+use crate::row_buffer::PaddedDict;
+use crate::streams::StreamCursor;
+use hypostyle_core::error::{Error, Result};
+
+/// The piece of a column that is decoded as a whole.
+const WHOLE: usize = usize::MAX;
+
+/// Bytes of decoded pieces that a table keeps for the next row groups.
+const CACHE_BYTES: usize = 32 << 20;
+
+/// Bytes of dictionaries that a table keeps; more than one row group needs any of them.
+const DICTIONARY_BYTES: usize = 64 << 20;
+
+/// What the row groups of a table share, by frame.
+#[derive(Debug)]
+pub(super) struct SharedPieces {
+    /// Pieces of several row groups, by frame, column and piece.
+    columns: PieceCache<(usize, usize, usize), Arc<DecodedColumn>>,
+    /// Blocks of several row groups, by frame and block.
+    blocks: PieceCache<(usize, usize), Bytes>,
+    /// Dictionaries and maps, by frame and column.
+    dictionaries: PieceCache<(usize, usize), Dictionary>,
+}
+
+/// The entries of a dictionary or a map.
+#[derive(Clone, Debug)]
+pub(super) struct Dictionary {
+    pub(super) entries: Arc<PaddedDict>,
+    /// The rank of each entry by first appearance, if a derived column needs it.
+    ranks: Option<Arc<Vec<u32>>>,
+}
+
+impl SharedPieces {
+    pub(super) fn new() -> Self {
+        Self {
+            columns: PieceCache::new(CACHE_BYTES),
+            blocks: PieceCache::new(CACHE_BYTES),
+            dictionaries: PieceCache::new(DICTIONARY_BYTES),
+        }
+    }
+}
+
+/// Some cells of a column.
+#[derive(Clone, Debug)]
+pub(super) struct GroupCells {
+    pub(super) column: Arc<DecodedColumn>,
+    pub(super) cells: Range<usize>,
+}
+
+impl GroupCells {
+    /// Returns a column of a dictionary without cells.
+    pub(super) fn of_entries(entries: &Arc<PaddedDict>) -> Self {
+        let column = DecodedColumn::Dict { ids: Vec::new(), entries: entries.clone() };
+        Self { column: Arc::new(column), cells: 0..0 }
+    }
+}
+
+/// Decodes columns of one row group.
+pub(super) struct GroupDecoder<'a> {
+    pub(super) archive: &'a FrameReader,
+    pub(super) shared: &'a SharedPieces,
+    pub(super) frame: &'a ColumnarFrame,
+    /// The number of the frame in the archive, and of the row group in the frame.
+    pub(super) place: (usize, usize),
+    pub(super) threads: usize,
+}
+
+/// The columns and blocks of a row group that were decoded so far.
+#[derive(Debug, Default)]
+pub(super) struct DecodedGroup {
+    blocks: DecompressedBlocks,
+    columns: BTreeMap<usize, GroupCells>,
+}
+
+impl GroupDecoder<'_> {
+    /// Returns columns of the archive, and decodes those that are not decoded yet.
+    pub(super) fn decode(
+        &self,
+        columns: &[usize],
+        decoded: &mut DecodedGroup,
+    ) -> Result<BTreeMap<usize, GroupCells>> {
+        let missing: Vec<usize> = columns
+            .iter()
+            .copied()
+            .filter(|column| !decoded.columns.contains_key(column))
+            .collect();
+        let blocks: Vec<usize> = missing.iter().flat_map(|&it| self.blocks(it)).collect();
+        self.decompress(&blocks, decoded)?;
+        for column in missing {
+            self.column(column, decoded)?;
+        }
+        // The blocks are decoded, and a column that is read later has others.
+        decoded.blocks.clear();
+        let found = columns
+            .iter()
+            .filter_map(|column| decoded.columns.get(column).map(|cells| (*column, cells.clone())));
+        Ok(found.collect())
+    }
+
+    /// Returns the entries of a dictionary, if the column has one.
+    pub(super) fn dictionary(&self, column: usize) -> Result<Option<Dictionary>> {
+        let mut decoded = DecodedGroup::default();
+        match self.pieces(column) {
+            ColumnPieces::Cut(cut) if cut.head_blocks() > 0 => {
+                self.decompress(&[self.frame.blocks(column).start], &mut decoded)?;
+                self.head(column, cut, &decoded).map(Some)
+            }
+            ColumnPieces::Derived { .. } => {
+                let blocks: Vec<usize> = self.frame.blocks(column).collect();
+                self.decompress(&blocks, &mut decoded)?;
+                self.map(column, &decoded).map(|(_, map)| Some(map))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the blocks that a column of the row group is decoded from, without those that
+    /// other row groups have left.
+    pub(super) fn blocks(&self, column: usize) -> Vec<usize> {
+        let of_column = self.frame.blocks(column);
+        let (frame, group) = self.place;
+        let Some(directory) = &self.frame.directory else { return of_column.collect() };
+        let groups = directory.groups;
+        match self.pieces(column) {
+            ColumnPieces::Whole => {
+                let is_known = self.shared.columns.get(&(frame, column, WHOLE)).is_some();
+                if is_known { Vec::new() } else { of_column.collect() }
+            }
+            ColumnPieces::Derived { source } => {
+                let mut blocks = self.blocks(*source);
+                if self.shared.dictionaries.get(&(frame, column)).is_none() {
+                    blocks.extend(of_column);
+                }
+                blocks
+            }
+            ColumnPieces::Cut(cut) => {
+                let (main, of_main) =
+                    cut.piece_of(cut.spans.len().saturating_sub(1), group, groups);
+                if self.shared.columns.get(&(frame, column, main)).is_some() {
+                    return Vec::new();
+                }
+                let mut blocks = Vec::new();
+                let is_known = self.shared.dictionaries.get(&(frame, column)).is_some();
+                if !is_known {
+                    blocks.extend(of_column.start..of_column.start + cut.head_blocks());
+                }
+                for section in 0..cut.spans.len() {
+                    let (first, _) = cut.piece_of(section, of_main.start, groups);
+                    let last = of_main.end.saturating_sub(1);
+                    let (last, _) = cut.piece_of(section, last, groups);
+                    let block = |piece| of_column.start + cut.block_of(section, piece, groups);
+                    let blocks_of_section = (first..=last).map(block);
+                    blocks.extend(
+                        blocks_of_section
+                            .filter(|&block| self.shared.blocks.get(&(frame, block)).is_none()),
+                    );
+                }
+                blocks
+            }
+        }
+    }
+
+    fn pieces(&self, column: usize) -> &ColumnPieces {
+        let directory = self.frame.directory.as_ref();
+        directory.and_then(|it| it.columns.get(column)).unwrap_or(&ColumnPieces::Whole)
+    }
+
+    fn decompress(&self, blocks: &[usize], decoded: &mut DecodedGroup) -> Result<()> {
+        self.frame.decompress(blocks, self.archive, self.threads, &mut decoded.blocks)
+    }
+
+    /// Decodes a column whose blocks are decompressed.
+    fn column(&self, column: usize, decoded: &mut DecodedGroup) -> Result<GroupCells> {
+        if let Some(cells) = decoded.columns.get(&column) {
+            return Ok(cells.clone());
+        }
+        let cells = match (&self.frame.directory, self.pieces(column)) {
+            (Some(directory), ColumnPieces::Cut(cut)) => {
+                self.cut_column(column, cut, directory, decoded)
+            }
+            (Some(_), ColumnPieces::Derived { source }) => self.derived(column, *source, decoded),
+            _ => self.whole(column, decoded),
+        };
+        let cells = cells.map_err(|err| err.in_stream("values"))?;
+        decoded.columns.insert(column, cells.clone());
+        Ok(cells)
+    }
+
+    /// Decodes a whole column, and returns its cells of the row group.
+    fn whole(&self, column: usize, decoded: &mut DecodedGroup) -> Result<GroupCells> {
+        let (frame, group) = self.place;
+        let groups = self.frame.groups();
+        let cells = groups.before(group)..groups.before(group + 1);
+        let key = (frame, column, WHOLE);
+        if let Some(column) = self.shared.columns.get(&key) {
+            return Ok(GroupCells { column, cells });
+        }
+        let blocks: Vec<usize> = self.frame.blocks(column).collect();
+        self.decompress(&blocks, decoded)?;
+        let chunk = self.frame.chunk(column, &decoded.blocks)?;
+        let source = match self.frame.layout.source(column, &chunk)? {
+            Some(source) => Some(self.whole(source, decoded)?),
+            None => None,
+        };
+        let source = source.as_ref().map(|source| source.column.as_ref());
+        let whole = Arc::new(self.frame.decode_whole(column, &chunk, source, self.archive)?);
+        if whole.cells() < groups.cells {
+            let why = format!("has {} cells for {} rows", whole.cells(), groups.cells);
+            return Err(Error::malformed("column", why));
+        }
+        if groups.count() > 1 {
+            self.shared.columns.insert(key, whole.clone(), whole.memory());
+        }
+        Ok(GroupCells { column: whole, cells })
+    }
+
+    /// Decodes the piece of a cut column that has the row group.
+    fn cut_column(
+        &self,
+        column: usize,
+        cut: &CutColumn,
+        directory: &GroupDirectory,
+        decoded: &mut DecodedGroup,
+    ) -> Result<GroupCells> {
+        let (frame, group) = self.place;
+        let groups = directory.groups;
+        let main = cut.spans.len().saturating_sub(1);
+        let (piece, of_piece) = cut.piece_of(main, group, groups);
+        let first = groups.before(of_piece.start);
+        let cells = groups.before(group) - first..groups.before(group + 1) - first;
+        let key = (frame, column, piece);
+        if let Some(column) = self.shared.columns.get(&key) {
+            return Ok(GroupCells { column, cells });
+        }
+        let count = groups.cells_between(of_piece.start, of_piece.end);
+        let is_last = of_piece.end >= groups.count();
+        let sums = |sums: &[i64]| PieceSums {
+            before: sums.get(piece).copied().unwrap_or_default(),
+            after: sums.get(piece + 1).copied(),
+        };
+        let content = |section: usize, piece: usize, decoded: &DecodedGroup| {
+            let block = self.frame.blocks(column).start + cut.block_of(section, piece, groups);
+            match decoded.blocks.get(&block) {
+                Some(content) => Ok(content.clone()),
+                None => self
+                    .shared
+                    .blocks
+                    .get(&(frame, block))
+                    .ok_or_else(|| Error::internal("a block that was not decompressed")),
+            }
+        };
+        let missing = self.blocks(column);
+        self.decompress(&missing, decoded)?;
+        let whole = match &cut.state {
+            GroupStates::Text => pieces::text(&content(0, piece, decoded)?, count, is_last)?,
+            GroupStates::Sums { scale, sums: all } => {
+                let content = content(0, piece, decoded)?;
+                // The scale comes before the first delta.
+                let skip = usize::from(scale.is_some() && piece == 0);
+                let deltas = content.get(skip..).unwrap_or_default();
+                pieces::deltas(deltas, *scale, count, sums(all))?
+            }
+            GroupStates::Dict { .. } => {
+                let dictionary = self.head(column, cut, decoded)?;
+                pieces::indexes(&content(0, piece, decoded)?, count, &dictionary.entries)?
+            }
+            GroupStates::Planes { min, width } => {
+                let mut planes = Vec::new();
+                for section in 0..usize::from(*width) {
+                    let content = content(section, piece, decoded)?;
+                    // The count, the minimum and the width come before the first plane.
+                    let skip = match (section, piece) {
+                        (0, 0) => content.len().saturating_sub(count),
+                        _ => 0,
+                    };
+                    planes.push(content.slice(skip..));
+                }
+                let planes: Vec<&[u8]> = planes.iter().map(AsRef::as_ref).collect();
+                pieces::planes(&planes, *min, count)?
+            }
+            GroupStates::Mixed { scale, sums: all, exceptions } => {
+                let bits = self.bits(column, cut, &of_piece, directory, decoded, &content)?;
+                let before = |group: usize| exceptions.get(group).copied().unwrap_or_default();
+                let last = of_piece.end.saturating_sub(1);
+                let (from, _) = cut.piece_of(1, of_piece.start, groups);
+                let (to, _) = cut.piece_of(1, last, groups);
+                let mut list = Vec::new();
+                for part in from..=to {
+                    let content = content(1, part, decoded)?;
+                    self.share(column, cut, (1, part), directory, &content);
+                    let mut stream = StreamCursor::new("values", &content);
+                    if part == 0 {
+                        stream.uv("exception count")?;
+                    }
+                    list.extend_from_slice(stream.rest());
+                }
+                let (_, of_list) = cut.piece_of(1, of_piece.start, groups);
+                let skip = before(of_piece.start) - before(of_list.start);
+                let wanted = before(of_piece.end) - before(of_piece.start);
+                let exceptions = pieces::exceptions(&list, skip, wanted)?;
+                let deltas = content(2, piece, decoded)?;
+                pieces::mixed(bits, count, exceptions, &deltas, *scale, sums(all))?
+            }
+        };
+        let whole = Arc::new(whole);
+        if of_piece.len() > 1 {
+            self.shared.columns.insert(key, whole.clone(), whole.memory());
+        }
+        Ok(GroupCells { column: whole, cells })
+    }
+
+    /// Keeps a block of several row groups.
+    fn share(
+        &self,
+        column: usize,
+        cut: &CutColumn,
+        (section, piece): (usize, usize),
+        directory: &GroupDirectory,
+        content: &Bytes,
+    ) {
+        if cut.spans.get(section).is_some_and(|&span| span > 1) {
+            let block =
+                self.frame.blocks(column).start + cut.block_of(section, piece, directory.groups);
+            self.shared.blocks.insert((self.place.0, block), content.clone(), content.len());
+        }
+    }
+
+    /// Returns the bits of the numbers of some row groups.
+    fn bits(
+        &self,
+        column: usize,
+        cut: &CutColumn,
+        wanted: &Range<usize>,
+        directory: &GroupDirectory,
+        decoded: &DecodedGroup,
+        content: &dyn Fn(usize, usize, &DecodedGroup) -> Result<Bytes>,
+    ) -> Result<Bytes> {
+        let groups = directory.groups;
+        let (from, _) = cut.piece_of(0, wanted.start, groups);
+        let (to, _) = cut.piece_of(0, wanted.end.saturating_sub(1), groups);
+        let mut bits = Vec::new();
+        for part in from..=to {
+            let content = content(0, part, decoded)?;
+            self.share(column, cut, (0, part), directory, &content);
+            let span = cut.spans.first().copied().unwrap_or(1).max(1);
+            let of_part = part * span..(part * span).saturating_add(span).min(groups.count());
+            let byte = |group: usize| groups.before(group).div_ceil(8);
+            let len = byte(of_part.end) - byte(of_part.start);
+            // The subtype, the scale and the count come before the first bit.
+            let skip = if part == 0 { content.len().saturating_sub(len) } else { 0 };
+            let own = content.get(skip..).unwrap_or_default();
+            if own.len() != len {
+                return Err(unfit("a piece of a bitmap has another number of bits"));
+            }
+            let start = byte(wanted.start.max(of_part.start)) - byte(of_part.start);
+            let end = byte(wanted.end.min(of_part.end)) - byte(of_part.start);
+            bits.extend_from_slice(own.get(start..end).unwrap_or_default());
+        }
+        Ok(bits.into())
+    }
+
+    /// Returns the dictionary of a cut column, whose head is decompressed or known.
+    fn head(&self, column: usize, cut: &CutColumn, decoded: &DecodedGroup) -> Result<Dictionary> {
+        let key = (self.place.0, column);
+        if let Some(known) = self.shared.dictionaries.get(&key) {
+            return Ok(known);
+        }
+        let block = self.frame.blocks(column).start;
+        let Some(head) = decoded.blocks.get(&block) else {
+            return Err(Error::internal("a dictionary that was not decompressed"));
+        };
+        let (cells, entries) = pieces::dictionary(head)?;
+        if cells != self.frame.groups().cells {
+            return Err(unfit("a dictionary has another number of cells"));
+        }
+        let ranks = match &cut.order {
+            EntryOrder::Unknown => None,
+            EntryOrder::FirstAppearance => {
+                Some((0..entries.len()).filter_map(|it| u32::try_from(it).ok()).collect())
+            }
+            EntryOrder::Listed(indexes) => {
+                let mut ranks = vec![u32::MAX; entries.len()];
+                for (rank, &index) in (0..).zip(indexes) {
+                    match ranks.get_mut(index as usize) {
+                        Some(place) if *place == u32::MAX => *place = rank,
+                        _ => return Err(unfit("an entry has no place, or two, in the order")),
+                    }
+                }
+                Some(ranks)
+            }
+        };
+        let dictionary = Dictionary { entries, ranks: ranks.map(Arc::new) };
+        self.shared.dictionaries.insert(key, dictionary.clone(), dictionary.memory());
+        Ok(dictionary)
+    }
+
+    /// Returns the source and the map of a derived column whose chunk is decompressed or known.
+    fn map(&self, column: usize, decoded: &DecodedGroup) -> Result<(Option<usize>, Dictionary)> {
+        let key = (self.place.0, column);
+        if let Some(known) = self.shared.dictionaries.get(&key) {
+            return Ok((None, known));
+        }
+        let chunk = self.frame.chunk(column, &decoded.blocks)?;
+        let (source, entries) = pieces::map(&chunk)?;
+        let ranks = Some(Arc::new(pieces::ranks_of_map(&entries)));
+        let dictionary = Dictionary { entries, ranks };
+        self.shared.dictionaries.insert(key, dictionary.clone(), dictionary.memory());
+        Ok((Some(source), dictionary))
+    }
+
+    /// Decodes a derived column from the cells of its source in the row group.
+    fn derived(
+        &self,
+        column: usize,
+        source: usize,
+        decoded: &mut DecodedGroup,
+    ) -> Result<GroupCells> {
+        let blocks = self.blocks(column);
+        self.decompress(&blocks, decoded)?;
+        let (stated, map) = self.map(column, decoded)?;
+        if stated.is_some_and(|stated| stated != source) {
+            return Err(unfit("a derived column has another source"));
+        }
+        let ranks = match self.pieces(source) {
+            ColumnPieces::Whole => None,
+            ColumnPieces::Cut(cut) if cut.head_blocks() == 0 => None,
+            ColumnPieces::Cut(cut) => {
+                self.column(source, decoded)?;
+                self.head(source, cut, decoded)?.ranks
+            }
+            ColumnPieces::Derived { .. } => {
+                self.column(source, decoded)?;
+                self.map(source, decoded)?.1.ranks
+            }
+        };
+        let Some(ranks) = ranks else { return self.whole(column, decoded) };
+        let GroupCells { column: source, cells } = self.column(source, decoded)?;
+        let Some((ids, _)) = source.dictionary() else { return self.whole(column, decoded) };
+        let ids = ids.get(cells).unwrap_or_default();
+        let derived = pieces::derived(ids, &ranks, &map.entries)?;
+        let cells = 0..ids.len();
+        Ok(GroupCells { column: Arc::new(derived), cells })
+    }
+}
+
+impl Dictionary {
+    fn memory(&self) -> usize {
+        let ranks = self.ranks.as_ref().map_or(0, |ranks| ranks.len() * size_of::<u32>());
+        self.entries.memory() + ranks
+    }
+}

@@ -1,0 +1,365 @@
+//! Archives of codec columnar, whose columns are those of the table.
+//!
+//! 1. `frame` finds the streams, the row groups and the xz blocks of a frame.
+//! 2. `group_cells` decodes the columns of a row group; `piece_cache` keeps what the next row
+//!    groups need too.
+//! 3. `field_cells` turns the cells of a column into arrays of its fields; `typed_entries` keeps
+//!    the arrays of dictionaries.
+//! 4. `pruning` is what is known of the cells of a row group.
+
+mod field_cells;
+mod frame;
+mod group_cells;
+mod piece_cache;
+mod pruning;
+mod typed_entries;
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::ArrayRef;
+use arrow_schema::SchemaRef;
+use hashbrown::HashMap;
+
+use field_cells::{FieldCells, GroupLines};
+use frame::ColumnarFrame;
+use group_cells::{DecodedGroup, GroupCells, GroupDecoder, SharedPieces};
+use pruning::ColumnarPruning;
+use typed_entries::TypedEntries;
+
+use super::shape::TableShape;
+use crate::container::Method;
+use crate::frames::FrameReader;
+use hypostyle_core::deviation::Deviation;
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::format_id::FormatId;
+use hypostyle_core::predicate::PruningStatistics;
+use hypostyle_core::projection::column_out_of_range;
+use hypostyle_core::reader::{
+    ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, WholeRowGroup,
+    row_group_out_of_range,
+};
+use hypostyle_core::text::TextKind;
+
+/// The table of an archive of codec columnar.
+#[derive(Debug)]
+pub(crate) struct ColumnarReader {
+    archive: Arc<FrameReader>,
+    frames: Vec<TableFrame>,
+    groups: Vec<TableGroup>,
+    shape: TableShape,
+    null_words: Vec<Vec<u8>>,
+    delimiter: u8,
+    shared: SharedPieces,
+    typed_entries: TypedEntries,
+    /// The entries of the columns that predicates test, by frame and column of the table.
+    tested_entries: Mutex<HashMap<(usize, usize), ArrayRef>>,
+}
+
+/// A frame of the table.
+#[derive(Debug)]
+struct TableFrame {
+    frame: ColumnarFrame,
+    /// For each column of the table the column of the archive, and its place in the cells.
+    fields: Vec<(usize, usize)>,
+}
+
+/// A row group of the table.
+#[derive(Debug)]
+struct TableGroup {
+    frame: usize,
+    /// The number of the row group in the frame.
+    group: usize,
+    first_row: u64,
+    lines: GroupLines,
+}
+
+impl ColumnarReader {
+    /// Reads everything but `values`.
+    ///
+    /// Returns `None` if the columns of the archive are not those of the table.
+    pub(crate) fn try_new(archive: &Arc<FrameReader>, shape: &TableShape) -> Result<Option<Self>> {
+        let TextKind::Delimited { delimiter } = shape.format.kind else { return Ok(None) };
+        let (mut frames, mut groups): (Vec<TableFrame>, Vec<TableGroup>) = Default::default();
+        let mut first_row = 0_u64;
+        for extent in archive.extents()? {
+            if extent.method == Method::Raw || frames.last().is_some_and(TableFrame::is_open) {
+                return Ok(None);
+            }
+            let Some(frame) = ColumnarFrame::read(archive, extent)? else { return Ok(None) };
+            let layout = &frame.layout;
+            // A header of a later frame would be a row.
+            let has_header = shape.format.header && frames.is_empty();
+            let widths = layout.columns.iter().map(|column| column.width);
+            let fields: Vec<(usize, usize)> = widths
+                .enumerate()
+                .flat_map(|(column, width)| (0..width).map(move |nth| (column, nth)))
+                .collect();
+            if layout.delimiter != [delimiter]
+                || layout.has_header != has_header
+                // Cells of such rows have several fields, or the text is no table.
+                || layout.is_ragged
+                || fields.len() != shape.schema.fields().len()
+            {
+                return Ok(None);
+            }
+            let frame = TableFrame { frame, fields };
+            let Some(lines) = frame.group_lines()? else { return Ok(None) };
+            for (group, lines) in lines.into_iter().enumerate() {
+                let rows = lines.lines.len() as u64;
+                groups.push(TableGroup { frame: frames.len(), group, first_row, lines });
+                first_row = first_row.saturating_add(rows);
+            }
+            frames.push(frame);
+        }
+        // The text has rows of several lines, or lines that are not rows.
+        if first_row != shape.rows || frames.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            archive: archive.clone(),
+            frames,
+            groups,
+            null_words: shape.null_words.iter().map(|word| word.clone().into_bytes()).collect(),
+            shape: shape.clone(),
+            delimiter,
+            shared: SharedPieces::new(),
+            typed_entries: TypedEntries::new(),
+            tested_entries: Mutex::default(),
+        }))
+    }
+
+    fn group(&self, group: usize) -> Result<(&TableGroup, &TableFrame)> {
+        let found = self.groups.get(group);
+        let found = found.and_then(|group| Some((group, self.frames.get(group.frame)?)));
+        found.ok_or_else(|| row_group_out_of_range(group, self.groups.len()))
+    }
+
+    fn decoder<'r>(
+        &'r self,
+        group: &'r TableGroup,
+        frame: &'r TableFrame,
+        threads: usize,
+    ) -> GroupDecoder<'r> {
+        let place = (group.frame, group.group);
+        let (archive, shared) = (self.archive.as_ref(), &self.shared);
+        GroupDecoder { archive, shared, frame: &frame.frame, place, threads }
+    }
+
+    /// Returns the cells of a field.
+    fn field_cells<'r>(
+        &'r self,
+        frame: &'r TableFrame,
+        group: &'r GroupLines,
+        column: usize,
+        cells: &'r GroupCells,
+    ) -> Result<FieldCells<'r>> {
+        let Some(&(stored, nth)) = frame.fields.get(column) else {
+            return Err(column_out_of_range(column, frame.fields.len()));
+        };
+        Ok(FieldCells {
+            frame: &frame.frame,
+            group,
+            cells,
+            stored,
+            nth,
+            column,
+            is_last: column + 1 == frame.fields.len(),
+            delimiter: self.delimiter,
+            null_words: &self.null_words,
+            max_bytes: self.archive.limits().read_bytes,
+            typed_entries: &self.typed_entries,
+        })
+    }
+
+    /// Decodes columns of all rows of a row group.
+    fn decode(
+        &self,
+        group: usize,
+        columns: &[usize],
+        threads: usize,
+        decoded: &mut DecodedGroup,
+    ) -> Result<Vec<ArrayRef>> {
+        let (group, frame) = self.group(group)?;
+        let stored = frame.stored_columns(columns);
+        let cells = self.decoder(group, frame, threads).decode(&stored, decoded)?;
+        let array = |&column: &usize| {
+            let Some(field) = self.shape.schema.fields().get(column) else {
+                return Err(column_out_of_range(column, frame.fields.len()));
+            };
+            let stored = frame.fields.get(column).and_then(|(stored, _)| cells.get(stored));
+            let Some(cells) = stored else {
+                return Err(Error::internal("a column that was not decoded"));
+            };
+            let cells = self.field_cells(frame, &group.lines, column, cells)?;
+            cells.array(field.data_type()).map_err(|err| {
+                let err = match err.row() {
+                    Some(row) => err.at_row(row.saturating_add(group.first_row)),
+                    None => err,
+                };
+                err.in_column(column, field.name())
+            })
+        };
+        columns.iter().map(array).collect()
+    }
+
+    /// Reads the dictionary of a column of the table, if row groups state which entries they
+    /// have.
+    fn load_entries(&self, frame: usize, column: usize) -> Result<()> {
+        let Some(table_frame) = self.frames.get(frame) else { return Ok(()) };
+        let Some(&(stored, _)) = table_frame.fields.get(column) else { return Ok(()) };
+        let known = self.tested_entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = known.contains_key(&(frame, column));
+        drop(known);
+        if is_known || table_frame.sets(stored).is_none() {
+            return Ok(());
+        }
+        let group = TableGroup { frame, group: 0, first_row: 0, lines: GroupLines::default() };
+        let decoder = self.decoder(&group, table_frame, 1);
+        let Some(dictionary) = decoder.dictionary(stored)? else { return Ok(()) };
+        let Some(field) = self.shape.schema.fields().get(column) else { return Ok(()) };
+        let cells = GroupCells::of_entries(&dictionary.entries);
+        let cells = self.field_cells(table_frame, &group.lines, column, &cells)?;
+        let entries = cells.entries_array(field.data_type(), &dictionary.entries);
+        let entries = entries.map_err(|err| err.in_column(column, field.name()))?;
+        let mut known = self.tested_entries.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert((frame, column), entries);
+        Ok(())
+    }
+}
+
+impl TableFrame {
+    /// Returns whether the last line of the frame continues in the next frame.
+    fn is_open(&self) -> bool {
+        !self.frame.layout.trailing
+    }
+
+    /// Returns the columns of the archive that columns of the table are in.
+    fn stored_columns(&self, columns: &[usize]) -> Vec<usize> {
+        let stored = columns.iter().filter_map(|&column| self.fields.get(column));
+        let mut stored: Vec<usize> = stored.map(|&(column, _)| column).collect();
+        stored.sort_unstable();
+        stored.dedup();
+        stored
+    }
+
+    /// Returns the lines of each row group; `None` if verbatim lines are missing.
+    fn group_lines(&self) -> Result<Option<Vec<GroupLines>>> {
+        let layout = &self.frame.layout;
+        let groups = self.frame.groups();
+        if layout.modes.is_empty() {
+            let lines = |group| groups.before(group)..groups.before(group + 1);
+            let lines = (0..groups.count())
+                .map(|group| GroupLines { lines: lines(group), verbatim: Vec::new() });
+            return Ok(Some(lines.collect()));
+        }
+        let mut all = vec![GroupLines::default(); groups.count().max(1)];
+        let (mut cells, mut at, mut group) = (0_usize, 0_usize, 0_usize);
+        for (line, &mode) in layout.modes.iter().enumerate() {
+            if mode != 0 {
+                group = cells / groups.rows;
+                if group > 0 && cells.is_multiple_of(groups.rows) {
+                    self.check_verbatim(group, line - cells)?;
+                }
+                cells += 1;
+            }
+            let Some(lines) = all.get_mut(group) else { return Ok(None) };
+            if lines.lines.is_empty() {
+                lines.lines = line..line;
+            }
+            lines.lines.end = line + 1;
+            if mode == 0 {
+                let Some(rest) = self.frame.verbatim.get(at..) else { return Ok(None) };
+                let end = at + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                lines.verbatim.push(at..end);
+                at = end + 1;
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// Fails unless the directory states this number of verbatim lines before a row group.
+    fn check_verbatim(&self, group: usize, verbatim: usize) -> Result<()> {
+        let directory = self.frame.directory.as_ref();
+        let stated = directory.and_then(|it| it.verbatim.get(group.checked_sub(1)?));
+        match stated {
+            Some(&stated) if stated != verbatim => {
+                let why = format!("{verbatim} verbatim lines precede one, not {stated}");
+                Err(crate::codecs::columnar::sections::unfit(why))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Reader for ColumnarReader {
+    fn format(&self) -> FormatId {
+        FormatId::At1
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.shape.schema.clone()
+    }
+
+    fn rows(&self) -> u64 {
+        self.shape.rows
+    }
+
+    fn row_groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    fn row_group_rows(&self, group: usize) -> u64 {
+        self.groups.get(group).map_or(0, |group| group.lines.lines.len() as u64)
+    }
+
+    fn column_statistics(&self, column: usize) -> ColumnStatistics {
+        self.shape.statistics.get(column).cloned().unwrap_or_default()
+    }
+
+    fn load_statistics(&self, columns: &[usize]) -> Result<()> {
+        for frame in 0..self.frames.len() {
+            for &column in columns {
+                self.load_entries(frame, column)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
+        let (group, frame) = self.group(group).ok()?;
+        // A group with lines of any content is read.
+        let is_pruned = frame.frame.directory.is_some() && group.lines.verbatim.is_empty();
+        is_pruned.then(|| Box::new(ColumnarPruning::new(self, group, frame)) as _)
+    }
+
+    fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
+        let Ok((group, frame)) = self.group(group) else { return Vec::new() };
+        let decoder = self.decoder(group, frame, 1);
+        let stored = frame.stored_columns(columns);
+        let mut blocks: Vec<usize> = stored.iter().flat_map(|&it| decoder.blocks(it)).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks.into_iter().map(|block| frame.frame.range(block)).collect()
+    }
+
+    fn open_row_group(
+        self: Arc<Self>,
+        group: usize,
+        request: &RowGroupRequest<'_>,
+    ) -> Result<Box<dyn RowGroupReader>> {
+        let rows = self.group(group)?.0.lines.lines.len();
+        let known = self.shape.schema.fields().len();
+        if let Some(&column) = request.columns.iter().find(|&&column| column >= known) {
+            return Err(column_out_of_range(column, known));
+        }
+        let mut decoded = DecodedGroup::default();
+        let threads = request.threads;
+        let decode = move |columns: &[usize]| self.decode(group, columns, threads, &mut decoded);
+        Ok(Box::new(WholeRowGroup::new(rows, decode)))
+    }
+
+    fn deviations(&self) -> Vec<Deviation> {
+        self.archive.deviations().list()
+    }
+}

@@ -1,0 +1,40 @@
+//! Dictionaries as arrays, which the row groups of a table share.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+
+use super::piece_cache::PieceCache;
+use crate::row_buffer::PaddedDict;
+
+/// Bytes of arrays that a table keeps.
+const MAX_BYTES: usize = 64 << 20;
+
+/// A dictionary by the address of its entries, and a column of the table.
+type Key = (usize, usize);
+
+/// The entries of dictionaries as arrays of the columns of a table.
+#[derive(Debug)]
+pub(super) struct TypedEntries(PieceCache<Key, (Arc<PaddedDict>, ArrayRef)>);
+
+impl TypedEntries {
+    pub(super) fn new() -> Self {
+        Self(PieceCache::new(MAX_BYTES))
+    }
+
+    /// Returns the entries as an array of a column, if another row group has made it.
+    pub(super) fn get(&self, entries: &Arc<PaddedDict>, column: usize) -> Option<ArrayRef> {
+        // The cache holds the entries too, so that their address stays theirs.
+        self.0.get(&key(entries, column)).map(|(_, array)| array)
+    }
+
+    /// Keeps the entries as an array of a column.
+    pub(super) fn insert(&self, entries: &Arc<PaddedDict>, column: usize, array: &ArrayRef) {
+        let bytes = array.get_array_memory_size().saturating_add(entries.memory());
+        self.0.insert(key(entries, column), (entries.clone(), array.clone()), bytes);
+    }
+}
+
+fn key(entries: &Arc<PaddedDict>, column: usize) -> Key {
+    (Arc::as_ptr(entries).addr(), column)
+}
