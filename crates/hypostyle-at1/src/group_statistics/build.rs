@@ -20,6 +20,9 @@ const BOUND_BYTES: [usize; 3] = [4, 8, 16];
 /// Values without any order give a half: each group then starts before half of the others.
 const MAX_OVERLAP: f64 = 0.4;
 
+/// Bytes that the bounds of the numbers of a group take, about.
+const BYTES_OF_BOUNDS: usize = 4;
+
 /// Longer bounds are used only if they lower the overlap by this much.
 const MIN_GAIN: f64 = 0.02;
 
@@ -141,7 +144,7 @@ impl ColumnBuilder {
         }
         let has_numbers = self.groups.iter().any(|chunk| chunk.numbers.is_some());
         let is_text = self.kind == StatisticsKind::Texts;
-        let numbers = if is_text { None } else { self.numbers() };
+        let numbers = if is_text { None } else { self.numbers(max_bytes) };
         let texts = if is_text { self.texts() } else { None };
         let filter = if is_text { self.filters(max_bytes) } else { None };
         let flag = |is_set, flag| if is_set { flag } else { 0 };
@@ -194,9 +197,13 @@ impl ColumnBuilder {
 
     /// Returns the digits after the point and the bounds of the numbers of each group as
     /// integers; `None` if they would skip few groups.
-    fn numbers(&self) -> Option<ScaledBounds> {
+    ///
+    /// Bounds that overlap still answer questions about the largest and smallest numbers, so
+    /// that they stay if they take only a part of `max_bytes`.
+    fn numbers(&self, max_bytes: usize) -> Option<ScaledBounds> {
         let bounds: Vec<_> = self.groups.iter().filter_map(|chunk| chunk.numbers).collect();
-        if overlap(&bounds) > MAX_OVERLAP {
+        let bytes = self.groups.len().saturating_mul(BYTES_OF_BOUNDS);
+        if overlap(&bounds) > MAX_OVERLAP && bytes > max_bytes / 2 {
             return None;
         }
         let all = bounds.iter().flat_map(|(min, max)| [min, max]);

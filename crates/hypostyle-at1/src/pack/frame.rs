@@ -37,7 +37,7 @@ const MAX_TABLE_BYTES: usize = 512;
 const TABLES_PER_ARCHIVE: usize = 50;
 
 /// The share of an archive that row groups may cost.
-const GROUP_SHARE: f64 = 0.02;
+const GROUP_SHARE: f64 = 0.018;
 
 /// The same for an archive that is made to be queried.
 const QUERY_GROUP_SHARE: f64 = 0.08;
@@ -76,8 +76,8 @@ impl FrameModel {
             Choice::Only(Codec::QJson) => Ok(Some(Self::Json(Some(Codec::QJson), true))),
             Choice::Only(Codec::QJson2) => Ok(Some(Self::Json(Some(Codec::QJson2), true))),
             Choice::Query if table == Some(RowSyntax::Objects) => Ok(Some(Self::Json(None, false))),
-            // A query of other columns than those of the table would serve nobody.
-            Choice::Query => Ok(table.and_then(qcolumnar::of_table).map(Self::Table)),
+            // The columns of codec columnar answer queries of other tables.
+            Choice::Query => Ok(None),
             _ => match table.and_then(qcolumnar::of_table) {
                 Some(format) => Ok(Some(Self::Table(format))),
                 None => Ok(qcolumnar::find(text)?.map(Self::Table)),
@@ -128,6 +128,11 @@ impl EncodedFrame {
         options: &PackOptions,
     ) -> Result<(Self, Vec<Trial>)> {
         let search = &SearchParams::new(options);
+        if options.codec == Choice::Query
+            && let Some(form) = Self::served(original, table, search, options)?
+        {
+            return Ok((form, Vec::new()));
+        }
         let zstd_size = zstd::compress(original, 1)?.len();
         let asked = matches!(options.codec, Choice::Only(_));
         let is_noise = !asked && raw::is_noise(original, zstd_size);
@@ -160,6 +165,23 @@ impl EncodedFrame {
         };
         trials.push(Trial { codec: Codec::Raw, form: "", outcome });
         Ok((frame, trials))
+    }
+
+    /// Returns the form whose cells are those of a table; `None` if there is none.
+    fn served(
+        original: &[u8],
+        table: Option<RowSyntax>,
+        search: &SearchParams,
+        options: &PackOptions,
+    ) -> Result<Option<Self>> {
+        if original.len() > MAX_TEXT_BYTES {
+            return Ok(None);
+        }
+        let serving: Vec<&Encoder> = ENCODERS.iter().filter(|it| it.serves(table)).collect();
+        let size = StructuredSize::default();
+        let (form, _) =
+            Self::structured(original, &serving, table, search, options, size.reporter())?;
+        Ok(form.map(|form| Self::Structured(form.codec, form.streams)))
     }
 
     /// Returns the smallest structured form and a report, and reports its size.

@@ -13,9 +13,9 @@ use hypostyle_core::source::{self, ByteSource};
 use hypostyle_core::wire::Cursor;
 
 /// The directory of a frame is read in steps of this fraction of the frame ...
-const STEP_FRACTION: u64 = 128;
+const STEP_FRACTION: u64 = 1024;
 /// ... but of at least and at most so many bytes.
-const STEP_BYTES: RangeInclusive<u64> = 4 << 10..=64 << 10;
+const STEP_BYTES: RangeInclusive<u64> = 2 << 10..=64 << 10;
 
 /// Ranges with a gap of at most so many bytes between them are read together.
 const MAX_GAP: u64 = 16 << 10;

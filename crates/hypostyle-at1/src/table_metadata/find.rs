@@ -13,7 +13,7 @@ use hypostyle_core::source;
 use hypostyle_core::wire::Cursor;
 
 /// Bytes at the start of an archive that are read to find the stream.
-const HEAD_BYTES: u64 = 16 << 10;
+const HEAD_BYTES: u64 = 1 << 10;
 
 /// The largest length of the stream: it has a few hundred bytes for most tables.
 const MAX_BYTES: u64 = 64 << 20;

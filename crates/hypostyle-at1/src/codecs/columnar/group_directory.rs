@@ -32,8 +32,9 @@ pub(crate) struct GroupDirectory {
     pub(crate) verbatim: Vec<usize>,
     /// How each column is stored.
     pub(crate) columns: Vec<ColumnPieces>,
-    /// The entries that occur in each row group, for columns where that is known.
-    pub(crate) sets: Vec<Option<EntrySets>>,
+    /// The values that occur in each row group, by column and field; empty for a column that
+    /// cannot have them.
+    pub(crate) sets: Vec<Vec<Option<ValueSets>>>,
     /// The statistics of the fields, as they are stored.
     pub(crate) statistics: Bytes,
 }
@@ -83,19 +84,19 @@ pub(crate) enum EntryOrder {
     Listed(Vec<u32>),
 }
 
-/// The entries of a dictionary that occur in each row group.
+/// The values of a field that occur in each row group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EntrySets {
-    /// The number of entries of the dictionary.
-    pub(crate) entries: usize,
+pub(crate) struct ValueSets {
+    /// The number of distinct values in the dictionary.
+    pub(crate) values: usize,
     /// A bitmap for each row group, one after the other.
     pub(crate) bitmaps: Bytes,
 }
 
-impl EntrySets {
+impl ValueSets {
     /// Returns the bitmap of a row group.
     pub(crate) fn of_group(&self, group: usize) -> Option<&[u8]> {
-        let len = self.entries.div_ceil(8);
+        let len = self.values.div_ceil(8);
         let start = len.checked_mul(group)?;
         self.bitmaps.get(start..start.checked_add(len)?)
     }
@@ -159,10 +160,10 @@ impl GroupDirectory {
                 ColumnPieces::Cut(column) => column.put(&mut out),
             }
         }
-        for sets in &self.sets {
+        for sets in self.sets.iter().flatten() {
             out.push(sets.is_some().into());
             if let Some(sets) = sets {
-                put::uv(&mut out, sets.entries as u64);
+                put::uv(&mut out, sets.values as u64);
                 out.extend_from_slice(&sets.bitmaps);
             }
         }
@@ -172,13 +173,13 @@ impl GroupDirectory {
         out
     }
 
-    /// Reads the stream of a frame with columns of these types; `None` for a version that is
-    /// not known.
+    /// Reads the stream of a frame with columns of these types and numbers of fields; `None`
+    /// for a version that is not known.
     ///
     /// # Errors
     ///
     /// Fails if the stream is malformed.
-    pub(crate) fn read(content: &Bytes, kinds: &[u8]) -> Result<Option<Self>> {
+    pub(crate) fn read(content: &Bytes, kinds: &[u8], widths: &[usize]) -> Result<Option<Self>> {
         if content.first().is_some_and(|&version| version != VERSION) {
             return Ok(None);
         }
@@ -216,25 +217,47 @@ impl GroupDirectory {
         let column = |(index, &kind)| ColumnPieces::read(&mut stream, kind, index, groups);
         let columns = kinds.iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
         let mut sets = Vec::with_capacity(columns.len());
-        for &kind in kinds {
-            let at = stream.clone();
-            let has_sets = match (stream.u8("sets")?, kind) {
-                (0, _) => false,
-                (1, DICT) => true,
-                _ => return Err(at.malformed("sets", "belong to dictionaries only")),
-            };
-            sets.push(match has_sets {
-                false => None,
-                true => {
-                    let entries = stream.size("entry count")?;
-                    let len = entries.div_ceil(8).saturating_mul(groups.count());
-                    let bitmaps = stream.take(len, "sets")?;
-                    Some(EntrySets { entries, bitmaps: content.slice_ref(bitmaps) })
-                }
-            });
+        for (column, &width) in widths.iter().enumerate() {
+            let fields = if has_dictionary(&columns, column) { width } else { 0 };
+            let mut of_column = Vec::new();
+            for _ in 0..fields {
+                of_column.push(ValueSets::read(&mut stream, content, groups)?);
+            }
+            sets.push(of_column);
         }
         let statistics = content.slice_ref(stream.rest());
         Ok(Some(Self { groups, verbatim, columns, sets, statistics }))
+    }
+}
+
+/// Returns whether a column has a dictionary, or a map of the entries of one, so that its
+/// fields may have sets.
+pub(crate) fn has_dictionary(columns: &[ColumnPieces], column: usize) -> bool {
+    let is_dict = |column: &ColumnPieces| column.cut().is_some_and(|cut| cut.head_blocks() > 0);
+    match columns.get(column) {
+        Some(ColumnPieces::Derived { source }) => columns.get(*source).is_some_and(is_dict),
+        Some(column) => is_dict(column),
+        None => false,
+    }
+}
+
+impl ValueSets {
+    fn read(
+        stream: &mut StreamCursor<'_>,
+        content: &Bytes,
+        groups: RowGroups,
+    ) -> Result<Option<Self>> {
+        let at = stream.clone();
+        match stream.u8("sets")? {
+            0 => Ok(None),
+            1 => {
+                let values = stream.size("value count")?;
+                let len = values.div_ceil(8).saturating_mul(groups.count());
+                let bitmaps = content.slice_ref(stream.take(len, "sets")?);
+                Ok(Some(Self { values, bitmaps }))
+            }
+            other => Err(at.malformed("sets", format!("{other} is neither 0 nor 1"))),
+        }
     }
 }
 

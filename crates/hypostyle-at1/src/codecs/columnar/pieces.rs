@@ -105,6 +105,14 @@ pub(crate) fn dictionary(head: &[u8]) -> Result<(usize, Arc<PaddedDict>)> {
     Ok((cells, Arc::new(entries)))
 }
 
+/// Returns the dictionary of a whole chunk.
+pub(crate) fn dictionary_of_chunk(chunk: &[u8]) -> Result<Arc<PaddedDict>> {
+    let mut stream = StreamCursor::new("values", chunk);
+    stream.size("value count")?;
+    let count = stream.count(1, "entry count")?;
+    Ok(Arc::new(entries(&mut stream, count)?))
+}
+
 /// Decodes a piece of indexes into a dictionary.
 pub(crate) fn indexes(
     piece: &[u8],

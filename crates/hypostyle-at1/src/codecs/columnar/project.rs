@@ -28,7 +28,7 @@ pub(crate) const FIELDS: &str = "hyp.fields";
 /// Returns the number of fields in each column: one, unless the archive says otherwise.
 ///
 /// Decoding does not depend on the stream, so a truncated one is ignored.
-pub(super) fn widths(streams: &Streams, columns: usize) -> Vec<usize> {
+pub(crate) fn widths(streams: &Streams, columns: usize) -> Vec<usize> {
     let mut stream = streams.read(FIELDS);
     let widths: Result<Vec<usize>> = (0..columns).map(|_| stream.size("field count")).collect();
     widths.unwrap_or_else(|_| vec![1; columns])

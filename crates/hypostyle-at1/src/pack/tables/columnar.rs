@@ -16,7 +16,7 @@ use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream, size};
 use crate::pack::tables::column::ChunkType;
 use crate::pack::tables::dialect;
-use crate::pack::tables::field_statistics::{SummarizedColumn, statistics};
+use crate::pack::tables::field_statistics::{self, DividedColumn};
 use crate::pack::tables::plan::{ColumnEncoding, PlannedColumn, TablePlan, TablePlanner};
 use crate::pack::tables::row_groups::{self, GroupedColumns};
 use crate::pack::tables::split::SplitRows;
@@ -191,10 +191,12 @@ impl ColumnarTable<'_> {
             Some(GroupedColumns { blocks, directory }) => (blocks, Some(directory)),
             None => (encoded.iter().map(|_| None).collect(), None),
         };
-        let sizes: Vec<Option<usize>> = blocks
-            .iter()
-            .map(|blocks| Some(blocks.as_ref()?.iter().map(Block::cost).sum()))
-            .collect();
+        let mut sizes: Vec<usize> = Vec::with_capacity(blocks.len());
+        for (blocks, column) in blocks.iter().zip(&encoded) {
+            let own: usize = blocks.iter().flatten().map(Block::cost).sum();
+            let of_source = column.source().and_then(|source| sizes.get(source));
+            sizes.push(own + of_source.copied().unwrap_or(0));
+        }
         let values = self.values(&mut encoded, blocks, directory.is_some(), tail, context)?;
         let mut streams = vec![
             small("meta", &meta)?,
@@ -217,20 +219,19 @@ impl ColumnarTable<'_> {
         }
         if let Some(mut directory) = directory {
             directory.verbatim = verbatim_before(&rows.modes, directory.groups);
-            let summarized: Vec<SummarizedColumn<'_, '_>> = plan
+            let divided: Vec<DividedColumn<'_, '_>> = plan
                 .columns
                 .iter()
+                .zip(&encoded)
                 .zip(sizes)
-                .zip(&directory.sets)
-                .map(|((column, size), sets)| SummarizedColumn {
+                .map(|((column, encoded), size)| DividedColumn {
                     encoder: column.encoder(),
-                    size: size.unwrap_or_default(),
-                    has_sets: sets.is_some(),
+                    encoded,
+                    size,
                 })
                 .collect();
             let delimiter = self.delimiter.first().copied().unwrap_or_default();
-            let statistics = statistics(&summarized, directory.groups, delimiter);
-            directory.statistics = statistics.into();
+            field_statistics::describe(&divided, delimiter, &mut directory)?;
             let body = Body::fitted(&directory.content(), search)?;
             // A reader needs it before the other streams.
             streams.insert(0, Stream { name: GROUPS.into(), body });

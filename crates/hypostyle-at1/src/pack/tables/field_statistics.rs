@@ -1,50 +1,159 @@
-//! The statistics of the fields of a table in each row group (§6.7).
+//! What each row group of a table has in each field: statistics (§6.7) and sets of values (§5.7).
 
 use std::borrow::Cow;
 
+use hashbrown::HashMap;
+
+use crate::codecs::columnar::group_directory::{GroupDirectory, ValueSets, has_dictionary};
+use crate::codecs::columnar::pieces;
 use crate::codecs::columnar::sections::RowGroups;
+use crate::codecs::kind;
 use crate::group_statistics::{StatisticsKind, TableStatisticsBuilder};
 use crate::pack::tables::column::ColumnEncoder;
+use crate::pack::tables::columnar::EncodedColumn;
+use crate::row_buffer::{DictEntry, PaddedDict};
 use crate::table::cell_value::CellSyntax;
 use crate::table::verbatim_cells::split;
+use hypostyle_core::compress::zstd;
+use hypostyle_core::error::Result;
 use hypostyle_core::predicate::Decimal;
 
-/// Maximum size of the filters of a column, as a share of the column.
-const MAX_FILTER_OVERHEAD: f64 = 0.03;
+/// Maximum size of the filters or the sets of a column, as a share of what a reader reads to
+/// test the column. A row group that they skip saves its share of that.
+const MAX_OVERHEAD: f64 = 0.01;
 
-/// A column, and what may be spent on its filters.
-pub(in crate::pack) struct SummarizedColumn<'c, 'a> {
+/// Sets may always have this size.
+const MIN_SET_BYTES: usize = 64;
+
+/// A column of a table that is divided into row groups.
+pub(in crate::pack) struct DividedColumn<'c, 'a> {
     pub(in crate::pack) encoder: &'c ColumnEncoder<'a>,
-    /// The compressed size of the column.
+    pub(in crate::pack) encoded: &'c EncodedColumn,
+    /// The compressed size of the column, and of those that it is derived from.
     pub(in crate::pack) size: usize,
-    /// Whether the entries that occur in each row group are stored, so that filters are not
-    /// needed.
-    pub(in crate::pack) has_sets: bool,
 }
 
-/// Returns the statistics of all fields, in the order of the table.
-pub(in crate::pack) fn statistics(
-    columns: &[SummarizedColumn<'_, '_>],
-    groups: RowGroups,
+/// Adds the sets and the statistics of all fields to a directory.
+pub(in crate::pack) fn describe(
+    columns: &[DividedColumn<'_, '_>],
     delimiter: u8,
-) -> Vec<u8> {
-    let mut out = Vec::new();
+    directory: &mut GroupDirectory,
+) -> Result<()> {
+    let mut statistics = Vec::new();
     for (index, column) in columns.iter().enumerate() {
         let is_last = index + 1 == columns.len();
-        column.put(groups, delimiter, is_last, &mut out);
+        let parts = column.parts(delimiter);
+        let sets = match has_dictionary(&directory.columns, index) {
+            true => column.sets(&parts, delimiter, directory.groups)?,
+            false => Vec::new(),
+        };
+        column.put_statistics(&parts, &sets, is_last, directory.groups, &mut statistics);
+        directory.sets.push(sets);
     }
-    out
+    directory.statistics = statistics.into();
+    Ok(())
 }
 
-/// The values of the fields of a cell; `None` is null.
-type FieldValues<'c> = Vec<Option<Cow<'c, [u8]>>>;
+/// The fields of each distinct cell of a column.
+type Parts<'c> = Vec<Vec<&'c [u8]>>;
 
-impl SummarizedColumn<'_, '_> {
-    fn put(&self, groups: RowGroups, delimiter: u8, is_last: bool, out: &mut Vec<u8>) {
-        let cells = &self.encoder.cells;
-        let width = cells.fields.len();
-        let values: Vec<FieldValues<'_>> =
-            (0..cells.distinct()).map(|id| self.values(id, width, delimiter, is_last)).collect();
+impl<'c> DividedColumn<'c, '_> {
+    fn width(&self) -> usize {
+        self.encoder.cells.fields.len()
+    }
+
+    /// Returns the fields of each distinct cell.
+    fn parts(&self, delimiter: u8) -> Parts<'c> {
+        let encoder = self.encoder;
+        let distinct = u32::try_from(encoder.cells.distinct()).unwrap_or(u32::MAX);
+        let width = self.width();
+        (0..distinct).map(|id| parts(encoder.text(id), delimiter, width)).collect()
+    }
+
+    /// Returns the largest size of the filters or the sets of a field.
+    #[expect(clippy::cast_possible_truncation, reason = "a part of the size")]
+    #[expect(clippy::cast_sign_loss, reason = "never negative")]
+    fn max_bytes(&self) -> usize {
+        (self.size as f64 * MAX_OVERHEAD) as usize / self.width().max(1)
+    }
+
+    /// Returns the values of each field that occur in each row group, where that pays.
+    fn sets(
+        &self,
+        parts_of: &Parts<'_>,
+        delimiter: u8,
+        groups: RowGroups,
+    ) -> Result<Vec<Option<ValueSets>>> {
+        let entries = match self.encoded.type_id {
+            kind::DERIVED => pieces::map(&self.encoded.chunk)?.1,
+            _ => pieces::dictionary_of_chunk(&self.encoded.chunk)?,
+        };
+        let field_sets = |field: usize| {
+            let numbers = value_numbers(&entries, field, self.width(), delimiter);
+            let number = |parts: &Vec<&[u8]>| numbers.get(*parts.get(field)?).copied();
+            let numbers_of: Vec<Option<usize>> = parts_of.iter().map(number).collect();
+            self.field_sets(numbers.len(), &numbers_of, groups)
+        };
+        (0..self.width()).map(field_sets).collect()
+    }
+
+    /// Returns which of `values` values occur in each row group; `None` if that would skip few
+    /// row groups or take too many bytes.
+    fn field_sets(
+        &self,
+        values: usize,
+        numbers_of: &[Option<usize>],
+        groups: RowGroups,
+    ) -> Result<Option<ValueSets>> {
+        let len = values.div_ceil(8);
+        let mut bitmaps = vec![0_u8; len * groups.count()];
+        let (mut occurring, mut used) = (0_usize, vec![false; values]);
+        let ids = &self.encoder.cells.ids;
+        for (bitmap, ids) in bitmaps.chunks_mut(len.max(1)).zip(ids.chunks(groups.rows)) {
+            for &id in ids {
+                let Some(number) = numbers_of.get(id as usize).copied().flatten() else {
+                    return Ok(None);
+                };
+                if let (Some(byte), Some(used)) = (bitmap.get_mut(number / 8), used.get_mut(number))
+                {
+                    occurring += usize::from(*byte >> (number % 8) & 1 == 0);
+                    *byte |= 1 << (number % 8);
+                    *used = true;
+                }
+            }
+        }
+        let used = used.iter().filter(|&&used| used).count();
+        let is_everywhere = occurring == used * groups.count();
+        let max_bytes = self.max_bytes().max(MIN_SET_BYTES);
+        if is_everywhere || zstd::compress(&bitmaps, 9)?.len() > max_bytes {
+            return Ok(None);
+        }
+        Ok(Some(ValueSets { values, bitmaps: bitmaps.into() }))
+    }
+
+    /// Appends the statistics of the fields.
+    fn put_statistics(
+        &self,
+        parts_of: &Parts<'c>,
+        sets: &[Option<ValueSets>],
+        is_last: bool,
+        groups: RowGroups,
+        out: &mut Vec<u8>,
+    ) {
+        let (cells, width) = (&self.encoder.cells, self.width());
+        let value = |parts: &Vec<&'c [u8]>| -> Vec<Option<Cow<'c, [u8]>>> {
+            let value = |(nth, part): (usize, &&'c [u8])| {
+                if self.encoder.quoted {
+                    return Some(Cow::Borrowed(*part));
+                }
+                let is_last = is_last && nth + 1 == width;
+                let syntax = CellSyntax::Csv { is_last, null_words: &[] };
+                // A cell that is not closed makes the text no table of lines.
+                syntax.text(part).ok().flatten()
+            };
+            parts.iter().enumerate().map(value).collect()
+        };
+        let values: Vec<_> = parts_of.iter().map(value).collect();
         let kind = |field: usize| {
             let filled = values.iter().filter_map(|values| values.get(field)?.as_deref());
             let (mut numbers, mut all) = (0_usize, 0_usize);
@@ -70,33 +179,36 @@ impl SummarizedColumn<'_, '_> {
                 }
             }
         }
-        #[expect(clippy::cast_possible_truncation, reason = "a part of the size")]
-        #[expect(clippy::cast_sign_loss, reason = "never negative")]
-        let max_bytes = match self.has_sets {
-            true => 0,
-            false => (self.size as f64 * MAX_FILTER_OVERHEAD) as usize,
+        let max_bytes = |field: usize| match sets.get(field) {
+            // Sets say more than filters.
+            Some(Some(_)) => 0,
+            _ => self.max_bytes(),
         };
-        // Fields that share a column share the room for filters.
-        statistics.put(&vec![max_bytes / width.max(1); width], out);
+        statistics.put(&(0..width).map(max_bytes).collect::<Vec<_>>(), out);
     }
+}
 
-    /// Returns the values of the fields of a distinct cell.
-    fn values(&self, id: usize, width: usize, delimiter: u8, is_last: bool) -> FieldValues<'_> {
-        let text = self.encoder.text(u32::try_from(id).unwrap_or(u32::MAX));
-        if self.encoder.quoted {
-            return vec![Some(Cow::Borrowed(text))];
-        }
-        let value = |(nth, part): (usize, &'_ [u8])| {
-            let is_last = is_last && nth + 1 == width;
-            let syntax = CellSyntax::Csv { is_last, null_words: &[] };
-            // A cell that is not closed makes the text no table of lines.
-            syntax.text(part).ok().flatten().map(|text| text.into_owned())
-        };
-        let parts = match width {
-            1 => vec![text],
-            _ => split(text, delimiter).unwrap_or_default(),
-        };
-        let values = parts.into_iter().enumerate().map(value);
-        values.map(|value| value.map(Cow::Owned)).collect()
+/// Returns the fields of a cell.
+fn parts(cell: &[u8], delimiter: u8, width: usize) -> Vec<&[u8]> {
+    match width {
+        1 => vec![cell],
+        _ => split(cell, delimiter).unwrap_or_default(),
     }
+}
+
+/// Numbers the distinct values of a field in the order of the entries.
+fn value_numbers(
+    entries: &PaddedDict,
+    field: usize,
+    width: usize,
+    delimiter: u8,
+) -> HashMap<Vec<u8>, usize> {
+    let mut numbers = HashMap::new();
+    for index in 0..entries.len() {
+        let entry = entries.get(index).map(DictEntry::to_vec).unwrap_or_default();
+        let part = parts(&entry, delimiter, width).get(field).copied().unwrap_or_default().to_vec();
+        let next = numbers.len();
+        numbers.entry(part).or_insert(next);
+    }
+    numbers
 }

@@ -4,13 +4,13 @@
 //! saves the reading of whole columns. The writer spends a budget on cuts where they save
 //! most: see `docs/decisions/0011-row-groups-of-columnar.md`.
 
-use crate::codecs::columnar::group_directory::ColumnPieces;
-use crate::codecs::columnar::group_directory::{CutColumn, EntryOrder, EntrySets, GroupDirectory};
+use crate::codecs::columnar::group_directory::{
+    ColumnPieces, CutColumn, EntryOrder, GroupDirectory,
+};
 use crate::codecs::columnar::sections::{ChunkSections, GroupStates, RowGroups};
 use crate::codecs::kind;
 use crate::pack::tables::columnar::EncodedColumn;
-use hypostyle_core::compress::xz::encode::{Block, Effort};
-use hypostyle_core::compress::zstd;
+use hypostyle_core::compress::xz::encode::{Block, Effort, Tuning};
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
 
@@ -43,14 +43,11 @@ const MIN_CUT_BYTES: usize = 512;
 /// With a given number of rows, a piece is at least this many times as large as the cut.
 const MIN_PIECE_RATIO: f64 = 2.0;
 
+/// Bytes of a dictionary by which tunings are compared.
+const HEAD_PROBE_BYTES: usize = 16 << 10;
+
 /// Bytes of the check of a block.
 const CHECK_BYTES: f64 = 4.0;
-
-/// Sets are left out if the average entry occurs in more than this share of the row groups.
-const MAX_SET_SHARE: f64 = 0.7;
-
-/// Maximum size of the sets of a column, as a share of the column.
-const MAX_SET_OVERHEAD: f64 = 0.03;
 
 /// A table that is divided into row groups.
 #[derive(Debug)]
@@ -96,18 +93,7 @@ pub(in crate::pack) fn divide(
             cut.order = entry_order(&indexes(&column.chunk));
         }
     }
-    let mut sets = Vec::with_capacity(columns.len());
-    for ((column, cut), blocks) in columns.iter().zip(&cuts).zip(&blocks) {
-        let bytes = blocks.iter().flatten().map(Block::cost).sum();
-        sets.push(match cut {
-            Some(cut) if column.type_id == kind::DICT => {
-                let GroupStates::Dict { entries } = cut.state else { continue };
-                entry_sets(&indexes(&column.chunk), entries, groups, bytes)?
-            }
-            _ => None,
-        });
-    }
-    let (verbatim, statistics) = Default::default();
+    let (verbatim, sets, statistics) = Default::default();
     let pieces = |(column, cut): (&EncodedColumn, _)| match (cut, column.source()) {
         (Some(cut), _) => ColumnPieces::Cut(cut),
         (None, Some(source)) => ColumnPieces::Derived { source },
@@ -144,9 +130,25 @@ fn cut_cost(column: &EncodedColumn, probe: RowGroups) -> Result<CutCost> {
     }
     // The head is the same for any row groups.
     let head = column.chunk.get(..sections.head).filter(|head| !head.is_empty());
-    let head = head.map(|head| Block::new(head, column.tuning)).transpose()?;
+    let head = head.map(|head| Block::new(head, head_tuning(head, column)?)).transpose()?;
     let head_size = head.as_ref().map_or(0, Block::cost);
     Ok(CutCost { size: (size - head_size as f64).max(1.0), cut, head })
+}
+
+/// Returns the tuning that suits the entries of a dictionary best, judged by a part of them.
+fn head_tuning(head: &[u8], column: &EncodedColumn) -> Result<Tuning> {
+    let start = (head.len() / 2).saturating_sub(HEAD_PROBE_BYTES / 2);
+    let probe = head.get(start..).unwrap_or(head);
+    let probe = probe.get(..HEAD_PROBE_BYTES).unwrap_or(probe);
+    let mut best: Option<(usize, Tuning)> = None;
+    for tuning in [column.tuning, Tuning::flat(3), Tuning::flat(0), Tuning::flat(4)] {
+        let cost = Block::new(probe, tuning.with_effort(Effort::Quick))?.cost();
+        if best.is_none_or(|(least, _)| cost < least) {
+            best = Some((cost, tuning));
+        }
+    }
+    let tuning = best.map_or(column.tuning, |(_, tuning)| tuning);
+    Ok(tuning.with_effort(column.tuning.effort))
 }
 
 /// Chooses the row groups, and the number of pieces of each column.
@@ -280,37 +282,4 @@ fn entry_order(indexes: &[u32]) -> EntryOrder {
     }
     let is_identity = order.iter().enumerate().all(|(rank, &index)| rank == index as usize);
     if is_identity { EntryOrder::FirstAppearance } else { EntryOrder::Listed(order) }
-}
-
-/// Returns which entries occur in each row group; `None` if that would skip few row groups or
-/// take too many bytes.
-fn entry_sets(
-    indexes: &[u32],
-    entries: usize,
-    groups: RowGroups,
-    column_bytes: usize,
-) -> Result<Option<EntrySets>> {
-    let len = entries.div_ceil(8);
-    let mut bitmaps = vec![0_u8; len * groups.count()];
-    let mut occurring = 0_usize;
-    let mut used = vec![false; entries];
-    for (bitmap, cells) in bitmaps.chunks_mut(len.max(1)).zip(indexes.chunks(groups.rows)) {
-        for &index in cells {
-            let index = index as usize;
-            if let Some(byte) = bitmap.get_mut(index / 8) {
-                occurring += usize::from(*byte >> (index % 8) & 1 == 0);
-                *byte |= 1 << (index % 8);
-            }
-            if let Some(used) = used.get_mut(index) {
-                *used = true;
-            }
-        }
-    }
-    let used = used.iter().filter(|&&used| used).count();
-    let share = occurring as f64 / (used * groups.count()).max(1) as f64;
-    let max_bytes = (column_bytes as f64 * MAX_SET_OVERHEAD).max(64.0);
-    if share > MAX_SET_SHARE || zstd::compress(&bitmaps, 9)?.len() as f64 > max_bytes {
-        return Ok(None);
-    }
-    Ok(Some(EntrySets { entries, bitmaps: bitmaps.into() }))
 }

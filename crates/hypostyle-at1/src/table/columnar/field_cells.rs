@@ -13,6 +13,7 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use arrow_select::take::take;
+use hashbrown::HashSet;
 
 use super::frame::ColumnarFrame;
 use super::group_cells::GroupCells;
@@ -115,14 +116,28 @@ impl FieldCells<'_> {
             return Ok(known);
         }
         let width = self.frame.layout.columns.get(self.stored).map_or(1, |stored| stored.width);
-        let texts: Vec<Vec<u8>> = (0..entries.len())
-            .map(|index| entries.get(index).map(DictEntry::to_vec).unwrap_or_default())
-            .collect();
+        let texts = texts_of(entries);
         let parts = self.part_of_each(texts.iter().map(Vec::as_slice), width)?;
         let len = parts.len();
         let array = typed(data_type, &list_of(parts)?, len, self.syntax())?;
         self.typed_entries.insert(entries, self.column, &array);
         Ok(array)
+    }
+
+    /// Returns the distinct values of the field in the entries of a dictionary, in the order of
+    /// the entries (§5.7).
+    pub(super) fn distinct_values(
+        &self,
+        data_type: &DataType,
+        entries: &Arc<PaddedDict>,
+    ) -> Result<ArrayRef> {
+        let width = self.frame.layout.columns.get(self.stored).map_or(1, |stored| stored.width);
+        let texts = texts_of(entries);
+        let mut parts = self.part_of_each(texts.iter().map(Vec::as_slice), width)?;
+        let mut seen = HashSet::with_capacity(parts.len());
+        parts.retain(|part| seen.insert(*part));
+        let len = parts.len();
+        typed(data_type, &list_of(parts)?, len, self.syntax())
     }
 
     /// Returns the field of the cells.
@@ -210,6 +225,11 @@ impl FieldCells<'_> {
             _ => return None,
         })
     }
+}
+
+fn texts_of(entries: &PaddedDict) -> Vec<Vec<u8>> {
+    let text = |index| entries.get(index).map(DictEntry::to_vec).unwrap_or_default();
+    (0..entries.len()).map(text).collect()
 }
 
 /// Returns the first numbers, with nulls for the other cells; `None` if one of these is not

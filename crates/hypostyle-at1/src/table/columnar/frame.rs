@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::codecs::columnar::column::DecodedColumn;
 use crate::codecs::columnar::group_directory::{GROUPS, GroupDirectory};
+use crate::codecs::columnar::project::widths;
 use crate::codecs::columnar::sections::{RowGroups, unfit};
 use crate::codecs::columnar::values::{
     COLUMN_STREAMS, ColumnLayout, FIELD_COUNTS, ROW_MODES, VERBATIM,
@@ -58,7 +59,10 @@ impl ColumnarFrame {
         let groups = streams.shared(GROUPS);
         let directory = match groups.is_empty() {
             true => None,
-            false => GroupDirectory::read(&groups, streams.bytes("coltypes"))?,
+            false => {
+                let kinds = streams.bytes("coltypes");
+                GroupDirectory::read(&groups, kinds, &widths(&streams, kinds.len()))?
+            }
         };
         let lines = match &directory {
             None => [ROW_MODES, FIELD_COUNTS, VERBATIM].as_slice(),

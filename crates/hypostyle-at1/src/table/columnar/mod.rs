@@ -52,8 +52,9 @@ pub(crate) struct ColumnarReader {
     delimiter: u8,
     shared: SharedPieces,
     typed_entries: TypedEntries,
-    /// The entries of the columns that predicates test, by frame and column of the table.
-    tested_entries: Mutex<HashMap<(usize, usize), ArrayRef>>,
+    /// The distinct values of the columns that predicates test, by frame and column of the
+    /// table.
+    tested_values: Mutex<HashMap<(usize, usize), ArrayRef>>,
 }
 
 /// A frame of the table.
@@ -125,7 +126,7 @@ impl ColumnarReader {
             delimiter,
             shared: SharedPieces::new(),
             typed_entries: TypedEntries::new(),
-            tested_entries: Mutex::default(),
+            tested_values: Mutex::default(),
         }))
     }
 
@@ -203,27 +204,26 @@ impl ColumnarReader {
         columns.iter().map(array).collect()
     }
 
-    /// Reads the dictionary of a column of the table, if row groups state which entries they
-    /// have.
-    fn load_entries(&self, frame: usize, column: usize) -> Result<()> {
+    /// Reads the distinct values of a column of the table, if a dictionary has them.
+    fn load_values(&self, frame: usize, column: usize) -> Result<()> {
         let Some(table_frame) = self.frames.get(frame) else { return Ok(()) };
-        let Some(&(stored, _)) = table_frame.fields.get(column) else { return Ok(()) };
-        let known = self.tested_entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.tested_values.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = known.contains_key(&(frame, column));
         drop(known);
-        if is_known || table_frame.sets(stored).is_none() {
-            return Ok(());
-        }
+        let field = self.shape.schema.fields().get(column);
+        let (Some(field), false) = (field, is_known) else { return Ok(()) };
+        let stored = table_frame.fields.get(column).map(|&(stored, _)| stored);
+        let stored = stored.filter(|_| table_frame.has_dictionary(column));
+        let Some(stored) = stored else { return Ok(()) };
         let group = TableGroup { frame, group: 0, first_row: 0, lines: GroupLines::default() };
         let decoder = self.decoder(&group, table_frame, 1);
         let Some(dictionary) = decoder.dictionary(stored)? else { return Ok(()) };
-        let Some(field) = self.shape.schema.fields().get(column) else { return Ok(()) };
         let cells = GroupCells::of_entries(&dictionary.entries);
         let cells = self.field_cells(table_frame, &group.lines, column, &cells)?;
-        let entries = cells.entries_array(field.data_type(), &dictionary.entries);
-        let entries = entries.map_err(|err| err.in_column(column, field.name()))?;
-        let mut known = self.tested_entries.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert((frame, column), entries);
+        let values = cells.distinct_values(field.data_type(), &dictionary.entries);
+        let values = values.map_err(|err| err.in_column(column, field.name()))?;
+        let mut known = self.tested_values.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert((frame, column), values);
         Ok(())
     }
 }
@@ -320,7 +320,7 @@ impl Reader for ColumnarReader {
     fn load_statistics(&self, columns: &[usize]) -> Result<()> {
         for frame in 0..self.frames.len() {
             for &column in columns {
-                self.load_entries(frame, column)?;
+                self.load_values(frame, column)?;
             }
         }
         Ok(())

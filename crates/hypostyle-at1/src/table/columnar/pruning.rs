@@ -2,13 +2,18 @@
 
 use std::sync::PoisonError;
 
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_schema::DataType;
 
 use super::{ColumnarReader, TableFrame, TableGroup};
-use crate::codecs::columnar::group_directory::{ColumnPieces, EntryOrder, EntrySets};
+use crate::codecs::columnar::group_directory::{ValueSets, has_dictionary};
 use crate::group_statistics::RowGroupStatistics;
+use hypostyle_core::cast::cast;
 use hypostyle_core::predicate::{
-    CellPresence, NumberBounds, OccurringEntries, PruningStatistics, TextBounds,
+    CellPresence, Decimal, NumberBounds, OccurringEntries, PruningStatistics, TextBounds,
 };
 
 /// The statistics of a row group.
@@ -31,6 +36,20 @@ impl<'r> ColumnarPruning<'r> {
         self.reader.shape.schema.index_of(name).ok()
     }
 
+    /// Returns the bounds of the integers of a column in the whole table.
+    fn bounds_of_table(&self, column: &str) -> Option<NumberBounds> {
+        let statistics = self.reader.shape.statistics.get(self.index(column)?)?;
+        let bound = |bound: &Option<ArrayRef>| {
+            let bound = cast(bound.as_ref()?, &DataType::Int64).ok()?;
+            let bound = bound.as_primitive_opt::<Int64Type>()?.iter().next().flatten()?;
+            Decimal::parse(bound.to_string().as_bytes())
+        };
+        let is_integer =
+            self.reader.shape.schema.field(self.index(column)?).data_type().is_integer();
+        let bounds = bound(&statistics.min).zip(bound(&statistics.max)).filter(|_| is_integer)?;
+        Some(NumberBounds::Between(bounds.0, bounds.1))
+    }
+
     fn statistics(&self) -> RowGroupStatistics<'r, impl Fn(&str) -> Option<usize>> {
         let schema = &self.reader.shape.schema;
         self.frame.frame.statistics.group(self.group.group, |name| schema.index_of(name).ok())
@@ -39,7 +58,10 @@ impl<'r> ColumnarPruning<'r> {
 
 impl PruningStatistics for ColumnarPruning<'_> {
     fn numbers(&self, column: &str) -> NumberBounds {
-        self.statistics().numbers(column)
+        match self.statistics().numbers(column) {
+            NumberBounds::Unknown => self.bounds_of_table(column).unwrap_or_default(),
+            known => known,
+        }
     }
 
     fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
@@ -69,47 +91,32 @@ impl PruningStatistics for ColumnarPruning<'_> {
 
     fn entries(&self, column: &str) -> Option<OccurringEntries> {
         let column = self.index(column)?;
-        let (stored, _) = *self.frame.fields.get(column)?;
-        let known = self.reader.tested_entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.reader.tested_values.lock().unwrap_or_else(PoisonError::into_inner);
         let values = known.get(&(self.group.frame, column))?.clone();
         drop(known);
-        let occurring = self.frame.occurring(stored, self.group.group, values.len())?;
+        let occurring = match self.frame.sets(column) {
+            Some(sets) if sets.values == values.len() => {
+                BooleanBuffer::new(Buffer::from(sets.of_group(self.group.group)?), 0, sets.values)
+            }
+            // Nothing but these values occurs anywhere in the frame.
+            _ => BooleanBuffer::new_set(values.len()),
+        };
         Some(OccurringEntries { values, occurring })
     }
 }
 
 impl TableFrame {
-    /// Returns the sets of the entries of a column, or of the column that it is derived from.
-    pub(super) fn sets(&self, stored: usize) -> Option<(usize, &EntrySets)> {
-        let directory = self.frame.directory.as_ref()?;
-        match directory.columns.get(stored)? {
-            ColumnPieces::Derived { source } => {
-                // Only a source whose order is known tells which entries of the map occur.
-                let cut = directory.columns.get(*source)?.cut()?;
-                let is_known = cut.order != EntryOrder::Unknown;
-                Some((*source, directory.sets.get(*source)?.as_ref().filter(|_| is_known)?))
-            }
-            _ => Some((stored, directory.sets.get(stored)?.as_ref()?)),
-        }
+    /// Returns whether a column of the table has a dictionary that a predicate can be
+    /// evaluated on.
+    pub(super) fn has_dictionary(&self, column: usize) -> bool {
+        let stored = self.fields.get(column).map(|&(stored, _)| stored);
+        let directory = self.frame.directory.as_ref();
+        directory.zip(stored).is_some_and(|(it, stored)| has_dictionary(&it.columns, stored))
     }
 
-    /// Returns which of the entries of a column occur in a row group.
-    fn occurring(&self, stored: usize, group: usize, entries: usize) -> Option<BooleanBuffer> {
-        let (source, sets) = self.sets(stored)?;
-        let bitmap = sets.of_group(group)?;
-        let all = BooleanBuffer::new(Buffer::from(bitmap), 0, sets.entries);
-        if source == stored {
-            return (entries == sets.entries).then_some(all);
-        }
-        let directory = self.frame.directory.as_ref()?;
-        let order = &directory.columns.get(source)?.cut()?.order;
-        let of_rank = |rank: usize| match order {
-            EntryOrder::Listed(indexes) => {
-                indexes.get(rank).and_then(|&index| usize::try_from(index).ok())
-            }
-            _ => Some(rank),
-        };
-        let occurs = |rank: usize| of_rank(rank).is_some_and(|at| at < all.len() && all.value(at));
-        Some(BooleanBuffer::collect_bool(entries, occurs))
+    /// Returns the values of a column of the table that occur in each row group, if known.
+    fn sets(&self, column: usize) -> Option<&ValueSets> {
+        let &(stored, nth) = self.fields.get(column)?;
+        self.frame.directory.as_ref()?.sets.get(stored)?.get(nth)?.as_ref()
     }
 }
