@@ -121,9 +121,10 @@ fn decimals_are_rounded_outward() {
 fn bounds_that_skip_nothing_are_left_out() {
     let mut texts = Vec::new();
     let numbers = groups(&mut texts, 1000, 10, |row| (row * 7919 % 997).to_string());
+    assert_eq!(written(StatisticsKind::Numbers, &numbers, 100).len(), 2);
+    // They still tell where the largest numbers are, so that they stay next to a large column.
     let bytes = written(StatisticsKind::Numbers, &numbers, 1 << 20);
-    assert_eq!(bytes.len(), 2);
-    assert_eq!(bounds(&table(StatisticsKind::Numbers, &numbers), 0), None);
+    assert!((200..500).contains(&bytes.len()), "{}", bytes.len());
     let words = groups(&mut texts, 1000, 100, |row| format!("word {}", row * 7919 % 11));
     assert_eq!(written(StatisticsKind::Texts, &words, 1 << 20).len(), 2);
 }

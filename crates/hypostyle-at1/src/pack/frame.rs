@@ -279,6 +279,10 @@ fn grouping(options: &PackOptions) -> Option<Grouping> {
     if !options.index || options.layout == Layout::Published {
         return None;
     }
+    let is_asked = options.rows_per_group.is_some() || options.codec == Choice::Query;
+    if SearchParams::new(options).is_quick() && !is_asked {
+        return None;
+    }
     Some(match (options.rows_per_group, options.codec) {
         (Some(rows), _) => Grouping::Rows(rows.get()),
         (None, Choice::Query) => Grouping::Budget(QUERY_GROUP_SHARE),

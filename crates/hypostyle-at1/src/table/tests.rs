@@ -1,5 +1,6 @@
 //! A scan of typed columns returns what a scan of the text returns, and reads less.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io;
 use std::num::NonZeroUsize;
@@ -369,13 +370,19 @@ fn a_scan_of_columnar_reads_the_columns_that_it_needs() {
     let source = FarSource::new(&archive);
     let table = typed(source.clone(), &shape).unwrap();
     let (reads, bytes) = source.taken();
-    assert!(reads <= 6 && bytes < archive.len() as u64 / 4, "{reads} reads, {bytes} bytes");
+    assert!(reads <= 8 && bytes < archive.len() as u64 / 4, "{reads} reads, {bytes} bytes");
+    let stated: u64 = {
+        let reader = table.reader().unwrap();
+        let ranges = (0..reader.row_groups()).flat_map(|group| reader.ranges(group, &[2]));
+        // Row groups may share a block.
+        let ranges: BTreeSet<(u64, u64)> = ranges.map(|range| (range.start, range.end)).collect();
+        ranges.iter().map(|(start, end)| end - start).sum()
+    };
     let third = collected(table.scan().columns(["three"]).batches());
     assert_eq!(third.num_rows(), 5000);
     let (reads, bytes) = source.taken();
     assert!(reads == 1 && bytes < archive.len() as u64 * 11 / 20, "{bytes} of {}", archive.len());
-    let stated = table.reader().unwrap().ranges(0, &[2]);
-    assert_eq!(bytes, stated.iter().map(|range| range.end - range.start).sum::<u64>());
+    assert_eq!(bytes, stated);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::pack::tables::field_statistics::{self, DividedColumn};
 use crate::pack::tables::plan::{ColumnEncoding, PlannedColumn, TablePlan, TablePlanner};
 use crate::pack::tables::row_groups::{self, GroupedColumns};
 use crate::pack::tables::split::SplitRows;
-use hypostyle_core::compress::xz::encode::{self as xz, Block, Tuning};
+use hypostyle_core::compress::xz::encode::{self as xz, Block, Effort, Tuning};
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
@@ -53,6 +53,11 @@ impl EncodedColumn {
     /// Returns the column that this one is derived from.
     pub(in crate::pack) fn source(&self) -> Option<usize> {
         self.source
+    }
+
+    /// Makes the chunk compress quickly rather than well.
+    fn compress_quickly(&mut self) {
+        self.tuning = self.tuning.with_effort(Effort::Rough);
     }
 
     /// Returns the compressed chunk.
@@ -182,7 +187,11 @@ impl ColumnarTable<'_> {
         quotes.resize(width, 0);
         let small = |name, content: &[u8]| Stream::small(name, content, search.layout);
         let grouped = match context.grouping {
-            Some(grouping) if rows.missing == 0 && tail_chunks.is_empty() && !search.is_quick() => {
+            Some(grouping) if rows.missing == 0 && tail_chunks.is_empty() => {
+                if search.is_quick() {
+                    // A zstd frame cannot be cut, so that xz takes its place.
+                    encoded.iter_mut().for_each(EncodedColumn::compress_quickly);
+                }
                 row_groups::divide(&encoded, rows.len(), grouping, context.threads)?
             }
             _ => None,
@@ -250,7 +259,7 @@ impl ColumnarTable<'_> {
         context: &EncodeContext<'_>,
     ) -> Result<Body> {
         let search = context.search;
-        if search.is_quick() {
+        if search.is_quick() && !is_checked {
             let chunks = encoded.iter().map(|column| &column.chunk).chain(&self.dict_tail.chunks);
             let chunks: Vec<&[u8]> = chunks.map(Vec::as_slice).collect();
             return Ok(Body::zstd(zstd::compress(&chunks.concat(), search.zstd_level)?));
