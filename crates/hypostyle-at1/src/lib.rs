@@ -38,19 +38,18 @@ mod fields;
 mod frame_pipe;
 mod frames;
 mod group_index;
-mod header_dedup;
 mod json_scan;
 mod output;
 mod pack;
-mod query;
+
 mod reader;
 mod row_buffer;
+mod row_groups;
 mod statistics;
 mod streams;
 mod table;
 mod table_frame;
 mod table_metadata;
-mod table_view;
 mod unpack;
 
 pub use archive::{Archive, BundleEntry};
@@ -61,9 +60,8 @@ pub use pack::{
     Appended, Appender, Choice, Content, Layout, Outcome, PackOptions, Packed, PackedBundle, Trial,
     append, pack, pack_bundle, pack_stream, xz_size,
 };
-pub use query::{Answer, Damage, Query, QueryStats};
 pub use reader::At1;
+pub use row_groups::Damage;
 pub use statistics::GroupStatistics;
 pub use table::TableShape;
-pub use table_view::TableOptions;
 pub use unpack::Unpacked;

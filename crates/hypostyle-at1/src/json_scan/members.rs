@@ -32,12 +32,6 @@ impl JsonMembers {
         self.containers.iter().skip(1).map(|(name, _)| name)
     }
 
-    /// Returns the byte range of the member with this name.
-    pub(crate) fn get(&self, name: &str) -> Option<Range<usize>> {
-        let mut all = self.values.iter().chain(&self.containers);
-        all.find(|(known, _)| known == name).map(|(_, range)| range.clone())
-    }
-
     /// Returns whether two members share a name.
     pub(crate) fn has_twins(&self) -> bool {
         let mut names = HashSet::new();

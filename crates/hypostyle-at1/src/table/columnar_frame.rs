@@ -10,7 +10,7 @@ use crate::codecs::columnar::values::{ColumnLayout, LAYOUT_STREAMS};
 use crate::codecs::context::DecodeContext;
 use crate::container::Extent;
 use crate::frames::FrameReader;
-use crate::query::source::{CountedSource, StreamDirectory};
+use crate::row_groups::source::StreamDirectory;
 use crate::streams::{Backend, CompressedStream, StreamSet};
 use hypostyle_core::compress::xz::RemoteBlocks;
 use hypostyle_core::error::{Error, ErrorKind, Result};
@@ -40,14 +40,13 @@ pub(super) type DecompressedValues = BTreeMap<usize, Bytes>;
 impl ColumnarFrame {
     /// Reads a frame; `None` if its streams cannot be found without reading all of them.
     pub(super) fn read(archive: &FrameReader, extent: Extent) -> Result<Option<Self>> {
-        let counted = CountedSource::new(archive.source());
-        let directory = StreamDirectory::read(&counted, extent, false, |name| name == "values")?;
+        let source = archive.source();
+        let directory = StreamDirectory::read(source, extent, false, |name| name == "values")?;
         let Some(directory) = directory else { return Ok(None) };
         let context = archive.context(&directory.set);
         let streams = context.decompress(|name| LAYOUT_STREAMS.contains(&name))?;
         let layout = ColumnLayout::read(&streams, &context)?;
         let (backend, offset, len) = directory.unread("values").unwrap_or((Backend::Stored, 0, 0));
-        let source = archive.source();
         let blocks = match backend {
             Backend::Xz => RemoteBlocks::find(len, |range| {
                 let start = offset.saturating_add(range.start);

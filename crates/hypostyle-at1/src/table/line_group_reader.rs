@@ -19,7 +19,7 @@ use super::merge::merge;
 use super::template::TemplateColumns;
 use super::typed_cells::{self, CellError, not_of_type};
 use super::verbatim_cells::VerbatimLines;
-use crate::query::grouped_table::StoredBlock;
+use crate::row_groups::grouped_table::StoredBlock;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::parallel;
 use hypostyle_core::reader::RowGroupReader;

@@ -6,8 +6,7 @@ use bytes::Bytes;
 
 use super::column::{self, DecodedColumn, DerivedBudget, bit};
 use super::number::{NumberValues, Scale};
-use super::project::{chunk_ranges, widths};
-use super::table::{meta, placed};
+use super::table::{chunk_ranges, meta, placed, widths};
 use super::{FIELDS, kind};
 use crate::codecs::context::DecodeContext;
 use crate::row_buffer::RowBuffer;
