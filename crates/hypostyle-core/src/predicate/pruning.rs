@@ -147,12 +147,8 @@ impl Outcomes {
 }
 
 /// Returns what a condition may be for the rows of a row group.
-pub(super) fn outcomes(
-    condition: &Condition,
-    statistics: &dyn PruningStatistics,
-    empty_is_null: bool,
-) -> Outcomes {
-    let each = |part| outcomes(part, statistics, empty_is_null);
+pub(super) fn outcomes(condition: &Condition, statistics: &dyn PruningStatistics) -> Outcomes {
+    let each = |part| outcomes(part, statistics);
     match condition {
         Condition::Constant(Some(true)) => ALWAYS,
         Condition::Constant(Some(false)) => NEVER,
@@ -160,7 +156,7 @@ pub(super) fn outcomes(
         Condition::And(parts) => parts.iter().map(each).fold(ALWAYS, Outcomes::and),
         Condition::Or(parts) => parts.iter().map(each).fold(NEVER, Outcomes::or),
         Condition::Not(part) => each(part).negated(),
-        Condition::Test(test) => self::test(&test.kind, statistics, empty_is_null),
+        Condition::Test(test) => self::test(&test.kind, statistics),
     }
 }
 
@@ -169,7 +165,7 @@ const NEVER: Outcomes = Outcomes { truth: false, falsity: true };
 const UNKNOWN: Outcomes = Outcomes { truth: false, falsity: false };
 const ANY: Outcomes = Outcomes { truth: true, falsity: true };
 
-fn test(test: &TestKind, statistics: &dyn PruningStatistics, empty_is_null: bool) -> Outcomes {
+fn test(test: &TestKind, statistics: &dyn PruningStatistics) -> Outcomes {
     let (TestKind::Filter(value, _)
     | TestKind::Number(value, _)
     | TestKind::In(value, _)
@@ -179,7 +175,7 @@ fn test(test: &TestKind, statistics: &dyn PruningStatistics, empty_is_null: bool
         return ANY;
     };
     let Some(column) = value.whole_column() else { return ANY };
-    let pruner = ColumnPruner::new(&column.name, statistics, empty_is_null);
+    let pruner = ColumnPruner::new(&column.name, statistics);
     let data_type = &column.data_type;
     match test {
         TestKind::Filter(_, test) => pruner.test(test),
@@ -218,12 +214,11 @@ struct ColumnPruner<'a> {
     column: &'a str,
     statistics: &'a dyn PruningStatistics,
     cells: CellPresence,
-    empty_is_null: bool,
 }
 
 impl<'a> ColumnPruner<'a> {
-    fn new(column: &'a str, statistics: &'a dyn PruningStatistics, empty_is_null: bool) -> Self {
-        Self { column, statistics, cells: statistics.cells(column), empty_is_null }
+    fn new(column: &'a str, statistics: &'a dyn PruningStatistics) -> Self {
+        Self { column, statistics, cells: statistics.cells(column) }
     }
 
     fn test(&self, test: &ColumnTest) -> Outcomes {
@@ -248,7 +243,7 @@ impl<'a> ColumnPruner<'a> {
 
     fn null(&self) -> Outcomes {
         let CellPresence { blank, filled } = self.cells;
-        let empty = !self.empty_is_null && self.statistics.may_be_empty(self.column);
+        let empty = self.statistics.may_be_empty(self.column);
         Outcomes { truth: blank, falsity: filled || empty }
     }
 
