@@ -17,8 +17,8 @@
 //!    `codecs` decodes the frames of each codec.
 //! 3. `frames` walks the frames of an open archive; `table_frame` finds the one that holds no
 //!    text, but the stream `hyp.table`, which `table_metadata` parses.
-//! 4. `describe` lists what an archive contains, `unpack` decodes it, and `query` and `table`
-//!    read single row groups. `archive_table` opens the table that the text is: from `table`
+//! 4. `describe` lists what an archive contains, `unpack` decodes it, and `row_groups` and
+//!    `table` read single row groups. `archive_table` opens the table that the text is: from `table`
 //!    if the columns of the archive are those of the table, else from `archive_text`.
 //! 5. [`Archive`] is the public type over these four, and `reader` adapts it to the traits
 //!    that all formats have. `pack` writes archives.

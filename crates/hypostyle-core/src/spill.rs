@@ -1,8 +1,7 @@
 //! Buffers rows until their columns can be written, and spills them to disk.
 //!
-//! A column file stores each column in one block, and the type of a text column is known
-//! only after its last cell. So [`SpillBuffer`] collects rows in chunks of a few
-//! megabytes and moves chunks beyond its memory budget to a [`Scratch`] that the caller
+//! A column file stores each column in one block, but rows arrive in batches. So
+//! [`SpillBuffer`] collects rows in chunks of a few megabytes and moves chunks beyond its memory budget to a [`Scratch`] that the caller
 //! provides: memory is bounded by the budget and the largest column, not by the table.
 
 use std::fs::File;

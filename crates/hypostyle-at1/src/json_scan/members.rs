@@ -116,7 +116,7 @@ impl JsonVisitor for MemberNames<'_> {
         let token = self.line.get(token).unwrap_or_default();
         self.key = serde_json::from_slice(token)
             .unwrap_or_else(|_| String::from_utf8_lossy(token).into_owned());
-        // JSON import refuses repeated keys of the outermost object only, and so does this.
+        // The reader of JSON Lines refuses repeated keys of the outermost object only, and so does this.
         let is_outermost = self.open.len() == 1;
         (!is_outermost || self.keys.insert(self.key.clone())).then_some(())
     }
