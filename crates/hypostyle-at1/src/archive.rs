@@ -12,7 +12,6 @@ use super::describe;
 use super::description::{Frame, FrameInfo};
 use super::frames::FrameReader;
 use super::row_groups::{self, Damage};
-use super::table::{self, TableShape};
 use super::table_metadata::{self, TableMetadata};
 use super::unpack::{Unpacked, Unpacker};
 use hypostyle_core::deviation::Deviation;
@@ -164,19 +163,6 @@ impl Archive {
         }
     }
 
-    /// Opens the archive as a table whose shape is known, if the columns of the archive are
-    /// those of the table.
-    ///
-    /// Reads no column. Returns `None` if the codec stores other columns, or none; the caller
-    /// must then decode the text.
-    ///
-    /// # Errors
-    ///
-    /// A stream other than the columns is damaged.
-    pub fn typed_reader(&self, shape: &TableShape) -> Result<Option<Arc<dyn Reader>>> {
-        table::open(&self.reader, shape).map_err(in_at1)
-    }
-
     /// Writes the lines that can still be read, and returns what cannot.
     ///
     /// A codec with row groups loses damaged groups only; other streaming archives lose
@@ -211,7 +197,7 @@ impl Archive {
     }
 
     /// The frames, for modules that read less than a whole archive.
-    pub(super) fn reader(&self) -> &FrameReader {
+    pub(super) fn reader(&self) -> &Arc<FrameReader> {
         &self.reader
     }
 }

@@ -63,5 +63,4 @@ pub use pack::{
 pub use reader::At1;
 pub use row_groups::Damage;
 pub use statistics::GroupStatistics;
-pub use table::TableShape;
 pub use unpack::Unpacked;

@@ -107,8 +107,6 @@ impl<'a> ArchiveMetadata<'a> {
             };
             frames.push(tables);
         }
-        let dialect = frames.iter().find_map(|frame| frame.dialect.clone());
-        frames.iter_mut().for_each(|frame| frame.dialect.clone_from(&dialect));
         Ok(Some(frames))
     }
 
