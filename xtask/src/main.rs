@@ -1,18 +1,25 @@
 //! Development tasks of the project: `cargo xtask test | check | features | ci | bench | oracle`.
 
+mod process;
+mod python;
+mod runtimes;
+
 use std::env;
 use std::io::{self, Write};
-use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
+
+use process::cargo;
 
 const HELP: &str = "\
 usage: cargo xtask TASK
 
-  test            run all tests: unit, property, conformance, CLI and doc tests
+  test            run all tests in Rust: unit, property, conformance, CLI and doc tests
+  test --all      run these, and the tests that need other runtimes, which are installed under the
+                  target folder: predicates in DuckDB (needs python3 with venv, and pip)
   check           check formatting, clippy lints, docs and features
   features        run clippy on the library with the default features, with none, with each alone,
                   and with each pair of column files
-  ci              run test, then check
+  ci              run test --all, then check
   bench [ARGS]    build in release mode and run the benchmarks; `--quick` only checks that they
                   run, `--write` updates docs/benchmarks, `--help` lists the benchmarks
   bench outside   build a program that depends on Hypostyle from outside the workspace, and check
@@ -25,9 +32,10 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
+        ["test", "--all"] => test_all(),
         ["check"] => check(),
         ["features"] => features(),
-        ["ci"] => test() && check(),
+        ["ci"] => test_all() && check(),
         ["bench", "outside"] => outside(),
         ["bench", rest @ ..] => bench(rest),
         ["oracle", rest @ ..] => oracle(rest),
@@ -41,6 +49,12 @@ fn main() -> ExitCode {
 
 fn test() -> bool {
     cargo(&["test", "--no-fail-fast"], &[])
+}
+
+/// Runs the tests of other runtimes too, also if some in Rust fail.
+fn test_all() -> bool {
+    let in_rust = test();
+    runtimes::test() && in_rust
 }
 
 fn check() -> bool {
@@ -97,20 +111,4 @@ fn oracle(words: &[&str]) -> bool {
     let mut line = vec!["run", "--release", "--manifest-path", manifest, "--"];
     line.extend(words);
     cargo(&line, &[])
-}
-
-/// Prints a cargo command and runs it in the workspace. Returns whether it succeeded.
-fn cargo(words: &[&str], variables: &[(&str, &str)]) -> bool {
-    let _ = writeln!(io::stderr(), "\n$ cargo {}", words.join(" "));
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    let status =
-        Command::new(cargo).args(words).envs(variables.iter().copied()).current_dir(root).status();
-    match status {
-        Ok(status) => status.success(),
-        Err(err) => {
-            let _ = writeln!(io::stderr(), "cannot run cargo: {err}");
-            false
-        }
-    }
 }

@@ -11,18 +11,15 @@ use super::container::in_at1;
 use super::describe;
 use super::description::{Frame, FrameInfo};
 use super::frames::FrameReader;
-use super::query::{self, Answer, Damage, Query};
-use super::table::{self, TableShape};
+use super::row_groups::{self, Damage};
 use super::table_metadata::{self, TableMetadata};
-use super::table_view::{TableOptions, TableView};
 use super::unpack::{Unpacked, Unpacker};
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::reader::Reader;
 use hypostyle_core::source::ByteSource;
-use hypostyle_core::spill::SpillBuffer;
-use hypostyle_core::text::{ImportOptions, Imported, TextOptions};
+use hypostyle_core::text::TextOptions;
 
 /// An open AT-1 archive.
 #[derive(Debug)]
@@ -166,52 +163,6 @@ impl Archive {
         }
     }
 
-    /// Reads the archive as a table.
-    ///
-    /// # Errors
-    ///
-    /// Besides damage: the codec's content is not a table.
-    pub fn import(
-        &self,
-        table: &TableOptions,
-        options: &ImportOptions,
-        stage: SpillBuffer,
-    ) -> Result<Imported> {
-        TableView::new(&self.reader, table)?.import(options, stage)
-    }
-
-    /// Opens the archive as a table whose shape is known, if the columns of the archive are
-    /// those of the table.
-    ///
-    /// Reads no column. Returns `None` if the codec stores other columns, or none; the caller
-    /// must then decode the text.
-    ///
-    /// # Errors
-    ///
-    /// A stream other than the columns is damaged.
-    pub fn typed_reader(&self, shape: &TableShape) -> Result<Option<Arc<dyn Reader>>> {
-        table::open(&self.reader, shape).map_err(in_at1)
-    }
-
-    /// Answers a query by reading only the row groups that it needs.
-    ///
-    /// Returns `None` if the archive cannot be queried: its codec has no row groups, or a
-    /// requested column is an object or an array. The caller must then read the whole table
-    /// with [`Archive::import`] and filter it.
-    ///
-    /// # Errors
-    ///
-    /// Besides damage: a column does not exist, or a row number is out of range.
-    pub fn query(
-        &self,
-        query: &Query,
-        table: &TableOptions,
-        options: &ImportOptions,
-        stage: SpillBuffer,
-    ) -> Result<Option<Answer>> {
-        query::answer(&self.reader, query, table, options, stage)
-    }
-
     /// Writes the lines that can still be read, and returns what cannot.
     ///
     /// A codec with row groups loses damaged groups only; other streaming archives lose
@@ -221,7 +172,7 @@ impl Archive {
     ///
     /// No line can be read, or writing to `out` fails.
     pub fn salvage(&self, out: &mut dyn Write) -> Result<Vec<Damage>> {
-        query::salvage(&self.reader, out).map_err(in_at1)
+        row_groups::salvage(&self.reader, out).map_err(in_at1)
     }
 
     /// Checks every block of an archive with row groups.
@@ -233,7 +184,7 @@ impl Archive {
     ///
     /// A stream other than the blocks is damaged.
     pub fn check_groups(&self) -> Result<Vec<Error>> {
-        query::check_groups(&self.reader).map_err(in_at1)
+        row_groups::check_groups(&self.reader).map_err(in_at1)
     }
 
     /// Returns what the archive says about the table of its text, if it says so.
@@ -246,7 +197,7 @@ impl Archive {
     }
 
     /// The frames, for modules that read less than a whole archive.
-    pub(super) fn reader(&self) -> &FrameReader {
+    pub(super) fn reader(&self) -> &Arc<FrameReader> {
         &self.reader
     }
 }

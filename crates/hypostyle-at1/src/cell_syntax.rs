@@ -17,7 +17,7 @@ pub(super) enum Syntax {
 }
 
 impl Syntax {
-    /// Returns the syntax of delimited text, as the table view reads it (§11).
+    /// Returns the syntax of delimited text, as the table of the text has it (§11).
     pub(super) fn of_delimiter(delimiter: &[u8]) -> Self {
         match *delimiter {
             [byte] if csv::is_delimiter(byte) => Self::Csv,
@@ -26,7 +26,7 @@ impl Syntax {
     }
 
     /// Returns the value of a cell; `None` is null, which an empty cell without quotes means
-    /// in the table view.
+    /// in the table of the text.
     ///
     /// A carriage return at the end of a CSV row belongs to the line end, not to the last
     /// cell.
@@ -51,20 +51,6 @@ impl Syntax {
                 _ => Some(Cow::Borrowed(cell)),
             },
         }
-    }
-
-    /// Returns the value of a cell as [`Syntax::value`] does, with null for the words in
-    /// `nulls` unless they are in quotes.
-    pub(super) fn value_unless<'c>(
-        self,
-        cell: &'c [u8],
-        last: bool,
-        nulls: &[String],
-    ) -> Option<Cow<'c, [u8]>> {
-        let value = self.value(cell, last)?;
-        let bare = self != Self::Json && !cell.starts_with(b"\"");
-        let is_null = bare && nulls.iter().any(|word| word.as_bytes() == &*value);
-        (!is_null).then_some(value)
     }
 }
 

@@ -147,7 +147,6 @@ impl FrameReader {
             limits: self.limits(),
             threads: resolve_threads(self.options.threads),
             deviations: &self.deviations,
-            pad: false,
         }
     }
 

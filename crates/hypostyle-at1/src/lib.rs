@@ -17,8 +17,8 @@
 //!    `codecs` decodes the frames of each codec.
 //! 3. `frames` walks the frames of an open archive; `table_frame` finds the one that holds no
 //!    text, but the stream `hyp.table`, which `table_metadata` parses.
-//! 4. `describe` lists what an archive contains, `unpack` decodes it, and `query` and `table`
-//!    read single row groups. `archive_table` opens the table that the text is: from `table`
+//! 4. `describe` lists what an archive contains, `unpack` decodes it, and `row_groups` and
+//!    `table` read single row groups. `archive_table` opens the table that the text is: from `table`
 //!    if the columns of the archive are those of the table, else from `archive_text`.
 //! 5. [`Archive`] is the public type over these four, and `reader` adapts it to the traits
 //!    that all formats have. `pack` writes archives.
@@ -39,19 +39,18 @@ mod frame_pipe;
 mod frames;
 mod group_index;
 mod group_statistics;
-mod header_dedup;
 mod json_scan;
 mod output;
 mod pack;
-mod query;
+
 mod reader;
 mod row_buffer;
+mod row_groups;
 mod statistics;
 mod streams;
 mod table;
 mod table_frame;
 mod table_metadata;
-mod table_view;
 mod unpack;
 
 pub use archive::{Archive, BundleEntry};
@@ -62,9 +61,7 @@ pub use pack::{
     Appended, Appender, Choice, Content, Layout, Outcome, PackOptions, Packed, PackedBundle, Trial,
     append, pack, pack_bundle, pack_stream, xz_size,
 };
-pub use query::{Answer, Damage, Query, QueryStats};
 pub use reader::At1;
+pub use row_groups::Damage;
 pub use statistics::GroupStatistics;
-pub use table::TableShape;
-pub use table_view::TableOptions;
 pub use unpack::Unpacked;

@@ -287,6 +287,7 @@ pub(super) struct Streams {
 
 impl Streams {
     /// Returns a set of streams that are not compressed.
+    #[cfg(test)]
     pub(super) fn of<const N: usize>(streams: [(&str, Bytes); N]) -> Self {
         let streams = streams.map(|(name, bytes)| (name.to_owned(), bytes)).into();
         Self { streams }

@@ -1,14 +1,11 @@
 //! One conversion in a child process, so that its peak memory can be measured.
 
 use std::env;
-use std::fs::File;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hypostyle::spill::{FileScratch, SpillBuffer};
-use hypostyle::text::{ImportOptions, csv};
-use hypostyle::{SeekSink, WriteOptions, formats};
+use hypostyle::{OpenOptions, ReadOptions, WriteOptions, WriterOptions, formats};
 
 use crate::Result;
 use crate::measure::{self, Usage};
@@ -46,17 +43,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 fn convert(args: &Args) -> Result<()> {
-    let format = formats::by_name(&args.format).ok_or("unknown format")?;
-    let scratch = FileScratch::try_new(tempfile::tempfile()?)?;
-    let buffer = SpillBuffer::with_scratch(args.budget * 1_000_000, Box::new(scratch));
-    let mut options = ImportOptions::new(format.capabilities());
-    options.threads = args.threads;
-    let mut input = File::open(&args.from)?;
-    let csv = csv::CsvOptions::default();
-    let table = csv::import(&mut input, &csv, &options, buffer, &mut |_| {})?;
-    let mut sink = SeekSink::try_new(File::create(&args.to)?)?;
-    let write = WriteOptions::default().with_level(args.level).with_threads(args.threads);
-    format.encode(&table, &mut sink, &write)?;
+    let format = formats::by_name(&args.format).ok_or("unknown format")?.id();
+    let read = ReadOptions::default().with_threads(args.threads);
+    let options = OpenOptions::default().with_read(read).with_target(format);
+    let scan = hypostyle::open_with(&args.from, &options)?.scan().threads_or_all(args.threads);
+    let encode = WriteOptions::default().with_level(args.level).with_threads(args.threads);
+    let write = WriterOptions::default().with_encode(encode).with_memory(args.budget * 1_000_000);
+    hypostyle::convert(scan, args.to.as_path(), format, &write)?;
     Ok(())
 }
 

@@ -1,8 +1,7 @@
 //! Buffers rows until their columns can be written, and spills them to disk.
 //!
-//! A column file stores each column in one block, and the type of a text column is known
-//! only after its last cell. So [`SpillBuffer`] collects rows in chunks of a few
-//! megabytes and moves chunks beyond its memory budget to a [`Scratch`] that the caller
+//! A column file stores each column in one block, but rows arrive in batches. So
+//! [`SpillBuffer`] collects rows in chunks of a few megabytes and moves chunks beyond its memory budget to a [`Scratch`] that the caller
 //! provides: memory is bounded by the budget and the largest column, not by the table.
 
 use std::fs::File;
@@ -15,8 +14,8 @@ use arrow_array::types::{
     ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, GenericBinaryArray, GenericStringArray, NullArray,
-    OffsetSizeTrait, PrimitiveArray, RunArray,
+    Array, ArrayRef, BooleanArray, GenericBinaryArray, GenericStringArray, OffsetSizeTrait,
+    PrimitiveArray, RunArray,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, SchemaRef};
@@ -147,25 +146,9 @@ impl SpillBuffer {
         Ok(())
     }
 
-    /// Adds a column that is null in all rows so far, with constant cost per chunk.
-    pub fn add_column(&mut self) {
-        let mut column = ColumnChunks::default();
-        for &rows in &self.chunk_rows {
-            let nulls: ArrayRef = Arc::new(NullArray::new(rows));
-            column.stats.add(&nulls);
-            column.chunks.push(Chunk::Resident(nulls));
-        }
-        self.columns.push(column);
-    }
-
     /// Returns the number of rows so far.
     pub fn rows(&self) -> u64 {
         self.chunk_rows.iter().map(|&rows| rows as u64).sum()
-    }
-
-    /// Returns the number of columns; 0 before the first chunk.
-    pub fn width(&self) -> usize {
-        self.columns.len()
     }
 
     /// Returns the number of chunks of every column.
@@ -181,18 +164,6 @@ impl SpillBuffer {
     /// Returns the statistics of one column.
     pub fn stats(&self, column: usize) -> ColumnStats {
         self.columns.get(column).map(|column| column.stats.clone()).unwrap_or_default()
-    }
-
-    /// Returns whether every chunk of a column has this type.
-    pub fn has_type(&self, column: usize, data_type: &DataType) -> bool {
-        self.columns.get(column).is_some_and(|column| {
-            column.chunks.iter().all(|chunk| match chunk {
-                Chunk::Resident(array) => array.data_type() == data_type,
-                Chunk::Spilled { layout, .. } => {
-                    layout.run_ends == 0 && &layout.data_type == data_type
-                }
-            })
-        })
     }
 
     /// Returns all chunks of one column, in row order.
@@ -418,7 +389,7 @@ mod tests {
             buffer.push(4 - start, slices.clone()).unwrap();
             twin.push(4 - start, slices).unwrap();
         }
-        assert_eq!((buffer.rows(), buffer.chunks(), buffer.width()), (9, 3, 10));
+        assert_eq!((buffer.rows(), buffer.chunks(), buffer.columns.len()), (9, 3, 10));
         assert_eq!(buffer.resident, 0);
         for column in 0..10 {
             let (spilled, resident) =
@@ -450,8 +421,6 @@ mod tests {
         for (index, (whole, part)) in arrays.iter().zip(&part).enumerate() {
             assert_eq!(buffer.chunk(index, 0).unwrap().as_ref(), whole.as_ref());
             assert_eq!(buffer.chunk(index, 1).unwrap().as_ref(), part.as_ref());
-            assert!(!buffer.has_type(index, &DataType::Utf8));
-            assert!(!buffer.has_type(index, &DataType::Int64));
         }
     }
 

@@ -1,9 +1,12 @@
-//! Scans of a file in small windows, which must give what reading whole columns gives.
+//! Scans of files: as one batch, and in small windows, which must give what reading whole
+//! columns gives.
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_select::concat::concat_batches;
 use bytes::Bytes;
+use hypostyle::cast::cast;
 use hypostyle::formats::{Format, FormatId};
 use hypostyle::{Deviation, RangeCache, ReadOptions, Result, Scan, Step, Table};
 
@@ -72,4 +75,19 @@ pub fn a_scan_gives_what_a_read_gives(
             (Err(_), Err(err)) => assert!(err.to_string().starts_with(format.id().name())),
         }
     }
+}
+
+/// Runs a scan, and returns its rows as one batch without dictionaries.
+pub fn collected(scan: Scan) -> Result<RecordBatch> {
+    let mut batches = scan.batches()?;
+    let (schema, mut found) = (batches.schema(), Vec::new());
+    while let Some(batch) = batches.next_batch()? {
+        // A reader may return a dictionary of the type of a column.
+        let columns = batch.columns().iter().zip(schema.fields());
+        let plain = columns.map(|(column, field)| cast(column, field.data_type()).unwrap());
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let plain = plain.collect();
+        found.push(RecordBatch::try_new_with_options(schema.clone(), plain, &rows).unwrap());
+    }
+    Ok(concat_batches(&schema, &found).unwrap())
 }

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use arrow_select::concat::concat_batches;
 use bytes::Bytes;
-use hypostyle::cast::cast;
 use hypostyle::formats::Reader;
 use hypostyle::formats::at1::Archive;
 use hypostyle::predicate::Predicate;
 use hypostyle::text::{self, HEAD_BYTES, SourceText, TextOptions, TextTable};
 use hypostyle::{Error, RangeCache, ReadOptions, Result, Scan, Table};
+
+use crate::scans::collected;
 
 /// Opens a text as a table, as its name and its first bytes tell.
 pub fn text_table(name: Option<&str>, text: &[u8], options: &TextOptions) -> Result<Table> {
@@ -72,7 +71,7 @@ pub fn an_archive_is_the_table_of_its_text(
         }
     }
     for scan in scans(&schema, rows) {
-        let (one, other) = (run(scan(of_text.scan())), run(scan(of_archive.scan())));
+        let (one, other) = (collected(scan(of_text.scan())), collected(scan(of_archive.scan())));
         match (one, other) {
             (Ok(one), Ok(other)) => assert_eq!(one, other),
             (Err(one), Err(other)) => {
@@ -108,18 +107,4 @@ fn scans(schema: &SchemaRef, rows: u64) -> Vec<MakeScan> {
         }
     }
     scans
-}
-
-fn run(scan: Scan) -> Result<RecordBatch> {
-    let mut batches = scan.batches()?;
-    let (schema, mut found) = (batches.schema(), Vec::new());
-    while let Some(batch) = batches.next_batch()? {
-        // A reader may return a dictionary of the type of a column.
-        let columns = batch.columns().iter().zip(schema.fields());
-        let plain = columns.map(|(column, field)| cast(column, field.data_type()).unwrap());
-        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let plain = plain.collect();
-        found.push(RecordBatch::try_new_with_options(schema.clone(), plain, &rows).unwrap());
-    }
-    Ok(concat_batches(&schema, &found).unwrap())
 }

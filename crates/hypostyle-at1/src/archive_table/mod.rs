@@ -199,6 +199,10 @@ impl Reader for ArchiveTable {
         if self.is_text { Vec::new() } else { self.table.ranges(group, columns) }
     }
 
+    fn column_bytes(&self, group: usize, columns: &[usize]) -> Option<u64> {
+        self.table.column_bytes(group, columns)
+    }
+
     fn open_row_group(
         self: Arc<Self>,
         group: usize,

@@ -12,9 +12,6 @@ pub(crate) struct DecodeContext<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) threads: usize,
     pub(crate) deviations: &'a Deviations,
-    /// Whether rows with too few cells are padded with empty ones. The text then
-    /// differs from the original, but all rows have the same width.
-    pub(crate) pad: bool,
 }
 
 impl DecodeContext<'_> {

@@ -232,16 +232,6 @@ pub(super) fn describe(
     prefixes.iter().map(table).collect()
 }
 
-/// Reports tables whose columns have no names (A23).
-pub(crate) fn check_names(prefixes: &[String], context: &DecodeContext<'_>) -> Result<()> {
-    let streams = context.decompress(|name| name.ends_with("meta") || name.ends_with("paths"))?;
-    for prefix in prefixes {
-        let meta = GroupsMeta::read(&streams, prefix, false, context)?;
-        paths(&streams, prefix, &meta, context)?;
-    }
-    Ok(())
-}
-
 /// Describes the columns and statistics of one table.
 fn describe_table(
     streams: &Streams,

@@ -21,7 +21,7 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 use super::context::DecodeContext;
-use super::entry::{CodecEntry, TableRows};
+use super::entry::CodecEntry;
 use super::line_flags::{Joiner, Modes, pick, trailing};
 use super::token_columns::TokenColumns;
 use crate::output::Output;
@@ -33,8 +33,7 @@ const STREAMS: [&str; 8] =
 /// The largest number of open objects and arrays.
 const MAX_DEPTH: usize = 8192;
 
-pub(super) static ENTRY: CodecEntry =
-    CodecEntry { rows: TableRows::Objects, ..CodecEntry::new(decode) };
+pub(super) static ENTRY: CodecEntry = CodecEntry::new(decode);
 
 /// Writes the lines of one frame.
 fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {

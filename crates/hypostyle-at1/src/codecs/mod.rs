@@ -4,7 +4,7 @@
 //! It decompresses the streams that it needs, rebuilds lines or rows from them, and writes
 //! these to an `Output`. `entry` defines what a codec can do besides that, each codec module
 //! has one `ENTRY`, and [`entry()`] is the table of them. `line_flags`, `deltas`,
-//! `token_columns`, `log_rows` and `groups` hold what several codecs share.
+//! `token_columns` and `groups` hold what several codecs share.
 
 use super::codec::Codec;
 use entry::CodecEntry;
@@ -21,7 +21,6 @@ mod json;
 pub(super) mod jsondoc;
 mod line_flags;
 mod log;
-pub(super) mod log_rows;
 mod osm;
 mod qcolumnar;
 pub(super) mod qjson;
@@ -34,7 +33,7 @@ mod vcf;
 #[cfg(test)]
 mod tests;
 
-pub(super) use columnar::{VIEW, kind, project};
+pub(super) use columnar::{FIELDS, kind};
 
 /// Returns the row of a codec in the table of codecs.
 pub(super) fn entry(codec: Codec) -> &'static CodecEntry {

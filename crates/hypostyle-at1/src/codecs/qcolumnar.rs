@@ -9,14 +9,13 @@
 //! | `blocks` | the blocks, in the order of the index |
 
 use super::context::DecodeContext;
-use super::entry::{CodecEntry, DelimitedCells, GroupedCodec, TableRows};
+use super::entry::{CodecEntry, GroupedCodec};
 use super::groups::{self, CellSeparators};
 use crate::description::FrameInfo;
 use crate::output::Output;
 use hypostyle_core::error::Result;
 
 pub(super) static ENTRY: CodecEntry = CodecEntry {
-    rows: TableRows::Delimited(cells),
     describe: Some(describe),
     groups: Some(GroupedCodec { delimited: true, line_map: false, prefixes: groups::one_table }),
     ..CodecEntry::new(decode)
@@ -32,11 +31,4 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
 
 fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
     groups::describe(&groups::one_table(context)?, true, context)
-}
-
-/// Returns how lines are split into cells.
-fn cells(context: &DecodeContext<'_>) -> Result<DelimitedCells> {
-    let streams = context.streams(&["meta"])?;
-    let meta = groups::GroupsMeta::read(&streams, "", true, context)?;
-    Ok(DelimitedCells { delimiter: meta.delimiter, columns: meta.columns, header: None })
 }

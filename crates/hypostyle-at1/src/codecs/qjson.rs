@@ -8,7 +8,7 @@
 //! | `row_modes`, `verbatim`, `index`, `blocks` | as in qcolumnar |
 
 use super::context::DecodeContext;
-use super::entry::{CodecEntry, GroupedCodec, TableRows};
+use super::entry::{CodecEntry, GroupedCodec};
 use super::groups::{self, CellSeparators, GroupsMeta, RowGroups};
 use crate::description::FrameInfo;
 use crate::output::Output;
@@ -16,7 +16,6 @@ use crate::streams::Streams;
 use hypostyle_core::error::Result;
 
 pub(super) static ENTRY: CodecEntry = CodecEntry {
-    rows: TableRows::Objects,
     describe: Some(describe),
     groups: Some(GroupedCodec { delimited: false, line_map: false, prefixes: groups::one_table }),
     ..CodecEntry::new(decode)

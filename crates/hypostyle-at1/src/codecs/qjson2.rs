@@ -8,7 +8,7 @@
 //! | `t0:meta`, `t0:template`, … | a complete qjson set for each template |
 
 use super::context::DecodeContext;
-use super::entry::{CodecEntry, GroupedCodec, TableRows};
+use super::entry::{CodecEntry, GroupedCodec};
 use super::line_flags::{Joiner, trailing};
 use super::{groups, qjson};
 use crate::description::FrameInfo;
@@ -20,7 +20,6 @@ use hypostyle_core::error::Result;
 const MAX_TEMPLATES: usize = 64;
 
 pub(super) static ENTRY: CodecEntry = CodecEntry {
-    rows: TableRows::Objects,
     describe: Some(describe),
     groups: Some(GroupedCodec { delimited: false, line_map: true, prefixes }),
     ..CodecEntry::new(decode)

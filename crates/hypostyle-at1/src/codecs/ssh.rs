@@ -16,9 +16,8 @@ use memchr::memmem;
 
 use super::context::DecodeContext;
 use super::deltas::decimal;
-use super::entry::{CodecEntry, TableRows};
+use super::entry::CodecEntry;
 use super::line_flags::{Joiner, pick, trailing};
-use super::log_rows;
 use crate::output::Output;
 use crate::streams::LineList;
 use hypostyle_core::error::Result;
@@ -40,8 +39,7 @@ const STREAMS: [&str; 12] = [
 /// The text that marks a hole in a template.
 pub(crate) const HOLE: &[u8] = b"<*>";
 
-pub(super) static ENTRY: CodecEntry =
-    CodecEntry { rows: TableRows::LogLines(rows), ..CodecEntry::new(decode) };
+pub(super) static ENTRY: CodecEntry = CodecEntry::new(decode);
 
 /// Writes the lines of one frame.
 fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
@@ -95,26 +93,6 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     }
     if trailing {
         out.byte(b'\n')?;
-    }
-    Ok(())
-}
-
-/// Writes an object for each line, with the template and the variables of its message.
-fn rows(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
-    let text = log_rows::decoded_lines(decode, context)?;
-    let streams = context.streams(&["flags", "template_ids", "vars"])?;
-    let mut flags = streams.read("flags");
-    let mut ids = streams.read("template_ids");
-    let mut vars = streams.read("vars").lines();
-    for line in text.split(|&byte| byte == b'\n') {
-        match flags.u8("flag")? {
-            2 => {
-                let template = ids.size("template")?;
-                let vars: Vec<&[u8]> = vars.line("variables")?.split(|&byte| byte == 0).collect();
-                log_rows::put_row(Some(template), line, &vars, out)?;
-            }
-            _ => log_rows::put_row(None, line, &[], out)?,
-        }
     }
     Ok(())
 }

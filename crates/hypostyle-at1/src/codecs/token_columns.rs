@@ -51,16 +51,6 @@ impl<'a> TokenColumns<'a> {
         Ok(Self { columns })
     }
 
-    /// Returns for each column whether it has two different tokens.
-    pub(super) fn differ(&self) -> Vec<bool> {
-        let differs = |column: &TokenColumn<'_>| {
-            let mut tokens = column.rest.unwrap_or_default().split(|&byte| byte == b'\n');
-            let first = tokens.next();
-            tokens.any(|token| Some(token) != first)
-        };
-        self.columns.iter().map(differs).collect()
-    }
-
     /// The number of columns.
     pub(super) fn len(&self) -> usize {
         self.columns.len()

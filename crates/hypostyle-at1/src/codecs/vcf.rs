@@ -13,7 +13,7 @@
 
 use super::context::DecodeContext;
 use super::deltas::{Deltas, decimal};
-use super::entry::{CodecEntry, TableRows};
+use super::entry::CodecEntry;
 use super::line_flags::{Joiner, Modes, flag, pick, trailing};
 use crate::output::Output;
 use crate::streams::{LineList, StreamCursor, Streams};
@@ -28,8 +28,7 @@ const COLUMNS: [&str; 7] = ["id", "ref", "alt", "qual", "filter", "info", "forma
 /// The approximate number of bytes of usual samples that are written at a time.
 const RUN_BYTES: usize = 4 << 10;
 
-pub(super) static ENTRY: CodecEntry =
-    CodecEntry { rows: TableRows::VariantCalls, ..CodecEntry::new(decode) };
+pub(super) static ENTRY: CodecEntry = CodecEntry::new(decode);
 
 /// Writes the lines of one frame.
 fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {

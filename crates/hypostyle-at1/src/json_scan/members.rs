@@ -32,12 +32,6 @@ impl JsonMembers {
         self.containers.iter().skip(1).map(|(name, _)| name)
     }
 
-    /// Returns the byte range of the member with this name.
-    pub(crate) fn get(&self, name: &str) -> Option<Range<usize>> {
-        let mut all = self.values.iter().chain(&self.containers);
-        all.find(|(known, _)| known == name).map(|(_, range)| range.clone())
-    }
-
     /// Returns whether two members share a name.
     pub(crate) fn has_twins(&self) -> bool {
         let mut names = HashSet::new();
@@ -122,7 +116,7 @@ impl JsonVisitor for MemberNames<'_> {
         let token = self.line.get(token).unwrap_or_default();
         self.key = serde_json::from_slice(token)
             .unwrap_or_else(|_| String::from_utf8_lossy(token).into_owned());
-        // JSON import refuses repeated keys of the outermost object only, and so does this.
+        // The reader of JSON Lines refuses repeated keys of the outermost object only, and so does this.
         let is_outermost = self.open.len() == 1;
         (!is_outermost || self.keys.insert(self.key.clone())).then_some(())
     }

@@ -15,11 +15,11 @@ use crate::archive_text::ArchiveText;
 use crate::cell_syntax::Syntax;
 use crate::codec::Codec;
 use crate::codecs;
-use crate::codecs::entry::TableRows;
+use crate::codecs::groups::GroupsMeta;
 use crate::container::in_at1;
 use crate::fields::Dialect;
-use crate::header_dedup::FirstLine;
 use crate::pack::driver::FrameEncoder;
+use crate::pack::first_line::FirstLine;
 use crate::pack::frame::FrameModel;
 use crate::pack::groups::qcolumnar::RowFormat;
 use crate::pack::lines::FrameSplitter;
@@ -301,16 +301,19 @@ impl<'a, W: Write> Appender<'a, W> {
 
 /// Returns the row format of the first structured frame; `None` if there is none.
 fn table_model(archive: &Archive) -> Result<Option<FrameModel>> {
-    let TableRows::Delimited(read_cells) = codecs::entry(archive.codec()).rows else {
+    if !codecs::entry(archive.codec()).groups.is_some_and(|groups| groups.delimited) {
+        return Ok(None);
+    }
+    let meta = archive.reader().first_structured(|context| {
+        let streams = context.decompress(|name| name == "meta")?;
+        GroupsMeta::read(&streams, "", true, context)
+    })?;
+    let Some(meta) = meta.filter(|it| it.columns > 0 && !it.delimiter.is_empty()) else {
         return Ok(None);
     };
-    let cells = archive.reader().first_structured(read_cells)?;
-    let Some(cells) = cells.filter(|it| it.columns > 0 && !it.delimiter.is_empty()) else {
-        return Ok(None);
-    };
-    let quotes = Syntax::of_delimiter(&cells.delimiter) == Syntax::Csv;
-    let dialect = Dialect { delimiter: cells.delimiter, quotes };
-    let width = Some(cells.columns);
+    let quotes = Syntax::of_delimiter(&meta.delimiter) == Syntax::Csv;
+    let dialect = Dialect { delimiter: meta.delimiter, quotes };
+    let width = Some(meta.columns);
     Ok(Some(FrameModel::Table(RowFormat { dialect, width, header: false })))
 }
 

@@ -14,6 +14,7 @@ mod append;
 mod bundle;
 mod context;
 mod driver;
+mod first_line;
 mod frame;
 mod groups;
 mod json;

@@ -7,8 +7,8 @@ use super::shape::TableShape;
 use super::shared_blocks::SharedBlocks;
 use super::template::TemplateColumns;
 use crate::frames::FrameReader;
-use crate::query::frame_tables::FrameTables;
-use crate::query::grouped_table::GroupedTable;
+use crate::row_groups::frame_tables::FrameTables;
+use crate::row_groups::grouped_table::GroupedTable;
 use crate::streams::StreamSet;
 use hypostyle_core::text::TextKind;
 

@@ -19,10 +19,10 @@ use super::merge::merge;
 use super::template::TemplateColumns;
 use super::typed_cells::{self, CellError, not_of_type};
 use super::verbatim_cells::VerbatimLines;
-use crate::query::grouped_table::StoredBlock;
+use crate::row_groups::grouped_table::StoredBlock;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::parallel;
-use hypostyle_core::reader::RowGroupReader;
+use hypostyle_core::reader::{RowGroupReader, WindowCursor};
 use hypostyle_core::row_selection::RowSelection;
 use hypostyle_core::source;
 
@@ -32,8 +32,7 @@ pub(super) struct LineGroupReader {
     group: usize,
     /// Where each row comes from; `None` if all rows are those of one table.
     sources: Option<RowSources>,
-    rows: usize,
-    window: Range<usize>,
+    cursor: WindowCursor,
     /// The rows of each source before the window.
     before: Vec<usize>,
     /// The columns of which the whole window was decoded.
@@ -84,16 +83,17 @@ impl LineGroupReader {
             lines.zip(frame).and_then(|(lines, frame)| lines.sources(frame, reader.row_lines));
         let rows = lines.map_or(0, |lines| lines.rows);
         let before = vec![0; frame.map_or(0, |frame| frame.tables.len()) + 1];
-        let (window, decoded, blocks) = (0..0, HashMap::new(), HashMap::new());
-        Self { reader, group, sources, rows, window, before, decoded, blocks, threads }
+        let (cursor, decoded, blocks) = (WindowCursor::new(rows), HashMap::new(), HashMap::new());
+        Self { reader, group, sources, cursor, before, decoded, blocks, threads }
     }
 
-    /// Moves to a window that starts after the last one.
-    fn move_to(&mut self, window: Range<usize>) {
+    /// Prepares for the window of the cursor, which was at `start` before.
+    fn enter_window(&mut self, start: usize) {
         self.decoded.clear();
+        let window = self.cursor.window();
         match &self.sources {
             Some(RowSources { sources, .. }) => {
-                let passed = sources.get(self.window.start..window.start).unwrap_or_default();
+                let passed = sources.get(start..window.start).unwrap_or_default();
                 for &source in passed {
                     if let Some(count) = self.before.get_mut(usize::from(source)) {
                         *count += 1;
@@ -102,12 +102,11 @@ impl LineGroupReader {
             }
             None => self.before.iter_mut().for_each(|count| *count = window.start),
         }
-        self.window = window;
     }
 
     /// Finds the selected rows of the window in their sources.
     fn select(&self, lines: &LineGroup, rows: Option<&RowSelection>) -> SelectedRows {
-        let all = 0..self.window.len();
+        let all = 0..self.cursor.len();
         let runs = rows.map_or(slice::from_ref(&all), RowSelection::runs);
         let first_cell = |source: u8| {
             let part = lines.parts.iter().find(|part| part.table + 1 == usize::from(source));
@@ -117,7 +116,7 @@ impl LineGroupReader {
             let Some(part) = lines.parts.first() else {
                 return SelectedRows { sources: Vec::new(), order: Vec::new(), len: 0 };
             };
-            let window_start = part.rows.start + self.window.start;
+            let window_start = part.rows.start + self.cursor.window().start;
             let shift = |run: &Range<usize>| run.start + window_start..run.end + window_start;
             let source = u8::try_from(part.table + 1).unwrap_or(u8::MAX);
             let one = SourceRows { source, runs: runs.iter().map(shift).collect(), window_start };
@@ -128,9 +127,10 @@ impl LineGroupReader {
         let mut found: Vec<SourceRows> = Vec::new();
         let mut slots = [usize::MAX; 256];
         let mut order = Vec::new();
-        let (mut at, mut cell) = (self.window.start, 0);
+        let (mut at, mut cell) = (self.cursor.window().start, 0);
+        let start = at;
         for run in runs {
-            let run = run.start + self.window.start..run.end + self.window.start;
+            let run = run.start + start..run.end + start;
             for &source in sources.get(at..run.start).unwrap_or_default() {
                 if let Some(count) = next.get_mut(usize::from(source)) {
                     *count += 1;
@@ -462,17 +462,17 @@ fn parts_of<'l>(
 
 impl RowGroupReader for LineGroupReader {
     fn skip(&mut self, rows: u64) -> Result<u64> {
-        let left = self.rows.saturating_sub(self.window.end);
-        let skipped = usize::try_from(rows).unwrap_or(usize::MAX).min(left);
-        let start = self.window.end.saturating_add(skipped);
-        self.move_to(start..start);
-        Ok(skipped as u64)
+        let start = self.cursor.window().start;
+        let skipped = self.cursor.skip(rows);
+        self.enter_window(start);
+        Ok(skipped)
     }
 
     fn next_window(&mut self, max_rows: usize) -> Result<usize> {
-        let start = self.window.end;
-        self.move_to(start..self.rows.min(start.saturating_add(max_rows)));
-        Ok(self.window.len())
+        let start = self.cursor.window().start;
+        let rows = self.cursor.advance(max_rows);
+        self.enter_window(start);
+        Ok(rows)
     }
 
     fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
@@ -481,7 +481,7 @@ impl RowGroupReader for LineGroupReader {
             return Err(Error::internal("a row group that does not exist"));
         };
         if let Some(rows) = rows {
-            rows.check(self.window.len())?;
+            rows.check(self.cursor.len())?;
         }
         let selected = self.select(lines, rows);
         if selected.len == 0 {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memchr;
 
-use crate::query::frame_tables::FrameTables;
+use crate::row_groups::frame_tables::FrameTables;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::text::{TextFormat, TextKind};
 

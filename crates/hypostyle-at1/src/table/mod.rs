@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 use columnar::ColumnarReader;
 use grouped::GroupedReader;
-pub use shape::TableShape;
+pub(super) use shape::TableShape;
 
 use crate::codec::Codec;
 use crate::frames::FrameReader;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::cell_value::CellSyntax;
 use super::verbatim_cells::{VerbatimLines, split};
 use crate::json_scan::JsonMembers;
-use crate::query::grouped_table::GroupPruning;
+use crate::row_groups::grouped_table::GroupPruning;
 use hypostyle_core::predicate::{
     CellPresence, Decimal, NumberBounds, PruningStatistics, TextBounds,
 };

@@ -1,7 +1,7 @@
 //! Where the columns of the table are in a template of JSON lines.
 
 use super::json_tree::{JsonNode, members};
-use crate::query::grouped_table::GroupedTable;
+use crate::row_groups::grouped_table::GroupedTable;
 
 /// The values of a template that the columns of the table are made of.
 #[derive(Debug)]

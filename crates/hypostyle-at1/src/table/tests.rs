@@ -57,7 +57,7 @@ fn table_of(text: &str, kind: TextKind) -> (Table, TableShape) {
 fn typed(source: Arc<dyn ByteSource>, shape: &TableShape) -> Option<Table> {
     let cache = Arc::new(RangeCache::over(source));
     let archive = Archive::open(cache.clone(), &ReadOptions::default()).unwrap();
-    let reader = archive.typed_reader(shape).unwrap()?;
+    let reader = super::open(archive.reader(), shape).unwrap()?;
     Some(Table::new(reader, cache))
 }
 
@@ -444,7 +444,9 @@ fn texts_that_grow_beyond_the_limit_are_refused() {
         let options = ReadOptions::default().with_limits(limits);
         let cache = Arc::new(RangeCache::over(Arc::new(archive)));
         let archive = Archive::open(cache.clone(), &options).unwrap();
-        let Some(reader) = archive.typed_reader(&shape).unwrap() else { panic!("{codec}") };
+        let Some(reader) = super::open(archive.reader(), &shape).unwrap() else {
+            panic!("{codec}")
+        };
         let err = reader.read(0, &[1]).unwrap_err();
         assert!(matches!(err.kind(), ErrorKind::LimitExceeded { .. }), "{codec}: {err}");
         // At this level all columns of columnar are one xz block.

@@ -10,9 +10,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hypostyle::formats::at1::{self, Archive, Choice, PackOptions};
 use hypostyle::predicate::Predicate;
-use hypostyle::spill::SpillBuffer;
-use hypostyle::text::{ImportOptions, csv};
-use hypostyle::{OpenOptions, ReadOptions, SeekSink, WriteOptions, formats};
+use hypostyle::spill::{SpillBuffer, SpilledTable};
+use hypostyle::{FormatId, OpenOptions, ReadOptions, SeekSink, WriteOptions, formats};
 use hypostyle_core::wire::{Cursor, put};
 use hypostyle_onpair::{Column, Config, Dictionary, Effort, Joined, Pattern};
 use hypostyle_testkit::rng::Rng;
@@ -102,11 +101,11 @@ pub(super) const ALL: [HotLoop; 14] = [
         prepare: query,
     },
     HotLoop {
-        name: "csv-import",
-        what: "CSV of 10 columns into typed columns",
+        name: "csv-scan",
+        what: "scan of a CSV file of 10 columns: its types, then its columns",
         unit: "byte",
         make: |size| table(size.shape(8000, 10)),
-        prepare: import,
+        prepare: scan_csv,
     },
     HotLoop {
         name: "colm-write",
@@ -320,23 +319,28 @@ fn query(archive: Bytes, _: DataSize) -> Result<PreparedLoop> {
     })
 }
 
-fn imported(text: &[u8]) -> Result<hypostyle::text::Imported> {
-    let format = formats::by_name("colm").ok_or("no COLM")?;
-    let mut options = ImportOptions::new(format.capabilities());
-    options.threads = ONE_THREAD;
-    let csv = csv::CsvOptions::default();
-    let buffer = SpillBuffer::in_memory();
-    Ok(csv::import(&mut IoCursor::new(text), &csv, &options, buffer, &mut |_| {})?)
+/// Reads a CSV file through the scan, with the types that COLM stores.
+fn scanned(text: &Bytes) -> Result<SpilledTable> {
+    let read = ReadOptions::default().with_threads(ONE_THREAD);
+    let options = OpenOptions::default().with_name("table.csv").with_read(read);
+    let options = options.with_target(FormatId::Colm);
+    let table = hypostyle::open_source(Arc::new(text.clone()), &options)?;
+    let mut batches = table.scan().batches()?;
+    let mut buffer = SpillBuffer::in_memory();
+    while let Some(batch) = batches.next_batch()? {
+        buffer.push(batch.num_rows(), batch.columns().to_vec())?;
+    }
+    Ok(SpilledTable::new(batches.schema(), buffer))
 }
 
-fn import(text: Bytes, _: DataSize) -> Result<PreparedLoop> {
+fn scan_csv(text: Bytes, _: DataSize) -> Result<PreparedLoop> {
     PreparedLoop::new(text.len(), move || {
-        black_box(imported(&text)?);
+        black_box(scanned(&text)?);
         Ok(())
     })
 }
 
-fn encoded(table: &hypostyle::text::Imported) -> Result<Vec<u8>> {
+fn encoded(table: &SpilledTable) -> Result<Vec<u8>> {
     let format = formats::by_name("colm").ok_or("no COLM")?;
     let mut sink = SeekSink::try_new(IoCursor::new(Vec::new()))?;
     format.encode(
@@ -348,7 +352,7 @@ fn encoded(table: &hypostyle::text::Imported) -> Result<Vec<u8>> {
 }
 
 fn colm(text: &[u8]) -> Result<Vec<u8>> {
-    encoded(&imported(text)?)
+    encoded(&scanned(&Bytes::copy_from_slice(text))?)
 }
 
 /// Returns the number of values of a table of 10 columns.
@@ -357,7 +361,7 @@ fn values(text: &[u8]) -> usize {
 }
 
 fn colm_write(text: Bytes, _: DataSize) -> Result<PreparedLoop> {
-    let table = imported(&text)?;
+    let table = scanned(&text)?;
     PreparedLoop::new(values(&text), move || {
         black_box(encoded(&table)?);
         Ok(())

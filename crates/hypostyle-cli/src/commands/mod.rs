@@ -67,7 +67,7 @@ enum Command {
     Schema(schema::Args),
     /// Show the layout of a column file or archive
     Inspect(inspect::Args),
-    /// Decode column files and archives completely and list errors and deviations
+    /// Decode files of any kind completely and list errors and deviations
     Verify(verify::Args),
     /// Pack files and folders into AT-1 archives
     Pack(pack::Args),

@@ -2,12 +2,11 @@
 
 use std::io;
 use std::path::PathBuf;
-
-use hypostyle::Deviation;
 use std::sync::Arc;
 
 use hypostyle::formats::at1::{Archive, Codec};
 use hypostyle::formats::{FormatId, Reader};
+use hypostyle::{DamagedRowGroup, Deviation, FileKind, Table};
 use serde_json::{Value, json};
 
 use super::Status;
@@ -87,23 +86,51 @@ fn check(input: Input, args: &Args) -> Result<FileReport> {
         }
         return Ok(report);
     }
-    let opened = kind.and_then(|kind| match kind.format() {
-        Some(format) => {
-            report.format = Some(kind.name());
-            // Collect all deviations instead of stopping at the first one.
-            input.into_reader(format, &args.read.options().with_strict(false).with_thorough(true))
-        }
-        None => {
-            let why = format!("is {}: hyp can verify only column files and archives", kind.name());
-            Err(Failure::input(why).in_file(&name))
+    let checked = kind.and_then(|kind| {
+        report.format = Some(kind.name());
+        match kind.format() {
+            Some(format) => {
+                // Collect all deviations instead of stopping at the first one.
+                let options = args.read.options().with_strict(false).with_thorough(true);
+                decode(&input.into_reader(format, &options)?, &mut report);
+                Ok(())
+            }
+            None => scan(&input.into_table(&args.read, None)?, kind, &mut report),
         }
     });
-    match opened {
-        Ok(reader) => decode(&reader, &mut report),
+    match checked {
         Err(failure) if failure.code() == crate::failure::IO => return Err(failure),
         Err(failure) => report.errors.push(failure),
+        Ok(()) => {}
     }
     Ok(report)
+}
+
+/// Decodes all rows through a scan: those of text at once, since a row is parsed as a whole,
+/// and each column of other files separately, as [`decode`] does.
+fn scan(table: &Table, kind: FileKind, report: &mut FileReport) -> Result<()> {
+    // The types of a text follow from all of it, so this finds malformed rows.
+    report.rows = table.num_rows()?;
+    report.columns = table.schema()?.fields().len();
+    let all: Vec<usize> = (0..report.columns).collect();
+    let scanned: Vec<&[usize]> = if kind.is_text() { vec![&all] } else { all.chunks(1).collect() };
+    let reader = table.reader()?;
+    let progress = Progress::steps("verifying", scanned.len() as u64);
+    for columns in scanned {
+        let scan = table.scan().columns(columns.iter().copied());
+        let mut batches = scan.skip_damaged(true).batches()?;
+        while batches.next_batch()?.is_some() {}
+        for DamagedRowGroup { group, rows, error, .. } in batches.stats().damaged {
+            let mut why = format!("{error} (rows {} to {}", rows.start + 1, rows.end);
+            if let Some(first) = reader.ranges(group, columns).first() {
+                why += &format!(", stored from byte {} on", first.start);
+            }
+            report.errors.push(Failure::input(why + ")"));
+        }
+        progress.step();
+    }
+    report.deviations = reader.deviations();
+    Ok(())
 }
 
 /// Unpacks an archive and discards the content, to decode and hash everything.

@@ -82,16 +82,6 @@ pub fn exact_float(cell: &[u8]) -> Option<f64> {
     }
 }
 
-/// Returns whether a finite float that was parsed from `text` prints as exactly `text`.
-#[cfg(any(test, feature = "json"))]
-pub(crate) fn prints_as(value: f64, text: &str) -> bool {
-    match float_spelling(text.as_bytes()) {
-        FloatSpelling::Exact(_) => true,
-        FloatSpelling::Other => false,
-        FloatSpelling::Unclear => ryu::Buffer::new().format_finite(value) == text,
-    }
-}
-
 /// The result of comparing a text with the printed form of a float.
 enum FloatSpelling {
     /// The text is the printed form of this float.

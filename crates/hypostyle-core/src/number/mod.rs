@@ -13,10 +13,8 @@ mod print;
 #[cfg(test)]
 mod tests;
 
-#[cfg(any(test, feature = "csv"))]
+#[cfg(feature = "csv")]
 pub(crate) use exact::exact_int_in_word;
-#[cfg(any(test, feature = "json"))]
-pub(crate) use exact::prints_as;
 pub use exact::{exact_float, exact_int};
 pub use liberal::{Liberal, liberal};
 pub use print::{INFINITY, NAN, NEG_INFINITY, put_float, put_float32, put_int};

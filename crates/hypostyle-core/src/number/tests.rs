@@ -126,7 +126,6 @@ proptest! {
         let text = printed(value);
         let back = exact_float(text.as_bytes()).expect("its own print");
         prop_assert!(back.to_bits() == bits || (back.is_nan() && value.is_nan()));
-        prop_assert!(!value.is_finite() || prints_as(value, &text));
     }
 
     #[test]
@@ -144,7 +143,6 @@ proptest! {
             prop_assert_eq!(printed(value), text);
         } else if let Ok(value) = text.parse::<f64>() {
             prop_assert_ne!(printed(value), text.clone());
-            prop_assert!(!value.is_finite() || !prints_as(value, &text));
         }
     }
 }

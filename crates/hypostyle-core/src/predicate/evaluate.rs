@@ -31,8 +31,6 @@ use crate::number::decimal::Decimal;
 pub(super) struct Window<'a> {
     pub(super) rows: usize,
     source: Source<'a>,
-    /// Whether empty texts count as null.
-    pub(super) empty_is_null: bool,
 }
 
 enum Source<'a> {
@@ -45,8 +43,8 @@ enum Source<'a> {
 }
 
 impl<'a> Window<'a> {
-    pub(super) fn new(rows: usize, input: &'a mut dyn PredicateInput, empty_is_null: bool) -> Self {
-        Self { rows, source: Source::Input { input, loaded: HashMap::new() }, empty_is_null }
+    pub(super) fn new(rows: usize, input: &'a mut dyn PredicateInput) -> Self {
+        Self { rows, source: Source::Input { input, loaded: HashMap::new() } }
     }
 
     fn column(&mut self, index: usize) -> Result<ArrayRef> {
@@ -89,13 +87,8 @@ impl<'a> Window<'a> {
 }
 
 /// Evaluates a condition that reads one column on the entries of its dictionary.
-pub(super) fn on_entries(
-    condition: &Condition,
-    entries: &ArrayRef,
-    empty_is_null: bool,
-) -> Result<BooleanArray> {
-    let source = Source::Column(entries.clone());
-    let mut window = Window { rows: entries.len(), source, empty_is_null };
+pub(super) fn on_entries(condition: &Condition, entries: &ArrayRef) -> Result<BooleanArray> {
+    let mut window = Window { rows: entries.len(), source: Source::Column(entries.clone()) };
     self::condition(condition, &mut window, false)
 }
 
@@ -152,7 +145,7 @@ pub(super) fn condition(
 /// Evaluates an expression without columns.
 pub(super) fn constant(value: &Value) -> Result<ArrayRef> {
     let array: ArrayRef = Arc::new(arrow_array::NullArray::new(1));
-    let mut window = Window { rows: 1, source: Source::Column(array), empty_is_null: false };
+    let mut window = Window { rows: 1, source: Source::Column(array) };
     Ok(self::value(value, &mut window)?.array)
 }
 
@@ -177,7 +170,7 @@ fn test(test: &Test, window: &mut Window<'_>) -> Result<BooleanArray> {
         let array = window.column(index)?;
         // Each distinct value is tested once.
         if let Some((values, places)) = distinct(&array, window.rows)? {
-            return per_value(test, &values, &places, window.empty_is_null);
+            return per_value(test, &values, &places);
         }
     }
     let found = kind(&test.kind, window)?;
@@ -201,7 +194,7 @@ fn encoded(
         let found = window.evaluate_encoded(index, &mut filter)?;
         return Ok(found.map(|found| not(&found)).transpose()?);
     }
-    let mut filter = ColumnFilter::new(test, window.empty_is_null);
+    let mut filter = ColumnFilter::new(test);
     window.evaluate_encoded(index, &mut filter)
 }
 
@@ -235,14 +228,9 @@ fn distinct(array: &ArrayRef, rows: usize) -> Result<Option<(ArrayRef, UInt32Arr
 }
 
 /// Tests each distinct value, and null, once.
-fn per_value(
-    test: &Test,
-    values: &ArrayRef,
-    places: &UInt32Array,
-    empty_is_null: bool,
-) -> Result<BooleanArray> {
+fn per_value(test: &Test, values: &ArrayRef, places: &UInt32Array) -> Result<BooleanArray> {
     let on = |array: ArrayRef| -> Result<BooleanArray> {
-        let mut window = Window { rows: array.len(), source: Source::Column(array), empty_is_null };
+        let mut window = Window { rows: array.len(), source: Source::Column(array) };
         self::test(test, &mut window)
     };
     let found = on(values.clone())?;
@@ -261,7 +249,7 @@ fn kind(kind: &TestKind, window: &mut Window<'_>) -> Result<BooleanArray> {
     match kind {
         TestKind::Filter(tested, test) => {
             let tested = value(tested, window)?;
-            filter(&tested.array, test, window.empty_is_null)
+            filter(&tested.array, test)
         }
         TestKind::Number(tested, number) => {
             let tested = value(tested, window)?;
@@ -462,9 +450,9 @@ fn text_number(op: CompareOp, left: &Evaluated, right: &Evaluated) -> Result<Boo
 }
 
 /// Tests cells of text or bytes.
-fn filter(array: &ArrayRef, test: &ColumnTest, empty_is_null: bool) -> Result<BooleanArray> {
+fn filter(array: &ArrayRef, test: &ColumnTest) -> Result<BooleanArray> {
     match test {
-        ColumnTest::IsNull if !empty_is_null => return Ok(is_null(array.as_ref())?),
+        ColumnTest::IsNull => return Ok(is_null(array.as_ref())?),
         ColumnTest::Compare(op, literal @ (Literal::Text(_) | Literal::Bytes(_))) => {
             let bytes: &[u8] = match literal {
                 Literal::Text(text) => text.as_bytes(),
@@ -483,7 +471,7 @@ fn filter(array: &ArrayRef, test: &ColumnTest, empty_is_null: bool) -> Result<Bo
         }
         _ => {}
     }
-    let mut filter = ColumnFilter::new(test, empty_is_null);
+    let mut filter = ColumnFilter::new(test);
     let mut values = Vec::with_capacity(array.len());
     let mut known = Vec::with_capacity(array.len());
     let mut each = |cell: Option<&[u8]>| {

@@ -20,7 +20,7 @@ use crate::number::exact_int;
 pub struct ColumnFilter<'a>(PreparedTest<'a>);
 
 enum PreparedTest<'a> {
-    IsNull { empty_is_null: bool },
+    IsNull,
     Compare(CompareOp, PreparedLiteral<'a>),
     Between(PreparedLiteral<'a>, PreparedLiteral<'a>),
     In(InList<'a>),
@@ -29,9 +29,9 @@ enum PreparedTest<'a> {
 }
 
 impl<'a> ColumnFilter<'a> {
-    pub(super) fn new(test: &'a ColumnTest, empty_is_null: bool) -> Self {
+    pub(super) fn new(test: &'a ColumnTest) -> Self {
         Self(match test {
-            ColumnTest::IsNull => PreparedTest::IsNull { empty_is_null },
+            ColumnTest::IsNull => PreparedTest::IsNull,
             ColumnTest::Compare(op, value) => return Self::compare(*op, value),
             ColumnTest::Between(low, high) => {
                 PreparedTest::Between(PreparedLiteral::new(low), PreparedLiteral::new(high))
@@ -49,8 +49,8 @@ impl<'a> ColumnFilter<'a> {
     /// Tests a cell, which is a text or null; `None` means unknown.
     #[inline]
     pub fn test(&mut self, cell: Option<&[u8]>) -> Option<bool> {
-        if let PreparedTest::IsNull { empty_is_null } = self.0 {
-            return Some(cell.is_none_or(|cell| empty_is_null && cell.is_empty()));
+        if let PreparedTest::IsNull = self.0 {
+            return Some(cell.is_none());
         }
         let cell = cell?;
         match &mut self.0 {
@@ -74,9 +74,8 @@ impl<'a> ColumnFilter<'a> {
     pub fn search(&self) -> Option<FilterSearch<'_>> {
         let exact = |form| Some(FilterSearch { form, exact: true, also: &[] });
         match &self.0 {
-            PreparedTest::IsNull { empty_is_null: true } => exact(SearchForm::Is(b"")),
             // No cell that is not null passes.
-            PreparedTest::IsNull { empty_is_null: false } => exact(SearchForm::AnyOf(&[])),
+            PreparedTest::IsNull => exact(SearchForm::AnyOf(&[])),
             PreparedTest::Compare(op, PreparedLiteral::Text(text)) => exact(match op {
                 CompareOp::Equal => SearchForm::Is(text),
                 // All cells but one text pass, which no search form expresses.

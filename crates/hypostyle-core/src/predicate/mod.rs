@@ -73,11 +73,9 @@
 //! - Integers are computed in 64 bits, whatever their width, and `//` and `%` by zero are null.
 
 mod arithmetic;
-mod batch;
 mod bind;
 mod bound;
 mod builder;
-mod column_access;
 mod evaluate;
 mod expr;
 mod filter;
@@ -104,13 +102,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow_array::BooleanArray;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::Schema;
 use hashbrown::HashSet;
 
 pub use crate::number::decimal::Decimal;
-pub use batch::{BatchColumns, find_column};
 pub use builder::{Expr, col, lit};
-pub use column_access::ColumnAccess;
 pub use filter::ColumnFilter;
 pub use input::PredicateInput;
 pub use path::ColumnPath;
@@ -121,7 +117,6 @@ pub use search::{FilterSearch, SearchForm};
 
 use crate::error::{Error, Result};
 use bound::Condition;
-use column_access::TextInput;
 use evaluate::Window;
 use expr::Node;
 
@@ -187,10 +182,6 @@ impl Predicate {
     /// Fails for a name or path that the schema does not have, for operations that the types
     /// do not have, and for literals that are no values of the type that they are compared with.
     pub fn bind(&self, schema: &Schema) -> Result<BoundPredicate> {
-        self.bind_with(schema, false)
-    }
-
-    fn bind_with(&self, schema: &Schema, empty_is_null: bool) -> Result<BoundPredicate> {
         let condition = bind::bind(&self.root, schema)?;
         let mut columns = Vec::new();
         for name in self.columns() {
@@ -199,39 +190,7 @@ impl Predicate {
                 columns.push(index);
             }
         }
-        Ok(BoundPredicate(Arc::new(Bound { condition, columns, empty_is_null })))
-    }
-
-    /// Binds the predicate to columns of text with the names that it has.
-    fn bind_to_texts(&self) -> Result<BoundPredicate> {
-        let field = |name| Field::new(name, DataType::Utf8, true);
-        let fields: Vec<Field> = self.columns().into_iter().map(field).collect();
-        self.bind_with(&Schema::new(fields), true)
-    }
-
-    /// Returns which of `rows` rows match, for columns whose cells are texts.
-    ///
-    /// Each test iterates over the cells of its column once, unless the column can
-    /// [evaluate the test](ColumnAccess::evaluate_encoded) itself. Empty cells count as null
-    /// here, because text files cannot express null in another way.
-    ///
-    /// # Errors
-    ///
-    /// Fails if a column does not exist, cannot be decoded, or does not have `rows` cells.
-    pub fn evaluate(&self, rows: usize, columns: &dyn ColumnAccess) -> Result<Vec<bool>> {
-        let bound = self.bind_to_texts()?;
-        let mut input = TextInput { rows, names: self.columns(), columns };
-        let matches = bound.matches(rows, &mut input)?;
-        Ok(matches.values().iter().collect())
-    }
-
-    /// Returns whether any row of a row group with these statistics may match, for columns
-    /// whose cells are texts.
-    ///
-    /// If this returns false and the statistics are correct, no row matches, and the row
-    /// group need not be read.
-    pub fn may_match(&self, statistics: &dyn PruningStatistics) -> bool {
-        self.bind_to_texts().map_or(true, |bound| bound.may_match(statistics))
+        Ok(BoundPredicate(Arc::new(Bound { condition, columns })))
     }
 }
 
@@ -257,8 +216,6 @@ pub struct BoundPredicate(Arc<Bound>);
 struct Bound {
     condition: Condition,
     columns: Vec<usize>,
-    /// Whether empty texts count as null.
-    empty_is_null: bool,
 }
 
 impl BoundPredicate {
@@ -279,7 +236,7 @@ impl BoundPredicate {
     /// Fails if the input cannot give a column, or gives one with another number of rows or
     /// another type; also if a cast fails or the result of an operation is too large.
     pub fn evaluate(&self, rows: usize, input: &mut dyn PredicateInput) -> Result<BooleanArray> {
-        let mut window = Window::new(rows, input, self.0.empty_is_null);
+        let mut window = Window::new(rows, input);
         evaluate::condition(&self.0.condition, &mut window, false)
     }
 
@@ -291,7 +248,7 @@ impl BoundPredicate {
     ///
     /// Fails as [`BoundPredicate::evaluate`] does.
     pub fn matches(&self, rows: usize, input: &mut dyn PredicateInput) -> Result<BooleanArray> {
-        let mut window = Window::new(rows, input, self.0.empty_is_null);
+        let mut window = Window::new(rows, input);
         let found = evaluate::condition(&self.0.condition, &mut window, true)?;
         let (bits, nulls) = found.into_parts();
         let bits = nulls.map_or_else(|| bits.clone(), |nulls| &bits & nulls.inner());
@@ -310,6 +267,6 @@ impl BoundPredicate {
     ///
     /// It evaluates a condition on a dictionary that they share only once.
     pub fn pruner(&self) -> Pruner<'_> {
-        Pruner::new(&self.0.condition, self.0.empty_is_null)
+        Pruner::new(&self.0.condition)
     }
 }

@@ -174,7 +174,6 @@ impl Outcomes {
 #[derive(Debug)]
 pub struct Pruner<'p> {
     condition: &'p Condition,
-    empty_is_null: bool,
     /// The conditions that were evaluated on the entries of a dictionary.
     evaluated: RefCell<Vec<EvaluatedEntries<'p>>>,
 }
@@ -189,8 +188,8 @@ struct EvaluatedEntries<'p> {
 }
 
 impl<'p> Pruner<'p> {
-    pub(super) fn new(condition: &'p Condition, empty_is_null: bool) -> Self {
-        Self { condition, empty_is_null, evaluated: RefCell::default() }
+    pub(super) fn new(condition: &'p Condition) -> Self {
+        Self { condition, evaluated: RefCell::default() }
     }
 
     /// Returns whether a row group with these statistics may have a matching row.
@@ -200,9 +199,8 @@ impl<'p> Pruner<'p> {
 
     /// Returns what a condition may be for the rows of a row group.
     fn outcomes(&self, condition: &'p Condition, statistics: &dyn PruningStatistics) -> Outcomes {
-        let by_parts = outcomes_of_parts(condition, statistics, self.empty_is_null, &mut |part| {
-            self.outcomes(part, statistics)
-        });
+        let by_parts =
+            outcomes_of_parts(condition, statistics, &mut |part| self.outcomes(part, statistics));
         match self.by_entries(condition, statistics) {
             Some(exact) => by_parts.narrowed(exact),
             None => by_parts,
@@ -222,7 +220,7 @@ impl<'p> Pruner<'p> {
         };
         let known = self.evaluated.borrow().iter().find(is_same).map(|it| it.outcomes.clone());
         let outcomes = known.unwrap_or_else(|| {
-            let outcomes = evaluate::on_entries(condition, &values, self.empty_is_null).ok();
+            let outcomes = evaluate::on_entries(condition, &values).ok();
             let (entries, outcomes) = (values.clone(), outcomes.map(|it| truths_of(&it)));
             let evaluated = EvaluatedEntries { condition, entries, outcomes: outcomes.clone() };
             self.evaluated.borrow_mut().push(evaluated);
@@ -266,7 +264,6 @@ fn truths_of(array: &BooleanArray) -> [BooleanBuffer; 2] {
 fn outcomes_of_parts<'p>(
     condition: &'p Condition,
     statistics: &dyn PruningStatistics,
-    empty_is_null: bool,
     each: &mut dyn FnMut(&'p Condition) -> Outcomes,
 ) -> Outcomes {
     match condition {
@@ -276,7 +273,7 @@ fn outcomes_of_parts<'p>(
         Condition::And(parts) => parts.iter().map(each).fold(ALWAYS, Outcomes::and),
         Condition::Or(parts) => parts.iter().map(each).fold(NEVER, Outcomes::or),
         Condition::Not(part) => each(part).negated(),
-        Condition::Test(test) => self::test(&test.kind, statistics, empty_is_null),
+        Condition::Test(test) => self::test(&test.kind, statistics),
     }
 }
 
@@ -285,7 +282,7 @@ const NEVER: Outcomes = Outcomes { truth: false, falsity: true };
 const UNKNOWN: Outcomes = Outcomes { truth: false, falsity: false };
 const ANY: Outcomes = Outcomes { truth: true, falsity: true };
 
-fn test(test: &TestKind, statistics: &dyn PruningStatistics, empty_is_null: bool) -> Outcomes {
+fn test(test: &TestKind, statistics: &dyn PruningStatistics) -> Outcomes {
     let (TestKind::Filter(value, _)
     | TestKind::Number(value, _)
     | TestKind::In(value, _)
@@ -295,7 +292,7 @@ fn test(test: &TestKind, statistics: &dyn PruningStatistics, empty_is_null: bool
         return ANY;
     };
     let Some(column) = value.whole_column() else { return ANY };
-    let pruner = ColumnPruner::new(&column.name, statistics, empty_is_null);
+    let pruner = ColumnPruner::new(&column.name, statistics);
     let data_type = &column.data_type;
     match test {
         TestKind::Filter(_, test) => pruner.test(test),
@@ -334,12 +331,11 @@ struct ColumnPruner<'a> {
     column: &'a str,
     statistics: &'a dyn PruningStatistics,
     cells: CellPresence,
-    empty_is_null: bool,
 }
 
 impl<'a> ColumnPruner<'a> {
-    fn new(column: &'a str, statistics: &'a dyn PruningStatistics, empty_is_null: bool) -> Self {
-        Self { column, statistics, cells: statistics.cells(column), empty_is_null }
+    fn new(column: &'a str, statistics: &'a dyn PruningStatistics) -> Self {
+        Self { column, statistics, cells: statistics.cells(column) }
     }
 
     fn test(&self, test: &ColumnTest) -> Outcomes {
@@ -364,7 +360,7 @@ impl<'a> ColumnPruner<'a> {
 
     fn null(&self) -> Outcomes {
         let CellPresence { blank, filled } = self.cells;
-        let empty = !self.empty_is_null && self.statistics.may_be_empty(self.column);
+        let empty = self.statistics.may_be_empty(self.column);
         Outcomes { truth: blank, falsity: filled || empty }
     }
 

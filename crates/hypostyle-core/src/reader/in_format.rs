@@ -75,6 +75,10 @@ impl<R: Reader + 'static> Reader for InFormat<R> {
         self.0.first_ranges(group, columns, request)
     }
 
+    fn column_bytes(&self, group: usize, columns: &[usize]) -> Option<u64> {
+        self.0.column_bytes(group, columns)
+    }
+
     fn open_row_group(
         self: Arc<Self>,
         group: usize,

@@ -8,6 +8,7 @@
 mod in_format;
 mod selected_rows;
 mod whole_row_group;
+mod window_cursor;
 
 use std::fmt;
 use std::ops::Range;
@@ -27,6 +28,7 @@ use crate::row_selection::RowSelection;
 pub use in_format::InFormat;
 pub use selected_rows::{DecodeRows, SelectedRows};
 pub use whole_row_group::{DecodeColumns, WholeRowGroup};
+pub use window_cursor::WindowCursor;
 
 /// An open table.
 ///
@@ -98,6 +100,15 @@ pub trait Reader: fmt::Debug + Send + Sync {
     ) -> Vec<Range<u64>> {
         let _ = request;
         self.ranges(group, columns)
+    }
+
+    /// Returns how many bytes of memory the given columns of a row group take at most when
+    /// they are decoded as a whole; `None` if the reader never decodes less of them.
+    ///
+    /// A caller that keeps whole columns reads in windows instead if they take too much.
+    fn column_bytes(&self, group: usize, columns: &[usize]) -> Option<u64> {
+        let _ = (group, columns);
+        None
     }
 
     /// Starts to decode a row group.

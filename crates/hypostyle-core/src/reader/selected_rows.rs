@@ -1,10 +1,8 @@
 //! Row groups with random access to rows.
 
-use std::ops::Range;
-
 use arrow_array::{ArrayRef, BooleanArray};
 
-use super::RowGroupReader;
+use super::{RowGroupReader, WindowCursor};
 use crate::error::Result;
 use crate::predicate::ColumnFilter;
 use crate::row_selection::RowSelection;
@@ -29,38 +27,27 @@ pub trait DecodeRows: Send {
 #[derive(Debug)]
 pub struct SelectedRows<D> {
     decode: D,
-    rows: usize,
-    window: Range<usize>,
+    cursor: WindowCursor,
 }
 
 impl<D: DecodeRows> SelectedRows<D> {
     /// Returns a reader of a row group of `rows` rows.
     pub fn new(rows: usize, decode: D) -> Self {
-        Self { decode, rows, window: 0..0 }
+        Self { decode, cursor: WindowCursor::new(rows) }
     }
 }
 
 impl<D: DecodeRows> RowGroupReader for SelectedRows<D> {
     fn skip(&mut self, rows: u64) -> Result<u64> {
-        let left = self.rows.saturating_sub(self.window.end);
-        let skipped = usize::try_from(rows).unwrap_or(usize::MAX).min(left);
-        let start = self.window.end.saturating_add(skipped);
-        self.window = start..start;
-        Ok(skipped as u64)
+        Ok(self.cursor.skip(rows))
     }
 
     fn next_window(&mut self, max_rows: usize) -> Result<usize> {
-        let start = self.window.end;
-        self.window = start..self.rows.min(start.saturating_add(max_rows));
-        Ok(self.window.len())
+        Ok(self.cursor.advance(max_rows))
     }
 
     fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
-        let rows = match rows {
-            Some(rows) => rows.shifted(self.window.start),
-            None => RowSelection::from(self.window.clone()),
-        };
-        self.decode.decode_rows(columns, &rows)
+        self.decode.decode_rows(columns, &self.cursor.selected(rows))
     }
 
     fn evaluate_encoded(
@@ -69,6 +56,6 @@ impl<D: DecodeRows> RowGroupReader for SelectedRows<D> {
         filter: &mut ColumnFilter<'_>,
     ) -> Result<Option<BooleanArray>> {
         let all = self.decode.evaluate_encoded(column, filter)?;
-        Ok(all.map(|all| all.slice(self.window.start, self.window.len())))
+        Ok(all.map(|all| all.slice(self.cursor.window().start, self.cursor.len())))
     }
 }

@@ -1,11 +1,9 @@
 //! Row groups whose column chunks are decoded whole.
 
-use std::ops::Range;
-
 use arrow_array::ArrayRef;
 use hashbrown::HashMap;
 
-use super::RowGroupReader;
+use super::{RowGroupReader, WindowCursor};
 use crate::error::Result;
 use crate::row_selection::RowSelection;
 
@@ -27,31 +25,24 @@ impl<F: FnMut(&[usize]) -> Result<Vec<ArrayRef>> + Send> DecodeColumns for F {
 #[derive(Debug)]
 pub struct WholeRowGroup<D> {
     decode: D,
-    rows: usize,
-    window: Range<usize>,
+    cursor: WindowCursor,
     decoded: HashMap<usize, ArrayRef>,
 }
 
 impl<D: DecodeColumns> WholeRowGroup<D> {
     /// Returns a reader of a row group of `rows` rows, whose chunks `decode` decodes.
     pub fn new(rows: usize, decode: D) -> Self {
-        Self { decode, rows, window: 0..0, decoded: HashMap::new() }
+        Self { decode, cursor: WindowCursor::new(rows), decoded: HashMap::new() }
     }
 }
 
 impl<D: DecodeColumns> RowGroupReader for WholeRowGroup<D> {
     fn skip(&mut self, rows: u64) -> Result<u64> {
-        let left = self.rows.saturating_sub(self.window.end);
-        let skipped = usize::try_from(rows).unwrap_or(usize::MAX).min(left);
-        let start = self.window.end.saturating_add(skipped);
-        self.window = start..start;
-        Ok(skipped as u64)
+        Ok(self.cursor.skip(rows))
     }
 
     fn next_window(&mut self, max_rows: usize) -> Result<usize> {
-        let start = self.window.end;
-        self.window = start..self.rows.min(start.saturating_add(max_rows));
-        Ok(self.window.len())
+        Ok(self.cursor.advance(max_rows))
     }
 
     fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
@@ -65,8 +56,8 @@ impl<D: DecodeColumns> RowGroupReader for WholeRowGroup<D> {
         }
         let window = |column: &usize| {
             let whole = self.decoded.get(column).map(|array| {
-                let start = self.window.start.min(array.len());
-                array.slice(start, self.window.len().min(array.len() - start))
+                let start = self.cursor.window().start.min(array.len());
+                array.slice(start, self.cursor.len().min(array.len() - start))
             });
             whole.into_iter().map(|array| match rows {
                 Some(rows) => rows.of_array(&array),

@@ -17,10 +17,22 @@ type Chunks = HashMap<(usize, usize), Arc<Mutex<Option<ArrayRef>>>>;
 
 /// A reader whose column chunks are decoded once, for the partitions of a table that has
 /// fewer row groups than partitions.
+///
+/// All chunks that it keeps take at most half of the memory of the scan that adds some. If
+/// the columns of a scan take more, the scan reads the row group in windows as any other scan
+/// does, with the other half of its memory.
 #[derive(Debug)]
 pub(super) struct SharedColumns {
     inner: Arc<dyn Reader>,
-    chunks: Mutex<Chunks>,
+    chunks: Mutex<Kept>,
+}
+
+/// The chunks that are kept, or will be when they are first read.
+#[derive(Debug, Default)]
+struct Kept {
+    chunks: Chunks,
+    /// Bytes that they take.
+    bytes: u64,
 }
 
 impl SharedColumns {
@@ -28,10 +40,33 @@ impl SharedColumns {
         Self { inner, chunks: Mutex::default() }
     }
 
+    /// Makes room for the columns of a row group; returns whether there is enough, and
+    /// changes nothing if not, or without `keep`.
+    fn fits(&self, group: usize, request: &RowGroupRequest<'_>, keep: bool) -> bool {
+        let mut kept = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |column: &usize| !kept.chunks.contains_key(&(group, *column));
+        let mut new: Vec<usize> = request.columns.iter().copied().filter(is_new).collect();
+        new.sort_unstable();
+        new.dedup();
+        // A reader that decodes whole columns anyway takes no less for each partition.
+        let bytes = self.inner.column_bytes(group, &new).unwrap_or(0);
+        let total = kept.bytes.saturating_add(bytes);
+        if !new.is_empty() && total > request.memory / 2 && bytes > 0 {
+            return false;
+        }
+        if keep {
+            kept.bytes = total;
+            for column in new {
+                kept.chunks.entry((group, column)).or_default();
+            }
+        }
+        true
+    }
+
     fn chunk(&self, group: usize, column: usize) -> Result<ArrayRef> {
         let slot = {
-            let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
-            chunks.entry((group, column)).or_default().clone()
+            let mut kept = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.chunks.entry((group, column)).or_default().clone()
         };
         // Threads that need the same chunk wait here for the first one.
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,6 +76,11 @@ impl SharedColumns {
         let array = self.inner.read(group, &[column])?.column(0).clone();
         Ok(slot.insert(array).clone())
     }
+}
+
+/// Returns a request with the memory that shared columns leave.
+fn with_own_memory<'a>(request: &RowGroupRequest<'a>) -> RowGroupRequest<'a> {
+    request.with_memory(request.memory / 2)
 }
 
 impl Reader for SharedColumns {
@@ -76,11 +116,30 @@ impl Reader for SharedColumns {
         self.inner.ranges(group, columns)
     }
 
+    fn first_ranges(
+        &self,
+        group: usize,
+        columns: &[usize],
+        request: &RowGroupRequest<'_>,
+    ) -> Vec<Range<u64>> {
+        if self.fits(group, request, false) {
+            return self.ranges(group, columns);
+        }
+        self.inner.first_ranges(group, columns, &with_own_memory(request))
+    }
+
+    fn column_bytes(&self, group: usize, columns: &[usize]) -> Option<u64> {
+        self.inner.column_bytes(group, columns)
+    }
+
     fn open_row_group(
         self: Arc<Self>,
         group: usize,
-        _: &RowGroupRequest<'_>,
+        request: &RowGroupRequest<'_>,
     ) -> Result<Box<dyn RowGroupReader>> {
+        if !self.fits(group, request, true) {
+            return self.inner.clone().open_row_group(group, &with_own_memory(request));
+        }
         let rows = usize::try_from(self.row_group_rows(group)).unwrap_or(usize::MAX);
         let decode = move |columns: &[usize]| {
             columns.iter().map(|&column| self.chunk(group, column)).collect::<Result<Vec<_>>>()

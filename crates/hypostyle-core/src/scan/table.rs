@@ -82,7 +82,9 @@ impl Table {
     /// Cuts the table into at most `count` parts of roughly equal size.
     ///
     /// No part decodes what another one does. If the table has fewer row groups than parts,
-    /// its columns are decoded once in this process and shared by the scans of all parts.
+    /// its columns are decoded once in this process and shared by the scans of all parts, as
+    /// long as they take at most half of a scan's memory limit. Columns that take more are
+    /// decoded by each scan on its own, up to the rows of its part.
     ///
     /// # Errors
     ///

@@ -9,13 +9,13 @@ use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{DataType, Field};
 
 use super::format::{TextFormat, TextKind};
-use super::infer::Skipped;
 use super::line_blocks::{LineBlock, LineBlocks};
 use super::options::TextOptions;
 use super::position::RowPosition;
 use super::row_blocks::{PickedRows, RowBlocks, TextColumn};
 use super::row_index::RowIndex;
 use super::sizes::TextSizes;
+use super::skipped::Skipped;
 use super::summary::{ColumnState, ColumnSummary, TextSummary};
 use super::{lines, log};
 use crate::error::{Error, Result};

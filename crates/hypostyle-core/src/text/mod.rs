@@ -13,11 +13,6 @@
 pub mod csv;
 mod detect;
 mod format;
-#[cfg_attr(
-    not(all(feature = "csv", feature = "json")),
-    expect(dead_code, reason = "each syntax uses a part of it")
-)]
-pub mod infer;
 mod input;
 #[cfg(feature = "json")]
 pub mod jsonl;
@@ -30,6 +25,7 @@ mod position;
 mod row_blocks;
 mod row_index;
 mod sizes;
+mod skipped;
 mod source;
 pub mod stamp;
 #[cfg_attr(
@@ -50,10 +46,10 @@ pub mod typed;
 
 pub use detect::{HEAD_BYTES, NotText, detect, not_text};
 pub use format::{TextFormat, TextKind};
-pub use infer::{ImportOptions, Imported, Skipped};
-pub use input::{BOM, Progress};
+pub use input::BOM;
 pub use options::{Encoding, Ragged, TextOptions};
 pub use position::RowPosition;
+pub use skipped::Skipped;
 pub use source::{SourceText, TextSource};
 pub use state::{Infer, InferredState};
 pub use summary::{

@@ -62,11 +62,6 @@ impl InferredState {
         gaps: false,
     };
 
-    /// Returns the state of rows without a value if `gaps`, and of no rows otherwise.
-    pub(super) fn none(gaps: bool) -> Self {
-        Self { gaps, ..Self::NONE }
-    }
-
     /// Adds what other cells of the column have in common.
     pub fn merge(&mut self, other: &Self) {
         self.ints |= other.ints;
@@ -80,28 +75,6 @@ impl InferredState {
         self.float_range = (self.float_range.0.min(min), self.float_range.1.max(max));
         self.nans |= other.nans;
         self.gaps |= other.gaps;
-    }
-
-    /// Returns the state of integers between these bounds.
-    pub(super) fn with_ints(range: (i64, i64), gaps: bool) -> Self {
-        let max_exact = 1 << 53;
-        let liberal_floats = range.0 >= -max_exact && range.1 <= max_exact;
-        Self { ints: true, range, liberal_floats, gaps, ..Self::NONE }
-    }
-
-    /// Returns the state of floats.
-    pub(super) fn with_floats(gaps: bool) -> Self {
-        Self { floats: true, liberal_ints: false, gaps, ..Self::NONE }
-    }
-
-    /// Returns the state of booleans.
-    pub(super) fn with_bools(gaps: bool) -> Self {
-        Self { bools: true, liberal_ints: false, liberal_floats: false, gaps, ..Self::NONE }
-    }
-
-    /// Returns the state of texts.
-    pub(super) fn with_texts(gaps: bool) -> Self {
-        Self { texts: true, liberal_ints: false, liberal_floats: false, gaps, ..Self::NONE }
     }
 
     /// Adds an integer.

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array};
-use arrow_buffer::NullBufferBuilder;
+use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, StringArray};
+use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::DataType;
 
-use super::infer::texts;
 use crate::cast::cast;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::number::{self, Liberal};
 
 /// Returns cells as an array of a type; `None` is null.
@@ -33,13 +32,13 @@ pub fn array_of_cells<'a>(
             .map(|(values, nulls)| Arc::new(Int64Array::new(values.into(), nulls)) as ArrayRef),
         DataType::Float64 => numbers(cells.clone(), float)
             .map(|(values, nulls)| Arc::new(Float64Array::new(values.into(), nulls)) as ArrayRef),
-        DataType::Utf8 => return Ok(texts(cells)?.array),
+        DataType::Utf8 => return texts(cells),
         _ => None,
     };
     match array {
         Some(array) => Ok(array),
         // The cast finds the cell that is not of the type, and says why.
-        None => cast(&texts(cells)?.array, data_type),
+        None => cast(&texts(cells)?, data_type),
     }
 }
 
@@ -82,6 +81,28 @@ fn numbers<'a, T: Default>(
         }
     }
     Some((values, nulls.finish()))
+}
+
+/// Returns the cells as text.
+fn texts<'a>(cells: impl ExactSizeIterator<Item = Option<&'a [u8]>>) -> Result<ArrayRef> {
+    let mut offsets = Vec::with_capacity(cells.len() + 1);
+    offsets.push(0_i32);
+    let mut bytes = Vec::new();
+    let mut nulls = NullBufferBuilder::new(cells.len());
+    for cell in cells {
+        match cell {
+            None => nulls.append_null(),
+            Some(cell) => {
+                bytes.extend_from_slice(cell);
+                nulls.append_non_null();
+            }
+        }
+        let end = i32::try_from(bytes.len());
+        offsets.push(end.map_err(|_| Error::malformed("cells", "take more than 2 GiB at once"))?);
+    }
+    bytes.shrink_to_fit();
+    let offsets = OffsetBuffer::new(offsets.into());
+    Ok(Arc::new(StringArray::try_new(offsets, bytes.into(), nulls.finish())?))
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ struct ExpectedArchive {
     hash: bool,
     original: Original,
     deviations: Vec<&'static str>,
-    /// Deviations that only the table view reports.
+    /// Deviations that only the table reports.
     table_deviations: Vec<&'static str>,
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::Type;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 
 use super::schema_depth;
@@ -94,4 +95,29 @@ pub(super) fn chunk_range(column: &ColumnChunkMetaData) -> Option<Range<u64>> {
     let start = u64::try_from(start).ok()?;
     let len = u64::try_from(column.compressed_size()).ok()?;
     Some(start..start.checked_add(len)?)
+}
+
+/// Returns how many bytes a column chunk takes at most when it is decoded, as far as the
+/// footer says so.
+pub(super) fn decoded_bytes(column: &ColumnChunkMetaData) -> u64 {
+    let at_least_0 = |number: i64| u64::try_from(number).unwrap_or(0);
+    let values = at_least_0(column.num_values());
+    let width = match column.column_type() {
+        Type::BOOLEAN => 1,
+        Type::INT32 | Type::FLOAT => 4,
+        Type::INT64 | Type::DOUBLE => 8,
+        // Decimals of any length take 16 or 32 bytes.
+        Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY => {
+            at_least_0(column.column_descr().type_length().into()).max(32)
+        }
+        Type::BYTE_ARRAY => 8,
+    };
+    let texts = match (column.column_type(), column.unencoded_byte_array_data_bytes()) {
+        (Type::BYTE_ARRAY, Some(bytes)) => at_least_0(bytes),
+        // A dictionary has each text once.
+        (Type::BYTE_ARRAY, None) => u64::MAX,
+        _ => 0,
+    };
+    // Null values of nested columns have definition levels.
+    values.saturating_mul(width + 4).saturating_add(texts)
 }

@@ -119,6 +119,13 @@ impl Reader for ParquetFile {
         columns.iter().flat_map(|&column| self.chunk_ranges(group, column)).collect()
     }
 
+    fn column_bytes(&self, group: usize, columns: &[usize]) -> Option<u64> {
+        let leaves = columns.iter().filter_map(|&column| self.leaves.get(column)).flatten();
+        let chunks = self.metadata.metadata().row_groups().get(group).map(|g| g.columns())?;
+        let bytes = leaves.filter_map(|&leaf| chunks.get(leaf)).map(footer::decoded_bytes);
+        Some(bytes.fold(0, u64::saturating_add))
+    }
+
     fn open_row_group(
         self: Arc<Self>,
         group: usize,

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use super::chunk_source::ChunkSource;
 use super::column_stream::{ColumnStream, RowGroupColumn};
 use hypostyle_core::error::{Error, Result};
-use hypostyle_core::reader::RowGroupReader;
+use hypostyle_core::reader::{RowGroupReader, WindowCursor};
 use hypostyle_core::row_selection::RowSelection;
 use hypostyle_core::source::ByteSource;
 
@@ -22,8 +22,7 @@ const SPARSE_ROWS: usize = 8;
 #[derive(Debug)]
 pub(super) struct ParquetRowGroup {
     source: Arc<dyn ByteSource>,
-    rows: usize,
-    window: Range<usize>,
+    cursor: WindowCursor,
     columns: HashMap<usize, OpenColumn>,
     /// Bytes of column chunks that may be held in memory.
     memory: u64,
@@ -92,7 +91,7 @@ impl ParquetRowGroup {
         columns: HashMap<usize, OpenColumn>,
         memory: u64,
     ) -> Self {
-        Self { source, rows, window: 0..0, columns, memory }
+        Self { source, cursor: WindowCursor::new(rows), columns, memory }
     }
 
     /// Fetches the column chunks of columns that were not read before, all at once.
@@ -135,17 +134,13 @@ impl ParquetRowGroup {
 
 impl RowGroupReader for ParquetRowGroup {
     fn skip(&mut self, rows: u64) -> Result<u64> {
-        let left = self.rows.saturating_sub(self.window.end);
-        let skipped = usize::try_from(rows).unwrap_or(usize::MAX).min(left);
-        let start = self.window.end.saturating_add(skipped);
-        self.move_to(start..start);
-        Ok(skipped as u64)
+        self.forget_window();
+        Ok(self.cursor.skip(rows))
     }
 
     fn next_window(&mut self, max_rows: usize) -> Result<usize> {
-        let start = self.window.end;
-        self.move_to(start..self.rows.min(start.saturating_add(max_rows)));
-        Ok(self.window.len())
+        self.forget_window();
+        Ok(self.cursor.advance(max_rows))
     }
 
     fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
@@ -157,7 +152,7 @@ impl RowGroupReader for ParquetRowGroup {
             };
             let Some(source) = open.source.clone() else { continue };
             let field = open.column.metadata.schema().field(column).name().clone();
-            let array = open.read(&source, &self.window, rows);
+            let array = open.read(&source, &self.cursor.window(), rows);
             arrays.push(array.map_err(|err| err.in_column(column, &field))?);
         }
         Ok(arrays)
@@ -165,8 +160,7 @@ impl RowGroupReader for ParquetRowGroup {
 }
 
 impl ParquetRowGroup {
-    fn move_to(&mut self, window: Range<usize>) {
-        self.window = window;
+    fn forget_window(&mut self) {
         self.columns.values_mut().for_each(|column| column.window = None);
     }
 }

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
 use bytes::Bytes;
-use hypostyle::ReadOptions;
-use hypostyle::formats::Capabilities;
-use hypostyle::formats::at1::{
-    self, Archive, Choice, Codec, Layout, PackOptions, Packed, TableOptions,
-};
-use hypostyle::spill::SpillBuffer;
-use hypostyle::text::ImportOptions;
+use hypostyle::cast::cast;
+use hypostyle::formats::at1::{self, Archive, Choice, Codec, Layout, PackOptions, Packed};
+use hypostyle::text::TextOptions;
 use hypostyle::text::jsonl::Writer;
+use hypostyle::{ReadOptions, Table};
+use hypostyle_testkit::scans::collected;
+use hypostyle_testkit::text_tables::archive_table;
 
 /// Packs a text as a whole archive, or in frames of this many lines.
 pub(crate) fn packed(text: &str, options: &PackOptions, frames: Option<u64>) -> Vec<u8> {
@@ -63,14 +65,29 @@ pub(crate) fn lines(content: &[u8]) -> u64 {
     content.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// Returns the table of an archive as JSON objects.
-pub(crate) fn table(archive: &[u8]) -> Vec<serde_json::Value> {
-    let options = ImportOptions::new(Capabilities::EVERYTHING);
-    let table =
-        opened(archive).import(&TableOptions::default(), &options, SpillBuffer::in_memory());
+/// Opens the table of an archive.
+pub(crate) fn table(archive: &[u8]) -> Table {
+    archive_table(None, archive, &TextOptions::default()).unwrap()
+}
+
+/// Returns the table of an archive as JSON objects; `name` is the name of its text.
+pub(crate) fn objects(name: Option<&str>, archive: &[u8]) -> Vec<serde_json::Value> {
+    let table = archive_table(name, archive, &TextOptions::default()).unwrap();
     let mut writer = Writer::new(Vec::new());
-    writer.write(&table.unwrap().batch(0).unwrap()).unwrap();
+    writer.write(&collected(table.scan()).unwrap()).unwrap();
     let text = writer.finish().unwrap();
     let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+}
+
+/// Returns the cells of a batch as text, row by row; a null is an empty text.
+pub(crate) fn cells(batch: &RecordBatch) -> Vec<Vec<String>> {
+    let columns: Vec<ArrayRef> =
+        batch.columns().iter().map(|column| cast(column, &DataType::Utf8).unwrap()).collect();
+    let cell = |column: &ArrayRef, row: usize| match column.is_null(row) {
+        true => String::new(),
+        false => column.as_string::<i32>().value(row).to_owned(),
+    };
+    let row = |row: usize| columns.iter().map(|column| cell(column, row)).collect();
+    (0..batch.num_rows()).map(row).collect()
 }

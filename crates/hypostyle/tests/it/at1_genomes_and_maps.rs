@@ -54,7 +54,7 @@ fn calls_are_one_table_in_either_form() {
         let table = |codec| {
             let (archive, packed) = at1::pack(&text, &only(codec)).unwrap();
             assert_eq!(packed.codec, codec);
-            archives::table(&archive)
+            archives::objects(None, &archive)
         };
         let one = table(Codec::Vcf);
         assert_eq!(one.len(), 300);

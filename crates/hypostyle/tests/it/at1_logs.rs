@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use hypostyle::formats::at1::{self, Codec, Outcome, PackOptions};
 use proptest::prelude::*;
 
-use crate::archives::{self, table};
+use crate::archives::{self, objects};
 
 /// Returns a log with a few messages, each with variables.
 fn log(lines: usize) -> String {
@@ -112,8 +112,9 @@ fn lines_of_sshd_are_taken_apart() {
 #[test]
 fn a_log_is_a_table_of_templates_times_and_values() {
     let text = log(400);
+    let options = |codec| only(codec).with_name(Some("t.log"));
     for codec in [Codec::Log, Codec::JsonDoc] {
-        let rows = table(&packed(text.as_bytes(), &only(codec)).0);
+        let rows = objects(Some("t.log"), &packed(text.as_bytes(), &options(codec)).0);
         assert_eq!(rows.len(), 400);
         for (row, line) in rows.iter().zip(text.lines()) {
             assert_eq!(row["line"], line);
@@ -132,12 +133,15 @@ fn a_log_is_a_table_of_templates_times_and_values() {
         }
     }
     let text = auth_log(400);
-    let rows = table(&packed(text.as_bytes(), &only(Codec::Ssh)).0);
+    let rows = objects(Some("t.log"), &packed(text.as_bytes(), &options(Codec::Ssh)).0);
     assert_eq!(rows.len(), 400);
     assert_eq!(rows[0]["time"], "12-09 06:00:00");
     assert_eq!(rows[0]["line"], text.lines().next().unwrap());
-    assert!(rows[5]["template"].is_null() && rows[4]["template"].is_null());
-    assert!(rows[6]["template"].is_number());
+    assert_eq!(
+        rows[0]["template"],
+        "Dec  <*> <*>:<*>:<*> LabSZ sshd[<*>]: Invalid user <*> from <*>"
+    );
+    assert_eq!(rows[0]["variables"][5], "u0");
 }
 
 const ODD: &[&[u8]] = &[

@@ -1,88 +1,52 @@
-//! Queries of an archive return what a scan of the table returns, and read less.
+//! Queries of an archive return what a naive scan of its text returns, and read less.
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::DataType;
+use arrow_array::RecordBatch;
+use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
-use hypostyle::cast::cast;
-use hypostyle::formats::Capabilities;
-use hypostyle::formats::at1::{
-    self, Answer, Archive, Choice, Codec, PackOptions, Query, QueryStats, TableOptions,
+use hypostyle::formats::at1::{self, Archive, Choice, Codec, PackOptions};
+use hypostyle::predicate::Predicate;
+use hypostyle::text::TextOptions;
+use hypostyle::{
+    ByteSource, ErrorKind, OpenOptions, ReadOptions, Result, ScanStats, Table, open_source,
 };
-use hypostyle::predicate::{BatchColumns, Predicate};
-use hypostyle::spill::SpillBuffer;
-use hypostyle::text::{ImportOptions, Imported};
-use hypostyle::{ByteSource, ColumnSource, ReadOptions, Result};
+use hypostyle_testkit::scans::collected;
 use hypostyle_testkit::source::{CountingSource, SlowSource};
+use hypostyle_testkit::text_tables::{archive_table, text_table};
 use proptest::prelude::*;
 
-use crate::archives;
+use crate::archives::{self, cells, table};
 
-fn open(source: Arc<dyn ByteSource>) -> Archive {
-    Archive::open(source, &ReadOptions::default()).unwrap()
+fn open(archive: Vec<u8>) -> Archive {
+    Archive::open(Arc::new(Bytes::from(archive)), &ReadOptions::default()).unwrap()
 }
 
-fn ask(archive: &Archive, query: &Query) -> Result<Option<Answer>> {
-    let options = ImportOptions::new(Capabilities::EVERYTHING);
-    archive.query(query, &TableOptions::default(), &options, SpillBuffer::in_memory())
+fn parse(test: &str) -> Predicate {
+    Predicate::parse(test).unwrap()
 }
 
-fn whole(archive: &Archive) -> Imported {
-    let options = ImportOptions::new(Capabilities::EVERYTHING);
-    archive.import(&TableOptions::default(), &options, SpillBuffer::in_memory()).unwrap()
+/// Returns the rows of a text that a naive scan keeps.
+fn filtered(text: &str, test: &str, columns: &[&str], options: &TextOptions) -> RecordBatch {
+    let all = collected(text_table(None, text.as_bytes(), options).unwrap().scan()).unwrap();
+    let bound = parse(test).bind(all.schema_ref()).unwrap();
+    let matches = bound.matches(all.num_rows(), &mut &all).unwrap();
+    let indices: Vec<usize> =
+        columns.iter().map(|name| all.schema().index_of(name).unwrap()).collect();
+    filter_record_batch(&all, &matches).unwrap().project(&indices).unwrap()
 }
 
-fn batches(table: &Imported) -> Vec<RecordBatch> {
-    (0..table.batches()).map(|index| table.batch(index).unwrap()).collect()
-}
-
-/// Returns the cells of some columns as text, row by row; a null is an empty text.
-fn rows(batches: &[RecordBatch], columns: &[&str]) -> Vec<Vec<String>> {
-    let mut all = Vec::new();
-    for batch in batches {
-        let cells: Vec<_> = columns
-            .iter()
-            .map(|name| cast(batch.column_by_name(name).unwrap(), &DataType::Utf8).unwrap())
-            .collect();
-        for row in 0..batch.num_rows() {
-            let cell = |column: &arrow_array::ArrayRef| {
-                if column.is_null(row) {
-                    String::new()
-                } else {
-                    column.as_string::<i32>().value(row).to_owned()
-                }
-            };
-            all.push(cells.iter().map(cell).collect());
-        }
+/// Returns the rows that a query selects, and what it read.
+fn answered(table: &Table, test: &str, columns: &[&str]) -> (Vec<Vec<String>>, ScanStats) {
+    let scan = table.scan().filter(parse(test)).columns(columns.iter().copied());
+    let mut batches = scan.batches().unwrap();
+    let mut found = Vec::new();
+    while let Some(batch) = batches.next_batch().unwrap() {
+        found.extend(cells(&batch));
     }
-    all
-}
-
-/// Returns the rows that a full scan keeps.
-fn scanned(archive: &Archive, filter: &Predicate, columns: &[&str]) -> Vec<Vec<String>> {
-    let mut all = Vec::new();
-    for batch in batches(&whole(archive)) {
-        let kept = filter.evaluate(batch.num_rows(), &BatchColumns::new(&batch)).unwrap();
-        let rows = rows(&[batch], columns);
-        all.extend(rows.into_iter().zip(kept).filter(|row| row.1).map(|row| row.0));
-    }
-    all
-}
-
-fn answered(
-    archive: &Archive,
-    filter: &Predicate,
-    columns: &[&str],
-) -> (Vec<Vec<String>>, QueryStats) {
-    let names = columns.iter().map(|&name| name.to_owned()).collect();
-    let query = Query::default().with_filter(Some(filter.clone())).with_columns(Some(names));
-    let Answer { table, stats, .. } = ask(archive, &query).unwrap().unwrap();
-    let found = if table.rows() == 0 { Vec::new() } else { rows(&batches(&table), columns) };
-    (found, stats)
+    (found, batches.stats())
 }
 
 fn test() -> impl Strategy<Value = String> {
@@ -148,7 +112,7 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
     })
 }
 
-/// Returns the records as CSV, with some malformed lines and some unusual ones.
+/// Returns the records as CSV, with some empty lines.
 fn csv(records: &[Record]) -> String {
     let mut text = String::from("id,price,size,name,\"note\"\n");
     for Record { id, price, size, name, note, odd } in records {
@@ -161,11 +125,8 @@ fn csv(records: &[Record]) -> String {
             (*name).to_owned()
         };
         let _ = writeln!(text, "{id},{price},{size},{name},t{note}");
-        match odd {
-            24 => text += "no row\n",
-            23 => text += "7,1.5,,,,,,\n",
-            22 => text += "\n",
-            _ => {}
+        if *odd == 22 {
+            text += "\n";
         }
     }
     text
@@ -193,21 +154,17 @@ fn jsonl(records: &[Record]) -> String {
                 );
             }
         }
-        if *odd == 24 {
-            text += "no object\n";
-        }
     }
     text
 }
 
-fn packed(text: &str, codec: Choice, group: usize, frames: Option<u64>, index: bool) -> Archive {
+fn packed(text: &str, codec: Choice, group: usize, frames: Option<u64>, index: bool) -> Vec<u8> {
     let options = PackOptions::default()
         .with_level(1)
         .with_codec(codec)
         .with_rows_per_group(NonZeroUsize::new(group))
         .with_index(index);
-    let archive = archives::packed(text, &options, frames);
-    open(Arc::new(Bytes::from(archive)))
+    archives::packed(text, &options, frames)
 }
 
 proptest! {
@@ -218,12 +175,11 @@ proptest! {
         records in records(), test in test(), group in 1_usize..9,
         frames in prop::option::of(5_u64..30), index in any::<bool>(),
     ) {
-        let archive = packed(&csv(&records), Choice::Only(Codec::QColumnar), group, frames, index);
-        // A few lines may be split differently than intended.
-        prop_assume!(ask(&archive, &Query::default()).unwrap().is_some());
-        let filter = Predicate::parse(&test).unwrap();
+        let text = csv(&records);
+        let archive = packed(&text, Choice::Only(Codec::QColumnar), group, frames, index);
         let columns = ["name", "id", "price", "note"];
-        prop_assert_eq!(answered(&archive, &filter, &columns).0, scanned(&archive, &filter, &columns));
+        let want = cells(&filtered(&text, &test, &columns, &TextOptions::default()));
+        prop_assert_eq!(answered(&table(&archive), &test, &columns).0, want);
     }
 
     #[test]
@@ -236,11 +192,9 @@ proptest! {
         // Every member occurs at least once, so that a predicate may name it.
         text += "{\"id\":0,\"price\":1.5,\"size\":1,\"name\":\"\",\"note\":\"\"}\n";
         let archive = packed(&text, codec, group, frames, true);
-        // A few lines may be split differently than intended.
-        prop_assume!(ask(&archive, &Query::default()).unwrap().is_some());
-        let filter = Predicate::parse(&test).unwrap();
         let columns = ["name", "id", "price", "note"];
-        prop_assert_eq!(answered(&archive, &filter, &columns).0, scanned(&archive, &filter, &columns));
+        let want = cells(&filtered(&text, &test, &columns, &TextOptions::default()));
+        prop_assert_eq!(answered(&table(&archive), &test, &columns).0, want);
     }
 
     #[test]
@@ -250,17 +204,15 @@ proptest! {
     ) {
         let (text, codec) = if json { (jsonl(&records), Choice::Only(Codec::QJson2)) } else { (csv(&records), Choice::Only(Codec::QColumnar)) };
         let archive = packed(&text, codec, group, None, true);
-        prop_assume!(ask(&archive, &Query::default()).unwrap().is_some());
-        let all = rows(&batches(&whole(&archive)), &["id", "note"]);
-        let mut picks: Vec<usize> = picks.iter().map(|pick| pick.index(all.len())).collect();
-        let query = Query::default().with_rows(Some(picks.iter().map(|&pick| pick as u64).collect()));
-        let found = ask(&archive, &query).unwrap().unwrap();
-        picks.sort_unstable();
-        picks.dedup();
+        let columns = ["id", "note"];
+        let all = cells(&filtered(&text, "true", &columns, &TextOptions::default()));
+        let picks: Vec<usize> = picks.iter().map(|pick| pick.index(all.len())).collect();
+        let numbers: Vec<u64> = picks.iter().map(|&pick| pick as u64).collect();
+        let table = table(&archive);
+        let found = collected(table.scan().columns(columns).take(&numbers)).unwrap();
         let want: Vec<_> = picks.iter().map(|&pick| all[pick].clone()).collect();
-        prop_assert_eq!(rows(&batches(&found.table), &["id", "note"]), want);
-        let beyond = Query::default().with_rows(Some(vec![all.len() as u64]));
-        prop_assert!(ask(&archive, &beyond).is_err());
+        prop_assert_eq!(cells(&found), want);
+        prop_assert!(table.scan().take(&[all.len() as u64]).batches().is_err());
     }
 }
 
@@ -280,12 +232,11 @@ fn a_query_reads_the_index_and_the_blocks_that_it_needs() {
     let options = PackOptions::default()
         .with_codec(Choice::Query)
         .with_rows_per_group(NonZeroUsize::new(1000));
-    let (archive, _) = at1::pack(diary(40_000).as_bytes(), &options).unwrap();
+    let text = diary(40_000);
+    let (archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
     let size = archive.len() as u64;
     let source = Arc::new(CountingSource::new(Arc::new(Bytes::from(archive))));
-    let archive = open(source.clone());
     let read = || source.reads().iter().map(|(_, len)| *len as u64).sum::<u64>();
-    assert!(read() <= 64, "opening reads the container, and no frame");
     for (test, groups, share) in [
         ("day = 123", 1, 0.10),
         ("day between 100 and 119", 2, 0.10),
@@ -296,19 +247,21 @@ fn a_query_reads_the_index_and_the_blocks_that_it_needs() {
         ("user = 'nobody'", 0, 0.10),
     ] {
         source.clear_reads();
-        let filter = Predicate::parse(test).unwrap();
-        let (found, stats) = answered(&archive, &filter, &["user"]);
-        assert_eq!(found, scanned(&archive, &filter, &["user"]), "{test}");
-        assert!(stats.groups_read <= groups, "{test}: {} of {}", stats.groups_read, stats.groups);
-        assert_eq!(stats.groups, 40);
+        let table = open_source(source.clone(), &OpenOptions::default()).unwrap();
+        let (found, stats) = answered(&table, test, &["user"]);
+        let want = filtered(&text, test, &["user"], &TextOptions::default());
+        assert_eq!(found, cells(&want), "{test}");
+        let read_groups = stats.row_groups_read;
+        assert!(read_groups <= groups, "{test}: {read_groups} of {}", stats.row_groups);
+        assert_eq!(stats.row_groups, 40);
         assert!((stats.bytes_read as f64) < share * size as f64, "{test}: {}", stats.bytes_read);
+        assert_eq!(stats.bytes_read, read(), "{test}");
     }
     source.clear_reads();
-    let query = Query::default().with_rows(Some(vec![39_999]));
-    let answer = ask(&archive, &query).unwrap().unwrap();
-    assert_eq!(rows(&batches(&answer.table), &["day"]), [["399"]]);
+    let table = open_source(source.clone(), &OpenOptions::default()).unwrap();
+    let found = collected(table.scan().columns(["day"]).take(&[39_999])).unwrap();
+    assert_eq!(cells(&found), [["399"]]);
     assert!(read() < size / 6, "{} of {size}", read());
-    assert_eq!(answer.stats.bytes_read, read());
 }
 
 /// Several reads are in flight at once, also if only one thread decodes.
@@ -317,18 +270,17 @@ fn remote_sources_read_several_ranges_at_once() {
     let options = PackOptions::default()
         .with_codec(Choice::Query)
         .with_rows_per_group(NonZeroUsize::new(500));
-    let (archive, _) = at1::pack(diary(8_000).as_bytes(), &options).unwrap();
+    // Larger than what is fetched of any remote file when it is opened.
+    let text = diary(40_000);
+    let (archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
     let near: Arc<dyn ByteSource> = Arc::new(Bytes::from(archive));
-    let one_thread = ReadOptions::default().with_threads(NonZeroUsize::new(1));
-    let filter = Predicate::parse("user like '%00' and day >= 10").unwrap();
-    let (expected, counted) = answered(&open(near.clone()), &filter, &["user", "day"]);
+    let (test, columns) = ("user like '%00' and day >= 10", ["user", "day"]);
+    let expected = cells(&filtered(&text, test, &columns, &TextOptions::default()));
     assert!(expected.len() > 10);
     for (at_once, min, max) in [(1, 1, 1), (8, 2, usize::MAX)] {
         let far = Arc::new(SlowSource::new(near.clone(), at_once));
-        let archive = Archive::open(far.clone(), &one_thread).unwrap();
-        let (found, stats) = answered(&archive, &filter, &["user", "day"]);
-        assert_eq!(found, expected);
-        assert_eq!(stats.bytes_read, counted.bytes_read);
+        let table = open_source(far.clone(), &OpenOptions::default()).unwrap();
+        assert_eq!(answered(&table, test, &columns).0, expected);
         assert!((min..=max).contains(&far.max_in_flight()), "{} of {at_once}", far.max_in_flight());
     }
 }
@@ -338,7 +290,7 @@ fn remote_sources_read_several_ranges_at_once() {
 fn what_is_added_is_read_as_the_spec_has_it() {
     let file = "../../conformance/at1/valid/qcolumnar/index-of-texts-and-checksums.at1";
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let archive = open(Arc::new(Bytes::from(std::fs::read(root.join(file)).unwrap())));
+    let archive = std::fs::read(root.join(file)).unwrap();
     for (test, found, groups) in [
         ("name = 'Grace, H.'", 1, 1),
         ("name = 'Zoe'", 0, 0),
@@ -347,22 +299,26 @@ fn what_is_added_is_read_as_the_spec_has_it() {
         ("name like 'Ad%'", 1, 2),
         ("id = 3", 1, 1),
     ] {
-        let filter = Predicate::parse(test).unwrap();
-        let (rows, stats) = answered(&archive, &filter, &["id", "name"]);
-        assert_eq!((rows.len(), stats.groups_read), (found, groups), "{test}");
+        let (rows, stats) = answered(&table(&archive), test, &["id", "name"]);
+        assert_eq!((rows.len(), stats.row_groups_read), (found, groups), "{test}");
     }
-    assert!(archive.check_groups().unwrap().is_empty());
+    assert!(open(archive).check_groups().unwrap().is_empty());
 }
 
 #[test]
-fn odd_lines_are_counted_and_those_that_are_rows_take_part() {
+fn odd_lines_are_an_error_or_are_left_out_and_those_that_are_rows_take_part() {
     let mut text = diary(2000);
     text += "what\n5,ann,x,y\n\n77,\"ann, too\",z\n";
     let archive = packed(&text, Choice::Query, 100, None, true);
-    let filter = Predicate::parse("user like 'ann%'").unwrap();
-    let (found, stats) = answered(&archive, &filter, &["day", "user"]);
+    let err = archive_table(None, &archive, &TextOptions::default()).unwrap_err();
+    assert!(matches!(err.kind(), ErrorKind::RaggedRow { .. }), "{err}");
+    let mut options = TextOptions::default();
+    options.skip = true;
+    let table = archive_table(None, &archive, &options).unwrap();
+    let (found, _) = answered(&table, "user like 'ann%'", &["day", "user"]);
     assert_eq!(found, [["77", "ann, too"]]);
-    assert_eq!(stats.odd_lines, 2);
+    let notes = table.reader().unwrap().notes();
+    assert!(notes.iter().any(|note| note.contains('2')), "{notes:?}");
 }
 
 #[test]
@@ -370,67 +326,57 @@ fn a_damaged_block_is_named_and_can_be_left_out() {
     let options = PackOptions::default()
         .with_codec(Choice::Query)
         .with_rows_per_group(NonZeroUsize::new(500));
-    let (mut archive, _) = at1::pack(diary(5000).as_bytes(), &options).unwrap();
-    let at = archive.len() / 2;
-    archive[at] ^= 0x10;
-    let archive = open(Arc::new(Bytes::from(archive)));
-    let query = Query::default().with_filter(Some(Predicate::parse("day >= 0").unwrap()));
-    let err = ask(&archive, &query).unwrap_err();
-    let message = err.to_string();
+    let (mut bytes, _) = at1::pack(diary(5000).as_bytes(), &options).unwrap();
+    let at = bytes.len() / 2;
+    bytes[at] ^= 0x10;
+    let table = table(&bytes);
+    let message = collected(table.scan().filter(parse("day >= 0"))).unwrap_err().to_string();
     assert!(message.contains("group ") && message.contains("noise"), "{message}");
-    let answer = ask(&archive, &query.with_skip_damaged(true)).unwrap().unwrap();
-    assert_eq!(answer.table.rows(), 4500);
-    assert_eq!(answer.stats.damaged.len(), 1);
-    let damage = &answer.stats.damaged[0];
-    assert_eq!(damage.count(), 500);
-    assert!(damage.what.contains("noise"), "{damage:?}");
+    let scan = table.scan().filter(parse("day >= 0")).skip_damaged(true);
+    let mut batches = scan.batches().unwrap();
+    let rows: usize = batches.by_ref().map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(rows, 4500);
+    let stats = batches.stats();
+    let [lost] = &stats.damaged[..] else { panic!("{:?}", stats.damaged) };
+    assert_eq!(lost.rows.end - lost.rows.start, 500);
+    assert!(lost.error.contains("noise"), "{lost:?}");
+    let archive = open(bytes);
     let errors = archive.check_groups().unwrap();
     assert_eq!(errors.len(), 1);
     assert!(errors[0].to_string().contains("column 3"), "{}", errors[0]);
-    // The error names the lost lines, and the other lines are restored.
+    // The error names the lost lines, and the other lines are restored. Line 1 is the header.
     let mut left = Vec::new();
     let damaged = archive.salvage(&mut left).unwrap();
-    assert_eq!(damaged[0].lines, damage.lines);
-    let gone = &damage.lines[0];
+    let gone = lost.rows.start + 2..=lost.rows.end + 1;
+    assert_eq!(damaged[0].lines, std::slice::from_ref(&gone));
+    assert_eq!(damaged[0].count(), 500);
     let text = diary(5000);
     let lines = (1_u64..).zip(text.lines()).filter(|(line, _)| !gone.contains(line));
     let want: String = lines.map(|(_, line)| format!("{line}\n")).collect();
     assert!(left == want.as_bytes());
     // A query of other columns does not detect the damage.
-    let filter = Predicate::parse("day >= 0").unwrap();
-    assert_eq!(answered(&archive, &filter, &["user"]).0.len(), 5000);
+    assert_eq!(answered(&table, "day >= 0", &["user"]).0.len(), 5000);
 }
 
 #[test]
-fn line_ends_null_words_and_marks_at_the_start_mean_what_they_mean_to_a_scan() {
+fn line_ends_null_words_and_marks_at_the_start_mean_what_they_mean_in_the_text() {
     let text = diary(300).replace("user00012", "NA");
-    let test = Predicate::parse("user is null or user = 'user00013' or noise like '%f'").unwrap();
-    let mut options = ImportOptions::new(Capabilities::EVERYTHING);
+    let test = "user is null or user = 'user00013' or noise like '%f'";
+    let columns = ["day", "user", "noise"];
+    let mut options = TextOptions::default();
     options.null_words = vec!["NA".to_owned()];
-    for text in [text.clone(), text.replace('\n', "\r\n")] {
+    for text in [text.clone(), text.replace('\n', "\r\n"), format!("\u{feff}{text}")] {
         let archive = packed(&text, Choice::Only(Codec::QColumnar), 32, None, true);
-        let query = Query::default().with_filter(Some(test.clone()));
-        let stage = SpillBuffer::in_memory;
-        let answer = archive.query(&query, &TableOptions::default(), &options, stage());
-        let answer = answer.unwrap().unwrap();
-        let whole = archive.import(&TableOptions::default(), &options, stage()).unwrap();
-        let columns = ["day", "user", "noise"];
-        let mut want = Vec::new();
-        for batch in batches(&whole) {
-            let kept = test.evaluate(batch.num_rows(), &BatchColumns::new(&batch)).unwrap();
-            let rows = rows(&[batch], &columns);
-            want.extend(rows.into_iter().zip(kept).filter(|row| row.1).map(|row| row.0));
-        }
+        let want = cells(&filtered(&text, test, &columns, &options));
         assert!(want.len() > 14);
-        assert_eq!(rows(&batches(&answer.table), &columns), want);
+        let table = archive_table(None, &archive, &options).unwrap();
+        assert_eq!(answered(&table, test, &columns).0, want);
+        let first = collected(table.scan().take(&[0])).unwrap();
+        assert_eq!(cells(&first)[0][..2], ["0", "user00000"]);
     }
-    // With a byte order mark, rows by number are left to a scan.
-    let query = Query::default().with_rows(Some(vec![0]));
-    let marked = packed(&format!("\u{feff}{text}"), Choice::Only(Codec::QColumnar), 32, None, true);
-    assert!(ask(&marked, &query).unwrap().is_none());
     let objects: String = (0..50).map(|i| format!("{{\"a\":{i}}}\n")).collect();
     let marked = packed(&format!("\u{feff}{objects}"), Choice::Only(Codec::QJson), 32, None, true);
-    assert!(ask(&marked, &query).unwrap().is_none());
+    assert_eq!(cells(&collected(table(&marked).scan().take(&[0])).unwrap()), [["0"]]);
 }
 
 #[test]
@@ -441,19 +387,17 @@ fn what_is_added_may_be_damaged_and_what_is_cut_off_is_said_to_be() {
         .with_chunk_lines(1000);
     let text = diary(2999);
     let (mut archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
-    let frames = open(Arc::new(Bytes::from(archive.clone()))).frames().unwrap();
+    let frames = open(archive.clone()).frames().unwrap();
     let added = frames[0].streams.iter().find(|stream| stream.name == "hyp.index").unwrap();
     let at = usize::try_from(added.offset).unwrap();
     archive[at..at + 4].fill(0xFF);
-    let archive = open(Arc::new(Bytes::from(archive)));
-    let filter = Predicate::parse("user = 'user00200'").unwrap();
-    assert_eq!(answered(&archive, &filter, &["user"]).0.len(), 7);
+    assert_eq!(answered(&table(&archive), "user = 'user00200'", &["user"]).0.len(), 7);
 
     // The groups before the end of a truncated file can be read.
     let (archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
-    let half = Bytes::from(archive[..archive.len() / 2].to_vec());
+    let half = archive[..archive.len() / 2].to_vec();
     let mut left = Vec::new();
-    let damaged = open(Arc::new(half)).salvage(&mut left).unwrap();
+    let damaged = open(half).salvage(&mut left).unwrap();
     let lost: u64 = damaged.iter().map(at1::Damage::count).sum();
     assert!(lost > 1000 && lost < 2000, "{lost}");
     let kept = text.lines().count() - usize::try_from(lost).unwrap();
@@ -462,9 +406,9 @@ fn what_is_added_may_be_damaged_and_what_is_cut_off_is_said_to_be() {
 
     let mut archive = Vec::new();
     at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
-    let third = open(Arc::new(Bytes::from(archive.clone()))).frames().unwrap()[2].offset;
+    let third = open(archive.clone()).frames().unwrap()[2].offset;
     archive.truncate(usize::try_from(third).unwrap() + 500);
-    let archive = open(Arc::new(Bytes::from(archive)));
+    let archive = open(archive);
     let mut left = Vec::new();
     let damaged = archive.salvage(&mut left).unwrap();
     assert_eq!(damaged.len(), 1);
@@ -483,7 +427,7 @@ fn other_frames_are_recovered_and_lines_keep_their_numbers() {
         let options = options.clone().with_codec(codec);
         let mut archive = Vec::new();
         at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
-        let frames = open(Arc::new(Bytes::from(archive.clone()))).frames().unwrap();
+        let frames = open(archive.clone()).frames().unwrap();
         let [_, second, third, _] = &frames[..] else { panic!("{} frames", frames.len()) };
         // A wrong number of streams in the second frame hides everything after it.
         archive[usize::try_from(second.offset).unwrap()] = 0x7F;
@@ -492,7 +436,7 @@ fn other_frames_are_recovered_and_lines_keep_their_numbers() {
             let end = third.offset + third.stored;
             archive[usize::try_from(end).unwrap() - 24] ^= 0x10;
         }
-        let archive = open(Arc::new(Bytes::from(archive)));
+        let archive = open(archive);
         let mut left = Vec::new();
         let damaged = archive.salvage(&mut left).unwrap();
         assert!(damaged[0].what.starts_with("frame 1: ") && damaged[0].lines.is_empty());
@@ -511,7 +455,7 @@ fn wrong_statistics_are_detected() {
         .with_codec(Choice::Only(Codec::QColumnar))
         .with_rows_per_group(NonZeroUsize::new(10));
     let (good, _) = at1::pack(text.as_bytes(), &options).unwrap();
-    let whole = open(Arc::new(Bytes::copy_from_slice(&good)));
+    let whole = open(good.clone());
     assert!(whole.check_groups().unwrap().is_empty());
     let mut found = 0;
     for at in 5..good.len() {
@@ -531,25 +475,26 @@ fn wrong_statistics_are_detected() {
 }
 
 #[test]
-fn names_that_are_not_there_are_an_error_and_nested_ones_are_left_to_a_scan() {
+fn names_that_are_not_there_are_an_error_and_nested_ones_are_found() {
     let archive = packed(&diary(50), Choice::Query, 10, None, true);
-    let missing = Query::default().with_filter(Some(Predicate::parse("dya = 1").unwrap()));
-    let message = ask(&archive, &missing).unwrap_err().to_string();
+    let missing = table(&archive).scan().filter(parse("dya = 1")).batches();
+    let message = missing.map(|_| ()).unwrap_err().to_string();
     assert!(message.contains("`dya`") && message.contains("`day`"), "{message}");
 
     let lines: String =
         (0..50).map(|i| format!("{{\"a\":{{\"b\":{i},\"c\":[1,{i}]}},\"d\":[]}}\n")).collect();
-    let archive = packed(&lines, Choice::Query, 10, None, true);
-    let query = |test: &str| Query::default().with_filter(Some(Predicate::parse(test).unwrap()));
-    let found = ask(&archive, &query("a.b = 7 and a.c[1] >= 7")).unwrap().unwrap();
-    assert_eq!(found.table.rows(), 1);
-    for nested in ["a is null", "a.c = '[1,2]'", "d = '[]'"] {
-        assert!(ask(&archive, &query(nested)).unwrap().is_none(), "{nested}");
+    let table = table(&packed(&lines, Choice::Query, 10, None, true));
+    assert!(table.reader().unwrap().row_groups() > 1);
+    for (test, rows) in [
+        ("a.b = 7 and a.c[1] >= 7", 1),
+        ("a is null", 0),
+        ("length(a.c) = 2", 50),
+        ("d is null", 0),
+    ] {
+        let found = collected(table.scan().filter(parse(test))).unwrap();
+        assert_eq!(found.num_rows(), rows, "{test}");
     }
-    assert!(ask(&archive, &query("a.x = 1")).is_err());
-    let (raw, _) = at1::pack(diary(50).as_bytes(), &PackOptions::default()).unwrap();
-    let raw = open(Arc::new(Bytes::from(raw)));
-    assert!(ask(&raw, &query("day = 1")).unwrap().is_none());
+    assert!(table.scan().filter(parse("a.x = 1")).batches().is_err());
 }
 
 #[test]
@@ -569,18 +514,17 @@ fn damage_anywhere_is_an_error_at_worst() {
         let (archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
         let test =
             if codec == Choice::Only(Codec::QJson2) { "id > 3" } else { "day >= 0 and user > 'a'" };
-        let query = Query::default().with_filter(Some(Predicate::parse(test).unwrap()));
+        let filter = parse(test);
         for at in 0..archive.len() {
             for flip in [0x01, 0x80, 0xFF] {
                 let mut bad = archive.clone();
                 bad[at] ^= flip;
-                let Ok(archive) =
-                    Archive::open(Arc::new(Bytes::from(bad)), &ReadOptions::default())
-                else {
-                    continue;
+                let read = || -> Result<()> {
+                    let table = archive_table(None, &bad, &TextOptions::default())?;
+                    let _ = collected(table.scan().filter(filter.clone()));
+                    collected(table.scan().take(&[3])).map(|_| ())
                 };
-                let _ = ask(&archive, &query);
-                let _ = ask(&archive, &Query::default().with_rows(Some(vec![3])));
+                let _ = read();
             }
         }
     }

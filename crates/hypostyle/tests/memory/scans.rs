@@ -89,3 +89,32 @@ fn a_scan_of_a_gigabyte_stays_within_its_memory() {
         assert!(bytes <= 4 << 20, "{format:?}: {bytes} bytes for ten rows");
     }
 }
+
+/// The partitions of one row group share columns that fit in the memory, and only those.
+#[test]
+fn partitions_of_a_gigabyte_stay_within_the_memory_of_a_scan() {
+    let _alone = alone();
+    for (format, file) in large_files() {
+        let source = Arc::new(CountingSource::new(Arc::new(file)));
+        let cache = Arc::new(RangeCache::over(source));
+        let reader = format.open(cache.clone(), &ReadOptions::default()).unwrap();
+        let table = Table::new(reader, cache);
+        let partitions = table.partitions(3).unwrap();
+        assert_eq!(partitions.len(), 3);
+        for columns in [&["n"][..], &["n", "s0", "s1"]] {
+            let mut rows = 0;
+            let (bytes, _) = cost(|| {
+                for partition in &partitions {
+                    let scan = table.scan().columns(columns.iter().copied());
+                    let scan = scan.partition(partition).memory_limit(MEMORY as u64);
+                    let mut batches = scan.batches().unwrap();
+                    while let Some(batch) = batches.next_batch().unwrap() {
+                        rows += batch.num_rows();
+                    }
+                }
+            });
+            assert_eq!(rows, ROWS as usize);
+            assert!(bytes <= MEMORY, "{format:?} {columns:?}: {bytes} bytes");
+        }
+    }
+}

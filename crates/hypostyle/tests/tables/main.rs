@@ -15,6 +15,7 @@ mod hostile;
 mod kinds;
 #[cfg(feature = "parquet")]
 mod parquet_files;
+mod predicates;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Files that span several blocks.
 //!
-//! The unit tests of the importer try every block size; these tests use the real sizes.
+//! The unit tests of the reader try every block size; these tests use the real sizes.
 
 use std::fmt::Write as _;
 
@@ -165,7 +165,7 @@ fn nothing_is_lost_at_the_edge_of_a_block() {
 
 /// A cell that is longer than a block, quoted and not.
 #[test]
-fn a_cell_of_nine_megabytes_is_imported() {
+fn a_cell_of_nine_megabytes_is_read() {
     let long = "0123456789".repeat(950_000);
     let with_quotes = "ab\"cd\n,".repeat(1_400_000);
     let text =

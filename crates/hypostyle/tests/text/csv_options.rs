@@ -151,7 +151,7 @@ fn zero_bytes_are_characters() {
 }
 
 #[test]
-fn ten_thousand_columns_are_imported() {
+fn ten_thousand_columns_are_read() {
     let row = |cell: &dyn Fn(usize) -> String| (0..10_000).map(cell).collect::<Vec<_>>().join(",");
     let mut text = row(&|i| format!("c{i}"));
     for r in 0..3 {

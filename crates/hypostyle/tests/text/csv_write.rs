@@ -137,7 +137,7 @@ fn cells_that_equal_the_null_word_are_quoted() {
     assert_eq!(nan, "NA,i,f\nNA,-1,\"NaN\"\nNaN,NaN,NaN\n,7,0.5\n");
     let minus = with_word("-1", columns()).unwrap();
     assert_eq!(minus, "NA,i,f\nNA,\"-1\",NaN\n-1,-1,-1\n,7,0.5\n");
-    // An import with the same null word restores the nulls.
+    // Reading with the same null word restores the nulls.
     let mut options = TextOptions::default();
     for (word, text) in [("NA", na), ("NaN", nan), ("-1", minus)] {
         options.null_words = vec![word.to_owned()];

@@ -1,8 +1,8 @@
 //! Tests CSV and JSON Lines through the public API: every table survives a round trip.
 //!
-//! [`support`] has an independent CSV parser, so that a defect of the importer cannot
+//! [`support`] has an independent CSV parser, so that a defect of the reader cannot
 //! cancel itself out. The few tests here that cross block boundaries use long cells; the
-//! unit tests of the importers try every block size.
+//! unit tests of the readers try every block size.
 
 #![expect(
     clippy::unwrap_used,

@@ -19,12 +19,11 @@
 //! 3. `rows` assembles ranges of rows, in parallel; `inline_column` prepares columns of short
 //!    cells for it.
 //!
-//! `project` does the same for some of the columns only, and `values` decodes columns to numbers
-//! and dictionaries without printing them. `kind` lists the column types.
+//! `values` decodes columns to numbers and dictionaries without printing them. `kind` lists the
+//! column types.
 
 use super::context::DecodeContext;
-use super::entry::{CodecEntry, DelimitedCells, TableRows};
-use crate::codec::Codec;
+use super::entry::CodecEntry;
 use crate::description::{ColumnInfo, FrameInfo};
 use crate::fields::{self, Dialect};
 use crate::output::Output;
@@ -36,26 +35,16 @@ mod inline_column;
 pub(crate) mod kind;
 mod number;
 pub(crate) mod pieces;
-pub(crate) mod project;
 mod rows;
 pub(crate) mod sections;
-mod table;
+pub(crate) mod table;
 pub(crate) mod values;
 
-use project::FIELDS;
-use table::{STREAMS, columns, meta, quotes};
+pub(crate) use table::FIELDS;
+use table::{STREAMS, columns, meta, quotes, widths};
 
-pub(super) static ENTRY: CodecEntry = CodecEntry {
-    rows: TableRows::Delimited(cells),
-    rows_of_frame: Some(rows_of_frame),
-    project: Some(project::find),
-    describe: Some(describe),
-    ..CodecEntry::new(decode)
-};
-
-/// The stream of our writer in a frame whose cells are not the fields of a table: the id of
-/// the codec by whose rules the lines are viewed (§7.6.1).
-pub(crate) const VIEW: &str = "hyp.view";
+pub(super) static ENTRY: CodecEntry =
+    CodecEntry { describe: Some(describe), ..CodecEntry::new(decode) };
 
 /// Writes the rows of one frame.
 fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
@@ -68,7 +57,7 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
 
 /// Describes the columns of a frame; decodes none.
 fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
-    let wanted = ["meta", "coltypes", "quotemodes", "col_index", "header", project::FIELDS];
+    let wanted = ["meta", "coltypes", "quotemodes", "col_index", "header", FIELDS];
     let streams = context.streams(&wanted)?;
     let meta = meta(&streams, context)?;
     let mut lengths = streams.read("col_index");
@@ -79,7 +68,7 @@ fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
         Vec::new()
     };
     let mut header = header.into_iter().map(fields::name);
-    let widths = project::widths(&streams, meta.columns);
+    let widths = widths(&streams, meta.columns);
     let mut columns = Vec::with_capacity(meta.columns);
     for (&kind, width) in streams.bytes("coltypes").iter().zip(widths) {
         // The names of fields that share a column are joined.
@@ -89,22 +78,4 @@ fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
         columns.push(ColumnInfo { name, kind: kind::name(kind), bytes });
     }
     Ok(vec![FrameInfo { rows: meta.rows, columns, ..FrameInfo::default() }])
-}
-
-/// Returns that the lines are variant calls if the frame says so.
-fn rows_of_frame(context: &DecodeContext<'_>) -> Result<TableRows> {
-    if context.compressed(VIEW).is_none() {
-        return Ok(TableRows::Delimited(cells));
-    }
-    let streams = context.streams(&[VIEW])?;
-    let is_vcf = streams.read(VIEW).u8("codec of the view")? == Codec::Vcf.id();
-    Ok(if is_vcf { TableRows::VariantCalls } else { TableRows::Delimited(cells) })
-}
-
-/// Returns how lines are split into cells.
-fn cells(context: &DecodeContext<'_>) -> Result<DelimitedCells> {
-    let streams = context.streams(&["meta", "coltypes", "quotemodes"])?;
-    let meta = meta(&streams, context)?;
-    let delimiter = meta.delimiter.to_vec();
-    Ok(DelimitedCells { delimiter, columns: meta.columns, header: Some(meta.has_header) })
 }

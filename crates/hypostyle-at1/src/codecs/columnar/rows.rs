@@ -36,7 +36,6 @@ struct RowAssembler<'a> {
     runs: Vec<Range<usize>>,
     /// A dictionary with one entry, the delimiter.
     delimiter: PaddedDict,
-    pad: bool,
 }
 
 /// A range of rows, and the cursors at its start.
@@ -110,8 +109,7 @@ pub(super) fn write(
     let delimiter = [meta.delimiter].into_iter().collect();
     let inline = inline_columns(meta, columns, quotes);
     let runs = runs(&inline);
-    let assembler =
-        RowAssembler { meta, columns, quotes, modes, inline, runs, delimiter, pad: context.pad };
+    let assembler = RowAssembler { meta, columns, quotes, modes, inline, runs, delimiter };
     if meta.has_header {
         out.put(streams.bytes("header"))?;
     }
@@ -275,7 +273,6 @@ impl<'a> RowAssembler<'a> {
                 if *done == 0 {
                     *width = if *is_full { columns.len() } else { fields.size("field count")? };
                 }
-                let all = if self.pad { columns.len() } else { *width };
                 let cells = columns.get_mut(..*width).unwrap_or_default();
                 for (index, cells) in cells.iter_mut().enumerate().skip(*done) {
                     if index > 0 {
@@ -289,13 +286,7 @@ impl<'a> RowAssembler<'a> {
                         break;
                     }
                 }
-                while *done < all && !buffer.is_full() {
-                    if *done > 0 {
-                        buffer.entry(delimiter);
-                    }
-                    *done += 1;
-                }
-                if *done < all {
+                if *done < *width {
                     break;
                 }
                 *done = 0;

@@ -1,5 +1,7 @@
 //! Parses the streams of a frame into columns (§5.1 to §5.3).
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use super::column::{self, DecodedColumn, DerivedBudget};
@@ -23,6 +25,9 @@ pub(super) const STREAMS: [&str; 10] = [
     "verbatim",
     "header",
 ];
+
+/// The stream of our writer with the number of fields in each column (§5.6).
+pub(crate) const FIELDS: &str = "hyp.fields";
 
 /// The `meta` stream.
 #[derive(Debug)]
@@ -58,6 +63,29 @@ pub(super) fn meta<'a>(streams: &'a Streams, context: &DecodeContext<'_>) -> Res
         return Err(at.malformed("column count", why));
     }
     Ok(TableMeta { rows, trailing, has_header, delimiter, columns })
+}
+
+/// Returns the number of fields in each column: one, unless the archive says otherwise.
+///
+/// Decoding does not depend on the stream, so a truncated one is ignored.
+pub(crate) fn widths(streams: &Streams, columns: usize) -> Vec<usize> {
+    let mut stream = streams.read(FIELDS);
+    let widths: Result<Vec<usize>> = (0..columns).map(|_| stream.size("field count")).collect();
+    widths.unwrap_or_else(|_| vec![1; columns])
+}
+
+/// Returns the range of each chunk in `values`.
+pub(super) fn chunk_ranges(streams: &Streams, columns: usize) -> Result<Vec<Range<u64>>> {
+    let mut lengths = streams.read("col_index");
+    let mut start = 0_u64;
+    let mut places = Vec::with_capacity(columns);
+    for index in 0..columns {
+        let len = lengths.uv("chunk length").map_err(|err| err.in_column(index, ""))?;
+        let end = start.saturating_add(len);
+        places.push(start..end);
+        start = end;
+    }
+    Ok(places)
 }
 
 /// Decodes every column: first the independent ones in parallel, then the derived ones.

@@ -1,5 +1,4 @@
 use super::*;
-use crate::unpack::Unpacker;
 
 /// One column and rows of one cell: type, chunk, cells.
 fn column(kind: u8, chunk: &[u8], rows: usize) -> Vec<(&'static str, Vec<u8>)> {
@@ -115,11 +114,6 @@ fn rows_that_fill_pages_go_on_where_they_stopped() {
         let got = unpack_with(Codec::Columnar, set, &options).unwrap();
         assert!(got == want.as_bytes(), "{threads}");
     }
-    // Padded for the table view: 2, 1 and 2 more delimiters.
-    let file = open(archive(Codec::Columnar, set), &ReadOptions::default()).unwrap();
-    let mut padded = Vec::new();
-    Unpacker::new(file.reader()).padded_rows(&mut padded).unwrap();
-    assert_eq!(padded.len(), want.len() + delimiter.len() * (1 + 2 + 2 + 1));
 }
 
 #[test]

@@ -18,12 +18,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hashbrown::HashMap;
 
-use crate::codecs::jsondoc::LINES;
 use crate::pack::context::EncodeContext;
 use crate::pack::lines::split_final_newline;
 use crate::pack::logs::log_templates::{LogTemplate, LogTemplates, ValueRange};
 use crate::pack::newline_list::NewlineList;
-use crate::pack::options::Layout;
 use crate::pack::sample::encoder_sample;
 use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream};
@@ -291,16 +289,6 @@ impl<'t> LogRecords<'t> {
         order.iter().filter_map(tokens).collect::<Vec<_>>().concat()
     }
 
-    /// Returns the content of stream `hyp.lines`, which lets a reader find the lines again.
-    fn lines(&self, order: &[usize]) -> Vec<u8> {
-        let whole_line = self.columns.ids.get(&RecordColumnKey::Line);
-        let whole_line = order.iter().position(|column| Some(column) == whole_line);
-        let mut out = Vec::new();
-        put::uv(&mut out, self.length as u64);
-        put::uv(&mut out, whole_line.unwrap_or(order.len()) as u64);
-        out
-    }
-
     /// Estimates the compressed size.
     fn cost(&self, search: &SearchParams) -> Result<f64> {
         let order = self.order();
@@ -329,14 +317,8 @@ impl<'t> LogRecords<'t> {
             ("colids", self.column_ids(&order)),
             ("value_index", index),
             ("values", self.values(&order)),
-            (LINES, self.lines(&order)),
         ];
-        let mut streams = Body::all(streams, context)?;
-        // The published text allows no additional streams.
-        if context.search.layout == Layout::Published {
-            streams.pop();
-        }
-        Ok(streams)
+        Body::all(streams, context)
     }
 }
 

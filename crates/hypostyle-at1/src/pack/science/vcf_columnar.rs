@@ -10,8 +10,6 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 
-use crate::codec::Codec;
-use crate::codecs::VIEW;
 use crate::pack::context::EncodeContext;
 use crate::pack::lines::split_final_newline;
 use crate::pack::options::Layout;
@@ -49,9 +47,9 @@ pub(in crate::pack) fn streams(
     let (lines, trailing) = split_final_newline(text);
     let Some(VcfLayout { samples, .. }) = VcfLayout::find(lines) else { return Ok(None) };
     let keys = InfoKeys::find(lines);
-    // The published text has neither dictionaries nor additional streams.
-    let is_reference = context.search.layout == Layout::Reference;
-    let tail = if is_reference { chromosomes(lines, samples) } else { None };
+    // The published text has no dictionaries.
+    let has_dictionaries = context.search.layout == Layout::Reference;
+    let tail = if has_dictionaries { chromosomes(lines, samples) } else { None };
     let with_samples = tail.is_none();
     let cut = |line: &[u8], ends: &mut Vec<usize>| {
         let record = VcfRecord::parse(line).filter(|record| record.sample_count() == samples);
@@ -65,11 +63,7 @@ pub(in crate::pack) fn streams(
         trailing,
         dict_tail: tail.unwrap_or_default(),
     };
-    let mut streams = table.best(context)?;
-    if is_reference {
-        streams.push(Stream::small(VIEW, &[Codec::Vcf.id()], context.search.layout)?);
-    }
-    Ok(Some(streams))
+    table.best(context).map(Some)
 }
 
 /// The keys of INFO, in an order that most lines follow.

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use crate::cell_syntax::Syntax;
+use crate::codecs::FIELDS;
 use crate::codecs::columnar::group_directory::GROUPS;
 use crate::codecs::columnar::sections::RowGroups;
 use crate::codecs::kind;
-use crate::codecs::project::FIELDS;
 use crate::fields::Dialect;
 use crate::pack::context::EncodeContext;
 use crate::pack::lines::split_final_newline;

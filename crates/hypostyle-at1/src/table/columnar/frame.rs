@@ -7,15 +7,15 @@ use bytes::Bytes;
 
 use crate::codecs::columnar::column::DecodedColumn;
 use crate::codecs::columnar::group_directory::{GROUPS, GroupDirectory};
-use crate::codecs::columnar::project::widths;
 use crate::codecs::columnar::sections::{RowGroups, unfit};
+use crate::codecs::columnar::table::widths;
 use crate::codecs::columnar::values::{
     COLUMN_STREAMS, ColumnLayout, FIELD_COUNTS, ROW_MODES, VERBATIM,
 };
 use crate::container::Extent;
 use crate::frames::FrameReader;
 use crate::group_statistics::TableStatistics;
-use crate::query::source::{CountedSource, StreamDirectory};
+use crate::row_groups::source::StreamDirectory;
 use crate::streams::{Backend, CompressedStream, StreamCursor, StreamSet};
 use hypostyle_core::compress::xz::RemoteBlocks;
 use hypostyle_core::error::{Error, ErrorKind, Result};
@@ -50,8 +50,8 @@ pub(super) type DecompressedBlocks = BTreeMap<usize, Bytes>;
 impl ColumnarFrame {
     /// Reads a frame; `None` if its streams cannot be found without reading all of them.
     pub(super) fn read(archive: &FrameReader, extent: Extent) -> Result<Option<Self>> {
-        let counted = CountedSource::new(archive.source());
-        let directory = StreamDirectory::read(&counted, extent, false, |name| name == "values")?;
+        let source = archive.source();
+        let directory = StreamDirectory::read(source, extent, false, |name| name == "values")?;
         let Some(found) = directory else { return Ok(None) };
         let context = archive.context(&found.set);
         let wanted = |name: &str| name == GROUPS || COLUMN_STREAMS.contains(&name);
@@ -72,7 +72,6 @@ impl ColumnarFrame {
         let lines = context.decompress(|name| lines.contains(&name))?;
         let layout = ColumnLayout::read(&streams, &lines, directory.as_ref(), &context)?;
         let (backend, offset, len) = found.unread("values").unwrap_or((Backend::Stored, 0, 0));
-        let source = archive.source();
         let blocks = match backend {
             Backend::Xz => RemoteBlocks::find(len, |range| {
                 let start = offset.saturating_add(range.start);

@@ -34,7 +34,7 @@ fn columns_of(
 ) -> RoundResult {
     let refused = |err: hypostyle::Error| RoundError::refused(err.into());
     let coerce = CoerceOptions {
-        // Imported text already has the types that the user set.
+        // A text table already has the types that the user set.
         types: if typed { input.read.csv.types.clone() } else { Vec::new() },
         null_word: None,
     };

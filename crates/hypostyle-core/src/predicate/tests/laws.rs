@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::twin::naive;
-use super::{Cell, Group, Stated, Statement, parsed};
+use super::{Cell, Group, Stated, Statement, may_match, parsed};
 use crate::predicate::expr::{ColumnTest, CompareOp, Literal, Node};
 use crate::predicate::like::Pattern;
 use crate::predicate::{
@@ -266,7 +266,7 @@ proptest! {
         let want: Vec<bool> = (0..rows)
             .map(|row| naive(&predicate.root, &|column| group.0[column][row].clone()) == Some(true))
             .collect();
-        prop_assert_eq!(predicate.evaluate(rows, &group).unwrap(), want);
+        prop_assert_eq!(group.matches(&predicate, rows).unwrap(), want);
     }
 
     /// All cells that pass a test have its search form. If the form is exact, no other cells
@@ -274,7 +274,7 @@ proptest! {
     #[test]
     fn passing_cells_have_the_search_form(test in test(), cells in vec(cell(), 1..8)) {
         for text in cells.into_iter().flatten() {
-            let mut filter = ColumnFilter::new(&test, false);
+            let mut filter = ColumnFilter::new(&test);
             let passes = filter.test(Some(&text));
             let Some(FilterSearch { form, exact, also }) = filter.search() else { continue };
             let lower = |text: &[u8]| text.to_ascii_lowercase();
@@ -309,8 +309,8 @@ proptest! {
         let each = each.map(|((name, cells), precision)| (*name, state(cells, precision)));
         let statistics = Stated(each.collect());
         let rows = group.0["a"].len();
-        if predicate.evaluate(rows, &group).unwrap().contains(&true) {
-            prop_assert!(predicate.may_match(&statistics), "{} {:?}", predicate, statistics);
+        if group.matches(&predicate, rows).unwrap().contains(&true) {
+            prop_assert!(may_match(&predicate, &statistics), "{} {:?}", predicate, statistics);
         }
     }
 
@@ -339,8 +339,8 @@ proptest! {
         ] {
             let leaf = leaf("a", test);
             let predicate = Predicate { root: if not { Node::negate(leaf) } else { leaf } };
-            if predicate.evaluate(group.0["a"].len(), &group).unwrap().contains(&true) {
-                prop_assert!(predicate.may_match(&statistics), "{} {:?}", predicate, statistics);
+            if group.matches(&predicate, group.0["a"].len()).unwrap().contains(&true) {
+                prop_assert!(may_match(&predicate, &statistics), "{} {:?}", predicate, statistics);
             }
         }
     }
@@ -366,8 +366,8 @@ proptest! {
         ] {
             let leaf = leaf("a", test);
             let predicate = Predicate { root: if not { Node::negate(leaf) } else { leaf } };
-            let matches = predicate.evaluate(1, &group).unwrap() == [true];
-            prop_assert_eq!(predicate.may_match(&statistics), matches, "{} {:?}", predicate, statistics);
+            let matches = group.matches(&predicate, 1).unwrap() == [true];
+            prop_assert_eq!(may_match(&predicate, &statistics), matches, "{} {:?}", predicate, statistics);
         }
     }
 }

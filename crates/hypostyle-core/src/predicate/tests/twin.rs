@@ -57,7 +57,7 @@ pub(super) fn naive(node: &Node, row: &dyn Fn(&str) -> Cell) -> Option<bool> {
         Node::And(parts) => all_of(parts.iter().map(|part| naive(part, row))),
         Node::Or(parts) => any_of(parts.iter().map(|part| naive(part, row))),
         Node::Not(part) => naive(part, row).map(|truth| !truth),
-        Node::IsNull(column) => Some(cell(column).is_none_or(|cell| cell.is_empty())),
+        Node::IsNull(column) => Some(cell(column).is_none()),
         Node::Compare(op, column, value) => naive_compare(&cell(column)?, *op, &literal(value)),
         Node::Between(column, low, high) => {
             let cell = cell(column)?;

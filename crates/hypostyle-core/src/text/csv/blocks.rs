@@ -7,11 +7,11 @@ use super::split::{CellSpan, RowBlock, RowOutcome, Splitter};
 use super::syntax::Syntax;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::text::infer::Skipped;
-use crate::text::input::{BOM, MAX_COLUMNS, MAX_ROW_BYTES, read_more};
+use crate::text::input::{BOM, read_more};
 use crate::text::options::{Encoding, Ragged};
 use crate::text::position::RowPosition;
 use crate::text::sizes::TextSizes;
+use crate::text::skipped::Skipped;
 
 /// Bytes of text that are split and typed together.
 ///
@@ -26,8 +26,6 @@ const BYTES_PER_COLUMN: usize = 1 << 10;
 const HEADER_BYTES: usize = 64 << 10;
 
 /// Sizes of reads and limits of rows.
-///
-/// Only tests change them, to avoid inputs of gigabytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockSizes {
     pub(crate) first: usize,
@@ -37,31 +35,21 @@ pub(crate) struct BlockSizes {
     pub(crate) row: usize,
 }
 
-impl Default for BlockSizes {
-    fn default() -> Self {
-        Self {
-            first: HEADER_BYTES,
-            block: BLOCK_BYTES,
-            column: BYTES_PER_COLUMN,
-            columns: MAX_COLUMNS,
-            row: MAX_ROW_BYTES,
-        }
-    }
-}
-
 impl BlockSizes {
     /// Returns the sizes for a text table.
     pub(crate) fn new(limits: &Limits, sizes: TextSizes) -> Self {
         let within = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
-        let mut found = Self {
-            columns: within(limits.columns),
-            row: within(limits.row_bytes),
-            ..Self::default()
-        };
-        if let Some(block) = sizes.block {
-            (found.first, found.block, found.column) = (block, block, 0);
+        let (columns, row) = (within(limits.columns), within(limits.row_bytes));
+        match sizes.block {
+            Some(block) => Self { first: block, block, column: 0, columns, row },
+            None => Self {
+                first: HEADER_BYTES,
+                block: BLOCK_BYTES,
+                column: BYTES_PER_COLUMN,
+                columns,
+                row,
+            },
         }
-        found
     }
 }
 

@@ -6,8 +6,7 @@
 //! directions share.
 
 pub(super) mod blocks;
-mod import;
-pub(super) mod options;
+mod delimiter;
 mod quote;
 pub(super) mod row_blocks;
 pub(super) mod split;
@@ -17,8 +16,7 @@ pub(super) mod syntax;
 mod tests;
 mod write;
 
-pub use import::import;
-pub use options::{CsvOptions, is_delimiter};
+pub use delimiter::is_delimiter;
 pub use quote::{cell_into, needs_quotes, quote_into, quoted_len, undouble_into, unquote};
 pub use write::Writer;
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::blocks::{BlockReader, BlockSizes};
-use super::options::check_delimiter;
+use super::delimiter::check_delimiter;
 use super::split::{CellSpan, RowBlock};
 use super::syntax::Syntax;
 use crate::buffer_pool::BufferPool;

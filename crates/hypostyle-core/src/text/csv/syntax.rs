@@ -1,6 +1,5 @@
 //! The syntax of delimited text, as the block reader needs it.
 
-use super::options::CsvOptions;
 use crate::text::format::{TextFormat, TextKind};
 use crate::text::options::{Encoding, Ragged, TextOptions};
 
@@ -44,19 +43,5 @@ impl Syntax {
     /// Returns the syntax of VCF.
     fn variant_calls(header: bool, options: &TextOptions) -> Self {
         Self { quotes: false, comments: true, ..Self::delimited(b'\t', header, options) }
-    }
-}
-
-impl From<&CsvOptions> for Syntax {
-    fn from(csv: &CsvOptions) -> Self {
-        Self {
-            delimiter: csv.delimiter,
-            quotes: true,
-            comments: false,
-            header: csv.header,
-            ragged: csv.ragged,
-            encoding: csv.encoding,
-            columns: csv.columns,
-        }
     }
 }

@@ -1,47 +1,40 @@
-//! Tests the importer with small blocks, so that every block boundary occurs.
+//! Tests the reader with small blocks, so that every block boundary occurs.
 
 use std::io::{self, Read};
-use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
 
-use super::blocks::BlockSizes;
-use super::import::import_sized;
-use super::{CsvOptions, Encoding, Ragged};
-use crate::column_source::ColumnSource;
-use crate::error::{ErrorKind, Result};
-use crate::spill::{FileScratch, SpillBuffer};
-use crate::text::infer::ImportOptions;
+use super::{Encoding, Ragged};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::text::sizes::TextSizes;
 use crate::text::state::Infer;
-use crate::text::tests::{Contents, contents};
+use crate::text::summarise::summarise;
+use crate::text::table::TextTable;
+use crate::text::tests::{CSV, Contents, options, seekable, sizes, whole};
+use crate::text::{TextOptions, TextSummary};
 use crate::types::Capabilities;
-
-fn sizes(block: usize) -> BlockSizes {
-    BlockSizes { first: block, block, column: 0, ..BlockSizes::default() }
-}
-
-fn options(threads: usize) -> ImportOptions {
-    let threads = NonZeroUsize::new(threads);
-    ImportOptions { threads, ..ImportOptions::new(Capabilities::EVERYTHING) }
-}
 
 /// Returns the table, or the row and byte offset of the error.
 fn read(
     text: &[u8],
-    csv: &CsvOptions,
-    options: &ImportOptions,
-    sizes: BlockSizes,
+    options: &TextOptions,
+    sizes: TextSizes,
 ) -> Result<Contents, (Option<u64>, Option<u64>)> {
-    let spill = SpillBuffer::in_memory();
-    import_sized(&mut &*text, csv, options, spill, &mut |_| {}, sizes)
-        .map(|table| contents(&table))
+    TextTable::open_sized(seekable(text), CSV, options, None, sizes)
+        .and_then(whole)
         .map_err(|err| (err.row(), err.offset()))
 }
 
-fn same_at_every_size(text: &[u8], csv: &CsvOptions, options: &ImportOptions) {
-    let whole = read(text, csv, options, BlockSizes::default());
+/// Reads an input, which may be infinite, in blocks of 16 bytes.
+fn summary(input: &mut dyn Read, options: &TextOptions) -> Result<TextSummary, Error> {
+    summarise(input, CSV.with_options(options), options, sizes(16, 64))
+}
+
+fn same_at_every_size(text: &[u8], options: &TextOptions) {
+    let whole = read(text, options, TextSizes::default());
     for block in 1..=text.len() + 2 {
-        let parts = read(text, csv, options, sizes(block));
+        let parts = read(text, options, sizes(block, 9));
         assert_eq!(parts, whole, "blocks of {block}: {:?}", String::from_utf8_lossy(text));
     }
 }
@@ -69,9 +62,11 @@ fn every_block_size_gives_the_same_table() {
     ] {
         for header in [true, false] {
             for ragged in [Ragged::Refuse, Ragged::Pad] {
-                let csv = CsvOptions { header, ragged, ..CsvOptions::default() };
-                same_at_every_size(text.as_bytes(), &csv, &options(1));
-                same_at_every_size(text.as_bytes(), &csv, &options(3));
+                for threads in [1, 3] {
+                    let header = Some(header);
+                    let options = TextOptions { header, ragged, ..options(threads) };
+                    same_at_every_size(text.as_bytes(), &options);
+                }
             }
         }
     }
@@ -88,7 +83,7 @@ fn every_block_size_finds_bytes_that_are_not_utf8() {
         (b"a\n\xF4\x90\x80\x80\n", 2),
     ] {
         for block in 1..=bad.len() {
-            let err = read(bad, &CsvOptions::default(), &options(1), sizes(block)).unwrap_err();
+            let err = read(bad, &options(1), sizes(block, 9)).unwrap_err();
             assert_eq!(err.1, Some(at), "blocks of {block}: {bad:?}");
         }
     }
@@ -97,41 +92,24 @@ fn every_block_size_finds_bytes_that_are_not_utf8() {
 /// Offsets count bytes of the input, although its text is longer in UTF-8.
 #[test]
 fn every_block_size_counts_bytes_of_the_input() {
-    let csv = CsvOptions { encoding: Encoding::Latin1, ..CsvOptions::default() };
+    let options = TextOptions { encoding: Encoding::Latin1, ..options(1) };
     let text = b"\xE4,\xF6\n\xE9\xE9\xE9,1\n\xFF,2,3\n";
-    same_at_every_size(text, &csv, &options(1));
-    let err = read(text, &csv, &options(1), BlockSizes::default()).unwrap_err();
+    same_at_every_size(text, &options);
+    let err = read(text, &options, TextSizes::default()).unwrap_err();
     assert_eq!(err, (Some(1), Some(10)));
-    let err = read(b"\xE9,\"\xE9", &csv, &options(1), BlockSizes::default()).unwrap_err();
+    let err = read(b"\xE9,\"\xE9", &options, TextSizes::default()).unwrap_err();
     assert_eq!(err, (None, Some(2)));
-    let err = read(b"\xE9,b\n\xE9,\"\xE9", &csv, &options(1), sizes(3)).unwrap_err();
+    let err = read(b"\xE9,b\n\xE9,\"\xE9", &options, sizes(3, 9)).unwrap_err();
     assert_eq!(err, (Some(0), Some(6)));
 }
 
-#[test]
-fn every_block_size_and_a_scratch_give_the_same_table() {
-    let text = "i,f,t,g\n1,0.5,x,\n-2,1.5,\"\",7\n3,,é,\"\"\n,2.5,,x\n";
-    let csv = CsvOptions::default();
-    let want = read(text.as_bytes(), &csv, &options(1), BlockSizes::default()).unwrap();
-    for block in 1..text.len() {
-        let file = FileScratch::try_new(tempfile::tempfile().unwrap()).unwrap();
-        let spill = SpillBuffer::with_scratch(0, Box::new(file));
-        let mut input = text.as_bytes();
-        let sizes = sizes(block);
-        let table = import_sized(&mut input, &csv, &options(2), spill, &mut |_| {}, sizes);
-        assert_eq!(contents(&table.unwrap()), want, "blocks of {block}");
-    }
-}
-
-/// The input is infinite: the importer must stop by itself.
+/// The input is infinite: the reader must stop by itself.
 #[test]
 fn hostile_rows_are_refused_before_they_are_whole() {
-    let sizes = BlockSizes { columns: 10, row: 1000, ..sizes(16) };
+    let limits = Limits::default().with_columns(10).with_row_bytes(1000);
     let refuse = |head: &'static str, byte: u8, ragged| {
-        let csv = CsvOptions { ragged, ..CsvOptions::default() };
-        let mut input = head.as_bytes().chain(io::repeat(byte));
-        let spill = SpillBuffer::in_memory();
-        import_sized(&mut input, &csv, &options(1), spill, &mut |_| {}, sizes).unwrap_err()
+        let options = TextOptions { ragged, limits: limits.clone(), ..options(1) };
+        summary(&mut head.as_bytes().chain(io::repeat(byte)), &options).unwrap_err()
     };
     let is_limit = |kind: &ErrorKind| matches!(kind, ErrorKind::LimitExceeded { .. });
     for head in ["", "\n\n", "\u{FEFF}a"] {
@@ -158,14 +136,11 @@ fn hostile_rows_are_refused_before_they_are_whole() {
 /// Blank lines do not count towards the row limit.
 #[test]
 fn blank_lines_do_not_pile_up() {
-    let sizes = BlockSizes { row: 1000, ..sizes(16) };
+    let options = TextOptions { limits: Limits::default().with_row_bytes(1000), ..options(1) };
     for head in ["", "a,b\n", "a,b\n1,2\n"] {
         let blanks = io::repeat(b'\n').take(100_000);
         let mut input = head.as_bytes().chain(blanks).chain(&b"x,y\n"[..]);
-        let csv = CsvOptions::default();
-        let spill = SpillBuffer::in_memory();
-        let table = import_sized(&mut input, &csv, &options(1), spill, &mut |_| {}, sizes);
-        assert_eq!(table.unwrap().schema().fields().len(), 2);
+        assert_eq!(summary(&mut input, &options).unwrap().columns.len(), 2);
     }
 }
 
@@ -181,12 +156,10 @@ proptest! {
         pad: bool,
     ) {
         let ragged = if pad { Ragged::Pad } else { Ragged::Refuse };
-        let csv = CsvOptions { header, ragged, ..CsvOptions::default() };
-        let whole = ImportOptions { infer, ..options(1) };
-        let parts = ImportOptions { infer, ..options(threads) };
+        let with = |threads| TextOptions { header: Some(header), ragged, infer, ..options(threads) };
         prop_assert_eq!(
-            read(text.as_bytes(), &csv, &parts, sizes(block)),
-            read(text.as_bytes(), &csv, &whole, BlockSizes::default())
+            read(text.as_bytes(), &with(threads), sizes(block, 9)),
+            read(text.as_bytes(), &with(1), TextSizes::default())
         );
     }
 
@@ -207,12 +180,12 @@ proptest! {
         let text = format!("a,b\n{rows}");
         let capabilities = Capabilities { nulls, int64, ..Capabilities::EVERYTHING };
         let null_words = vec!["NA".to_owned()];
-        let with = |threads| ImportOptions {
+        let with = |threads| TextOptions {
             infer, capabilities, null_words: null_words.clone(), ..options(threads)
         };
         prop_assert_eq!(
-            read(text.as_bytes(), &CsvOptions::default(), &with(threads), sizes(block)),
-            read(text.as_bytes(), &CsvOptions::default(), &with(1), BlockSizes::default())
+            read(text.as_bytes(), &with(threads), sizes(block, 9)),
+            read(text.as_bytes(), &with(1), TextSizes::default())
         );
     }
 }

@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Schema};
 
-use super::options::check_delimiter;
+use super::delimiter::check_delimiter;
 use super::quote::{needs_quotes, quote_into};
 use crate::cast::cast;
 use crate::error::{Error, Result};

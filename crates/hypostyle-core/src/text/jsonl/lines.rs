@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use super::infer::add_value;
 use super::object::{JsonText, MembersSeed};
 use crate::error::{Error, Result, clipped};
-use crate::text::infer::Skipped;
 use crate::text::line_blocks::LineBlock;
+use crate::text::skipped::Skipped;
 use crate::text::summary::ValueState;
 
 /// The members of an object, in order, with unparsed values.

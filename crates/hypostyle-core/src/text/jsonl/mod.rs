@@ -9,9 +9,7 @@
 //! objects.
 
 mod array;
-mod import;
 mod infer;
-mod key_values;
 mod lines;
 mod object;
 mod raw;
@@ -22,5 +20,4 @@ mod tests;
 mod write;
 
 pub use array::array_of_values;
-pub use import::import;
 pub use write::Writer;

@@ -6,25 +6,6 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The members of a JSON object, in order, with unparsed values.
-#[derive(Debug)]
-pub(super) struct Object<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl Object<'_> {
-    /// Returns whether no key occurs twice.
-    pub(super) fn has_unique_keys(&self) -> bool {
-        let mut keys: Vec<&str> = self.0.iter().map(|(key, _)| &**key).collect();
-        keys.sort_unstable();
-        keys.windows(2).all(|pair| pair.first() != pair.last())
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ObjectVisitor(std::marker::PhantomData))
-    }
-}
-
 /// Parses an object into members, whose memory is reused.
 pub(super) struct MembersSeed<'v, 'a>(pub(super) &'v mut Vec<(Cow<'a, str>, &'a RawValue)>);
 
@@ -48,24 +29,6 @@ impl<'de: 'a, 'a> Visitor<'de> for MembersSeed<'_, 'a> {
             self.0.push((key, value));
         }
         Ok(())
-    }
-}
-
-struct ObjectVisitor<'a>(std::marker::PhantomData<&'a ()>);
-
-impl<'de: 'a, 'a> Visitor<'de> for ObjectVisitor<'a> {
-    type Value = Object<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
-        while let Some((JsonText(key), value)) = map.next_entry::<JsonText<'de>, &'de RawValue>()? {
-            members.push((key, value));
-        }
-        Ok(Object(members))
     }
 }
 

@@ -11,12 +11,12 @@ use super::array::array_of_values;
 use super::lines::for_each_object;
 use super::summary::BLOCK_BYTES;
 use crate::error::{Error, Result, clipped};
-use crate::text::infer::Skipped;
 use crate::text::line_blocks::{LineBlock, LineBlocks};
 use crate::text::options::TextOptions;
 use crate::text::position::RowPosition;
 use crate::text::row_blocks::{PickedRows, RowBlocks, TextColumn};
 use crate::text::sizes::TextSizes;
+use crate::text::skipped::Skipped;
 
 /// A column with fewer than one value in this many rows is run-end encoded, so that memory
 /// grows with the text, not with rows times keys.

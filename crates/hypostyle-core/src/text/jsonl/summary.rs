@@ -9,12 +9,12 @@ use crate::options::resolve_threads;
 use crate::parallel;
 use crate::projection::unknown_column;
 use crate::text::format::TextFormat;
-use crate::text::infer::Skipped;
 use crate::text::line_blocks::{LineBlock, LineBlocks};
 use crate::text::options::TextOptions;
 use crate::text::position::RowPosition;
 use crate::text::row_index::RowIndex;
 use crate::text::sizes::TextSizes;
+use crate::text::skipped::Skipped;
 use crate::text::summary::{ColumnState, ColumnSummary, ObjectState, TextSummary};
 
 /// Bytes of text that are parsed together.

@@ -1,30 +1,20 @@
-//! Tests the importer with small blocks, so that every block boundary occurs.
+//! Tests the reader with small blocks, so that every block boundary occurs.
 
 use std::io::{self, Read};
-use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
 
-use super::import::{LineSizes, import_sized};
 use crate::error::{Error, ErrorKind, Result};
-use crate::spill::{FileScratch, SpillBuffer};
-use crate::text::infer::ImportOptions;
-use crate::text::tests::{Contents, contents};
-use crate::types::Capabilities;
+use crate::limits::Limits;
+use crate::text::TextOptions;
+use crate::text::sizes::TextSizes;
+use crate::text::summarise::summarise;
+use crate::text::table::TextTable;
+use crate::text::tests::{Contents, JSON, options, seekable, sizes, whole};
 
-fn sizes(block: usize) -> LineSizes {
-    LineSizes { block, ..LineSizes::default() }
-}
-
-fn options(threads: usize) -> ImportOptions {
-    let threads = NonZeroUsize::new(threads);
-    ImportOptions { threads, ..ImportOptions::new(Capabilities::EVERYTHING) }
-}
-
-fn read(text: &str, threads: usize, sizes: LineSizes) -> Result<Contents, String> {
-    let spill = SpillBuffer::in_memory();
-    import_sized(&mut text.as_bytes(), &options(threads), spill, &mut |_| {}, sizes)
-        .map(|table| contents(&table))
+fn read(text: &str, threads: usize, sizes: TextSizes) -> Result<Contents, String> {
+    TextTable::open_sized(seekable(text.as_bytes()), JSON, &options(threads), None, sizes)
+        .and_then(whole)
         .map_err(|err| err.to_string())
 }
 
@@ -47,18 +37,22 @@ fn every_block_size_gives_the_same_table() {
         "\n\n\n",
         "{}\n",
     ] {
-        let whole = read(text, 1, LineSizes::default());
+        let whole = read(text, 1, TextSizes::default());
         for block in 1..=text.len() + 2 {
             for threads in [1, 3] {
-                assert_eq!(read(text, threads, sizes(block)), whole, "blocks of {block}: {text}");
+                assert_eq!(
+                    read(text, threads, sizes(block, 9)),
+                    whole,
+                    "blocks of {block}: {text}"
+                );
             }
         }
     }
 }
 
+/// Some keys are in every row, some in few, some late.
 #[test]
-fn every_block_size_and_a_scratch_give_the_same_table() {
-    // Some keys in every row, some in few, some late.
+fn every_block_size_gives_the_same_sparse_columns() {
     let mut text = String::new();
     for row in 0..24 {
         text.push_str(&match row % 8 {
@@ -68,25 +62,20 @@ fn every_block_size_and_a_scratch_give_the_same_table() {
             _ => format!("{{\"id\":{row}}}\n"),
         });
     }
-    let text = text.as_str();
-    let want = read(text, 1, LineSizes::default()).unwrap();
+    let want = read(&text, 1, TextSizes::default()).unwrap();
     for block in (1..text.len()).step_by(7) {
-        let file = FileScratch::try_new(tempfile::tempfile().unwrap()).unwrap();
-        let spill = SpillBuffer::with_scratch(0, Box::new(file));
-        let mut input = text.as_bytes();
-        let table = import_sized(&mut input, &options(2), spill, &mut |_| {}, sizes(block));
-        assert_eq!(contents(&table.unwrap()), want, "blocks of {block}");
+        assert_eq!(read(&text, 2, sizes(block, 50)).unwrap(), want, "blocks of {block}");
     }
 }
 
-/// The input is infinite: the importer must stop by itself.
+/// The input is infinite: the reader must stop by itself.
 #[test]
 fn hostile_lines_are_refused_before_they_are_whole() {
     let refuse = |head: &'static str, byte: u8| -> Error {
-        let sizes = LineSizes { columns: 3, line: 1000, block: 16 };
+        let limits = Limits::default().with_columns(3).with_row_bytes(1000);
+        let options = TextOptions { limits, ..options(1) };
         let mut input = head.as_bytes().chain(io::repeat(byte));
-        let spill = SpillBuffer::in_memory();
-        import_sized(&mut input, &options(1), spill, &mut |_| {}, sizes).unwrap_err()
+        summarise(&mut input, JSON, &options, sizes(16, 64)).unwrap_err()
     };
     for (head, line, at) in [("", 0, 0), ("{\"a\":1}\n\n{\"a\":\"", 2, 9)] {
         let err = refuse(head, b'x');
@@ -126,6 +115,6 @@ proptest! {
             format!("{{{}}}\n", members.join(","))
         };
         let text: String = rows.iter().map(line).collect();
-        prop_assert_eq!(read(&text, threads, sizes(block)), read(&text, 1, LineSizes::default()));
+        prop_assert_eq!(read(&text, threads, sizes(block, 9)), read(&text, 1, TextSizes::default()));
     }
 }

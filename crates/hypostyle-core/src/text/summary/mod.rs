@@ -4,9 +4,9 @@ mod text_range;
 mod values;
 
 use super::format::{TextFormat, TextKind};
-use super::infer::Skipped;
 use super::options::{Encoding, TextOptions};
 use super::position::RowPosition;
+use super::skipped::Skipped;
 use super::state::InferredState;
 use crate::number;
 

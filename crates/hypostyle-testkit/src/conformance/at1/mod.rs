@@ -45,7 +45,7 @@ impl Cases {
         self.push(name, file, original, deviations, &[]);
     }
 
-    /// Adds an archive with deviations that only the table view reports.
+    /// Adds an archive with deviations that only the table reports.
     fn odd_table(
         &mut self,
         name: &'static str,

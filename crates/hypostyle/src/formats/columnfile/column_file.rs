@@ -135,7 +135,7 @@ impl<F: BlockFormat> ColumnFile<F> {
 
     /// Returns the memory that whole columns take, with their blocks unless those are in
     /// memory anyway.
-    fn memory_of(&self, columns: &[usize]) -> u64 {
+    pub(super) fn memory_of(&self, columns: &[usize]) -> u64 {
         let is_resident = self.source.is_resident();
         let entries = columns.iter().filter_map(|&column| Some((column, self.entry(column).ok()?)));
         let bytes = entries.map(|(column, entry)| {

@@ -73,6 +73,10 @@ impl<F: BlockFormat> Reader for ColumnFile<F> {
         ranges
     }
 
+    fn column_bytes(&self, _: usize, columns: &[usize]) -> Option<u64> {
+        Some(self.memory_of(columns))
+    }
+
     fn open_row_group(
         self: Arc<Self>,
         group: usize,

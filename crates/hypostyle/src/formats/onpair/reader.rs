@@ -22,7 +22,7 @@ use hypostyle_core::options::ReadOptions;
 use hypostyle_core::parallel;
 use hypostyle_core::predicate::{ColumnFilter, PruningStatistics};
 use hypostyle_core::reader::{
-    Reader, RowGroupReader, RowGroupRequest, Section, row_group_out_of_range,
+    Reader, RowGroupReader, RowGroupRequest, Section, WindowCursor, row_group_out_of_range,
 };
 use hypostyle_core::row_selection::RowSelection;
 use hypostyle_core::source::ByteSource;
@@ -203,6 +203,11 @@ impl Reader for OnPairFile {
         chunks.map(|chunk| chunk.range()).collect()
     }
 
+    fn column_bytes(&self, group: usize, columns: &[usize]) -> Option<u64> {
+        // What cannot be read at all is refused when the row group is opened.
+        Some(self.check_cost(group, columns).unwrap_or(u64::MAX))
+    }
+
     fn open_row_group(
         self: Arc<Self>,
         group: usize,
@@ -216,9 +221,8 @@ impl Reader for OnPairFile {
             decodes_all: request.end.is_none() && cost <= request.memory,
             file: self,
             group,
-            rows,
             threads,
-            window: 0..0,
+            cursor: WindowCursor::new(rows),
             encoded: HashMap::new(),
             decoded: HashMap::new(),
         }))
@@ -272,10 +276,9 @@ impl Reader for OnPairFile {
 struct OnPairRowGroup {
     file: Arc<OnPairFile>,
     group: usize,
-    rows: usize,
     threads: usize,
     decodes_all: bool,
-    window: Range<usize>,
+    cursor: WindowCursor,
     /// The column chunks that were read so far.
     encoded: HashMap<usize, EncodedChunk<'static>>,
     /// All rows of the column chunks that were decoded as a whole.
@@ -324,34 +327,27 @@ impl OnPairRowGroup {
 
 impl RowGroupReader for OnPairRowGroup {
     fn skip(&mut self, rows: u64) -> Result<u64> {
-        let left = self.rows.saturating_sub(self.window.end);
-        let skipped = usize::try_from(rows).unwrap_or(usize::MAX).min(left);
-        let start = self.window.end.saturating_add(skipped);
-        self.window = start..start;
-        Ok(skipped as u64)
+        Ok(self.cursor.skip(rows))
     }
 
     fn next_window(&mut self, max_rows: usize) -> Result<usize> {
-        let start = self.window.end;
-        self.window = start..self.rows.min(start.saturating_add(max_rows));
-        Ok(self.window.len())
+        Ok(self.cursor.advance(max_rows))
     }
 
     fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
         if let Some(rows) = rows {
-            rows.check(self.window.len())?;
+            rows.check(self.cursor.len())?;
         }
         self.fetch(columns)?;
-        let selected = rows.map_or(self.window.len(), RowSelection::len);
+        let selected = rows.map_or(self.cursor.len(), RowSelection::len);
         // A thorough read verifies all rows.
-        if self.file.is_thorough() || selected == self.rows || (rows.is_none() && self.decodes_all)
+        if self.file.is_thorough()
+            || selected == self.cursor.rows()
+            || (rows.is_none() && self.decodes_all)
         {
             self.decode_all(columns)?;
         }
-        let rows = match rows {
-            Some(rows) => rows.shifted(self.window.start),
-            None => RowSelection::from(self.window.clone()),
-        };
+        let rows = self.cursor.selected(rows);
         parallel::map(columns, self.threads, |&column| self.decode_column(column, &rows))
     }
 
@@ -366,9 +362,9 @@ impl RowGroupReader for OnPairRowGroup {
         self.fetch(&[column])?;
         let encoded = self.encoded(column)?;
         let name = self.file.layout.columns.get(column).map_or("", |column| &column.name);
-        let all = search::evaluate_rows(encoded, self.rows, filter)
+        let all = search::evaluate_rows(encoded, self.cursor.rows(), filter)
             .map_err(|err| err.in_column(column, name))?;
-        Ok(Some(all.slice(self.window.start, self.window.len())))
+        Ok(Some(all.slice(self.cursor.window().start, self.cursor.len())))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::frame_tables::FrameTables;
 use super::grouped_table::{GroupPruning, GroupedTable};
-use super::source::{CountedSource, StreamDirectory, is_blocks};
+use super::source::{StreamDirectory, is_blocks};
 use crate::codecs;
 use crate::codecs::context::DecodeContext;
 use crate::container::Method;
@@ -10,6 +10,7 @@ use crate::frames::FrameReader;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::parallel;
 use hypostyle_core::predicate::{Decimal, NumberBounds};
+use hypostyle_core::source::ByteSource;
 
 /// Bytes of a cell that an error quotes.
 const SHOWN_BYTES: usize = 40;
@@ -18,12 +19,12 @@ const SHOWN_BYTES: usize = 40;
 pub(crate) fn check_groups(reader: &FrameReader) -> Result<Vec<Error>> {
     let mut found = Vec::new();
     let Some(groups) = codecs::entry(reader.codec()).groups else { return Ok(found) };
-    let source = CountedSource::new(reader.source());
+    let source = reader.source();
     for extent in reader.extents()? {
         if extent.method == Method::Raw {
             continue;
         }
-        let Some(directory) = StreamDirectory::read(&source, extent, false, is_blocks)? else {
+        let Some(directory) = StreamDirectory::read(source, extent, false, is_blocks)? else {
             continue;
         };
         let context = reader.context(&directory.set);
@@ -36,7 +37,7 @@ pub(crate) fn check_groups(reader: &FrameReader) -> Result<Vec<Error>> {
                 .flat_map(|group| (0..table.meta.columns).map(move |column| (group, column)))
                 .collect();
             let errors = parallel::map(&blocks, context.threads, |&(group, column)| {
-                Ok(check_block(table, group, column, &source, &context).err())
+                Ok(check_block(table, group, column, source, &context).err())
             })?;
             found.extend(errors.into_iter().flatten());
         }
@@ -49,7 +50,7 @@ fn check_block(
     table: &GroupedTable,
     group: usize,
     column: usize,
-    source: &CountedSource<'_>,
+    source: &dyn ByteSource,
     context: &DecodeContext<'_>,
 ) -> Result<()> {
     let cells = table.read_blocks(group, &[column], source, context)?;

@@ -1,7 +1,6 @@
-//! Reads byte ranges of an archive, and counts the bytes.
+//! Reads byte ranges of an archive, and the directories of its frames.
 
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
@@ -23,62 +22,37 @@ const MAX_GAP: u64 = 16 << 10;
 /// The largest number of concurrent reads; each has a thread that waits for it.
 const MAX_READS: usize = 32;
 
-/// A byte source that counts how many bytes were read.
-#[derive(Debug)]
-pub(crate) struct CountedSource<'a> {
-    source: &'a dyn ByteSource,
-    bytes: AtomicU64,
+/// Returns the number of concurrent reads that a source profits from.
+pub(super) fn concurrent_reads(source: &dyn ByteSource) -> usize {
+    source.concurrent_reads().clamp(1, MAX_READS)
 }
 
-impl<'a> CountedSource<'a> {
-    pub(crate) fn new(source: &'a dyn ByteSource) -> Self {
-        Self { source, bytes: AtomicU64::new(0) }
-    }
-
-    /// The number of bytes that were read so far.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// The size of the source.
-    pub(crate) fn size(&self) -> u64 {
-        self.source.size()
-    }
-
-    /// The number of concurrent reads that the source profits from.
-    pub(crate) fn concurrent_reads(&self) -> usize {
-        self.source.concurrent_reads().clamp(1, MAX_READS)
-    }
-
-    fn range(&self, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
-        let bytes = source::range(self.source, offset, len, what)?;
-        self.bytes.fetch_add(len, Ordering::Relaxed);
-        Ok(bytes)
-    }
-
-    /// Reads ranges that are sorted by their start; reads neighbouring ranges together.
-    pub(crate) fn ranges(&self, ranges: &[(u64, u64)], what: &'static str) -> Result<Vec<Bytes>> {
-        let near = |one: &(u64, u64), other: &(u64, u64)| {
-            other.0.saturating_sub(one.0.saturating_add(one.1)) <= MAX_GAP
-        };
-        let runs: Vec<&[(u64, u64)]> = ranges.chunk_by(near).collect();
-        let read = |run: &&[(u64, u64)]| {
-            let start = run.first().map_or(0, |range| range.0);
-            let end = run.iter().map(|range| range.0.saturating_add(range.1)).max();
-            let end = end.unwrap_or(start);
-            Ok((start, self.range(start, end.saturating_sub(start), what)?))
-        };
-        let mut all = Vec::with_capacity(ranges.len());
-        parallel::for_each(&runs, self.concurrent_reads(), read, |run, (start, bytes)| {
-            for &(at, len) in *run {
-                let from = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);
-                let len = usize::try_from(len).unwrap_or(usize::MAX);
-                all.push(bytes.slice(from..from.saturating_add(len)));
-            }
-            Ok(())
-        })?;
-        Ok(all)
-    }
+/// Reads ranges that are sorted by their start; reads neighbouring ranges together.
+pub(super) fn read_ranges(
+    source: &dyn ByteSource,
+    ranges: &[(u64, u64)],
+    what: &'static str,
+) -> Result<Vec<Bytes>> {
+    let near = |one: &(u64, u64), other: &(u64, u64)| {
+        other.0.saturating_sub(one.0.saturating_add(one.1)) <= MAX_GAP
+    };
+    let runs: Vec<&[(u64, u64)]> = ranges.chunk_by(near).collect();
+    let read = |run: &&[(u64, u64)]| {
+        let start = run.first().map_or(0, |range| range.0);
+        let end = run.iter().map(|range| range.0.saturating_add(range.1)).max();
+        let end = end.unwrap_or(start);
+        Ok((start, source::range(source, start, end.saturating_sub(start), what)?))
+    };
+    let mut all = Vec::with_capacity(ranges.len());
+    parallel::for_each(&runs, concurrent_reads(source), read, |run, (start, bytes)| {
+        for &(at, len) in *run {
+            let from = usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX);
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            all.push(bytes.slice(from..from.saturating_add(len)));
+        }
+        Ok(())
+    })?;
+    Ok(all)
 }
 
 /// The name and place of a stream of blocks, which is not read as a whole.
@@ -105,7 +79,7 @@ impl StreamDirectory {
     /// without reading all of them. With `truncated`, the blocks may run past the end of
     /// the file.
     pub(crate) fn read(
-        source: &CountedSource<'_>,
+        source: &dyn ByteSource,
         extent: Extent,
         truncated: bool,
         is_blocks: impl Fn(&str) -> bool,
@@ -189,12 +163,12 @@ struct Window {
 
 impl Window {
     /// Returns a cursor at an offset, with enough bytes for one entry of the directory.
-    fn cursor(&mut self, source: &CountedSource<'_>, at: u64, end: u64) -> Result<Cursor<'_>> {
+    fn cursor(&mut self, source: &dyn ByteSource, at: u64, end: u64) -> Result<Cursor<'_>> {
         // A name, a backend and two lengths.
         let wanted = (streams::MAX_NAME_BYTES as u64 + 32).min(end.saturating_sub(at));
         if !self.has(at, wanted) {
             let len = self.step.min(end.saturating_sub(at));
-            (self.start, self.bytes) = (at, source.range(at, len, "directory")?);
+            (self.start, self.bytes) = (at, source::range(source, at, len, "directory")?);
         }
         let from = usize::try_from(at.saturating_sub(self.start)).unwrap_or(usize::MAX);
         Ok(Cursor::new(self.bytes.get(from..).unwrap_or_default(), at))
@@ -205,9 +179,9 @@ impl Window {
         at >= self.start && at.saturating_add(len) <= end
     }
 
-    fn get(&self, source: &CountedSource<'_>, at: u64, len: u64) -> Result<Bytes> {
+    fn get(&self, source: &dyn ByteSource, at: u64, len: u64) -> Result<Bytes> {
         if !self.has(at, len) {
-            return source.range(at, len, "stream");
+            return source::range(source, at, len, "stream");
         }
         let from = usize::try_from(at.saturating_sub(self.start)).unwrap_or(usize::MAX);
         let len = usize::try_from(len).unwrap_or(usize::MAX);

@@ -1,26 +1,6 @@
-//! What a query read, and what it left out.
+//! A damaged part of an archive, and the lines that it takes along.
 
 use std::ops::RangeInclusive;
-
-/// The cost and the losses of a query.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct QueryStats {
-    /// The number of row groups in the archive.
-    pub groups: u64,
-    /// The number of row groups of which at least one block was read.
-    pub groups_read: u64,
-    /// The size of the archive in bytes.
-    pub bytes: u64,
-    /// The number of bytes that were read.
-    pub bytes_read: u64,
-    /// The number of selected rows.
-    pub rows: u64,
-    /// The number of lines that are not rows and were skipped.
-    pub odd_lines: u64,
-    /// The damaged parts that were skipped.
-    pub damaged: Vec<Damage>,
-}
 
 /// A damaged part of an archive, whose lines are lost.
 #[derive(Clone, Debug)]

@@ -11,7 +11,6 @@ use crate::codecs::context::DecodeContext;
 use crate::codecs::entry::GroupedCodec;
 use crate::codecs::groups::{self, BlockIndex, GroupsMeta};
 use crate::codecs::qjson;
-use crate::fields::Dialect;
 use crate::group_index::{Checksums, INDEX, SUMS, TextIndex};
 use crate::json_scan::JsonMembers;
 use crate::streams::{LineList, StreamCursor, Streams};
@@ -25,8 +24,6 @@ pub(crate) struct FrameTables {
     pub(crate) map: Bytes,
     /// The verbatim lines.
     pub(crate) verbatim: Bytes,
-    /// How lines are split, for delimited text.
-    pub(crate) dialect: Option<Dialect>,
     /// Whether the text ends in the middle of a line.
     pub(crate) open: bool,
 }
@@ -39,7 +36,7 @@ impl FrameTables {
         let count =
             if text.is_empty() { 0 } else { memchr::memchr_iter(b'\n', &lines).count() + 1 };
         let map = vec![0; count].into();
-        Self { tables: Vec::new(), map, verbatim: lines, dialect: None, open }
+        Self { tables: Vec::new(), map, verbatim: lines, open }
     }
 
     /// Returns the verbatim lines in order.
@@ -75,11 +72,7 @@ impl FrameTables {
         };
         let (map, trailing) = lines;
         let (verbatim, open) = (streams.shared("verbatim"), !trailing);
-        let dialect = tables.first().filter(|_| codec.delimited).map(|table| Dialect {
-            delimiter: table.meta.delimiter.clone(),
-            quotes: table.syntax == Syntax::Csv,
-        });
-        Ok(Some(Self { tables, map, verbatim, dialect, open }))
+        Ok(Some(Self { tables, map, verbatim, open }))
     }
 }
 

@@ -1,9 +1,9 @@
-//! Everything that a query needs from an archive except the blocks.
+//! Everything that readers of row groups need from an archive except the blocks.
 
 use bytes::Bytes;
 
 use super::frame_tables::FrameTables;
-use super::source::{CountedSource, StreamDirectory, is_blocks};
+use super::source::{StreamDirectory, is_blocks};
 use crate::codecs;
 use crate::codecs::context::DecodeContext;
 use crate::codecs::entry::GroupedCodec;
@@ -12,6 +12,7 @@ use crate::frames::FrameReader;
 use crate::group_index::{INDEX, SUMS};
 use crate::streams::{StreamSet, Streams};
 use hypostyle_core::error::{ErrorKind, Result};
+use hypostyle_core::source::ByteSource;
 
 /// The streams of one frame except its blocks.
 enum FrameMetadata {
@@ -33,7 +34,7 @@ impl FrameMetadata {
 pub(crate) struct ArchiveMetadata<'a> {
     reader: &'a FrameReader,
     pub(crate) groups: GroupedCodec,
-    pub(super) source: CountedSource<'a>,
+    pub(super) source: &'a dyn ByteSource,
     frames: Vec<FrameMetadata>,
     no_streams: StreamSet,
 }
@@ -65,7 +66,7 @@ impl<'a> ArchiveMetadata<'a> {
 
     fn without_frames(reader: &'a FrameReader) -> Option<Self> {
         let groups = codecs::entry(reader.codec()).groups?;
-        let source = CountedSource::new(reader.source());
+        let source = reader.source();
         let no_streams = StreamSet { streams: Vec::new() };
         Some(Self { reader, groups, source, frames: Vec::new(), no_streams })
     }
@@ -76,7 +77,7 @@ impl<'a> ArchiveMetadata<'a> {
             let text = self.reader.raw_text(extent, &self.reader.body(extent)?)?;
             return Ok(Some(FrameMetadata::Text(text)));
         }
-        let Some(directory) = StreamDirectory::read(&self.source, extent, truncated, is_blocks)?
+        let Some(directory) = StreamDirectory::read(self.source, extent, truncated, is_blocks)?
         else {
             return Ok(None);
         };
@@ -106,8 +107,6 @@ impl<'a> ArchiveMetadata<'a> {
             };
             frames.push(tables);
         }
-        let dialect = frames.iter().find_map(|frame| frame.dialect.clone());
-        frames.iter_mut().for_each(|frame| frame.dialect.clone_from(&dialect));
         Ok(Some(frames))
     }
 
