@@ -1,6 +1,7 @@
 //! Decodes a scan without doing I/O.
 
 use std::collections::VecDeque;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,9 +14,10 @@ use super::open_table::OpenTable;
 use super::plan::{GroupTask, ScanPlan};
 use super::stats::{DamagedRowGroup, ScanCounter, ScanStats};
 use crate::error::{ErrorKind, Result};
+use crate::parallel;
 use crate::reader::{RowGroupReader, RowGroupRequest};
 use crate::row_selection::RowSelection;
-use crate::source::{ByteSource, MissingRanges, RangeCache};
+use crate::source::{ByteSource, FetchPlan, MissingRanges, RangeCache};
 
 /// Rows for which a predicate is evaluated at a time, if batches are smaller: formats that
 /// search encoded values set up a search for each window.
@@ -155,23 +157,8 @@ impl ScanDecoder {
         if self.open.is_empty() {
             self.open_groups()?;
         }
+        self.filter_groups()?;
         let plan = self.plan.clone();
-        // Filter the first windows of all open row groups, so that the projected columns
-        // of those that match can be fetched together.
-        for index in 0..self.open.len() {
-            let left = self.left;
-            let Some(group) = self.open.get_mut(index) else { break };
-            if index > 0 && !matches!(group.window, Window::None | Window::Unfiltered(_)) {
-                continue;
-            }
-            if let Err(err) = group.filter(&plan, left, &mut self.stats) {
-                if index == 0 || MissingRanges::of(&err).is_some() {
-                    return Err(err);
-                }
-                // The error is reported when the scan reaches the row group.
-                break;
-            }
-        }
         if plan.filter.is_some() {
             self.prefetch_matches()?;
         }
@@ -190,6 +177,47 @@ impl ScanDecoder {
             }
         }
         Ok(())
+    }
+
+    /// Filters the first windows of all open row groups, so that the projected columns of those
+    /// that match can be fetched together.
+    fn filter_groups(&mut self) -> Result<()> {
+        let (plan, left) = (&self.plan, self.left);
+        let mut groups: Vec<(usize, &mut OpenGroup)> = self.open.iter_mut().enumerate().collect();
+        groups.retain(|(_, group)| !matches!(group.window, Window::Filtered(..)));
+        let threads = self.threads.min(groups.len());
+        let mut groups = groups.into_iter();
+        let filter = |(index, group): (usize, &mut OpenGroup)| {
+            let mut stats = ScanStats::default();
+            Ok((index, group.filter(plan, left, &mut stats), stats))
+        };
+        let mut missing = Vec::new();
+        let all = &mut self.stats;
+        parallel::stream(
+            threads,
+            || Ok(groups.next()),
+            filter,
+            |(index, filtered, stats)| {
+                all.add(&stats);
+                match filtered {
+                    Ok(()) => Ok(()),
+                    Err(err) => match MissingRanges::of(&err) {
+                        Some(MissingRanges(ranges)) => {
+                            missing.extend_from_slice(ranges);
+                            Ok(())
+                        }
+                        None if index == 0 => Err(err),
+                        // The error is reported when the scan reaches the row group.
+                        None => Ok(()),
+                    },
+                }
+            },
+        )?;
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(io::Error::from(MissingRanges(missing)).into())
+        }
     }
 
     /// Drops the bytes that were fetched for a row group.
@@ -211,26 +239,30 @@ impl ScanDecoder {
                 .filter
                 .as_ref()
                 .map_or(plan.projection.columns.as_slice(), |filter| filter.columns());
-            let (mut ranges, mut bytes, mut rows) = (Vec::new(), 0_u64, 0_u64);
+            let (mut fetch, mut rows) = (FetchPlan::new(self.source.read_cost()), 0_u64);
+            let mut ranges = Vec::new();
             for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
                 let request = self.request(task, &columns);
                 let wanted = plan.reader.first_ranges(task.group, first, &request);
                 let size: u64 =
                     wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+                let mut with_group = fetch.clone();
+                with_group.add(&wanted);
                 // A scan that stops early needs no row group beyond its limit.
                 let is_beyond = plan.filter.is_none() && rows >= self.left;
-                if index > 0 && (is_beyond || bytes.saturating_add(size) > plan.memory / 4) {
+                if index > 0 && (is_beyond || with_group.bytes() > plan.memory / 4) {
                     break;
                 }
                 // A row group larger than the memory fetches its own ranges as it goes.
                 if size <= plan.memory / 2 {
                     ranges.extend(wanted);
                 }
-                bytes = bytes.saturating_add(size);
+                fetch = with_group;
                 rows = rows
                     .saturating_add(task.ranges.iter().map(|range| range.end - range.start).sum());
                 count = index + 1;
             }
+            self.add_projected(&mut ranges, count, &columns);
             self.source.prefetch(&ranges)?;
         }
         let tasks: Vec<GroupTask> = self.tasks.drain(..count.min(self.tasks.len())).collect();
@@ -241,6 +273,26 @@ impl ScanDecoder {
             self.open.push_back(OpenGroup { task, reader, row: 0, range: 0, window: Window::None });
         }
         Ok(())
+    }
+
+    /// Adds the ranges of the projected columns of the next `count` row groups to those of the
+    /// predicate, if fetching them now costs less than another round trip.
+    fn add_projected(&self, ranges: &mut Vec<Range<u64>>, count: usize, columns: &[usize]) {
+        if self.plan.filter.is_none() || !self.source.is_remote() {
+            return;
+        }
+        let mut all = Vec::new();
+        for task in self.tasks.iter().take(count) {
+            let request = self.request(task, columns);
+            all.extend(self.plan.reader.first_ranges(task.group, columns, &request));
+        }
+        let (now, later) = (self.source.plan(&all), self.source.plan(ranges));
+        let round_trip = self.source.read_cost();
+        if now.bytes() <= self.plan.memory / 4
+            && now.cost() <= later.cost().saturating_add(round_trip)
+        {
+            *ranges = all;
+        }
     }
 
     /// Returns how a row group will be read.
