@@ -14,7 +14,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, SchemaRef};
 use arrow_select::take::take;
 
-use super::cell_list::{CellList, CellPlace, CellRuns};
+use super::cell_list::{CellList, CellRuns};
 use super::cell_value::CellSyntax;
 use super::columnar_frame::{ColumnarFrame, DecompressedValues};
 use super::merge::merge;
@@ -398,7 +398,7 @@ fn typed(
 ) -> Result<ArrayRef> {
     let all = 0..count;
     let runs = slice::from_ref(&all);
-    let cells = CellRuns { list, from: CellPlace::default(), runs };
+    let cells = CellRuns::new(list, runs);
     match typed_cells::array(data_type, &cells, syntax) {
         Ok((array, _)) => Ok(array),
         Err(CellError::Other(err)) => Err(err),

@@ -262,8 +262,7 @@ impl ScanDecoder {
                     .saturating_add(task.ranges.iter().map(|range| range.end - range.start).sum());
                 count = index + 1;
             }
-            self.add_projected(&mut ranges, count, &columns);
-            self.source.prefetch(&ranges)?;
+            self.prefetch_first(&ranges, count, &columns)?;
         }
         let tasks: Vec<GroupTask> = self.tasks.drain(..count.min(self.tasks.len())).collect();
         for task in tasks {
@@ -275,24 +274,23 @@ impl ScanDecoder {
         Ok(())
     }
 
-    /// Adds the ranges of the projected columns of the next `count` row groups to those of the
-    /// predicate, if fetching them now costs less than another round trip.
-    fn add_projected(&self, ranges: &mut Vec<Range<u64>>, count: usize, columns: &[usize]) {
-        if self.plan.filter.is_none() || !self.source.is_remote() {
-            return;
+    /// Fetches the ranges that the next `count` row groups need first, and all that they need
+    /// if that costs less than another round trip.
+    fn prefetch_first(&self, first: &[Range<u64>], count: usize, columns: &[usize]) -> Result<()> {
+        if self.plan.filter.is_none() {
+            return Ok(self.source.prefetch(first)?);
         }
         let mut all = Vec::new();
         for task in self.tasks.iter().take(count) {
             let request = self.request(task, columns);
             all.extend(self.plan.reader.first_ranges(task.group, columns, &request));
         }
-        let (now, later) = (self.source.plan(&all), self.source.plan(ranges));
+        let (now, later) = (self.source.plan(&all), self.source.plan(first));
         let round_trip = self.source.read_cost();
-        if now.bytes() <= self.plan.memory / 4
-            && now.cost() <= later.cost().saturating_add(round_trip)
-        {
-            *ranges = all;
-        }
+        let is_cheaper = self.source.is_remote()
+            && now.bytes() <= self.plan.memory / 4
+            && now.cost() <= later.cost().saturating_add(round_trip);
+        Ok(self.source.prefetch_with(if is_cheaper { &all } else { first }, &all)?)
     }
 
     /// Returns how a row group will be read.

@@ -50,9 +50,9 @@ mod tests {
         let mut plan = FetchPlan::new(100);
         plan.add(&[0..10, 90..100, 300..310]);
         assert_eq!((plan.reads(), plan.bytes(), plan.cost()), (&[0..100, 300..310][..], 110, 310));
-        plan.add(&[40..50]);
-        assert_eq!(plan.cost(), 310);
-        plan.add(&[200..201]);
-        assert_eq!((plan.reads(), plan.cost()), (&[0..310][..], 410));
+        plan.add(&[40..50, 60..70]);
+        assert_eq!((plan.reads().len(), plan.cost()), (2, 310));
+        plan.add(&[200..201, 400..402]);
+        assert_eq!((plan.reads(), plan.cost()), (std::slice::from_ref(&(0..402)), 502));
     }
 }

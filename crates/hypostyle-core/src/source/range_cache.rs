@@ -102,17 +102,31 @@ impl RangeCache {
     ///
     /// Fails if the source below does, and with [`MissingRanges`] if there is none.
     pub fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
+        self.prefetch_with(ranges, &[])
+    }
+
+    /// Fetches ranges, and holds what is read of other ranges on the way.
+    ///
+    /// # Errors
+    ///
+    /// As [`RangeCache::prefetch`].
+    pub fn prefetch_with(&self, ranges: &[Range<u64>], also: &[Range<u64>]) -> io::Result<()> {
         if self.below.as_ref().is_some_and(|below| below.is_resident()) {
             return Ok(());
         }
-        let missing = self.missing(ranges);
+        let mut missing = self.missing(ranges);
         if missing.is_empty() {
             return Ok(());
         }
         let reads = merge_near(&missing, self.read_cost);
+        let read_of = |range: &Range<u64>| reads.partition_point(|read| read.end < range.end);
+        let is_read = |range: &&Range<u64>| {
+            reads.get(read_of(range)).is_some_and(|read| read.start <= range.start)
+        };
+        missing.extend(also.iter().filter(is_read).cloned());
         let mut wanted: Vec<Vec<Range<u64>>> = vec![Vec::new(); reads.len()];
         for range in merge_near(&missing, 0) {
-            let read = reads.partition_point(|read| read.end < range.end);
+            let read = read_of(&range);
             wanted.get_mut(read).into_iter().for_each(|wanted| wanted.push(range.clone()));
         }
         let Some(below) = &self.below else {
@@ -332,6 +346,12 @@ mod tests {
         // The bytes between ranges are not held.
         assert_eq!(cache.read(12, 5).unwrap(), vec![1; 5]);
         assert_eq!((cache.bytes_read(), cache.reads()), (45, 3));
+        // Those that may be wanted later are.
+        let also = [50_100..50_200, 49_999..50_001, 50_900..51_001];
+        cache.prefetch_with(&[50_000..50_010, 50_990..51_000], &also).unwrap();
+        assert_eq!((cache.bytes_read(), cache.reads()), (1045, 4));
+        assert_eq!(cache.read(50_100, 100).unwrap(), vec![1; 100]);
+        assert_eq!((cache.bytes_read(), cache.held_bytes()), (1045, 40 - 10 + 120));
     }
 
     #[test]
@@ -345,6 +365,6 @@ mod tests {
         cache.supply([(0..520, Bytes::from(vec![3; 520]))]);
         assert_eq!(cache.read(500, 20).unwrap(), vec![3; 20]);
         assert!(cache.read(10, 1).is_err());
-        assert_eq!(asked(&[9000..9001]), std::slice::from_ref(&(9000..9001)));
+        assert_eq!(asked(&[0..10, 9000..9001]), std::slice::from_ref(&(9000..9001)));
     }
 }
