@@ -49,6 +49,8 @@ pub struct ScanDecoder {
     buffer: BatchBuffer,
     left: u64,
     threads: usize,
+    /// Bytes of memory that this decoder should hold at most.
+    memory: u64,
     stats: ScanStats,
     counter: ScanCounter,
 }
@@ -93,9 +95,17 @@ impl ScanDecoder {
             buffer: BatchBuffer::new(plan.batch_size, plan.memory),
             left: plan.limit.unwrap_or(u64::MAX),
             threads,
+            memory: plan.memory,
             stats: ScanStats::default(),
             counter: ScanCounter::start(source, plan.metadata),
         }
+    }
+
+    /// Sets the share of the memory of the scan that this decoder may use.
+    pub(super) fn with_memory(mut self, memory: u64) -> Self {
+        self.memory = memory;
+        self.buffer = BatchBuffer::new(self.plan.batch_size, memory);
+        self
     }
 
     /// Returns the schema of the batches.
@@ -250,11 +260,11 @@ impl ScanDecoder {
                 with_group.add(&wanted);
                 // A scan that stops early needs no row group beyond its limit.
                 let is_beyond = plan.filter.is_none() && rows >= self.left;
-                if index > 0 && (is_beyond || with_group.bytes() > plan.memory / 4) {
+                if index > 0 && (is_beyond || with_group.bytes() > self.memory / 4) {
                     break;
                 }
                 // A row group larger than the memory fetches its own ranges as it goes.
-                if size <= plan.memory / 2 {
+                if size <= self.memory / 2 {
                     ranges.extend(wanted);
                 }
                 fetch = with_group;
@@ -288,7 +298,7 @@ impl ScanDecoder {
         let (now, later) = (self.source.plan(&all), self.source.plan(first));
         let round_trip = self.source.read_cost();
         let is_cheaper = self.source.is_remote()
-            && now.bytes() <= self.plan.memory / 4
+            && now.bytes() <= self.memory / 4
             && now.cost() <= later.cost().saturating_add(round_trip);
         Ok(self.source.prefetch_with(if is_cheaper { &all } else { first }, &all)?)
     }
@@ -304,7 +314,7 @@ impl ScanDecoder {
         RowGroupRequest::new(columns)
             .with_threads(self.threads)
             .with_end(end.filter(|&end| end < task.rows))
-            .with_memory(self.plan.memory)
+            .with_memory(self.memory)
     }
 
     /// Fetches the projected columns of the open row groups that have matching rows.
@@ -325,7 +335,7 @@ impl ScanDecoder {
             let wanted = reader.first_ranges(group.task.group, columns, &request);
             let size: u64 = wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
             bytes = bytes.saturating_add(size);
-            if bytes > self.plan.memory / 2 {
+            if bytes > self.memory / 2 {
                 break;
             }
             ranges.extend(wanted);
