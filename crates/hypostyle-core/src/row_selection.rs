@@ -1,6 +1,7 @@
 //! A selection of the rows of a row group.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
@@ -21,13 +22,29 @@ use crate::error::{Error, Result};
 /// assert_eq!(RowSelection::from(2..4).iter().collect::<Vec<_>>(), [2, 3]);
 /// assert_eq!(RowSelection::from_mask(&[true, false, true, true]).runs(), [0..1, 2..4]);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct RowSelection {
+    /// The truths that the rows were selected by, and how many are true.
+    truths: Option<(BooleanBuffer, usize)>,
+    /// The runs, which are found in the truths when they are first needed.
+    ///
     /// INVARIANT: no run is empty, and each starts after the end of the previous one.
-    runs: Vec<Range<usize>>,
+    runs: OnceLock<Vec<Range<usize>>>,
 }
 
+impl PartialEq for RowSelection {
+    fn eq(&self, other: &Self) -> bool {
+        self.runs() == other.runs()
+    }
+}
+
+impl Eq for RowSelection {}
+
 impl RowSelection {
+    fn of_runs(runs: Vec<Range<usize>>) -> Self {
+        Self { truths: None, runs: OnceLock::from(runs) }
+    }
+
     /// Selects the rows whose element in `mask` is true.
     pub fn from_mask(mask: &[bool]) -> Self {
         let mut runs = Vec::new();
@@ -39,7 +56,7 @@ impl RowSelection {
             }
             start = end;
         }
-        Self { runs }
+        Self::of_runs(runs)
     }
 
     /// Selects the rows for which a predicate is true, neither false nor unknown.
@@ -48,32 +65,47 @@ impl RowSelection {
             Some(nulls) => truths.values() & nulls.inner(),
             None => truths.values().clone(),
         };
-        Self { runs: known.set_slices().map(|(start, end)| start..end).collect() }
+        let count = known.count_set_bits();
+        Self { truths: Some((known, count)), runs: OnceLock::new() }
     }
 
     /// Returns the rows as runs; no run is empty or adjacent to another.
     pub fn runs(&self) -> &[Range<usize>] {
-        &self.runs
+        self.runs.get_or_init(|| match &self.truths {
+            Some((truths, _)) => truths.set_slices().map(|(start, end)| start..end).collect(),
+            None => Vec::new(),
+        })
+    }
+
+    /// Returns a bit for each row of the window that the rows were selected from, if the rows
+    /// were selected by [truths](RowSelection::from_truths).
+    ///
+    /// Where many short runs are selected, a reader is faster with bits than with runs.
+    pub fn truths(&self) -> Option<&BooleanBuffer> {
+        self.truths.as_ref().map(|(truths, _)| truths)
     }
 
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
-        self.runs.iter().map(ExactSizeIterator::len).sum()
+        match &self.truths {
+            Some((_, count)) => *count,
+            None => self.runs().iter().map(ExactSizeIterator::len).sum(),
+        }
     }
 
     /// Returns whether no row is selected.
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
+        self.len() == 0
     }
 
     /// Returns the number after the last row; 0 if the selection is empty.
     pub fn end(&self) -> usize {
-        self.runs.last().map_or(0, |run| run.end)
+        self.runs().last().map_or(0, |run| run.end)
     }
 
     /// Returns an iterator over the row numbers.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.runs.iter().cloned().flatten()
+        self.runs().iter().cloned().flatten()
     }
 
     /// Returns the selected rows of a batch.
@@ -83,7 +115,7 @@ impl RowSelection {
     /// Fails if a selected row is beyond the end of the batch.
     pub fn of(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         self.check(batch.num_rows())?;
-        if let [run] = &self.runs[..] {
+        if let Some([run]) = self.runs.get().map(Vec::as_slice) {
             return Ok(batch.slice(run.start, run.len()));
         }
         if batch.num_columns() == 0 {
@@ -100,7 +132,7 @@ impl RowSelection {
     /// Fails if a selected row is beyond the end of the array.
     pub fn of_array(&self, array: &ArrayRef) -> Result<ArrayRef> {
         self.check(array.len())?;
-        if let [run] = &self.runs[..] {
+        if let Some([run]) = self.runs.get().map(Vec::as_slice) {
             return Ok(array.slice(run.start, run.len()));
         }
         Ok(filter(array, &self.mask(array.len()))?)
@@ -109,25 +141,28 @@ impl RowSelection {
     /// Returns the selection of the rows in `range`, counted from its start.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
-        let inside = self.runs.iter().map(|run| {
+        let inside = self.runs().iter().map(|run| {
             let start = run.start.max(range.start);
             let end = run.end.min(range.end).max(start);
             start.saturating_sub(range.start)..end.saturating_sub(range.start)
         });
-        Self { runs: inside.filter(|run| !run.is_empty()).collect() }
+        Self::of_runs(inside.filter(|run| !run.is_empty()).collect())
     }
 
     /// Returns the selection with every row number increased by `by`.
     #[must_use]
     pub fn shifted(&self, by: usize) -> Self {
         let shift = |run: &Range<usize>| run.start.saturating_add(by)..run.end.saturating_add(by);
-        Self { runs: self.runs.iter().map(shift).collect() }
+        Self::of_runs(self.runs().iter().map(shift).collect())
     }
 
     /// Returns a mask of `rows` rows that is true for the selected ones.
     pub fn mask(&self, rows: usize) -> BooleanArray {
+        if let Some(truths) = self.truths().filter(|truths| truths.len() == rows) {
+            return BooleanArray::new(truths.clone(), None);
+        }
         let mut mask = BooleanBufferBuilder::new(rows);
-        for run in &self.runs {
+        for run in self.runs() {
             mask.append_n(run.start.saturating_sub(mask.len()), false);
             mask.append_n(run.len(), true);
         }
@@ -137,7 +172,7 @@ impl RowSelection {
 
     /// Fails if a selected row is beyond the end of a table of `rows` rows.
     pub fn check(&self, rows: usize) -> Result<()> {
-        if self.end() <= rows {
+        if self.truths().is_some_and(|truths| truths.len() <= rows) || self.end() <= rows {
             return Ok(());
         }
         let last = self.end().saturating_sub(1);
@@ -170,7 +205,7 @@ impl FromIterator<Range<usize>> for RowSelection {
                 _ => runs.push(run),
             }
         }
-        Self { runs }
+        Self::of_runs(runs)
     }
 }
 
@@ -192,6 +227,22 @@ mod tests {
         assert_eq!((none.len(), none.end(), none.is_empty()), (0, 0, true));
         assert_eq!(RowSelection::from_mask(&[]), none);
         assert_eq!(RowSelection::from_mask(&[false, false]), none);
+    }
+
+    #[test]
+    fn a_mask_is_that_of_the_truths_or_of_the_runs() {
+        let truths = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
+        let rows = RowSelection::from_truths(&truths);
+        assert_eq!(rows, [0, 3].into_iter().collect());
+        for rows in [rows.clone(), [0, 3].into_iter().collect()] {
+            assert_eq!(rows.mask(4), BooleanArray::from(vec![true, false, false, true]));
+            assert_eq!(rows.mask(5), BooleanArray::from(vec![true, false, false, true, false]));
+        }
+        assert_eq!(
+            rows.shifted(1).mask(5),
+            BooleanArray::from(vec![false, true, false, false, true])
+        );
+        assert_eq!(rows.slice(1..4).mask(4), BooleanArray::from(vec![false, false, true, false]));
     }
 
     #[test]

@@ -17,12 +17,19 @@ use hypostyle::{ByteSource, MissingRanges};
 pub struct CountingSource {
     inner: Arc<dyn ByteSource>,
     reads: Mutex<Vec<(u64, usize)>>,
+    /// The cost of a read, if the source is remote.
+    read_cost: Option<u64>,
 }
 
 impl CountingSource {
-    /// Wraps a source.
+    /// Wraps a source, which is then local.
     pub fn new(inner: Arc<dyn ByteSource>) -> Self {
-        Self { inner, reads: Mutex::default() }
+        Self { inner, reads: Mutex::default(), read_cost: None }
+    }
+
+    /// Wraps a source, which is then remote: a read costs as much as so many bytes.
+    pub fn remote(inner: Arc<dyn ByteSource>, read_cost: u64) -> Self {
+        Self { read_cost: Some(read_cost), ..Self::new(inner) }
     }
 
     /// Returns the offset and length of every read so far.
@@ -49,6 +56,15 @@ impl ByteSource for CountingSource {
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
         self.reads.lock().unwrap().push((offset, len));
         self.inner.read(offset, len)
+    }
+
+    fn concurrent_reads(&self) -> usize {
+        if self.read_cost.is_some() { 8 } else { 1 }
+    }
+
+    fn read_cost(&self) -> u64 {
+        // That of a local source.
+        self.read_cost.unwrap_or(16 << 10)
     }
 }
 

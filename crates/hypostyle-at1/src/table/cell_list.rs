@@ -3,9 +3,11 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use arrow_buffer::BooleanBuffer;
 use memchr::{memchr, memchr_iter};
 
 use super::newlines::Newlines;
+use hypostyle_core::row_selection::RowSelection;
 
 /// Bytes in which newlines are counted at once.
 const COUNTED_BYTES: usize = 4096;
@@ -106,7 +108,7 @@ impl CellList {
                 offset += part.len();
                 continue;
             }
-            let at = memchr_iter(b'\n', part).nth(left - 1).unwrap_or(part.len());
+            let at = Newlines::new(part).nth(left - 1).unwrap_or(part.len());
             offset += at + 1;
             left = 0;
         }
@@ -114,18 +116,63 @@ impl CellList {
     }
 }
 
-/// Runs of cells of a list, in ascending order, from a known place on.
+/// Rows of a window, in ascending order.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum WindowRows<'a> {
+    /// Ranges of rows.
+    Runs(&'a [Range<usize>]),
+    /// Rows whose bit is set, and how many there are.
+    Bits(&'a BooleanBuffer, usize),
+}
+
+/// The share of selected rows from which on bits are faster than runs: one of so many.
+const DENSE_ROWS: usize = 8;
+
+impl<'a> WindowRows<'a> {
+    /// Returns the rows of a selection in the form that is walked faster.
+    pub(super) fn of(selection: &'a RowSelection) -> Self {
+        match (selection.truths(), selection.len()) {
+            (Some(bits), count) if count >= bits.len() / DENSE_ROWS => Self::Bits(bits, count),
+            _ => Self::Runs(selection.runs()),
+        }
+    }
+
+    /// The number of rows.
+    pub(super) fn len(self) -> usize {
+        match self {
+            Self::Runs(runs) => runs.iter().map(ExactSizeIterator::len).sum(),
+            Self::Bits(_, count) => count,
+        }
+    }
+
+    /// Returns one of the rows.
+    pub(super) fn nth(self, index: usize) -> Option<usize> {
+        match self {
+            Self::Runs(runs) => runs.iter().cloned().flatten().nth(index),
+            Self::Bits(bits, _) => bits.set_indices().nth(index),
+        }
+    }
+}
+
+/// Cells of a list, in ascending order, from a known place on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellRuns<'a> {
     pub(super) list: &'a CellList,
     pub(super) from: CellPlace,
-    pub(super) runs: &'a [Range<usize>],
+    pub(super) rows: WindowRows<'a>,
+    /// The cell that the rows are counted from.
+    pub(super) first: usize,
 }
 
 impl<'a> CellRuns<'a> {
+    /// Returns runs of cells of a list.
+    pub(super) fn new(list: &'a CellList, runs: &'a [Range<usize>]) -> Self {
+        Self { list, from: CellPlace::default(), rows: WindowRows::Runs(runs), first: 0 }
+    }
+
     /// The number of cells.
     pub(super) fn len(&self) -> usize {
-        self.runs.iter().map(ExactSizeIterator::len).sum()
+        self.rows.len()
     }
 
     /// Returns one of the cells.
@@ -174,18 +221,23 @@ impl<'a> CellRuns<'a> {
         &self,
         mut each: impl FnMut(&'a [u8], usize, usize) -> Result<(), E>,
     ) -> Result<CellPlace, E> {
+        let runs = match self.rows {
+            WindowRows::Runs(runs) => runs,
+            WindowRows::Bits(bits, _) => return self.walk_bits(bits, each),
+        };
         let mut place = self.from;
         let (mut rest, mut base) = (self.list.text_from(place), place.offset);
         let mut newlines = Newlines::new(rest);
-        for run in self.runs {
-            let gap = run.start.saturating_sub(place.cell);
+        for run in runs {
+            let first = self.first.saturating_add(run.start);
+            let gap = first.saturating_sub(place.cell);
             if gap > FEW_CELLS {
-                place = self.list.seek(place, run.start);
+                place = self.list.seek(place, first);
                 (rest, base) = (self.list.text_from(place), place.offset);
                 newlines = Newlines::new(rest);
             } else if let Some(last) = gap.checked_sub(1) {
                 let newline = newlines.nth(last).unwrap_or(rest.len());
-                place = CellPlace { cell: run.start, offset: base + newline + 1 };
+                place = CellPlace { cell: first, offset: base + newline + 1 };
             }
             let (mut start, mut left) = (place.offset - base, run.len());
             while left > 0 {
@@ -205,9 +257,51 @@ impl<'a> CellRuns<'a> {
                     newlines.nth(last);
                 }
             }
-            place = CellPlace { cell: run.end, offset: base + start };
+            place = CellPlace { cell: first.saturating_add(run.len()), offset: base + start };
         }
         Ok(place)
+    }
+
+    /// Walks cells by the bits of their rows.
+    ///
+    /// Where runs are short, their ends cannot be predicted. So the ends of as many cells as a
+    /// word has bits are found first, and those of the selected ones are taken.
+    #[inline]
+    fn walk_bits<E>(
+        &self,
+        bits: &BooleanBuffer,
+        mut each: impl FnMut(&'a [u8], usize, usize) -> Result<(), E>,
+    ) -> Result<CellPlace, E> {
+        const WORD: usize = u64::BITS as usize;
+        let place = self.list.seek(self.from, self.first);
+        let rest = self.list.text_from(place);
+        let mut newlines = Newlines::new(rest);
+        let chunks = bits.bit_chunks();
+        let mut rows = bits.len();
+        let mut start = 0;
+        let mut ends = [0_usize; WORD];
+        for mut word in chunks.iter_padded() {
+            let count = rows.min(WORD);
+            rows -= count;
+            let Some(last) = count.checked_sub(1) else { break };
+            if word == 0 {
+                start = newlines.nth(last).unwrap_or(rest.len()) + 1;
+                continue;
+            }
+            for end in ends.iter_mut().take(count) {
+                *end = newlines.next().unwrap_or(rest.len());
+            }
+            while word != 0 {
+                let index = word.trailing_zeros() as usize;
+                word &= word - 1;
+                let end = ends.get(index).copied().unwrap_or_default();
+                let before = ends.get(index.wrapping_sub(1)).map_or(start, |end| end + 1);
+                each(rest.get(before..).unwrap_or_default(), end.saturating_sub(before), 1)?;
+            }
+            start = ends.get(last).map_or(start, |end| end + 1);
+        }
+        let cell = self.first.saturating_add(bits.len());
+        Ok(CellPlace { cell, offset: place.offset + start })
     }
 }
 
@@ -249,7 +343,8 @@ mod tests {
             let place = list.seek(from, to);
             let mut found = Vec::new();
             let run = to..to + 1;
-            let one = CellRuns { list: &list, from: place, runs: std::slice::from_ref(&run) };
+            let mut one = CellRuns::new(&list, std::slice::from_ref(&run));
+            one.from = place;
             let after = one.for_each(|cell| {
                 found.push(cell.to_vec());
                 Ok::<(), ()>(())
@@ -259,7 +354,7 @@ mod tests {
         }
         let runs = [1..3, 5..6, 4000..4002];
         let mut found = Vec::new();
-        let runs = CellRuns { list: &list, from: CellPlace::default(), runs: &runs };
+        let runs = CellRuns::new(&list, &runs);
         let place = runs.for_each(|cell| {
             found.push(cell.to_vec());
             Ok::<(), ()>(())
@@ -268,6 +363,35 @@ mod tests {
         let want = [1, 2, 5, 4000, 4001].map(|cell: usize| cells[cell].clone().into_bytes());
         assert_eq!(found, want);
         assert_eq!(CellList::try_new(b"a\nb".to_vec(), 3).unwrap_err(), 2);
+    }
+
+    #[test]
+    fn cells_of_bits_are_those_of_runs() {
+        let cells: Vec<String> =
+            (0..900).map(|cell: u64| "x".repeat((cell * cell % 5) as usize)).collect();
+        let list = CellList::try_new(cells.join("\n").into_bytes(), cells.len()).unwrap();
+        for (first, count) in [(0, 900), (0, 64), (7, 65), (130, 500), (3, 0), (899, 1)] {
+            for seed in [1_usize, 2, 3, 70] {
+                let bits: BooleanBuffer = (0..count)
+                    .map(|row: usize| (row * row + row / 3).is_multiple_of(seed))
+                    .collect();
+                let set = bits.count_set_bits();
+                let rows = WindowRows::Bits(&bits, set);
+                let from = CellPlace::default();
+                let mut found = Vec::new();
+                let runs = CellRuns { list: &list, from, rows, first };
+                let place = runs.for_each(|cell| {
+                    found.push(cell.len());
+                    Ok::<(), ()>(())
+                });
+                let want: Vec<usize> =
+                    bits.set_indices().map(|at| cells[first + at].len()).collect();
+                assert_eq!((found, rows.len()), (want, set), "{first} {count} {seed}");
+                let end = list.seek(from, first + count);
+                assert_eq!(place.unwrap(), end, "{first} {count} {seed}");
+                assert_eq!(rows.nth(set), None);
+            }
+        }
     }
 
     #[test]
@@ -280,16 +404,16 @@ mod tests {
         let list = list.with_block_bytes(1);
         let all = 0..cells.len();
         let some = [0..3, 290..304, 305..308, 397..398];
-        for runs in [std::slice::from_ref(&all), &some] {
+        for of_runs in [std::slice::from_ref(&all), &some] {
             let (mut found, mut calls) = (Vec::new(), 0);
-            let runs = CellRuns { list: &list, from: CellPlace::default(), runs };
+            let runs = CellRuns::new(&list, of_runs);
             let end = runs.for_each_run(|text, len, times| {
                 found.extend(vec![String::from_utf8(text[..len].to_vec()).unwrap(); times]);
                 calls += 1;
                 Ok::<(), ()>(())
             });
             let want: Vec<String> =
-                runs.runs.iter().cloned().flatten().map(|at| cells[at].clone()).collect();
+                of_runs.iter().cloned().flatten().map(|at| cells[at].clone()).collect();
             assert_eq!(found, want);
             assert!(calls < 100, "{calls}");
             assert_eq!(end.unwrap(), list.seek(CellPlace::default(), cells.len()));

@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, StructArray, new_empty_array, new_null_array};
 use arrow_schema::DataType;
 use hashbrown::HashMap;
 
-use super::cell_list::{CellList, CellPlace, CellRuns};
+use super::cell_list::{CellList, CellPlace, CellRuns, WindowRows};
 use super::cell_value::CellSyntax;
 use super::grouped_archive::GroupedArchive;
 use super::json_tree::JsonNode;
@@ -52,24 +52,45 @@ struct LoadedBlock {
 }
 
 /// The selected rows of one source.
-struct SourceRows {
+struct SourceRows<'r> {
     /// The index of a table plus one, or 0 for verbatim lines.
     source: u8,
-    /// The rows of the source: cells of a block, or verbatim lines.
-    runs: Vec<Range<usize>>,
+    rows: RowsOfSource<'r>,
     /// The first row of the source in the window.
     window_start: usize,
 }
 
-impl SourceRows {
+/// Rows of a source: cells of a block, or verbatim lines.
+enum RowsOfSource<'r> {
+    /// Rows of the window, all of this source.
+    Window(&'r RowSelection),
+    /// Rows counted from the first row of the source.
+    Runs(Vec<Range<usize>>),
+}
+
+impl SourceRows<'_> {
+    /// Returns the rows, and the row of the source that they are counted from.
+    fn rows(&self) -> (WindowRows<'_>, usize) {
+        match &self.rows {
+            RowsOfSource::Window(selection) => (WindowRows::of(selection), self.window_start),
+            RowsOfSource::Runs(runs) => (WindowRows::Runs(runs), 0),
+        }
+    }
+
     fn len(&self) -> usize {
-        self.runs.iter().map(ExactSizeIterator::len).sum()
+        self.rows().0.len()
+    }
+
+    /// Returns the cells of a block that the rows are.
+    fn cells<'c>(&'c self, list: &'c CellList, from: CellPlace) -> CellRuns<'c> {
+        let (rows, first) = self.rows();
+        CellRuns { list, from, rows, first }
     }
 }
 
 /// The selected rows of a window.
-struct SelectedRows {
-    sources: Vec<SourceRows>,
+struct SelectedRows<'r> {
+    sources: Vec<SourceRows<'r>>,
     /// The source of each row, if there are several.
     order: Vec<u8>,
     len: usize,
@@ -105,9 +126,7 @@ impl LineGroupReader {
     }
 
     /// Finds the selected rows of the window in their sources.
-    fn select(&self, lines: &LineGroup, rows: Option<&RowSelection>) -> SelectedRows {
-        let all = 0..self.cursor.len();
-        let runs = rows.map_or(slice::from_ref(&all), RowSelection::runs);
+    fn select<'r>(&self, lines: &LineGroup, rows: Option<&'r RowSelection>) -> SelectedRows<'r> {
         let first_cell = |source: u8| {
             let part = lines.parts.iter().find(|part| part.table + 1 == usize::from(source));
             part.map_or(0, |part| part.rows.start)
@@ -117,14 +136,20 @@ impl LineGroupReader {
                 return SelectedRows { sources: Vec::new(), order: Vec::new(), len: 0 };
             };
             let window_start = part.rows.start + self.cursor.window().start;
-            let shift = |run: &Range<usize>| run.start + window_start..run.end + window_start;
             let source = u8::try_from(part.table + 1).unwrap_or(u8::MAX);
-            let one = SourceRows { source, runs: runs.iter().map(shift).collect(), window_start };
+            let all = window_start..window_start + self.cursor.len();
+            let rows = match rows {
+                Some(rows) => RowsOfSource::Window(rows),
+                None => RowsOfSource::Runs(std::iter::once(all).collect()),
+            };
+            let one = SourceRows { source, rows, window_start };
             let len = one.len();
             return SelectedRows { sources: vec![one], order: Vec::new(), len };
         };
+        let all = 0..self.cursor.len();
+        let runs = rows.map_or(slice::from_ref(&all), RowSelection::runs);
         let mut next = self.before.clone();
-        let mut found: Vec<SourceRows> = Vec::new();
+        let mut found: Vec<SourceRows<'r>> = Vec::new();
         let mut slots = [usize::MAX; 256];
         let mut order = Vec::new();
         let (mut at, mut cell) = (self.cursor.window().start, 0);
@@ -146,14 +171,16 @@ impl LineGroupReader {
                     *slot = found.len();
                     let before = self.before.get(usize::from(source)).copied().unwrap_or_default();
                     let window_start = before + first_cell(source);
-                    found.push(SourceRows { source, runs: Vec::new(), window_start });
+                    let rows = RowsOfSource::Runs(Vec::new());
+                    found.push(SourceRows { source, rows, window_start });
                 }
                 let Some(rows) = found.get_mut(*slot) else { continue };
                 let row = cell + rows.window_start
                     - self.before.get(usize::from(source)).copied().unwrap_or_default();
-                match rows.runs.last_mut() {
+                let RowsOfSource::Runs(runs) = &mut rows.rows else { continue };
+                match runs.last_mut() {
                     Some(last) if last.end == row => last.end += 1,
-                    _ => rows.runs.push(row..row + 1),
+                    _ => runs.push(row..row + 1),
                 }
                 order.push(source);
             }
@@ -163,7 +190,12 @@ impl LineGroupReader {
     }
 
     /// Reads and decompresses the blocks of some columns, except those that were read before.
-    fn load(&mut self, lines: &LineGroup, columns: &[usize], rows: &SelectedRows) -> Result<()> {
+    fn load(
+        &mut self,
+        lines: &LineGroup,
+        columns: &[usize],
+        rows: &SelectedRows<'_>,
+    ) -> Result<()> {
         let reader = &self.reader;
         let is_shared = reader.frames.get(lines.frame).is_some_and(|frame| frame.tables.len() > 1);
         let mut missing: Vec<(&TablePart, usize, StoredBlock)> = Vec::new();
@@ -239,7 +271,12 @@ impl LineGroupReader {
     }
 
     /// Decodes a column of the selected rows.
-    fn column(&self, lines: &LineGroup, column: usize, rows: &SelectedRows) -> Result<ArrayRef> {
+    fn column(
+        &self,
+        lines: &LineGroup,
+        column: usize,
+        rows: &SelectedRows<'_>,
+    ) -> Result<ArrayRef> {
         let schema = &self.reader.shape.schema;
         let Some(field) = schema.fields().get(column) else {
             return Err(Error::internal("a column that does not exist"));
@@ -264,8 +301,9 @@ impl LineGroupReader {
     }
 
     /// Returns the number in the line group of the `nth` selected row of a source.
-    fn row_of(&self, source: &SourceRows, nth: usize, lines: &LineGroup) -> Option<usize> {
-        let row = source.runs.iter().cloned().flatten().nth(nth)?;
+    fn row_of(&self, source: &SourceRows<'_>, nth: usize, lines: &LineGroup) -> Option<usize> {
+        let (rows, first) = source.rows();
+        let row = first + rows.nth(nth)?;
         match &self.sources {
             None => Some(row - lines.parts.first()?.rows.start),
             Some(RowSources { sources, .. }) => {
@@ -285,9 +323,10 @@ impl LineGroupReader {
         lines: &LineGroup,
         column: usize,
         data_type: &DataType,
-        rows: &SourceRows,
+        rows: &SourceRows<'_>,
     ) -> Result<ArrayRef> {
-        let (Some(frame), Some(sources)) = (self.reader.frames.get(lines.frame), &self.sources)
+        let (Some(frame), Some(sources), RowsOfSource::Runs(runs)) =
+            (self.reader.frames.get(lines.frame), &self.sources, &rows.rows)
         else {
             return Err(Error::internal("a verbatim row without a line"));
         };
@@ -298,11 +337,11 @@ impl LineGroupReader {
             starts_text: lines.frame == 0,
         };
         let name = self.reader.names().nth(column).unwrap_or_default();
-        let lists = verbatim.columns(&rows.runs, &[column], &[name])?;
+        let lists = verbatim.columns(runs, &[column], &[name])?;
         let Some(list) = lists.first() else { return Ok(new_null_array(data_type, 0)) };
         let all = 0..rows.len();
         let runs = slice::from_ref(&all);
-        let cells = CellRuns { list, from: CellPlace::default(), runs };
+        let cells = CellRuns::new(list, runs);
         let array = match verbatim.delimiter {
             None => json_values::array(data_type, &cells),
             Some(_) => {
@@ -320,7 +359,7 @@ impl LineGroupReader {
         table: usize,
         column: usize,
         data_type: &DataType,
-        rows: &SourceRows,
+        rows: &SourceRows<'_>,
     ) -> Result<ArrayRef> {
         if let Some(template) = self.reader.template(lines.frame, table) {
             return match template.column(column) {
@@ -340,7 +379,7 @@ impl LineGroupReader {
         &self,
         table: usize,
         column: usize,
-        rows: &SourceRows,
+        rows: &SourceRows<'_>,
         data_type: &DataType,
         build: impl FnOnce(&CellRuns<'_>) -> Result<(T, CellPlace), CellError>,
     ) -> Result<T> {
@@ -351,7 +390,7 @@ impl LineGroupReader {
             block.start.set(block.end.get());
         }
         let from = block.start.get();
-        let cells = CellRuns { list: &block.cells, from, runs: &rows.runs };
+        let cells = rows.cells(&block.cells, from);
         let (built, end) = build(&cells).map_err(|err| placed(err, &cells, data_type))?;
         if end.cell > block.end.get().cell {
             block.end.set(end);
@@ -365,7 +404,7 @@ impl LineGroupReader {
         template: &TemplateColumns,
         node: &JsonNode,
         data_type: &DataType,
-        rows: &SourceRows,
+        rows: &SourceRows<'_>,
     ) -> Result<ArrayRef> {
         match (node, data_type) {
             (JsonNode::Scalar { index, .. }, _) => {
@@ -397,7 +436,7 @@ impl LineGroupReader {
         template: &TemplateColumns,
         node: &JsonNode,
         data_type: &DataType,
-        rows: &SourceRows,
+        rows: &SourceRows<'_>,
     ) -> Result<ArrayRef> {
         let mut holes = Vec::new();
         node.scalars(&mut holes);
@@ -407,7 +446,7 @@ impl LineGroupReader {
                 return Err(Error::internal("a block that was not read"));
             };
             let mut cells = Vec::with_capacity(rows.len());
-            let runs = CellRuns { list: &block.cells, from: block.start.get(), runs: &rows.runs };
+            let runs = rows.cells(&block.cells, block.start.get());
             runs.for_each(|cell| {
                 cells.push(cell);
                 Ok::<(), Error>(())
@@ -434,7 +473,7 @@ impl LineGroupReader {
             .map_err(|_| Error::internal("fewer values than rows"))?;
         let all = 0..rows.len();
         let runs = slice::from_ref(&all);
-        let cells = CellRuns { list: &list, from: CellPlace::default(), runs };
+        let cells = CellRuns::new(&list, runs);
         let array =
             json_values::array(data_type, &cells).map_err(|err| placed(err, &cells, data_type));
         Ok(array?.0)
@@ -452,7 +491,7 @@ fn placed(err: CellError, cells: &CellRuns<'_>, data_type: &DataType) -> Error {
 /// Returns the parts of a line group that have selected rows.
 fn parts_of<'l>(
     lines: &'l LineGroup,
-    rows: &'l SelectedRows,
+    rows: &'l SelectedRows<'_>,
 ) -> impl Iterator<Item = &'l TablePart> {
     let is_selected = |part: &&TablePart| {
         rows.sources.iter().any(|source| usize::from(source.source) == part.table + 1)

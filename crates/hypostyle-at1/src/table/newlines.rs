@@ -38,6 +38,24 @@ impl Iterator for Newlines<'_> {
         self.marks &= self.marks - 1;
         Some(self.base + place)
     }
+
+    #[inline]
+    fn nth(&mut self, mut n: usize) -> Option<usize> {
+        loop {
+            let count = self.marks.count_ones() as usize;
+            if n < count {
+                (0..n).for_each(|_| self.marks &= self.marks - 1);
+                return self.next();
+            }
+            n -= count;
+            self.base += CHUNK;
+            if self.base >= self.text.len() {
+                self.marks = 0;
+                return None;
+            }
+            self.marks = marks_at(self.text, self.base);
+        }
+    }
 }
 
 /// Returns a bit for each newline of the chunk at an offset.
@@ -85,6 +103,11 @@ mod tests {
                 let found: Vec<usize> = Newlines::new(&text).collect();
                 let want: Vec<usize> = (0..len).filter(|at| at % step == 0).collect();
                 assert_eq!(found, want, "{len} {step}");
+                for skip in 0..=want.len() {
+                    let mut newlines = Newlines::new(&text);
+                    assert_eq!(newlines.nth(skip), want.get(skip).copied(), "{len} {step} {skip}");
+                    assert_eq!(newlines.next(), want.get(skip + 1).copied());
+                }
             }
         }
     }

@@ -314,11 +314,13 @@ fn a_scan_reads_the_blocks_that_it_needs_in_few_reads() {
         );
         assert!(reads <= 3, "{predicate}: {reads} reads");
     }
-    // The stated ranges are what a row group is decoded from.
+    // The stated ranges are what a row group is decoded from; the column between is so small
+    // that it is read with them.
     let reader = table.reader().unwrap();
-    let stated: u64 = reader.ranges(7, &[0, 2]).iter().map(|range| range.end - range.start).sum();
+    let stated = reader.ranges(7, &[0, 2]);
+    let (first, last) = (&stated[0], &stated[stated.len() - 1]);
     reader.read(7, &[0, 2]).unwrap();
-    assert!(source.taken().1 <= stated);
+    assert_eq!(source.taken(), (1, last.end - first.start));
 }
 
 /// Columns of every type of chunk, cells that share a column, quotes and odd rows.

@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, 
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::DataType;
 
-use super::cell_list::{CellPlace, CellRuns};
+use super::cell_list::{CellPlace, CellRuns, WindowRows};
 use super::cell_value::{CellSyntax, OddCell};
 use hypostyle_core::cast::cast;
 use hypostyle_core::error::{Error, ErrorKind, Result, clipped};
@@ -224,10 +224,11 @@ fn texts(cells: &CellRuns<'_>, syntax: CellSyntax<'_>) -> Result<TypedCells, Cel
         CellSyntax::Csv { is_last, null_words }
             if !(cells.list.has_quotes() || is_last && cells.list.has_returns()) =>
         {
+            let null_words = NullWords::new(null_words);
             if cells.list.is_repetitive {
-                cells.for_each_run(|text, len, times| builder.add(text, len, times, null_words))?
+                cells.for_each_run(|text, len, times| builder.add(text, len, times, &null_words))?
             } else {
-                cells.for_each_start(|text, len| builder.add(text, len, 1, null_words))?
+                cells.for_each_start(|text, len| builder.add(text, len, 1, &null_words))?
             }
         }
         CellSyntax::Json if !cells.list.has_escapes() => cells.for_each(|cell| match cell {
@@ -277,6 +278,37 @@ impl NullRows {
     }
 }
 
+/// The words that mean null.
+struct NullWords<'a> {
+    words: &'a [Vec<u8>],
+    /// Whether a word starts with a byte; most cells start with another one.
+    starts: [bool; 256],
+}
+
+impl<'a> NullWords<'a> {
+    fn new(words: &'a [Vec<u8>]) -> Self {
+        let mut starts = [false; 256];
+        for first in words.iter().filter_map(|word| word.first()) {
+            if let Some(start) = starts.get_mut(usize::from(*first)) {
+                *start = true;
+            }
+        }
+        Self { words, starts }
+    }
+
+    /// Returns whether the first `len` bytes of a text, at least one, are a word.
+    #[inline(always)]
+    fn contains(&self, text: &[u8], len: usize) -> bool {
+        let first = text.first().map_or(0, |&first| usize::from(first));
+        self.starts.get(first) == Some(&true) && self.is_word(text.get(..len).unwrap_or_default())
+    }
+
+    #[inline(never)]
+    fn is_word(&self, cell: &[u8]) -> bool {
+        self.words.iter().any(|word| word == cell)
+    }
+}
+
 /// Collects texts.
 #[derive(Debug)]
 pub(super) struct TextBuilder {
@@ -294,7 +326,7 @@ impl TextBuilder {
 
     /// Reserves memory for cells, if they are all cells from a place on.
     fn reserve(&mut self, cells: &CellRuns<'_>) {
-        if let [run] = cells.runs {
+        if let WindowRows::Runs([run]) = cells.rows {
             let rest = cells.list.text_from(cells.from).len();
             let left = cells.list.cells.saturating_sub(cells.from.cell).max(1);
             // Windows of one block have cells of about the same length.
@@ -324,9 +356,9 @@ impl TextBuilder {
         text: &[u8],
         len: usize,
         times: usize,
-        null_words: &[Vec<u8>],
+        null_words: &NullWords<'_>,
     ) -> Result<(), CellError> {
-        let is_null = len == 0 || null_words.iter().any(|word| Some(&word[..]) == text.get(..len));
+        let is_null = len == 0 || null_words.contains(text, len);
         for _ in 0..times {
             match text.first_chunk::<COPIED_BYTES>() {
                 _ if is_null => self.nulls.push(self.len()),
@@ -393,7 +425,7 @@ mod tests {
     ) -> Result<ArrayRef, CellError> {
         let runs: Vec<Range<usize>> = runs.into_iter().collect();
         let list = CellList::try_new(cells.join("\n").into_bytes(), cells.len()).unwrap();
-        let runs = CellRuns { list: &list, from: CellPlace::default(), runs: &runs };
+        let runs = CellRuns::new(&list, &runs);
         array(data_type, &runs, syntax).map(|(array, _)| array)
     }
 
@@ -459,11 +491,8 @@ mod tests {
         let flags = flags.unwrap();
         assert!(flags.as_boolean().value(0) && flags.is_null(1));
         let list = CellList::try_new(b"a\n\xFF".to_vec(), 2).unwrap();
-        let runs = CellRuns {
-            list: &list,
-            from: CellPlace::default(),
-            runs: std::slice::from_ref(&(0..2)),
-        };
+        let both = 0..2;
+        let runs = CellRuns::new(&list, std::slice::from_ref(&both));
         let err = match array(&DataType::Utf8, &runs, CSV).unwrap_err() {
             CellError::Other(err) => err,
             odd => panic!("{odd:?}"),

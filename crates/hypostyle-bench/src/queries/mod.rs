@@ -14,9 +14,10 @@ use crate::data::{self, TableShape};
 use crate::page::ReportPage;
 use crate::plot::Bars;
 use crate::setup::Setup;
-use crate::table::ReportTable;
+use crate::table::{ReportTable, Target};
 
 mod bench_query;
+mod blocks;
 mod engines;
 mod local;
 mod over_http;
@@ -24,6 +25,7 @@ mod server;
 mod size;
 
 use bench_query::{BenchQuery, QueriedTable, Query, run_query};
+use blocks::QueriedBlocks;
 
 /// The number of rounds of each measurement.
 const ROUNDS: usize = 7;
@@ -106,6 +108,7 @@ fn compare(
     let rounds = setup.rounds(ROUNDS);
     let one = NonZeroUsize::MIN;
     let (mut rows, mut single, mut several) = (Vec::new(), Vec::new(), Vec::new());
+    let mut alone = Vec::new();
     let mut summary = ReportTable::new([
         "Query",
         "Predicate",
@@ -118,9 +121,18 @@ fn compare(
     let total_rows = run_query(table.source()?, &table.name, &column, None)?.stats.rows_returned;
     for bench_query in queries {
         let query = bench_query.query()?;
-        single.push(Some(
-            timed(rounds, || run_query(table.source()?, &table.name, &query, Some(one)))?.0,
-        ));
+        let blocks = QueriedBlocks::of(table, &query)?.filter(|blocks| !blocks.is_empty());
+        // The two are compared, so they take turns.
+        let (mut best, mut best_alone) = (f64::INFINITY, blocks.is_some().then_some(f64::INFINITY));
+        for _ in 0..rounds {
+            let ours = || run_query(table.source()?, &table.name, &query, Some(one));
+            best = best.min(timed(1, ours)?.0);
+            if let (Some(blocks), Some(best)) = (&blocks, &mut best_alone) {
+                *best = best.min(timed(1, || blocks.decompress())?.0);
+            }
+        }
+        single.push(Some(best));
+        alone.push(best_alone);
         let (seconds, answer) =
             timed(rounds, || run_query(table.source()?, &table.name, &query, None))?;
         several.push(Some(seconds));
@@ -135,6 +147,7 @@ fn compare(
             stats.bytes_read.to_string(),
         ]);
     }
+    report_alone(table, queries, &single, &alone, page);
     let mut times = vec![
         QueryTimes { name: format!("{OURS}, one thread"), figures: single },
         QueryTimes { name: OURS.to_owned(), figures: several },
@@ -173,6 +186,42 @@ fn compare(
     page.add("File sizes:");
     page.table("files", &files);
     Ok(rows)
+}
+
+/// Compares queries on one thread with the decompression of their blocks.
+fn report_alone(
+    table: &QueriedTable,
+    queries: &[BenchQuery],
+    ours: &[Option<f64>],
+    alone: &[Option<f64>],
+    page: &mut ReportPage,
+) {
+    page.heading(&format!("Queries of {}, compared with decompressing alone", table.name));
+    page.add(
+        "Seconds on one thread from opening the file to typed columns in memory, and for \
+         decompressing the same blocks, already in memory, without doing anything with their \
+         content. The query without matches reads no blocks.",
+    );
+    let ratio = |(ours, alone): (&Option<f64>, &Option<f64>)| Some((*ours)? / (*alone)?);
+    let ratios: Vec<Option<f64>> = ours.iter().zip(alone).map(ratio).collect();
+    let worst = ratios.iter().copied().flatten().reduce(f64::max);
+    let named = |name: &str, figures: &[Option<f64>]| QueryTimes {
+        name: name.to_owned(),
+        figures: figures.to_vec(),
+    };
+    let figures = [
+        named(&format!("{OURS}, one thread"), ours),
+        named("Decompressing alone", alone),
+        named("Ratio", &ratios),
+    ];
+    page.table("decompressing alone", &grid(queries, &figures, 4));
+    if table.queries.has_targets {
+        page.target(
+            "one thread / decompressing the same blocks alone, worst query",
+            worst,
+            Target::AtMost(1.3),
+        );
+    }
 }
 
 /// Returns a table with a row for each query and a column for each engine.

@@ -17,10 +17,13 @@ use super::{OURS, QueryTimes, chart, grid, timed};
 use crate::Result;
 use crate::page::ReportPage;
 use crate::setup::Setup;
+use crate::table::Target;
 
 /// The delay of every response, about that of an object store.
 const DELAY: Duration = Duration::from_millis(20);
 const ROUNDS: usize = 3;
+/// The rival of the targets.
+const PARQUET: &str = "Parquet, pyarrow";
 /// The maximum number of our concurrent requests.
 const MAX_REQUESTS: usize = 16;
 
@@ -68,7 +71,27 @@ pub(super) fn run(
         }
     }
     report(queries, &times, &missing, rounds, page);
+    if table.queries.has_targets {
+        compare_with_parquet(&times, page);
+    }
     Ok(())
+}
+
+/// Compares the requests and the time of ours with those of Parquet.
+fn compare_with_parquet(times: &[(QueryTimes, Vec<Served>)], page: &mut ReportPage) {
+    let (Some(ours), Some(parquet)) = (times.first(), times.iter().find(|it| it.0.name == PARQUET))
+    else {
+        return;
+    };
+    #[expect(clippy::cast_precision_loss, reason = "requests are few")]
+    let more = |(ours, theirs): (&Served, &Served)| ours.requests as f64 - theirs.requests as f64;
+    let requests = ours.1.iter().zip(&parquet.1).map(more).reduce(f64::max);
+    let target = Target::AtMost(2.0);
+    page.target("HTTP requests more than Parquet by pyarrow, worst query", requests, target);
+    let ratio = |(ours, theirs): (&Option<f64>, &Option<f64>)| Some((*ours)? / (*theirs)?);
+    let seconds = ours.0.figures.iter().zip(&parquet.0.figures).filter_map(ratio);
+    let (seconds, target) = (seconds.reduce(f64::max), Target::AtMost(1.2));
+    page.target("HTTP seconds / Parquet by pyarrow, worst query", seconds, target);
 }
 
 fn report(

@@ -1,7 +1,6 @@
 //! The batches of a scan, on one thread or several.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -9,15 +8,13 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::decoder::{ScanDecoder, Step};
+use super::deliveries::Deliveries;
 use super::open_table::OpenTable;
-use super::plan::{GroupTask, ScanPlan};
+use super::plan::ScanPlan;
 use super::stats::{ScanCounter, ScanStats};
 use super::take_rows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::{ByteSource, RangeCache};
-
-/// Batches of a row group that may wait for the caller.
-const WAITING_BATCHES: usize = 4;
 
 /// The batches of a scan, in order.
 ///
@@ -155,50 +152,34 @@ fn into_arrow(err: Error) -> ArrowError {
 /// Threads that decode row groups, each one at a time.
 #[derive(Debug)]
 struct Workers {
-    /// The batches of each row group, in order; `None` marks the end of the row group.
-    groups: VecDeque<Receiver<Delivery>>,
     shared: Arc<Shared>,
     counter: ScanCounter,
 }
 
-/// What a worker sends: a batch, or `None` after the last batch of a row group.
-type Delivery = Result<Option<RecordBatch>>;
-
 #[derive(Debug)]
 struct Shared {
-    jobs: Mutex<VecDeque<(GroupTask, SyncSender<Delivery>)>>,
+    deliveries: Deliveries,
     stats: Mutex<ScanStats>,
 }
 
 impl Workers {
     fn start(source: &Arc<RangeCache>, plan: &Arc<ScanPlan>, threads: usize) -> Result<Self> {
         let counter = ScanCounter::start(source, plan.metadata);
-        let (mut jobs, mut groups) = (VecDeque::new(), VecDeque::new());
-        for task in &plan.tasks {
-            let (sender, receiver) = sync_channel(WAITING_BATCHES);
-            jobs.push_back((task.clone(), sender));
-            groups.push_back(receiver);
-        }
-        let shared = Arc::new(Shared { jobs: Mutex::new(jobs), stats: Mutex::default() });
+        let deliveries = Deliveries::new(plan.tasks.len(), plan.memory / 4);
+        let shared = Arc::new(Shared { deliveries, stats: Mutex::default() });
+        let workers = Self { shared: shared.clone(), counter };
+        // A quarter of the memory is for batches that wait, the rest for the threads.
+        let memory = plan.memory / 4 * 3 / threads as u64;
         for _ in 0..threads {
             let (shared, plan, source) = (shared.clone(), plan.clone(), source.clone());
-            let work = move || shared.work(&plan, &source);
+            let work = move || shared.work(&plan, &source, memory);
             thread::Builder::new().name("hypostyle-scan".into()).spawn(work)?;
         }
-        Ok(Self { groups, shared, counter })
+        Ok(workers)
     }
 
     fn next(&mut self) -> Result<Option<RecordBatch>> {
-        while let Some(group) = self.groups.front() {
-            match group.recv() {
-                Ok(Ok(None)) => self.groups.pop_front(),
-                Ok(delivery) => return delivery,
-                Err(_) => {
-                    return Err(ErrorKind::Internal("a decoding thread panicked".into()).into());
-                }
-            };
-        }
-        Ok(None)
+        self.shared.deliveries.take()
     }
 
     fn stats(&self, plan: &ScanPlan) -> ScanStats {
@@ -210,12 +191,19 @@ impl Workers {
     }
 }
 
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.shared.deliveries.close();
+    }
+}
+
 impl Shared {
-    fn work(&self, plan: &Arc<ScanPlan>, source: &Arc<RangeCache>) {
-        loop {
-            let job = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let Some((task, sender)) = job else { return };
-            let mut decoder = ScanDecoder::for_tasks(source, plan, vec![task], 1);
+    fn work(&self, plan: &Arc<ScanPlan>, source: &Arc<RangeCache>, memory: u64) {
+        let _guard = self.deliveries.guard();
+        while let Some(index) = self.deliveries.claim() {
+            let Some(task) = plan.tasks.get(index) else { return };
+            let mut decoder =
+                ScanDecoder::for_tasks(source, plan, vec![task.clone()], 1).with_memory(memory);
             loop {
                 let next = next_of(&mut decoder);
                 let is_last = !matches!(next, Ok(Some(_)));
@@ -223,8 +211,7 @@ impl Shared {
                     let mut stats = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
                     stats.add(&decoder.stats());
                 }
-                // Sending fails if the caller has dropped the scan.
-                if sender.send(next).is_err() {
+                if !self.deliveries.put(index, next) {
                     return;
                 }
                 if is_last {

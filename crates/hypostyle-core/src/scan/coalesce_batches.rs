@@ -76,7 +76,7 @@ impl BatchBuffer {
 }
 
 /// Returns the bytes of the rows of a batch, which may be slices of longer arrays.
-fn slice_bytes(batch: &RecordBatch) -> usize {
+pub(super) fn slice_bytes(batch: &RecordBatch) -> usize {
     let columns = batch.columns().iter();
     let bytes = columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0));
     bytes.fold(0, usize::saturating_add)

@@ -1,6 +1,7 @@
 //! Decodes a scan without doing I/O.
 
 use std::collections::VecDeque;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,9 +14,10 @@ use super::open_table::OpenTable;
 use super::plan::{GroupTask, ScanPlan};
 use super::stats::{DamagedRowGroup, ScanCounter, ScanStats};
 use crate::error::{ErrorKind, Result};
+use crate::parallel;
 use crate::reader::{RowGroupReader, RowGroupRequest};
 use crate::row_selection::RowSelection;
-use crate::source::{ByteSource, MissingRanges, RangeCache};
+use crate::source::{ByteSource, FetchPlan, MissingRanges, RangeCache};
 
 /// Rows for which a predicate is evaluated at a time, if batches are smaller: formats that
 /// search encoded values set up a search for each window.
@@ -47,6 +49,8 @@ pub struct ScanDecoder {
     buffer: BatchBuffer,
     left: u64,
     threads: usize,
+    /// Bytes of memory that this decoder should hold at most.
+    memory: u64,
     stats: ScanStats,
     counter: ScanCounter,
 }
@@ -91,9 +95,17 @@ impl ScanDecoder {
             buffer: BatchBuffer::new(plan.batch_size, plan.memory),
             left: plan.limit.unwrap_or(u64::MAX),
             threads,
+            memory: plan.memory,
             stats: ScanStats::default(),
             counter: ScanCounter::start(source, plan.metadata),
         }
+    }
+
+    /// Sets the share of the memory of the scan that this decoder may use.
+    pub(super) fn with_memory(mut self, memory: u64) -> Self {
+        self.memory = memory;
+        self.buffer = BatchBuffer::new(self.plan.batch_size, memory);
+        self
     }
 
     /// Returns the schema of the batches.
@@ -155,23 +167,8 @@ impl ScanDecoder {
         if self.open.is_empty() {
             self.open_groups()?;
         }
+        self.filter_groups()?;
         let plan = self.plan.clone();
-        // Filter the first windows of all open row groups, so that the projected columns
-        // of those that match can be fetched together.
-        for index in 0..self.open.len() {
-            let left = self.left;
-            let Some(group) = self.open.get_mut(index) else { break };
-            if index > 0 && !matches!(group.window, Window::None | Window::Unfiltered(_)) {
-                continue;
-            }
-            if let Err(err) = group.filter(&plan, left, &mut self.stats) {
-                if index == 0 || MissingRanges::of(&err).is_some() {
-                    return Err(err);
-                }
-                // The error is reported when the scan reaches the row group.
-                break;
-            }
-        }
         if plan.filter.is_some() {
             self.prefetch_matches()?;
         }
@@ -190,6 +187,47 @@ impl ScanDecoder {
             }
         }
         Ok(())
+    }
+
+    /// Filters the first windows of all open row groups, so that the projected columns of those
+    /// that match can be fetched together.
+    fn filter_groups(&mut self) -> Result<()> {
+        let (plan, left) = (&self.plan, self.left);
+        let mut groups: Vec<(usize, &mut OpenGroup)> = self.open.iter_mut().enumerate().collect();
+        groups.retain(|(_, group)| !matches!(group.window, Window::Filtered(..)));
+        let threads = self.threads.min(groups.len());
+        let mut groups = groups.into_iter();
+        let filter = |(index, group): (usize, &mut OpenGroup)| {
+            let mut stats = ScanStats::default();
+            Ok((index, group.filter(plan, left, &mut stats), stats))
+        };
+        let mut missing = Vec::new();
+        let all = &mut self.stats;
+        parallel::stream(
+            threads,
+            || Ok(groups.next()),
+            filter,
+            |(index, filtered, stats)| {
+                all.add(&stats);
+                match filtered {
+                    Ok(()) => Ok(()),
+                    Err(err) => match MissingRanges::of(&err) {
+                        Some(MissingRanges(ranges)) => {
+                            missing.extend_from_slice(ranges);
+                            Ok(())
+                        }
+                        None if index == 0 => Err(err),
+                        // The error is reported when the scan reaches the row group.
+                        None => Ok(()),
+                    },
+                }
+            },
+        )?;
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(io::Error::from(MissingRanges(missing)).into())
+        }
     }
 
     /// Drops the bytes that were fetched for a row group.
@@ -211,27 +249,30 @@ impl ScanDecoder {
                 .filter
                 .as_ref()
                 .map_or(plan.projection.columns.as_slice(), |filter| filter.columns());
-            let (mut ranges, mut bytes, mut rows) = (Vec::new(), 0_u64, 0_u64);
+            let (mut fetch, mut rows) = (FetchPlan::new(self.source.read_cost()), 0_u64);
+            let mut ranges = Vec::new();
             for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
                 let request = self.request(task, &columns);
                 let wanted = plan.reader.first_ranges(task.group, first, &request);
                 let size: u64 =
                     wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+                let mut with_group = fetch.clone();
+                with_group.add(&wanted);
                 // A scan that stops early needs no row group beyond its limit.
                 let is_beyond = plan.filter.is_none() && rows >= self.left;
-                if index > 0 && (is_beyond || bytes.saturating_add(size) > plan.memory / 4) {
+                if index > 0 && (is_beyond || with_group.bytes() > self.memory / 4) {
                     break;
                 }
                 // A row group larger than the memory fetches its own ranges as it goes.
-                if size <= plan.memory / 2 {
+                if size <= self.memory / 2 {
                     ranges.extend(wanted);
                 }
-                bytes = bytes.saturating_add(size);
+                fetch = with_group;
                 rows = rows
                     .saturating_add(task.ranges.iter().map(|range| range.end - range.start).sum());
                 count = index + 1;
             }
-            self.source.prefetch(&ranges)?;
+            self.prefetch_first(&ranges, count, &columns)?;
         }
         let tasks: Vec<GroupTask> = self.tasks.drain(..count.min(self.tasks.len())).collect();
         for task in tasks {
@@ -241,6 +282,25 @@ impl ScanDecoder {
             self.open.push_back(OpenGroup { task, reader, row: 0, range: 0, window: Window::None });
         }
         Ok(())
+    }
+
+    /// Fetches the ranges that the next `count` row groups need first, and all that they need
+    /// if that costs less than another round trip.
+    fn prefetch_first(&self, first: &[Range<u64>], count: usize, columns: &[usize]) -> Result<()> {
+        if self.plan.filter.is_none() {
+            return Ok(self.source.prefetch(first)?);
+        }
+        let mut all = Vec::new();
+        for task in self.tasks.iter().take(count) {
+            let request = self.request(task, columns);
+            all.extend(self.plan.reader.first_ranges(task.group, columns, &request));
+        }
+        let (now, later) = (self.source.plan(&all), self.source.plan(first));
+        let round_trip = self.source.read_cost();
+        let is_cheaper = self.source.is_remote()
+            && now.bytes() <= self.memory / 4
+            && now.cost() <= later.cost().saturating_add(round_trip);
+        Ok(self.source.prefetch_with(if is_cheaper { &all } else { first }, &all)?)
     }
 
     /// Returns how a row group will be read.
@@ -254,7 +314,7 @@ impl ScanDecoder {
         RowGroupRequest::new(columns)
             .with_threads(self.threads)
             .with_end(end.filter(|&end| end < task.rows))
-            .with_memory(self.plan.memory)
+            .with_memory(self.memory)
     }
 
     /// Fetches the projected columns of the open row groups that have matching rows.
@@ -275,7 +335,7 @@ impl ScanDecoder {
             let wanted = reader.first_ranges(group.task.group, columns, &request);
             let size: u64 = wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
             bytes = bytes.saturating_add(size);
-            if bytes > self.plan.memory / 2 {
+            if bytes > self.memory / 2 {
                 break;
             }
             ranges.extend(wanted);

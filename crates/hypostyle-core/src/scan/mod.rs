@@ -17,6 +17,7 @@
 mod batches;
 mod coalesce_batches;
 mod decoder;
+mod deliveries;
 mod filter;
 mod open_table;
 mod options;

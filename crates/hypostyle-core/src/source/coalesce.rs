@@ -10,22 +10,19 @@ use bytes::Bytes;
 
 use super::ByteSource;
 
-/// Ranges with a gap of at most so many bytes between them are read together: skipping
-/// fewer bytes costs more than reading them.
-const MAX_GAP: u64 = 16 << 10;
-
 /// The largest number of concurrent reads; each has a thread that waits for it.
 const MAX_READS: usize = 32;
 
-/// Merges ranges that overlap or lie close together; the result is sorted.
-pub fn merge_near(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
+/// Merges ranges that overlap or have a gap of at most `max_gap` bytes between them; the result
+/// is sorted.
+pub(super) fn merge_near(ranges: &[Range<u64>], max_gap: u64) -> Vec<Range<u64>> {
     let mut sorted: Vec<Range<u64>> =
         ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
     sorted.sort_unstable_by_key(|range| range.start);
     let mut merged: Vec<Range<u64>> = Vec::with_capacity(sorted.len());
     for range in sorted {
         match merged.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(MAX_GAP) => {
+            Some(last) if range.start <= last.end.saturating_add(max_gap) => {
                 last.end = last.end.max(range.end);
             }
             _ => merged.push(range),
@@ -39,7 +36,7 @@ pub(super) fn read<S: ByteSource + ?Sized>(
     source: &S,
     ranges: &[Range<u64>],
 ) -> io::Result<Vec<Bytes>> {
-    let merged = merge_near(ranges);
+    let merged = merge_near(ranges, source.read_cost());
     let read = |range: &Range<u64>| {
         let len = usize::try_from(range.end.saturating_sub(range.start));
         source.read(range.start, len.map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?)
@@ -99,7 +96,7 @@ mod tests {
 
     #[test]
     fn near_ranges_are_read_together_and_returned_in_the_order_asked_for() {
-        let merged = merge_near(&[70_000..70_010, 0..4, 4..8, 9_000..9_001, 5..5]);
+        let merged = merge_near(&[70_000..70_010, 0..4, 4..8, 9_000..9_001, 5..5], 16 << 10);
         assert_eq!(merged, [0..9_001, 70_000..70_010]);
         let content: Vec<u8> = (0..80_000_u32).map(|at| at.to_le_bytes()[0]).collect();
         let source = Bytes::from(content.clone());

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use hashbrown::HashMap;
 
-use super::{ByteSource, merge_near};
+use super::{ByteSource, FetchPlan, REMOTE_READ_COST, merge_near};
 
 /// Holds ranges of a file that were fetched ahead, and serves reads from them.
 ///
@@ -20,25 +21,62 @@ use super::{ByteSource, merge_near};
 pub struct RangeCache {
     size: u64,
     below: Option<Arc<dyn ByteSource>>,
-    held: Mutex<BTreeMap<u64, Bytes>>,
+    read_cost: u64,
+    held: Mutex<HeldRanges>,
     bytes_read: AtomicU64,
     reads: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct HeldRanges {
+    /// The pieces that are held, by their start.
+    pieces: BTreeMap<u64, Bytes>,
+    /// The reads that the caller was asked for, and the ranges that are wanted of each. The
+    /// bytes between them are transferred because that costs less than another read.
+    asked: HashMap<Range<u64>, Vec<Range<u64>>>,
 }
 
 impl RangeCache {
     /// Returns a cache over a source.
     pub fn over(below: Arc<dyn ByteSource>) -> Self {
-        Self { size: below.size(), below: Some(below), ..Self::empty() }
+        let (size, read_cost) = (below.size(), below.read_cost());
+        Self { size, read_cost, below: Some(below), ..Self::of_size(0) }
     }
 
     /// Returns a cache of a file of `size` bytes that only holds what it is supplied with.
+    ///
+    /// The caller is expected to fetch ranges from a remote source, see
+    /// [`RangeCache::with_read_cost`].
     pub fn of_size(size: u64) -> Self {
-        Self { size, ..Self::empty() }
+        let (held, bytes_read, reads) = Default::default();
+        Self { size, read_cost: REMOTE_READ_COST, below: None, held, bytes_read, reads }
     }
 
-    fn empty() -> Self {
-        let (held, bytes_read, reads) = Default::default();
-        Self { size: 0, below: None, held, bytes_read, reads }
+    /// Sets the [cost of a read](ByteSource::read_cost).
+    #[must_use]
+    pub fn with_read_cost(mut self, bytes: u64) -> Self {
+        self.read_cost = bytes;
+        self
+    }
+
+    /// Returns whether a read takes as long as the transfer of many bytes.
+    ///
+    /// Then it pays to fetch in one round what may be needed next.
+    pub fn is_remote(&self) -> bool {
+        self.below.as_ref().is_none_or(|below| below.concurrent_reads() > 1)
+    }
+
+    /// Returns the reads that would fetch what is not held of some ranges.
+    pub fn plan(&self, ranges: &[Range<u64>]) -> FetchPlan {
+        let mut plan = FetchPlan::new(self.read_cost);
+        plan.add(&self.missing(ranges));
+        plan
+    }
+
+    fn missing(&self, ranges: &[Range<u64>]) -> Vec<Range<u64>> {
+        let inside = |range: &&Range<u64>| range.end <= self.size && range.start < range.end;
+        let missing = ranges.iter().filter(inside).filter(|range| self.find(range).is_none());
+        missing.cloned().collect()
     }
 
     /// Returns how many bytes were read from the source below, or supplied.
@@ -51,6 +89,11 @@ impl RangeCache {
         self.reads.load(Ordering::Relaxed)
     }
 
+    /// Returns how many bytes are held.
+    pub fn held_bytes(&self) -> u64 {
+        self.lock().pieces.values().map(|piece| piece.len() as u64).sum()
+    }
+
     /// Fetches ranges, those that lie close together with one read.
     ///
     /// Does nothing for a resident source, and for ranges that are held.
@@ -59,46 +102,75 @@ impl RangeCache {
     ///
     /// Fails if the source below does, and with [`MissingRanges`] if there is none.
     pub fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
+        self.prefetch_with(ranges, &[])
+    }
+
+    /// Fetches ranges, and holds what is read of other ranges on the way.
+    ///
+    /// # Errors
+    ///
+    /// As [`RangeCache::prefetch`].
+    pub fn prefetch_with(&self, ranges: &[Range<u64>], also: &[Range<u64>]) -> io::Result<()> {
         if self.below.as_ref().is_some_and(|below| below.is_resident()) {
             return Ok(());
         }
-        let inside = |range: &&Range<u64>| range.end <= self.size && range.start < range.end;
-        let missing: Vec<Range<u64>> = ranges
-            .iter()
-            .filter(inside)
-            .filter(|range| self.find(range).is_none())
-            .cloned()
-            .collect();
+        let mut missing = self.missing(ranges);
         if missing.is_empty() {
             return Ok(());
         }
-        let missing = merge_near(&missing);
-        let Some(below) = &self.below else { return Err(MissingRanges(missing).into()) };
-        let pieces = below.read_ranges(&missing)?;
-        self.supply(missing.into_iter().zip(pieces));
+        let reads = merge_near(&missing, self.read_cost);
+        let read_of = |range: &Range<u64>| reads.partition_point(|read| read.end < range.end);
+        let is_read = |range: &&Range<u64>| {
+            reads.get(read_of(range)).is_some_and(|read| read.start <= range.start)
+        };
+        missing.extend(also.iter().filter(is_read).cloned());
+        let mut wanted: Vec<Vec<Range<u64>>> = vec![Vec::new(); reads.len()];
+        for range in merge_near(&missing, 0) {
+            let read = read_of(&range);
+            wanted.get_mut(read).into_iter().for_each(|wanted| wanted.push(range.clone()));
+        }
+        let Some(below) = &self.below else {
+            let asked = &mut self.lock().asked;
+            for (read, mut wanted) in reads.iter().zip(wanted) {
+                let before = asked.entry(read.clone()).or_default();
+                wanted.append(before);
+                *before = merge_near(&wanted, 0);
+            }
+            return Err(MissingRanges(reads).into());
+        };
+        let pieces = below.read_ranges(&reads)?;
+        let mut held = self.lock();
+        for ((read, wanted), bytes) in reads.iter().zip(&wanted).zip(pieces) {
+            self.count(&bytes);
+            held.insert_parts(read.start, &bytes, wanted);
+        }
         Ok(())
     }
 
     /// Adds fetched ranges.
+    ///
+    /// Of a range that [`MissingRanges`] named, the cache holds only what was wanted of it.
     pub fn supply(&self, pieces: impl IntoIterator<Item = (Range<u64>, Bytes)>) {
         let mut held = self.lock();
         for (range, bytes) in pieces {
-            self.bytes_read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-            self.reads.fetch_add(1, Ordering::Relaxed);
-            match held.get(&range.start) {
-                Some(longer) if longer.len() >= bytes.len() => {}
-                _ => {
-                    held.insert(range.start, bytes);
-                }
+            self.count(&bytes);
+            match held.asked.remove(&range) {
+                Some(wanted) => held.insert_parts(range.start, &bytes, &wanted),
+                None => held.insert(range.start, bytes),
             }
         }
+    }
+
+    fn count(&self, bytes: &Bytes) {
+        self.bytes_read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.reads.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Drops what is held of `ranges`.
     ///
     /// What was read together with them stays: other row groups may need it.
     pub fn release(&self, ranges: &[Range<u64>]) {
-        let mut held = self.lock();
+        let held = &mut self.lock().pieces;
         for range in ranges {
             let end_of = |start: u64, bytes: &Bytes| start.saturating_add(bytes.len() as u64);
             let overlapping: Vec<u64> = held
@@ -123,17 +195,39 @@ impl RangeCache {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Bytes>> {
+    fn lock(&self) -> MutexGuard<'_, HeldRanges> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the bytes of a range, if one held piece has all of them.
     fn find(&self, range: &Range<u64>) -> Option<Bytes> {
         let held = self.lock();
-        let (&start, bytes) = held.range(..=range.start).next_back()?;
+        let (&start, bytes) = held.pieces.range(..=range.start).next_back()?;
         let from = usize::try_from(range.start.checked_sub(start)?).ok()?;
         let to = usize::try_from(range.end.checked_sub(start)?).ok()?;
         (to <= bytes.len()).then(|| bytes.slice(from..to))
+    }
+}
+
+impl HeldRanges {
+    /// Holds the parts that are wanted of bytes that were read at `start`.
+    fn insert_parts(&mut self, start: u64, bytes: &Bytes, wanted: &[Range<u64>]) {
+        let offset = |at: u64| {
+            let offset = usize::try_from(at.saturating_sub(start));
+            offset.map_or(bytes.len(), |offset| offset.min(bytes.len()))
+        };
+        for part in wanted {
+            self.insert(part.start, bytes.slice(offset(part.start)..offset(part.end)));
+        }
+    }
+
+    fn insert(&mut self, start: u64, bytes: Bytes) {
+        match self.pieces.get(&start) {
+            Some(longer) if longer.len() >= bytes.len() => {}
+            _ => {
+                self.pieces.insert(start, bytes);
+            }
+        }
     }
 }
 
@@ -148,8 +242,7 @@ impl ByteSource for RangeCache {
             (_, Some(bytes)) => Ok(bytes),
             (Some(below), None) => {
                 let bytes = below.read(offset, len)?;
-                self.bytes_read.fetch_add(len as u64, Ordering::Relaxed);
-                self.reads.fetch_add(1, Ordering::Relaxed);
+                self.count(&bytes);
                 Ok(bytes)
             }
             (None, None) => Err(MissingRanges(vec![range]).into()),
@@ -171,6 +264,10 @@ impl ByteSource for RangeCache {
 
     fn concurrent_reads(&self) -> usize {
         self.below.as_ref().map_or(1, |below| below.concurrent_reads())
+    }
+
+    fn read_cost(&self) -> u64 {
+        self.read_cost
     }
 }
 
@@ -246,7 +343,28 @@ mod tests {
         assert_eq!(cache.read(25, 5).unwrap(), vec![1; 5]);
         cache.prefetch(&[0..10, 20..30]).unwrap();
         assert_eq!((cache.bytes_read(), cache.reads()), (40, 2));
-        assert_eq!(cache.read(50, 5).unwrap(), vec![1; 5]);
+        // The bytes between ranges are not held.
+        assert_eq!(cache.read(12, 5).unwrap(), vec![1; 5]);
         assert_eq!((cache.bytes_read(), cache.reads()), (45, 3));
+        // Those that may be wanted later are.
+        let also = [50_100..50_200, 49_999..50_001, 50_900..51_001];
+        cache.prefetch_with(&[50_000..50_010, 50_990..51_000], &also).unwrap();
+        assert_eq!((cache.bytes_read(), cache.reads()), (1045, 4));
+        assert_eq!(cache.read(50_100, 100).unwrap(), vec![1; 100]);
+        assert_eq!((cache.bytes_read(), cache.held_bytes()), (1045, 40 - 10 + 120));
+    }
+
+    #[test]
+    fn a_supplied_range_that_was_asked_for_leaves_what_was_wanted() {
+        let cache = RangeCache::of_size(1 << 20).with_read_cost(1000);
+        let asked = |ranges: &[Range<u64>]| {
+            let err = Error::from(cache.prefetch(ranges).unwrap_err());
+            MissingRanges::of(&err).unwrap().0.clone()
+        };
+        assert_eq!(asked(&[0..10, 500..510, 505..520, 9000..9001]), [0..520, 9000..9001]);
+        cache.supply([(0..520, Bytes::from(vec![3; 520]))]);
+        assert_eq!(cache.read(500, 20).unwrap(), vec![3; 20]);
+        assert!(cache.read(10, 1).is_err());
+        assert_eq!(asked(&[0..10, 9000..9001]), std::slice::from_ref(&(9000..9001)));
     }
 }

@@ -73,18 +73,25 @@ fn file_source(path: &Path) -> io::Result<FileSource> {
 ///
 /// As [`open`].
 pub fn open_source(source: Arc<dyn ByteSource>, options: &OpenOptions) -> Result<Table> {
-    let cache = RangeCache::over(source);
-    if cache.concurrent_reads() > 1 {
-        // Formats have their metadata at the start or at the end. Fetching both at once saves
-        // the round trips of finding them piece by piece.
-        let size = cache.size();
-        cache.prefetch(&[0..EDGE_BYTES.min(size), size.saturating_sub(EDGE_BYTES)..size])?;
-    }
-    open_cache(Arc::new(cache), options)
+    open_cache(Arc::new(RangeCache::over(source)), options)
 }
 
-/// Bytes at each end of a remote file that are fetched when it is opened.
-const EDGE_BYTES: u64 = 64 << 10;
+/// The fewest bytes at each end of a remote file that are fetched when it is opened.
+const MIN_EDGE_BYTES: u64 = 64 << 10;
+
+/// The share of a remote file that is fetched at each end. The indexes of an archive take some
+/// 1 % of it.
+const EDGE_FRACTION: u64 = 64;
+
+/// Fetches both ends of a remote file.
+///
+/// Formats have their metadata at the start or at the end. Fetching both at once saves the
+/// round trips of finding them piece by piece.
+fn prefetch_ends(source: &RangeCache) -> Result<()> {
+    let (size, max) = (source.size(), source.read_cost().max(MIN_EDGE_BYTES));
+    let edge = (size / EDGE_FRACTION).clamp(MIN_EDGE_BYTES, max).min(size);
+    Ok(source.prefetch(&[0..edge, size.saturating_sub(edge)..size])?)
+}
 
 /// Opens a file through a cache of its byte ranges.
 ///
@@ -95,6 +102,9 @@ const EDGE_BYTES: u64 = 64 << 10;
 ///
 /// As [`open`], and with [`MissingRanges`](crate::MissingRanges).
 pub fn open_cache(source: Arc<RangeCache>, options: &OpenOptions) -> Result<Table> {
+    if source.is_remote() {
+        prefetch_ends(&source)?;
+    }
     let (format, text) = match options.format {
         Some(format) => (format, None),
         None => detect(source.as_ref(), options.name.as_deref())?,

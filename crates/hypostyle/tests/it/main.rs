@@ -28,6 +28,7 @@ mod onpair_search;
 mod predicates;
 mod pruning;
 mod refusals;
+mod remote;
 mod rows;
 mod sources;
 mod streaming;

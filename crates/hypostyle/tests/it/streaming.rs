@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
 use bytes::Bytes;
 use hypostyle::formats::{self, Format};
-use hypostyle::{RangeCache, ReadOptions, Scan, Table, WriteOptions};
+use hypostyle::{FormatId, RangeCache, ReadOptions, Scan, Table, WriteOptions};
 use hypostyle_testkit::content::Content;
 use hypostyle_testkit::source::CountingSource;
 use hypostyle_testkit::{batches, laws, scans};
@@ -127,6 +127,44 @@ fn ten_rows_take_few_bytes() {
         let read: u64 = source.covered().iter().map(|range| range.end - range.start).sum();
         assert!(read * 100 < size, "{format:?}: {read} of {size} bytes");
         assert_eq!(source.reads().len(), 2, "one read for each block: {:?}", source.reads());
+    }
+}
+
+/// Texts of COLF come after the offsets of all texts (spec §3.3), which take most of the bytes
+/// here if texts are short, and few if they are long.
+#[test]
+fn ten_texts_take_few_bytes_beside_the_offsets_of_colf() {
+    for format in column_formats() {
+        for (rows, len) in [(400_000_u32, 10_usize), (6_000, 2_000)] {
+            let mut dice = 1_u64;
+            let mut text = || {
+                let mut text = String::new();
+                while text.len() < len {
+                    dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(7);
+                    text.extend(char::from_digit(u32::try_from(dice >> 59).unwrap(), 36));
+                }
+                text
+            };
+            let texts: ArrayRef =
+                Arc::new(StringArray::from_iter_values((0..rows).map(|_| text())));
+            let batch = RecordBatch::try_from_iter([("s", texts)]).unwrap();
+            let file = laws::encode(format, &batch, &WriteOptions::default().with_level(1));
+            let reader = laws::open(format, &file, &ReadOptions::default()).unwrap();
+            let block = reader.sections().into_iter().find(|it| it.column == Some(0)).unwrap();
+            let raw = block.raw.unwrap();
+            let source = Arc::new(CountingSource::new(Arc::new(Bytes::from(file))));
+            let cache = Arc::new(RangeCache::over(source.clone()));
+            let reader = format.open(cache.clone(), &ReadOptions::default()).unwrap();
+            source.clear_reads();
+            let mut scan = Table::new(reader, cache).scan().limit(10).batches().unwrap();
+            let first = scan.next_batch().unwrap().unwrap();
+            assert_eq!(first.columns(), batch.slice(0, 10).columns());
+            let read: u64 = source.covered().iter().map(|range| range.end - range.start).sum();
+            // Blocks are read in pieces that double, from 16 KiB on.
+            let offsets = if format.id() == FormatId::Colf { u64::from(rows) * 4 } else { 0 };
+            let bound = 2 * (block.stored * offsets / raw) + (32 << 10);
+            assert!(read <= bound, "{format:?}: {read} of {} bytes, {bound}", block.stored);
+        }
     }
 }
 

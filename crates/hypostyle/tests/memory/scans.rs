@@ -1,10 +1,16 @@
 //! Scans of tables that are larger than their memory limit.
 
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use bytes::Bytes;
+use hypostyle::formats::at1::{self, Choice, PackOptions};
 use hypostyle::formats::{self, Format};
-use hypostyle::{RangeCache, ReadOptions, Table};
+use hypostyle::{FileKind, RangeCache, ReadOptions, Table, Writer, WriterOptions};
 use hypostyle_testkit::build::{Block, clmn, colf, colm};
 use hypostyle_testkit::source::CountingSource;
 
@@ -115,6 +121,76 @@ fn partitions_of_a_gigabyte_stay_within_the_memory_of_a_scan() {
             });
             assert_eq!(rows, ROWS as usize);
             assert!(bytes <= MEMORY, "{format:?} {columns:?}: {bytes} bytes");
+        }
+    }
+}
+
+/// Rows of the table that every kind of file stores.
+const TABLE_ROWS: u32 = 320_000;
+
+/// Bytes of its text column, which is as long in memory.
+const CELL_BYTES: usize = 150;
+
+fn batches() -> impl Iterator<Item = RecordBatch> {
+    let part = 10_000;
+    (0..TABLE_ROWS / part).map(move |index| {
+        let rows = index * part..(index + 1) * part;
+        let numbers = Int32Array::from_iter_values(rows.clone().map(u32::cast_signed));
+        let text = |row: u32| format!("{:0CELL_BYTES$}", u64::from(row) * 0x9E37_79B1 % 9_973);
+        let texts = StringArray::from_iter_values(rows.map(text));
+        let columns = [("n", Arc::new(numbers) as ArrayRef), ("s", Arc::new(texts))];
+        RecordBatch::try_from_iter(columns).unwrap()
+    })
+}
+
+/// A table of 50 MB is scanned within a third of its size, in every kind of file that has no
+/// whole columns.
+#[test]
+fn a_scan_of_every_kind_of_file_stays_within_its_memory() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let kinds = ["csv", "jsonl", "parquet", "arrow", "onpair", "at1"];
+    let known = |kind: &&str| FileKind::by_extension(kind).is_some();
+    for kind in kinds.into_iter().filter(known) {
+        let path = folder.path().join(format!("table.{kind}"));
+        let mut packed = "n,s\n".to_owned();
+        if kind == "at1" {
+            for batch in batches() {
+                let (numbers, texts) = (batch.column(0), batch.column(1));
+                let numbers = numbers.as_primitive::<Int32Type>().iter().flatten();
+                for (number, text) in numbers.zip(texts.as_string::<i32>().iter().flatten()) {
+                    writeln!(packed, "{number},{text}").unwrap();
+                }
+            }
+            let options = PackOptions::default().with_level(1).with_codec(Choice::Query);
+            let options = options.with_rows_per_group(NonZeroUsize::new(20_000));
+            let (archive, _) = at1::pack(packed.as_bytes(), &options).unwrap();
+            std::fs::write(&path, archive).unwrap();
+        } else {
+            let schema = batches().next().unwrap().schema();
+            let mut writer = Writer::create(
+                &path,
+                FileKind::by_extension(kind).unwrap().id(),
+                schema,
+                &WriterOptions::default(),
+            )
+            .unwrap();
+            batches().for_each(|batch| writer.write(&batch).unwrap());
+            writer.finish().unwrap();
+        }
+        drop(packed);
+        for threads in [1, 2] {
+            let mut rows = 0;
+            let (bytes, _) = cost(|| {
+                let table = hypostyle::open(&path).unwrap();
+                let scan = table.scan().memory_limit(8 << 20).threads(threads);
+                let mut batches = scan.batches().unwrap();
+                while let Some(batch) = batches.next_batch().unwrap() {
+                    rows += batch.num_rows();
+                }
+            });
+            assert_eq!(rows, TABLE_ROWS as usize);
+            assert!(bytes <= 16 << 20, "{kind}, {threads} threads: {bytes} bytes");
         }
     }
 }

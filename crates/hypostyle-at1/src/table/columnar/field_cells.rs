@@ -20,7 +20,7 @@ use super::group_cells::GroupCells;
 use super::typed_entries::TypedEntries;
 use crate::codecs::columnar::values::CellNumbers;
 use crate::row_buffer::{DictEntry, PaddedDict};
-use crate::table::cell_list::{CellList, CellPlace, CellRuns};
+use crate::table::cell_list::{CellList, CellRuns};
 use crate::table::cell_value::CellSyntax;
 use crate::table::merge::merge;
 use crate::table::typed_cells::{self, CellError, not_of_type};
@@ -301,7 +301,7 @@ fn typed(
 ) -> Result<ArrayRef> {
     let all = 0..count;
     let runs = slice::from_ref(&all);
-    let cells = CellRuns { list, from: CellPlace::default(), runs };
+    let cells = CellRuns::new(list, runs);
     match typed_cells::array(data_type, &cells, syntax) {
         Ok((array, _)) => Ok(array),
         Err(CellError::Other(err)) => Err(err),
