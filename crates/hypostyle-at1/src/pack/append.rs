@@ -15,6 +15,7 @@ use crate::archive_text::ArchiveText;
 use crate::cell_syntax::Syntax;
 use crate::codec::Codec;
 use crate::codecs;
+use crate::codecs::columnar::table::widths;
 use crate::codecs::groups::GroupsMeta;
 use crate::container::in_at1;
 use crate::fields::Dialect;
@@ -114,12 +115,12 @@ impl<'a, W: Write> Appender<'a, W> {
     ///
     /// # Errors
     ///
-    /// Fails if the archive is damaged, if its codec has no row groups, and if its text does
-    /// not end with a newline.
+    /// Fails if the archive is damaged, if its codec stores no rows of a table, and if its text
+    /// does not end with a newline.
     pub fn new(archive: &'a Archive, output: W, options: &PackOptions) -> Result<Self> {
         let codec = archive.codec();
-        if !codec.has_groups() {
-            let why = format!("an archive of codec `{codec}` has no row groups to append to");
+        if !codec.has_groups() && codec != Codec::Columnar {
+            let why = format!("an archive of codec `{codec}` cannot be appended to");
             let way_out = "unpack it and pack it again with `Choice::Query`";
             return Err(in_at1(Error::refused(Refusal::NotAppendable, why, way_out)));
         }
@@ -139,14 +140,25 @@ impl<'a, W: Write> Appender<'a, W> {
         }
         let model = match codec {
             Codec::QColumnar if original > 0 => table_model(archive)?,
-            Codec::QColumnar => None,
+            Codec::QColumnar | Codec::Columnar => None,
             _ => Some(FrameModel::Json(Some(codec), true)),
         };
         let lines = archive.chunk_lines().filter(|&lines| lines > 0);
         let lines = lines.unwrap_or(options.chunk_lines);
-        let frames = FrameEncoder::with_codec(codec, model, lines);
+        let syntax = old.table.as_ref().and_then(|table| RowSyntax::of(table.format()));
+        // Only the first line of the archive is a header.
+        let syntax = syntax.filter(|_| codec == Codec::Columnar).map(RowSyntax::without_header);
+        let syntax = match syntax {
+            Some(syntax) => first_width(archive)?.map(|width| syntax.with_width(width)),
+            None => None,
+        };
+        let frames = FrameEncoder::with_codec(codec, model, lines).with_table(syntax);
         // A frame that fits no table is raw, because an archive has only one codec.
-        let options = options.clone().with_codec(Choice::Only(Codec::Raw)).with_chunk_lines(lines);
+        let choice = match codec {
+            Codec::Columnar => Choice::Query,
+            _ => Choice::Only(Codec::Raw),
+        };
+        let options = options.clone().with_codec(choice).with_chunk_lines(lines);
         let appended = Appended { codec, added: 0, original, stored: 0, frames: (0, 0) };
         let TextObserver { hash, first_line, table, .. } = old;
         Ok(Self {
@@ -238,7 +250,7 @@ impl<'a, W: Write> Appender<'a, W> {
             self.copy_old_frames()?;
         }
         let model = &mut self.frames.model;
-        if model.is_none() {
+        if model.is_none() && self.frames.codec == Codec::QColumnar {
             let format = self.table.as_ref().map(TextSummarizer::format);
             let syntax = format.and_then(RowSyntax::of);
             *model = FrameModel::find(text, syntax, Choice::Only(Codec::QColumnar))?;
@@ -297,6 +309,15 @@ impl<'a, W: Write> Appender<'a, W> {
         self.appended.stored += bytes.len() as u64;
         Ok(self.output.write_all(bytes)?)
     }
+}
+
+/// Returns the number of fields of the first structured frame of codec columnar; `None` if
+/// there is none.
+fn first_width(archive: &Archive) -> Result<Option<usize>> {
+    archive.reader().first_structured(|context| {
+        let streams = context.decompress(|name| ["coltypes", codecs::FIELDS].contains(&name))?;
+        Ok(widths(&streams, streams.bytes("coltypes").len()).iter().sum())
+    })
 }
 
 /// Returns the row format of the first structured frame; `None` if there is none.

@@ -36,6 +36,9 @@ pub struct Packed {
     pub frames: (u64, u64),
     /// The codecs that were tried, for the first frame if there are several.
     pub trials: Vec<Trial>,
+    /// Whether the archive was packed for queries: the options asked for it, and the content
+    /// is a table whose columns the archive stores.
+    pub is_queryable: bool,
 }
 
 /// Packs bytes in memory.
@@ -60,10 +63,15 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
     let syntax = table.as_ref().and_then(|table| RowSyntax::of(table.format));
     let model = FrameModel::find(original, syntax, options.codec)?;
     let frame = model.map(|model| model.encode(original, options)).transpose()?.flatten();
+    let served = table.as_ref().and_then(served_syntax);
+    let frame = match frame {
+        Some((frame, _)) => Some(frame),
+        None => EncodedFrame::for_queries(original, served, options)?,
+    };
+    let is_queryable = frame.is_some();
     let (frame, trials) = match frame {
-        Some((frame, _)) => (frame.with_table(table.as_ref(), usize::MAX, options)?, Vec::new()),
+        Some(frame) => (frame.with_table(table.as_ref(), usize::MAX, options)?, Vec::new()),
         None => {
-            let served = table.as_ref().and_then(served_syntax);
             let (frame, trials) = EncodedFrame::new(original, None, served, options)?;
             let room = frame.room_below_raw(original, options)?;
             (frame.with_table(table.as_ref(), room, options)?, trials)
@@ -81,6 +89,7 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
         stored: archive.len() as u64,
         frames: (1, u64::from(codec == Codec::Raw)),
         trials,
+        is_queryable,
     };
     Ok((archive, packed))
 }
@@ -107,7 +116,8 @@ pub fn pack_stream(
     let mut table = summarized.map(|format| TextSummarizer::new(format, options.threads));
     let mut frames = FrameEncoder::new(next.as_deref().unwrap_or_default(), format, options)?;
     let trials = frames.first.as_ref().map(|(_, trials)| trials.clone()).unwrap_or_default();
-    let mut packed = Packed { codec: frames.codec, original: 0, stored: 0, frames: (0, 0), trials };
+    let (codec, is_queryable) = (frames.codec, frames.is_queryable());
+    let mut packed = Packed { codec, original: 0, stored: 0, frames: (0, 0), trials, is_queryable };
     let mut send = |bytes: &[u8], packed: &mut Packed| {
         packed.stored += bytes.len() as u64;
         output.write_all(bytes)
@@ -152,6 +162,8 @@ pub(super) struct FrameEncoder {
     pub(super) model: Option<FrameModel>,
     /// How the rows of the next frame are written, if codecs can store their cells.
     table: Option<RowSyntax>,
+    /// Whether the columns of the first frame are those of a table, as the options asked.
+    serves_queries: bool,
     /// The first frame, if it was encoded to find the codec, and what was tried.
     first: Option<(EncodedFrame, Vec<Trial>)>,
 }
@@ -172,15 +184,20 @@ impl FrameEncoder {
             }
             (Choice::Only(codec), None) if !codec.has_groups() => (codec, None),
             _ => {
-                let (frame, trials) = EncodedFrame::new(text, None, table, options)?;
+                let (frame, trials) = match EncodedFrame::for_queries(text, table, options)? {
+                    Some(frame) => (frame, Vec::new()),
+                    None => EncodedFrame::new(text, None, table, options)?,
+                };
                 let codec = match frame.codec() {
                     // Later frames may have structure; a table is the likeliest one.
                     Codec::Raw => Codec::Columnar,
                     codec => codec,
                 };
+                // Only an archive for queries is made without a comparison.
+                let serves_queries = trials.is_empty() && options.codec == Choice::Query;
                 let first = Some((frame, trials));
                 let encoder = Self::with_codec(codec, None, options.chunk_lines);
-                return Ok(Self { first, table, ..encoder });
+                return Ok(Self { first, table, serves_queries, ..encoder });
             }
         };
         Ok(Self { table, ..Self::with_codec(codec, model, options.chunk_lines) })
@@ -191,7 +208,19 @@ impl FrameEncoder {
         let mut head = MAGIC.to_vec();
         head.extend_from_slice(&[STREAMING, codec.id()]);
         put::uv(&mut head, chunk_lines);
-        Self { codec, head, model, table: None, first: None }
+        Self { codec, head, model, table: None, serves_queries: false, first: None }
+    }
+
+    /// Sets how the rows of the next frames are written. A frame without such rows is raw.
+    #[must_use]
+    pub(super) fn with_table(mut self, table: Option<RowSyntax>) -> Self {
+        (self.table, self.serves_queries) = (table, table.is_some());
+        self
+    }
+
+    /// Returns whether the frames are made for queries.
+    fn is_queryable(&self) -> bool {
+        self.model.is_some() || self.serves_queries
     }
 
     /// Encodes the next frame, and returns it and whether it is raw.
@@ -205,7 +234,11 @@ impl FrameEncoder {
             }
             (Some(None), _) => EncodedFrame::new(text, None, None, &raw())?.0,
             (None, Some((encoded, _))) => encoded,
-            (None, None) => EncodedFrame::new(text, Some(self.codec), self.table, options)?.0,
+            (None, None) => match EncodedFrame::for_queries(text, self.table, options)? {
+                Some(frame) => frame,
+                None if self.serves_queries => EncodedFrame::new(text, None, None, &raw())?.0,
+                None => EncodedFrame::new(text, Some(self.codec), self.table, options)?.0,
+            },
         };
         // Only the first frame has a header.
         self.table = self.table.map(RowSyntax::without_header);

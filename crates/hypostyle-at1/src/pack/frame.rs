@@ -128,11 +128,6 @@ impl EncodedFrame {
         options: &PackOptions,
     ) -> Result<(Self, Vec<Trial>)> {
         let search = &SearchParams::new(options);
-        if options.codec == Choice::Query
-            && let Some(form) = Self::served(original, table, search, options)?
-        {
-            return Ok((form, Vec::new()));
-        }
         let zstd_size = zstd::compress(original, 1)?.len();
         let asked = matches!(options.codec, Choice::Only(_));
         let is_noise = !asked && raw::is_noise(original, zstd_size);
@@ -167,16 +162,18 @@ impl EncodedFrame {
         Ok((frame, trials))
     }
 
-    /// Returns the form whose cells are those of a table; `None` if there is none.
-    fn served(
+    /// Encodes some content so that the columns of its table can be read, whatever the size.
+    ///
+    /// Returns `None` if the options do not ask for that, or if the content has no such form.
+    pub(super) fn for_queries(
         original: &[u8],
         table: Option<RowSyntax>,
-        search: &SearchParams,
         options: &PackOptions,
     ) -> Result<Option<Self>> {
-        if original.len() > MAX_TEXT_BYTES {
+        if options.codec != Choice::Query || original.len() > MAX_TEXT_BYTES {
             return Ok(None);
         }
+        let search = &SearchParams::new(options);
         let serving: Vec<&Encoder> = ENCODERS.iter().filter(|it| it.serves(table)).collect();
         let size = StructuredSize::default();
         let (form, _) =

@@ -17,6 +17,8 @@ pub(super) enum RowSyntax {
         delimiter: u8,
         /// Whether the first line of this text names the columns.
         header: bool,
+        /// The number of columns, if it is known.
+        width: Option<usize>,
     },
     /// A JSON object on each line.
     Objects,
@@ -27,7 +29,7 @@ impl RowSyntax {
     pub(super) fn of(format: TextFormat) -> Option<Self> {
         match format.kind {
             TextKind::Delimited { delimiter } => {
-                Some(Self::Delimited { delimiter, header: format.header })
+                Some(Self::Delimited { delimiter, header: format.header, width: None })
             }
             TextKind::JsonLines => Some(Self::Objects),
             _ => None,
@@ -37,7 +39,19 @@ impl RowSyntax {
     /// Returns the syntax of the text after the first frame, which has no header.
     pub(super) fn without_header(self) -> Self {
         match self {
-            Self::Delimited { delimiter, .. } => Self::Delimited { delimiter, header: false },
+            Self::Delimited { delimiter, width, .. } => {
+                Self::Delimited { delimiter, header: false, width }
+            }
+            Self::Objects => Self::Objects,
+        }
+    }
+
+    /// Returns the syntax of a table of this many columns.
+    pub(super) fn with_width(self, width: usize) -> Self {
+        match self {
+            Self::Delimited { delimiter, header, .. } => {
+                Self::Delimited { delimiter, header, width: Some(width) }
+            }
             Self::Objects => Self::Objects,
         }
     }

@@ -76,6 +76,9 @@ pub fn open_source(source: Arc<dyn ByteSource>, options: &OpenOptions) -> Result
     open_cache(Arc::new(RangeCache::over(source)), options)
 }
 
+/// A file of at most this many bytes is read at once.
+const SMALL_BYTES: u64 = 16 << 10;
+
 /// The fewest bytes at each end of a remote file that are fetched when it is opened.
 const MIN_EDGE_BYTES: u64 = 64 << 10;
 
@@ -104,6 +107,8 @@ fn prefetch_ends(source: &RangeCache) -> Result<()> {
 pub fn open_cache(source: Arc<RangeCache>, options: &OpenOptions) -> Result<Table> {
     if source.is_remote() {
         prefetch_ends(&source)?;
+    } else if source.size() <= SMALL_BYTES {
+        source.prefetch(&[0..source.size()])?;
     }
     let (format, text) = match options.format {
         Some(format) => (format, None),

@@ -83,7 +83,7 @@ fn large_files_are_packed_frame_by_frame_and_others_for_queries() {
     assert_eq!(told, ["whole", "frames"]);
     assert_eq!(packed.files.iter().map(|file| file.frames.0).collect::<Vec<_>>(), [1, 5]);
     for (_, codec, bytes) in unbundled(archive) {
-        assert_eq!(codec, Codec::QColumnar);
+        assert_eq!(codec, Codec::Columnar);
         assert!(bytes == table);
     }
 }

@@ -382,7 +382,7 @@ fn line_ends_null_words_and_marks_at_the_start_mean_what_they_mean_in_the_text()
 #[test]
 fn what_is_added_may_be_damaged_and_what_is_cut_off_is_said_to_be() {
     let options = PackOptions::default()
-        .with_codec(Choice::Query)
+        .with_codec(Choice::Only(Codec::QColumnar))
         .with_rows_per_group(NonZeroUsize::new(100))
         .with_chunk_lines(1000);
     let text = diary(2999);

@@ -50,7 +50,7 @@ pub(in crate::pack) fn find(text: &[u8]) -> Result<Option<RowFormat>> {
 /// Returns how to split a text whose table has this syntax; `None` if its rows have no cells.
 pub(in crate::pack) fn of_table(table: RowSyntax) -> Option<RowFormat> {
     match table {
-        RowSyntax::Delimited { delimiter, header } => {
+        RowSyntax::Delimited { delimiter, header, .. } => {
             let dialect = Dialect { delimiter: vec![delimiter], quotes: true };
             Some(RowFormat { dialect, width: None, header })
         }

@@ -92,7 +92,7 @@ pub(in crate::pack) fn table_streams(
     context: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
     let Some((dialect, header)) = table_dialect(context) else { return Ok(None) };
-    split_streams(text, &dialect, header, context)
+    split_streams(text, &dialect, header, true, context)
 }
 
 /// Encodes a text by the fields that make it smallest; returns `None` if it has no fields,
@@ -109,24 +109,27 @@ pub(in crate::pack) fn streams(
         return Ok(None);
     }
     // Row groups of other cells than those of the table would serve no query.
-    split_streams(text, &dialect, header, &EncodeContext { grouping: None, ..*context })
+    let context = &EncodeContext { grouping: None, ..*context };
+    split_streams(text, &dialect, header, false, context)
 }
 
 /// Returns the dialect of the table, and whether the text starts with its header.
 fn table_dialect(context: &EncodeContext<'_>) -> Option<(Dialect, bool)> {
     match context.table? {
-        RowSyntax::Delimited { delimiter, header } => {
+        RowSyntax::Delimited { delimiter, header, .. } => {
             Some((Dialect { delimiter: vec![delimiter], quotes: true }, header))
         }
         RowSyntax::Objects => None,
     }
 }
 
-/// Encodes the fields of a text; returns `None` if it has no rows of several fields.
+/// Encodes the fields of a text; returns `None` if it has no rows, or unless it is a table, no
+/// rows of several fields.
 fn split_streams(
     text: &[u8],
     dialect: &Dialect,
     header: bool,
+    is_table: bool,
     context: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
     let (lines, trailing) = split_final_newline(text);
@@ -134,7 +137,16 @@ fn split_streams(
         Some(end) => (lines.get(..end), lines.get(end + 1..).unwrap_or_default()),
         None => (None, lines),
     };
-    let Some(rows) = SplitRows::new(body, dialect) else { return Ok(None) };
+    let rows = match is_table {
+        true => SplitRows::of_table(body, dialect),
+        false => SplitRows::new(body, dialect),
+    };
+    let width = match context.table {
+        Some(RowSyntax::Delimited { width, .. }) if is_table => width,
+        _ => None,
+    };
+    let rows = rows.filter(|rows| width.is_none_or(|width| width == rows.width));
+    let Some(rows) = rows else { return Ok(None) };
     let dict_tail = DictTail::default();
     let table = ColumnarTable { rows, delimiter: &dialect.delimiter, header, trailing, dict_tail };
     table.best(context).map(Some)

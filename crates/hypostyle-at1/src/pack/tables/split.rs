@@ -45,13 +45,17 @@ impl<'a> SplitRows<'a> {
     /// A line is a row if enough lines have the same number of fields; the other lines are
     /// stored verbatim.
     pub(in crate::pack) fn new(text: &'a [u8], dialect: &Dialect) -> Option<Self> {
+        Self::of_table(text, dialect).filter(|rows| rows.width >= 2 && rows.len() >= 2)
+    }
+
+    /// Does the same for a text that is known to be a table: it may have one row or one column.
+    pub(in crate::pack) fn of_table(text: &'a [u8], dialect: &Dialect) -> Option<Self> {
         let (counts, lines) =
             dialect.widths(text, |fields| (fields <= MAX_FIELDS).then_some(fields));
         let min_count = lines.div_ceil(LINES_PER_ROW_WIDTH);
         let usual: Vec<bool> = counts.iter().map(|&count| count >= min_count).collect();
         let width = usual.iter().rposition(|&usual| usual)?;
-        let rows: usize = usual.iter().zip(&counts).filter(|it| *it.0).map(|it| it.1).sum();
-        if width < 2 || rows < 2 || width.checked_mul(lines)? > (u32::MAX as usize) {
+        if width < 1 || width.checked_mul(lines)? > (u32::MAX as usize) {
             return None;
         }
         Some(Self::collect(text, dialect, width, &usual))

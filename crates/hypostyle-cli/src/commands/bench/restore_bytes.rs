@@ -23,7 +23,7 @@ pub(super) fn at1(input: &BenchInput<'_>, level: u8, choice: Choice) -> RoundRes
     let (archive, packed) = packed;
     let codec = packed.codec;
     match choice {
-        Choice::Query if !codec.has_groups() => {
+        Choice::Query if !packed.is_queryable => {
             return Err(RoundError::left_out("the content is neither a table nor JSON objects"));
         }
         Choice::Only(asked) if asked != codec => {

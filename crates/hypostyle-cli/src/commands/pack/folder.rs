@@ -148,7 +148,7 @@ fn summary(place: &Path, packed: &PackedBundle, xz_bytes: Option<u64>, args: &Ar
     let percent = percent(stored, original);
     let mut line = format!("{name}{count}, {original} bytes to {stored}, {percent:.1} %, bundle");
     if args.options().codec.is_queryable() {
-        let queryable = files.iter().filter(|file| file.codec.has_groups()).count();
+        let queryable = files.iter().filter(|file| file.is_queryable).count();
         line += &format!(", {queryable} of them can be queried");
     }
     line + &xz_comparison(stored, xz_bytes, "of each takes", args) + "\n"

@@ -235,7 +235,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 }
 
 fn summary(place: &Path, packed: &Packed, xz_bytes: Option<u64>, args: &Args) -> String {
-    let &Packed { codec, original, stored, frames, .. } = packed;
+    let &Packed { codec, original, stored, frames, is_queryable, .. } = packed;
     let mut line = String::new();
     if !is_dash(place) {
         line += &format!("{}: ", place.display());
@@ -244,7 +244,7 @@ fn summary(place: &Path, packed: &Packed, xz_bytes: Option<u64>, args: &Args) ->
     if frames.0 != 1 {
         line += &format!(", {} frames", frames.0);
     }
-    if args.options().codec.is_queryable() && !codec.has_groups() {
+    if args.options().codec.is_queryable() && !is_queryable {
         line += ", cannot be queried: the content is neither a table nor JSON objects";
     }
     line + &xz_comparison(stored, xz_bytes, "takes", args) + "\n"
