@@ -102,8 +102,10 @@ fn cases() -> Vec<(Choice, [String; 4])> {
     let [first, rest @ ..] = csv;
     let [second, third, fourth] = rest;
     let json = [0..50, 50..60, 60..62, 62..130].map(json_rows);
+    let csv = [format!("{HEADER}{first}"), second, third, fourth];
     vec![
-        (Choice::Only(Codec::QColumnar), [format!("{HEADER}{first}"), second, third, fourth]),
+        (Choice::Only(Codec::QColumnar), csv.clone()),
+        (Choice::Only(Codec::Columnar), csv),
         (Choice::Only(Codec::QJson), json.clone()),
         (Choice::Only(Codec::QJson2), json),
     ]
