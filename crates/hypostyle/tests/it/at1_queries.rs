@@ -328,8 +328,7 @@ fn remote_sources_read_several_ranges_at_once() {
         let archive = Archive::open(far.clone(), &one_thread).unwrap();
         let (found, stats) = answered(&archive, &filter, &["user", "day"]);
         assert_eq!(found, expected);
-        // A remote source is read in longer pieces.
-        assert!(stats.bytes_read == counted.bytes_read || at_once > 1);
+        assert_eq!(stats.bytes_read, counted.bytes_read);
         assert!((min..=max).contains(&far.max_in_flight()), "{} of {at_once}", far.max_in_flight());
     }
 }
