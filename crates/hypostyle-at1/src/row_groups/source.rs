@@ -86,8 +86,6 @@ impl StreamDirectory {
     ) -> Result<Option<Self>> {
         let end = extent.offset.saturating_add(extent.len);
         let step = (extent.len / STEP_FRACTION).clamp(*STEP_BYTES.start(), *STEP_BYTES.end());
-        // A distant source transfers more bytes in the time that a read takes anyway.
-        let step = Some(source.read_cost()).filter(|cost| cost > STEP_BYTES.end()).unwrap_or(step);
         let mut window = Window { start: extent.offset, bytes: Bytes::new(), step };
         let mut at = extent.offset;
         let mut cursor = window.cursor(source, at, end)?;

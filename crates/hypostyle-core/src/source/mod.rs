@@ -63,7 +63,8 @@ pub trait ByteSource: fmt::Debug + Send + Sync {
     /// Ranges with a gap of at most so many bytes between them are read together. The default
     /// is 0 for a [resident](ByteSource::is_resident) source, 16 KiB for a local one, and
     /// 1 MiB for a remote one, which is 20 ms at 50 MB/s. A remote source whose latency and
-    /// bandwidth are known returns their product.
+    /// bandwidth are known returns their product, and less where bytes matter more than
+    /// requests: reads that run at the same time share one latency.
     fn read_cost(&self) -> u64 {
         match self.concurrent_reads() {
             _ if self.is_resident() => 0,

@@ -93,7 +93,10 @@ const EDGE_FRACTION: u64 = 64;
 fn prefetch_ends(source: &RangeCache) -> Result<()> {
     let (size, max) = (source.size(), source.read_cost().max(MIN_EDGE_BYTES));
     let edge = (size / EDGE_FRACTION).clamp(MIN_EDGE_BYTES, max).min(size);
-    Ok(source.prefetch(&[0..edge, size.saturating_sub(edge)..size])?)
+    let tail = size.saturating_sub(edge);
+    // What lies between the ends of a small file comes with them, and is kept.
+    let head = if tail.saturating_sub(edge) <= source.read_cost() { size } else { edge };
+    Ok(source.prefetch(&[0..head, tail..size])?)
 }
 
 /// Opens a file through a cache of its byte ranges.

@@ -62,6 +62,18 @@ fn a_query_of_a_remote_archive_takes_few_reads() {
     }
 }
 
+#[test]
+fn a_small_remote_archive_takes_one_read() {
+    let archive = archive();
+    for (request, rows, _) in CASES {
+        let source = Arc::new(CountingSource::remote(Arc::new(archive.clone()), 1 << 20));
+        let table = open_source(source.clone(), &OpenOptions::default()).unwrap();
+        let batches = request(table.scan()).batches().unwrap();
+        assert_eq!(batches.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), rows);
+        assert_eq!(source.reads().len(), 1, "{:?}", source.reads());
+    }
+}
+
 /// A local file is read in more and shorter pieces.
 #[test]
 fn a_query_of_a_local_archive_reads_what_it_needs() {
