@@ -171,7 +171,7 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "N")]
     rows_per_group: Option<NonZeroUsize>,
 
-    /// Omit the search index and the checksums of blocks
+    /// Omit row groups, search indexes and checksums of blocks, unless the codec needs them
     #[arg(long)]
     no_index: bool,
 

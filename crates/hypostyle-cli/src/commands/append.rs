@@ -20,7 +20,7 @@ use crate::path_arg::is_dash;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  hyp pack --query jan.csv -o year.at1    pack an archive that can be queried
+  hyp pack jan.csv -o year.at1            pack a table
   hyp append year.at1 feb.csv mar.csv     skip the header of each file in queries
   tail -n 1000 app.jsonl | hyp append app.jsonl.at1 -
   hyp cat year.at1 --where 'price > 10'   query all of it
@@ -32,7 +32,7 @@ to change a damaged one. It writes the new archive beside the old one and rename
 so the name always refers to a complete archive. A killed run may leave a file whose name ends in
 .partial; it can be deleted.")]
 pub(crate) struct Args {
-    /// The archive, packed with `hyp pack --query`
+    /// The archive of a table, or of JSON Lines packed with `hyp pack --query`
     archive: PathBuf,
 
     /// The files to append; - reads standard input

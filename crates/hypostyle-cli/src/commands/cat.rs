@@ -22,9 +22,8 @@ text in single quotes and unusual column names in double quotes; a.b[0].c names 
 number literal compares as a number and a text literal as text, whatever the type of the column; a
 cell that is not a number compares to a number like null.
 
-hyp queries archives that were packed with --query without unpacking them: it skips row groups that
-cannot match and columns that are not needed. It searches strings in .onpair files in their encoded
-form. It reads all other files completely.
+hyp queries archives of tables without unpacking them: it skips row groups that cannot match and
+columns that are not needed. It searches strings in .onpair files in their encoded form.
 
 Examples:
   hyp cat flights.csv.at1 --columns carrier,dep_delay --where \"month = 7 and dep_delay > 120\"

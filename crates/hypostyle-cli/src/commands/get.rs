@@ -13,8 +13,8 @@ use crate::output::Out;
 /// Arguments of `hyp get`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Rows are numbered from 0, as in `hyp cat --rows`, and printed in the given order. From an archive
-that was packed with --query, hyp reads only the row groups that contain them.
+Rows are numbered from 0, as in `hyp cat --rows`, and printed in the given order. From the archive
+of a table, hyp reads only the row groups that contain them.
 
 Example:
   hyp get flights.csv.at1 0 200000 --columns carrier,flight")]

@@ -35,12 +35,16 @@ Examples:
   hyp pack folder                         write folder.at1, a bundle of all files in the folder
   hyp pack data.csv --compare             print the size that xz -9e reaches
   hyp pack --explain server.log           print the size that each codec reaches
-  hyp pack --query data.csv               allow hyp cat data.csv.at1 --where 'price > 10'
+  hyp cat data.csv.at1 --where 'price > 10'
+  hyp pack --query data.csv               finer row groups: queries read less, the archive grows
   mysqldump ... | hyp pack - -o dump.at1
   hyp unpack data.csv.at1 -c | cmp - data.csv
 
 hyp splits tables, logs and JSON into columns and compresses other content as it is. Before it
 names an archive, it unpacks the archive and compares it with the original. It keeps the original.
+
+Tables are stored in row groups with statistics, so that queries and hyp get read a part of the
+archive. That costs about two percent of its size; --no-index saves them.
 
 A folder becomes a bundle of up to 255 files with their permissions and times; each file is packed
 separately. hyp leaves out links and special files with a warning and exit code 1, and does not
@@ -57,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = CodecArg::AUTO, value_name = "CODEC")]
     codec: CodecArg,
 
-    /// Write an archive that can be queried without unpacking it, at a small cost in size
+    /// Use smaller row groups, so that queries read less, at a small cost in size
     #[arg(long, conflicts_with = "codec")]
     query: bool,
 
