@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 
-use crate::pack::options::{Layout, PackOptions};
+use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::sample::spaced_runs;
 use hypostyle_core::compress::xz::encode::{Block, Effort, Tuning};
 use hypostyle_core::compress::zstd;
@@ -32,6 +32,9 @@ pub(super) struct SearchParams {
     /// Maximum ratio of the entropy of two columns in one to that of both apart, for the
     /// union to be estimated by compression.
     pub(super) max_union_entropy_ratio: f64,
+    /// The share of the table that a merge of two columns must save: a query of one field
+    /// reads the column of all fields that share it.
+    pub(super) min_merge_gain: f64,
     /// Maximum number of fields that share a column.
     pub(super) max_fields_per_column: usize,
     /// Maximum number of columns of a table in which unions are tried.
@@ -57,6 +60,12 @@ pub(super) struct SearchParams {
 /// The hash and the length of some bytes, and the tuning that compressed them.
 type EstimateKey = (u64, usize, Tuning);
 
+/// The share of a table that a merge must save.
+const MIN_MERGE_GAIN: f64 = 0.002;
+
+/// The same for an archive that is made to be queried.
+const MIN_QUERY_MERGE_GAIN: f64 = 0.02;
+
 /// A smaller sample of rows does not predict the size of the whole.
 const MIN_SAMPLE_BYTES: usize = 256 << 10;
 
@@ -76,6 +85,10 @@ impl SearchParams {
             sample_divisor: 6,
             piece_scale: 1,
             max_union_entropy_ratio: 1.15,
+            min_merge_gain: match options.codec {
+                Choice::Query => MIN_QUERY_MERGE_GAIN,
+                _ => MIN_MERGE_GAIN,
+            },
             max_fields_per_column: 4,
             max_columns_for_unions: 100,
             try_all_types: false,

@@ -24,7 +24,14 @@ use crate::source::{ByteSource, FetchPlan, MissingRanges, RangeCache};
 const FILTER_WINDOW_ROWS: usize = 64 << 10;
 
 /// Row groups that are fetched ahead together, at most.
-const MAX_LOOKAHEAD: usize = 32;
+const MAX_LOOKAHEAD: usize = 1024;
+
+/// More row groups than this are fetched ahead only if they are small.
+const MAX_LARGE_LOOKAHEAD: usize = 32;
+
+/// The rows of many small row groups that are fetched ahead together, at most: what is decoded of
+/// them for the predicate stays in memory.
+const MAX_LOOKAHEAD_ROWS: u64 = 1 << 20;
 
 /// What a [`ScanDecoder`] needs or has.
 #[derive(Debug)]
@@ -260,7 +267,8 @@ impl ScanDecoder {
                 with_group.add(&wanted);
                 // A scan that stops early needs no row group beyond its limit.
                 let is_beyond = plan.filter.is_none() && rows >= self.left;
-                if index > 0 && (is_beyond || with_group.bytes() > self.memory / 4) {
+                let is_far = index >= MAX_LARGE_LOOKAHEAD && rows >= MAX_LOOKAHEAD_ROWS;
+                if index > 0 && (is_beyond || is_far || with_group.bytes() > self.memory / 4) {
                     break;
                 }
                 // A row group larger than the memory fetches its own ranges as it goes.

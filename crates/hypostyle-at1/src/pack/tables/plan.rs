@@ -46,10 +46,6 @@ const MAX_SOURCE_DISTANCE: usize = 48;
 /// with an entry for each of them is hardly smaller than the derived column itself.
 const MAX_SOURCE_DISTINCT_RATIO: f64 = 0.9;
 
-/// The share of the table that a merge must save: a query of one field reads the column of all
-/// fields that share it.
-const MIN_MERGE_GAIN: f64 = 0.002;
-
 /// The encoding of one column.
 #[derive(Clone, Debug)]
 pub(in crate::pack) enum ColumnEncoding {
@@ -295,7 +291,7 @@ impl<'r, 'a> TablePlanner<'r, 'a> {
                 }
             }
             match best {
-                Some((cost, merged)) if cost < total - total * MIN_MERGE_GAIN - 8.0 => {
+                Some((cost, merged)) if cost < total - total * self.search.min_merge_gain - 8.0 => {
                     total = cost;
                     *columns = merged;
                 }
