@@ -21,6 +21,12 @@ use hypostyle_core::compress::xz::RemoteBlocks;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::source;
 
+/// Row groups for each byte of an archive beyond which their number is wrong.
+///
+/// Neither the directory nor its statistics have a byte for each row group, so that their
+/// number alone must not be allocated for.
+const MAX_GROUPS_PER_BYTE: u64 = 64;
+
 /// Everything of a frame but `values`.
 #[derive(Debug)]
 pub(super) struct ColumnarFrame {
@@ -64,6 +70,13 @@ impl ColumnarFrame {
                 GroupDirectory::read(&groups, kinds, &widths(&streams, kinds.len()))?
             }
         };
+        if let Some(directory) = &directory {
+            let (groups, bytes) = (directory.groups.count() as u64, source.size());
+            if groups / MAX_GROUPS_PER_BYTE > bytes {
+                let why = format!("an archive of {bytes} bytes cannot have {groups} of them");
+                return Err(unfit(why).in_stream(GROUPS));
+            }
+        }
         let lines = match &directory {
             None => [ROW_MODES, FIELD_COUNTS, VERBATIM].as_slice(),
             Some(directory) if directory.verbatim.is_empty() => &[],
@@ -103,7 +116,10 @@ impl ColumnarFrame {
         let mut stream = StreamCursor::new(GROUPS, &directory.statistics);
         let (bytes, count) = (&directory.statistics, directory.groups.count());
         self.statistics = TableStatistics::read(&mut stream, bytes, count, fields)?;
-        Ok(())
+        match stream.is_empty() {
+            true => Ok(()),
+            false => Err(stream.malformed("statistics", "end before the stream does")),
+        }
     }
 
     /// Fails unless the chunk of each cut column consists of the blocks of its pieces.
