@@ -175,6 +175,20 @@ impl CutColumn {
         (piece, first..first.saturating_add(span).min(groups.count()))
     }
 
+    /// Returns the row groups of one of the xz blocks of the column; all of them for the head.
+    pub(crate) fn groups_of(&self, block: usize, groups: RowGroups) -> Range<usize> {
+        let Some(mut piece) = block.checked_sub(self.head_blocks()) else {
+            return 0..groups.count();
+        };
+        for (section, &span) in self.spans.iter().enumerate() {
+            match piece.checked_sub(self.pieces(section, groups)) {
+                Some(after) => piece = after,
+                None => return self.piece_of(section, piece.saturating_mul(span), groups).1,
+            }
+        }
+        0..groups.count()
+    }
+
     /// Returns the place of a piece among the xz blocks of the column.
     pub(crate) fn block_of(&self, section: usize, piece: usize, groups: RowGroups) -> usize {
         let before: usize = (0..section).map(|it| self.pieces(it, groups)).sum();

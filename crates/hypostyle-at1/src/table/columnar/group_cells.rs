@@ -14,7 +14,7 @@ use crate::codecs::columnar::pieces::{self, PieceSums};
 use crate::codecs::columnar::sections::{GroupStates, RowGroups, unfit};
 use crate::frames::FrameReader;
 use crate::row_buffer::PaddedDict;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Result};
 
 /// The piece of a column that is decoded as a whole.
 const WHOLE: usize = usize::MAX;
@@ -88,7 +88,23 @@ pub(super) struct DecodedGroup {
 
 impl GroupDecoder<'_> {
     /// Returns columns of the archive, and decodes those that are not decoded yet.
+    ///
+    /// # Errors
+    ///
+    /// Names the row group and the column that cannot be decoded.
     pub(super) fn decode(
+        &self,
+        columns: &[usize],
+        decoded: &mut DecodedGroup,
+    ) -> Result<BTreeMap<usize, GroupCells>> {
+        self.decode_columns(columns, decoded).map_err(|err| {
+            let group = self.place.1;
+            let has_groups = self.frame.directory.is_some();
+            if has_groups { in_groups(err, &(group..group.saturating_add(1))) } else { err }
+        })
+    }
+
+    fn decode_columns(
         &self,
         columns: &[usize],
         decoded: &mut DecodedGroup,
@@ -195,7 +211,7 @@ impl GroupDecoder<'_> {
             (Some(_), ColumnPieces::Derived { source }) => self.derived(column, *source, decoded),
             _ => self.whole(column, decoded),
         };
-        let cells = cells.map_err(|err| err.in_stream("values"))?;
+        let cells = cells.map_err(|err| self.frame.in_column(err, column))?;
         decoded.columns.insert(column, cells.clone());
         Ok(cells)
     }
@@ -213,7 +229,10 @@ impl GroupDecoder<'_> {
         self.decompress(&blocks, decoded)?;
         let chunk = self.frame.chunk(column, &decoded.blocks)?;
         let source = match self.frame.layout.source(column, &chunk)? {
-            Some(source) => Some(self.whole(source, decoded)?),
+            Some(source) => {
+                let whole = self.whole(source, decoded);
+                Some(whole.map_err(|err| self.frame.in_column(err, source))?)
+            }
             None => None,
         };
         let source = source.as_ref().map(|source| source.column.as_ref());
@@ -424,6 +443,32 @@ impl Dictionary {
     fn memory(&self) -> usize {
         let ranks = self.ranks.as_ref().map_or(0, |ranks| ranks.len() * size_of::<u32>());
         self.entries.memory() + ranks
+    }
+}
+
+/// Adds row groups to an error about damage.
+pub(super) fn in_groups(err: Error, groups: &Range<usize>) -> Error {
+    let (what, why) = match err.kind() {
+        ErrorKind::Malformed { what, why } => (*what, why.to_string()),
+        ErrorKind::Truncated { what, needed, left } => {
+            (*what, format!("needs {needed} bytes, {left} left"))
+        }
+        _ => return err,
+    };
+    let groups = match groups.end.saturating_sub(groups.start) {
+        0 | 1 => format!("group {}", groups.start),
+        _ => format!("groups {} to {}", groups.start, groups.end - 1),
+    };
+    let mut placed = Error::malformed(what, format!("{why} (row {groups})"));
+    if let Some(stream) = err.stream() {
+        placed = placed.in_stream(stream);
+    }
+    if let Some(ColumnRef { index, name }) = err.column() {
+        placed = placed.in_column(*index, name);
+    }
+    match err.offset() {
+        Some(offset) => placed.at(offset),
+        None => placed,
     }
 }
 
