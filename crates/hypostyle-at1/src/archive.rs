@@ -12,6 +12,7 @@ use super::describe;
 use super::description::{Frame, FrameInfo};
 use super::frames::FrameReader;
 use super::row_groups::{self, Damage};
+use super::table;
 use super::table_metadata::{self, TableMetadata};
 use super::unpack::{Unpacked, Unpacker};
 use hypostyle_core::deviation::Deviation;
@@ -165,26 +166,32 @@ impl Archive {
 
     /// Writes the lines that can still be read, and returns what cannot.
     ///
-    /// A codec with row groups loses damaged groups only; other streaming archives lose
+    /// An archive with row groups loses damaged groups only; other streaming archives lose
     /// whole frames. The hash is not compared.
     ///
     /// # Errors
     ///
     /// No line can be read, or writing to `out` fails.
     pub fn salvage(&self, out: &mut dyn Write) -> Result<Vec<Damage>> {
-        row_groups::salvage(&self.reader, out).map_err(in_at1)
+        row_groups::salvage(&self.reader, table::salvage_frame, out).map_err(in_at1)
     }
 
     /// Checks every block of an archive with row groups.
     ///
-    /// Returns an error for each damaged block and for each block whose cells contradict
-    /// its statistics or index.
+    /// Returns an error for each damaged block, for each block whose cells contradict its
+    /// statistics or index, and for each column that does not start again where it is stated
+    /// to.
     ///
     /// # Errors
     ///
-    /// A stream other than the blocks is damaged.
+    /// A stream other than the blocks and those that describe them is damaged.
     pub fn check_groups(&self) -> Result<Vec<Error>> {
-        row_groups::check_groups(&self.reader).map_err(in_at1)
+        let found = match self.codec() {
+            Codec::Columnar => table::check_groups(&self.reader),
+            _ => row_groups::check_groups(&self.reader),
+        };
+        let found = found.map_err(in_at1)?;
+        Ok(found.into_iter().map(in_at1).collect())
     }
 
     /// Returns what the archive says about the table of its text, if it says so.

@@ -106,6 +106,11 @@ impl ByteSource for SlowSource {
     fn concurrent_reads(&self) -> usize {
         self.concurrent_reads
     }
+
+    // Small, so that a file of a test has ranges that are read one by one.
+    fn read_cost(&self) -> u64 {
+        4 << 10
+    }
 }
 
 /// A source that lacks every range when it is first asked for it.

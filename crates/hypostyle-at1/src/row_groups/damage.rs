@@ -13,12 +13,12 @@ pub struct Damage {
 }
 
 impl Damage {
-    pub(super) fn new(what: String) -> Self {
+    pub(crate) fn new(what: String) -> Self {
         Self { what, lines: Vec::new() }
     }
 
     /// Adds a lost line; lines must be added in order.
-    pub(super) fn add(&mut self, line: u64) {
+    pub(crate) fn add(&mut self, line: u64) {
         match self.lines.last_mut() {
             Some(run) if *run.end() + 1 == line => *run = *run.start()..=line,
             _ => self.lines.push(line..=line),

@@ -8,6 +8,7 @@ use super::frame_tables::FrameTables;
 use super::grouped_table::{GroupLines, GroupedTable};
 use super::metadata::ArchiveMetadata;
 use super::source::concurrent_reads;
+use crate::codec::Codec;
 use crate::container::Extent;
 use crate::frames::FrameReader;
 use crate::unpack::Unpacker;
@@ -17,16 +18,26 @@ use hypostyle_core::parallel;
 /// Bytes of text that are collected before they are written.
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// Writes the readable lines of a frame that the row groups of this module do not describe,
+/// after so many lines; returns its number of lines and what is lost. Returns `None`, and
+/// writes nothing, if the frame has no row groups.
+pub(crate) type SalvageFrame =
+    fn(&FrameReader, Extent, u64, &mut dyn Write) -> Result<Option<(u64, Vec<Damage>)>>;
+
 /// Writes the lines of an archive that can still be read.
 ///
-/// The number of lines in a frame that is lost as a whole is not known, so such lines
-/// are not counted.
-pub(crate) fn salvage(frames: &FrameReader, out: &mut dyn Write) -> Result<Vec<Damage>> {
+/// `salvage_columns` recovers the frames of codec columnar. The number of lines in a frame that
+/// is lost as a whole is not known, so such lines are not counted.
+pub(crate) fn salvage(
+    frames: &FrameReader,
+    salvage_columns: SalvageFrame,
+    out: &mut dyn Write,
+) -> Result<Vec<Damage>> {
     let mut damaged: Vec<Damage> = Vec::new();
     let (mut lines, mut good) = (0, 0);
     let (extents, cut) = frames.extents_until_error();
     for (nth, extent) in extents.into_iter().enumerate() {
-        match salvage_frame(frames, extent, lines, out) {
+        match salvage_frame(frames, extent, lines, salvage_columns, out) {
             Ok((more, found)) => {
                 (lines, good) = (lines + more, good + 1);
                 damaged.extend(found);
@@ -50,6 +61,7 @@ fn salvage_frame(
     frames: &FrameReader,
     extent: Extent,
     lines_before: u64,
+    salvage_columns: SalvageFrame,
     out: &mut dyn Write,
 ) -> Result<(u64, Vec<Damage>)> {
     if let Ok(Some(metadata)) = ArchiveMetadata::one(frames, extent)
@@ -62,7 +74,17 @@ fn salvage_frame(
     }
     // A frame without row groups is either whole or lost.
     let mut text = Vec::new();
-    Unpacker::new(frames).frame(extent, &mut text)?;
+    if let Err(err) = Unpacker::new(frames).frame(extent, &mut text) {
+        if frames.codec() != Codec::Columnar {
+            return Err(err);
+        }
+        return match salvage_columns(frames, extent, lines_before, out) {
+            Ok(Some(saved)) => Ok(saved),
+            Err(failed) if matches!(failed.kind(), ErrorKind::Io(_)) => Err(failed),
+            // What cannot be unpacked says more than what cannot be queried.
+            _ => Err(err),
+        };
+    }
     out.write_all(&text)?;
     Ok((memchr::memchr_iter(b'\n', &text).count() as u64, Vec::new()))
 }

@@ -21,6 +21,7 @@
 mod cell_list;
 pub(crate) mod cell_value;
 mod columnar;
+pub(crate) mod field_values;
 mod grouped;
 mod grouped_archive;
 mod json_tree;
@@ -36,11 +37,12 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod typed_cells;
-pub(crate) mod verbatim_cells;
+mod verbatim_cells;
 
 use std::sync::Arc;
 
 use columnar::ColumnarReader;
+pub(super) use columnar::{check_groups, salvage_frame};
 use grouped::GroupedReader;
 pub(super) use shape::TableShape;
 

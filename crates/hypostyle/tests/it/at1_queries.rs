@@ -267,21 +267,26 @@ fn a_query_reads_the_index_and_the_blocks_that_it_needs() {
 /// Several reads are in flight at once, also if only one thread decodes.
 #[test]
 fn remote_sources_read_several_ranges_at_once() {
-    let options = PackOptions::default()
-        .with_codec(Choice::Query)
-        .with_rows_per_group(NonZeroUsize::new(500));
     // Larger than what is fetched of any remote file when it is opened.
     let text = diary(40_000);
-    let (archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
-    let near: Arc<dyn ByteSource> = Arc::new(Bytes::from(archive));
-    let (test, columns) = ("user like '%00' and day >= 10", ["user", "day"]);
-    let expected = cells(&filtered(&text, test, &columns, &TextOptions::default()));
-    assert!(expected.len() > 10);
-    for (at_once, min, max) in [(1, 1, 1), (8, 2, usize::MAX)] {
-        let far = Arc::new(SlowSource::new(near.clone(), at_once));
-        let table = open_source(far.clone(), &OpenOptions::default()).unwrap();
-        assert_eq!(answered(&table, test, &columns).0, expected);
-        assert!((min..=max).contains(&far.max_in_flight()), "{} of {at_once}", far.max_in_flight());
+    for (codec, group, test, columns) in [
+        (Choice::Only(Codec::QColumnar), 4000, "user like '%00' and day >= 10", ["user", "day"]),
+        // A column of columnar is in one place, so that row groups must lie between two reads.
+        (Choice::Query, 504, "day in (10, 90, 200, 330) and noise > 'c'", ["user", "noise"]),
+    ] {
+        let options =
+            PackOptions::default().with_codec(codec).with_rows_per_group(NonZeroUsize::new(group));
+        let (archive, _) = at1::pack(text.as_bytes(), &options).unwrap();
+        let near: Arc<dyn ByteSource> = Arc::new(Bytes::from(archive));
+        let expected = cells(&filtered(&text, test, &columns, &TextOptions::default()));
+        assert!(expected.len() > 10);
+        for (at_once, min, max) in [(1, 1, 1), (8, 2, usize::MAX)] {
+            let far = Arc::new(SlowSource::new(near.clone(), at_once));
+            let table = open_source(far.clone(), &OpenOptions::default()).unwrap();
+            assert_eq!(answered(&table, test, &columns).0, expected);
+            let in_flight = far.max_in_flight();
+            assert!((min..=max).contains(&in_flight), "{codec:?}: {in_flight} of {at_once}");
+        }
     }
 }
 
@@ -323,9 +328,18 @@ fn odd_lines_are_an_error_or_are_left_out_and_those_that_are_rows_take_part() {
 
 #[test]
 fn a_damaged_block_is_named_and_can_be_left_out() {
-    let options = PackOptions::default()
-        .with_codec(Choice::Query)
-        .with_rows_per_group(NonZeroUsize::new(500));
+    damage_is_named_and_can_be_left_out(Choice::Only(Codec::QColumnar), 500);
+}
+
+#[test]
+fn a_damaged_piece_of_a_column_is_named_and_can_be_left_out() {
+    damage_is_named_and_can_be_left_out(Choice::Query, 504);
+}
+
+/// Damages the column of noise, which takes most of the archive, in one row group.
+fn damage_is_named_and_can_be_left_out(codec: Choice, group: usize) {
+    let options =
+        PackOptions::default().with_codec(codec).with_rows_per_group(NonZeroUsize::new(500));
     let (mut bytes, _) = at1::pack(diary(5000).as_bytes(), &options).unwrap();
     let at = bytes.len() / 2;
     bytes[at] ^= 0x10;
@@ -335,21 +349,23 @@ fn a_damaged_block_is_named_and_can_be_left_out() {
     let scan = table.scan().filter(parse("day >= 0")).skip_damaged(true);
     let mut batches = scan.batches().unwrap();
     let rows: usize = batches.by_ref().map(|batch| batch.unwrap().num_rows()).sum();
-    assert_eq!(rows, 4500);
+    assert_eq!(rows, 5000 - group);
+    let group = group as u64;
     let stats = batches.stats();
     let [lost] = &stats.damaged[..] else { panic!("{:?}", stats.damaged) };
-    assert_eq!(lost.rows.end - lost.rows.start, 500);
+    assert_eq!(lost.rows.end - lost.rows.start, group);
     assert!(lost.error.contains("noise"), "{lost:?}");
     let archive = open(bytes);
     let errors = archive.check_groups().unwrap();
-    assert_eq!(errors.len(), 1);
-    assert!(errors[0].to_string().contains("column 3"), "{}", errors[0]);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    let message = errors[0].to_string();
+    assert!(message.contains("column 3") && message.contains("group "), "{message}");
     // The error names the lost lines, and the other lines are restored. Line 1 is the header.
     let mut left = Vec::new();
     let damaged = archive.salvage(&mut left).unwrap();
     let gone = lost.rows.start + 2..=lost.rows.end + 1;
     assert_eq!(damaged[0].lines, std::slice::from_ref(&gone));
-    assert_eq!(damaged[0].count(), 500);
+    assert_eq!(damaged[0].count(), group);
     let text = diary(5000);
     let lines = (1_u64..).zip(text.lines()).filter(|(line, _)| !gone.contains(line));
     let want: String = lines.map(|(_, line)| format!("{line}\n")).collect();
@@ -423,26 +439,41 @@ fn other_frames_are_recovered_and_lines_keep_their_numbers() {
     let text = diary(2999);
     let lines: Vec<&str> = text.lines().collect();
     let all = |kept: &[&str]| kept.iter().map(|line| format!("{line}\n")).collect::<String>();
-    for codec in [Choice::Query, Choice::Only(Codec::Columnar)] {
-        let options = options.clone().with_codec(codec);
+    let grouped = Choice::Only(Codec::QColumnar);
+    for codec in [grouped, Choice::Query, Choice::Only(Codec::Columnar)] {
+        let mut options = options.clone().with_codec(codec);
+        if codec == Choice::Only(Codec::Columnar) {
+            options = options.with_index(false);
+        }
         let mut archive = Vec::new();
         at1::pack_stream(text.as_bytes(), &mut archive, &options, |_, _| {}).unwrap();
         let frames = open(archive.clone()).frames().unwrap();
         let [_, second, third, _] = &frames[..] else { panic!("{} frames", frames.len()) };
         // A wrong number of streams in the second frame hides everything after it.
         archive[usize::try_from(second.offset).unwrap()] = 0x7F;
-        if codec == Choice::Query {
-            // Also change a byte of the last block, at the end of the last frame of the text.
-            let end = third.offset + third.stored;
-            archive[usize::try_from(end).unwrap() - 24] ^= 0x10;
+        // Also change a byte of the last block of the last frame of the text. A stream of xz
+        // blocks ends with their index and a footer.
+        let stream = |name| third.streams.iter().find(|stream| stream.name == name);
+        let last_block = match codec {
+            Choice::Query => stream("values").map(|values| values.offset + values.stored - 200),
+            codec if codec == grouped => Some(third.offset + third.stored - 24),
+            _ => None,
+        };
+        if let Some(at) = last_block {
+            archive[usize::try_from(at).unwrap()] ^= 0x10;
         }
         let archive = open(archive);
         let mut left = Vec::new();
         let damaged = archive.salvage(&mut left).unwrap();
         assert!(damaged[0].what.starts_with("frame 1: ") && damaged[0].lines.is_empty());
-        let kept = if codec == Choice::Query { 2900 } else { 3000 };
         let lost = damaged.get(1).map(|damage| damage.lines.clone()).unwrap_or_default();
-        assert_eq!(lost, if codec == Choice::Query { vec![1901..=2000] } else { vec![] });
+        // Columnar has row groups of 104 lines for 100.
+        let (kept, want) = match codec {
+            Choice::Query => (2936, vec![1937..=2000]),
+            codec if codec == grouped => (2900, vec![1901..=2000]),
+            _ => (3000, vec![]),
+        };
+        assert_eq!(lost, want, "{codec:?} {damaged:?}");
         let want = all(&lines[..1000]) + &all(&lines[2000..kept]);
         assert!(left == want.as_bytes(), "{codec:?}");
     }

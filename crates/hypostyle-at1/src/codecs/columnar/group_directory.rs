@@ -68,7 +68,7 @@ impl ColumnPieces {
 pub(crate) struct CutColumn {
     /// The row groups of each piece, for each section.
     pub(crate) spans: Vec<usize>,
-    /// The state at the start of each row group, or for sums of each piece.
+    /// The state at the start of each row group; for sums, of each piece, and after the last.
     pub(crate) state: GroupStates,
     pub(crate) order: EntryOrder,
 }
@@ -82,6 +82,49 @@ pub(crate) enum EntryOrder {
     FirstAppearance,
     /// The indexes of the entries in that order.
     Listed(Vec<u32>),
+}
+
+impl EntryOrder {
+    /// Returns the order of the entries that these indexes name.
+    pub(crate) fn of(indexes: &[u32]) -> Self {
+        let most = indexes.iter().copied().max().map_or(0, |most| most as usize + 1);
+        let mut seen = vec![false; most];
+        let mut order = Vec::new();
+        for &index in indexes {
+            if let Some(seen) = seen.get_mut(index as usize)
+                && !*seen
+            {
+                *seen = true;
+                order.push(index);
+            }
+        }
+        let is_identity = order.iter().enumerate().all(|(rank, &index)| rank == index as usize);
+        if is_identity { Self::FirstAppearance } else { Self::Listed(order) }
+    }
+
+    /// Returns the rank of each of `entries` by first appearance, `u32::MAX` for one without;
+    /// `None` if the order is not known.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an entry has two ranks, or an entry that does not exist has one.
+    pub(crate) fn ranks(&self, entries: usize) -> Result<Option<Vec<u32>>> {
+        let indexes = match self {
+            Self::Unknown => return Ok(None),
+            Self::FirstAppearance => {
+                return Ok(Some((0..entries).filter_map(|it| u32::try_from(it).ok()).collect()));
+            }
+            Self::Listed(indexes) => indexes,
+        };
+        let mut ranks = vec![u32::MAX; entries];
+        for (rank, &index) in (0..).zip(indexes) {
+            match ranks.get_mut(index as usize) {
+                Some(place) if *place == u32::MAX => *place = rank,
+                _ => return Err(unfit("an entry has no place, or two, in the order")),
+            }
+        }
+        Ok(Some(ranks))
+    }
 }
 
 /// The values of a field that occur in each row group.
@@ -132,6 +175,20 @@ impl CutColumn {
         (piece, first..first.saturating_add(span).min(groups.count()))
     }
 
+    /// Returns the row groups of one of the xz blocks of the column; all of them for the head.
+    pub(crate) fn groups_of(&self, block: usize, groups: RowGroups) -> Range<usize> {
+        let Some(mut piece) = block.checked_sub(self.head_blocks()) else {
+            return 0..groups.count();
+        };
+        for (section, &span) in self.spans.iter().enumerate() {
+            match piece.checked_sub(self.pieces(section, groups)) {
+                Some(after) => piece = after,
+                None => return self.piece_of(section, piece.saturating_mul(span), groups).1,
+            }
+        }
+        0..groups.count()
+    }
+
     /// Returns the place of a piece among the xz blocks of the column.
     pub(crate) fn block_of(&self, section: usize, piece: usize, groups: RowGroups) -> usize {
         let before: usize = (0..section).map(|it| self.pieces(it, groups)).sum();
@@ -140,7 +197,7 @@ impl CutColumn {
 }
 
 impl GroupDirectory {
-    /// Returns the content of the stream; `kinds` are the types of the columns.
+    /// Returns the content of the stream.
     pub(crate) fn content(&self) -> Vec<u8> {
         let mut out = vec![VERSION, if self.verbatim.is_empty() { 0 } else { VERBATIM }];
         put::uv(&mut out, self.groups.cells as u64);
@@ -203,9 +260,8 @@ impl GroupDirectory {
             return Err(at.malformed("rows of a row group", "are not a multiple of 8"));
         }
         let groups = RowGroups { cells, rows };
-        // Each row group has a verbatim count, or a sum or a piece in some column; a column
-        // that is not cut has no state. So the stream does not back the number of row groups,
-        // but a frame has a mode for each cell, which the caller compares.
+        // A column that is not cut has no state, and a piece may have all row groups. So the
+        // stream does not back their number, which the caller must bound before it allocates.
         let mut verbatim = Vec::new();
         if flags & VERBATIM != 0 {
             let mut before = 0_usize;
@@ -228,6 +284,17 @@ impl GroupDirectory {
         let statistics = content.slice_ref(stream.rest());
         Ok(Some(Self { groups, verbatim, columns, sets, statistics }))
     }
+}
+
+/// Returns the verbatim lines before the first structured line of each row group but the
+/// first; nothing if there are none at all. Lines of mode 0 are verbatim.
+pub(crate) fn verbatim_before(modes: &[u8], groups: RowGroups) -> Vec<usize> {
+    if !modes.contains(&0) {
+        return Vec::new();
+    }
+    let structured = modes.iter().enumerate().filter(|(_, mode)| **mode != 0);
+    let firsts = structured.map(|(line, _)| line).enumerate().step_by(groups.rows).skip(1);
+    firsts.map(|(cell, line)| line - cell).collect()
 }
 
 /// Returns whether a column has a dictionary, or a map of the entries of one, so that its
@@ -414,23 +481,20 @@ fn scale(stream: &mut StreamCursor<'_>) -> Result<u8> {
     }
 }
 
-/// Appends the sum before each piece but the first, as differences.
+/// Appends the sum after each piece.
+///
+/// Differences would be shorter, but then a wrong one would shift all sums after it alike, and
+/// a reader of later pieces could not tell.
 fn put_sums(sums: &[i64], out: &mut Vec<u8>) {
-    for pair in sums.windows(2) {
-        let [before, after] = pair else { continue };
-        put::sv(out, after.wrapping_sub(*before));
-    }
+    sums.iter().skip(1).for_each(|&sum| put::sv(out, sum));
 }
 
 fn read_sums(stream: &mut StreamCursor<'_>, pieces: usize) -> Result<Vec<i64>> {
     let mut sums = vec![0];
-    let mut sum = 0_i64;
-    for _ in 1..pieces {
+    for _ in 0..pieces {
         let at = stream.clone();
-        let step = i64::try_from(stream.sv("sum")?);
-        let step = step.map_err(|_| at.malformed("sum", "has more than 64 bits"))?;
-        sum = sum.wrapping_add(step);
-        sums.push(sum);
+        let sum = i64::try_from(stream.sv("sum")?);
+        sums.push(sum.map_err(|_| at.malformed("sum", "has more than 64 bits"))?);
     }
     Ok(sums)
 }

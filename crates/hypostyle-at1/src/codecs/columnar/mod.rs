@@ -35,7 +35,7 @@ mod inline_column;
 pub(crate) mod kind;
 mod number;
 pub(crate) mod pieces;
-mod rows;
+pub(crate) mod rows;
 pub(crate) mod sections;
 pub(crate) mod table;
 pub(crate) mod values;

@@ -4,9 +4,11 @@
 //! that the directory of row groups states for its start. A piece with another number of
 //! cells, or with another state at its end, is an error.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hashbrown::HashSet;
 
 use super::column::{CellBitmap, DecodedColumn, TextColumn, entries};
 use super::number::{NumberValues, Scale, narrow_sums, numbers, unshuffle};
@@ -15,11 +17,11 @@ use crate::row_buffer::PaddedDict;
 use crate::streams::StreamCursor;
 use hypostyle_core::error::{Error, Result};
 
-/// The sum before a piece, and the sum that the next piece starts with, if there is one.
+/// The sum before a piece, and the sum after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PieceSums {
     pub(crate) before: i64,
-    pub(crate) after: Option<i64>,
+    pub(crate) after: i64,
 }
 
 fn too_few(cells: usize) -> Error {
@@ -51,6 +53,50 @@ pub(crate) fn deltas(
     Ok(DecodedColumn::Numbers { values, scale: scale_of(scale) })
 }
 
+/// Removes what comes before the first cell of a chunk, which must be what the directory
+/// states.
+///
+/// Every piece is decoded by what the directory states, but only the first one can tell.
+fn without_start(
+    piece: &Bytes,
+    read: impl FnOnce(&mut StreamCursor<'_>) -> Result<bool>,
+) -> Result<Bytes> {
+    let mut stream = StreamCursor::new("values", piece);
+    match read(&mut stream)? {
+        true => Ok(piece.slice_ref(stream.rest())),
+        false => Err(unfit("the chunk does not start as the directory states")),
+    }
+}
+
+/// Removes the scale from the first piece of deltas of decimals.
+pub(crate) fn without_scale(piece: &Bytes, scale: u8) -> Result<Bytes> {
+    without_start(piece, |stream| Ok(stream.u8("scale")? == scale))
+}
+
+/// Removes the subtype, the scale and the number of cells from the first piece of a bitmap.
+pub(crate) fn without_subtype(piece: &Bytes, scale: Option<u8>, cells: usize) -> Result<Bytes> {
+    without_start(piece, |stream| {
+        let is_decimal = stream.u8("subtype")? == 1;
+        let found = is_decimal.then(|| stream.u8("scale")).transpose()?;
+        Ok(found == scale && stream.size("value count")? == cells)
+    })
+}
+
+/// Removes the number of all exceptions from the first piece of them.
+pub(crate) fn without_exception_count(piece: &Bytes, count: usize) -> Result<Bytes> {
+    without_start(piece, |stream| Ok(stream.size("exception count")? == count))
+}
+
+/// Removes the number of cells, the minimum and the width from the first piece of the first
+/// plane.
+pub(crate) fn without_minimum(piece: &Bytes, cells: usize, min: i64, width: u8) -> Result<Bytes> {
+    without_start(piece, |stream| {
+        Ok(stream.size("value count")? == cells
+            && stream.sv("minimum")? == i128::from(min)
+            && stream.u8("width")? == width)
+    })
+}
+
 fn scale_of(scale: Option<u8>) -> Scale {
     scale.map_or(Scale::Whole, |digits| Scale::Digits(digits.into()))
 }
@@ -60,8 +106,8 @@ fn summed(piece: &[u8], cells: usize, sums: PieceSums) -> Result<NumberValues> {
     if values.len() != cells {
         return Err(too_few(cells));
     }
-    if sums.after.is_some_and(|after| after != last) {
-        return Err(unfit("the sum after a piece is not the one before the next"));
+    if sums.after != last {
+        return Err(unfit("the sum after a piece is another one"));
     }
     Ok(values)
 }
@@ -84,13 +130,21 @@ pub(crate) fn mixed(
     Ok(DecodedColumn::Mixed { values, scale: scale_of(scale), bits, exceptions })
 }
 
-/// Reads `count` exceptions after `skip` others.
-pub(crate) fn exceptions(list: &[u8], skip: usize, count: usize) -> Result<PaddedDict> {
+/// Reads some of a list of `all` exceptions.
+pub(crate) fn exceptions(list: &[u8], wanted: Range<usize>, all: usize) -> Result<PaddedDict> {
     let mut stream = StreamCursor::new("values", list);
-    for _ in 0..skip {
+    for _ in 0..wanted.start {
         stream.lp("entry")?;
     }
-    entries(&mut stream, count)
+    let found = entries(&mut stream, wanted.len())?;
+    for _ in wanted.end..all {
+        stream.lp("entry")?;
+    }
+    // A wrong number of exceptions in another row group would move these.
+    if !stream.is_empty() {
+        return Err(unfit("a piece has more exceptions than its row groups"));
+    }
+    Ok(found)
 }
 
 /// Reads the head of a dictionary: its number of cells, and its entries.
@@ -162,6 +216,13 @@ pub(crate) fn derived(
     let ids: Option<Vec<u32>> = source.iter().map(rank).collect();
     let ids = ids.ok_or_else(|| unfit("an entry of a source has no entry in the map"))?;
     Ok(DecodedColumn::Dict { ids, entries: map.clone() })
+}
+
+/// Returns whether two entries of a dictionary that have a rank are the same.
+pub(crate) fn has_twins(entries: &PaddedDict, ranks: &[u32]) -> bool {
+    let mut seen = HashSet::with_capacity(entries.len());
+    let mut ranked = ranks.iter().enumerate().filter(|(_, rank)| **rank != u32::MAX);
+    ranked.any(|(index, _)| entries.get(index).is_some_and(|entry| !seen.insert(entry.to_vec())))
 }
 
 /// Numbers the distinct entries of a map in order: the rank of each by first appearance.

@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::row_buffer::{InlineCell, PaddedDict, RowBuffer};
 use crate::streams::{LineList, StreamCursor, Streams};
 use hypostyle_core::buffer_pool::BufferPool;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::parallel;
 
 /// The smallest number of rows in a range.
@@ -376,5 +376,86 @@ impl<'a> RowAssembler<'a> {
             .in_row(row as u64)
             .in_column(index, "")
             .in_stream("values")
+    }
+}
+
+/// Cells of a column that are printed with their quotes.
+pub(crate) struct PrintedCells<'a> {
+    column: &'a DecodedColumn,
+    first: usize,
+    quotes: Quotes<'a>,
+    /// The number of the first cell in the whole column, which selects its quote bit.
+    number: usize,
+}
+
+impl<'a> PrintedCells<'a> {
+    /// Returns the cells of a column from `first` on, which is cell `number` of the chunk.
+    pub(crate) fn new(
+        column: &'a DecodedColumn,
+        first: usize,
+        number: usize,
+        quotes: Quotes<'a>,
+    ) -> Self {
+        Self { column, first, quotes, number }
+    }
+}
+
+/// The texts of some rows.
+#[derive(Debug)]
+pub(crate) struct RowTexts {
+    text: Vec<u8>,
+    /// The end of each row.
+    ends: Vec<usize>,
+}
+
+impl RowTexts {
+    /// Prints rows that have a cell in each of these columns.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a column has too few cells, and if the text exceeds `limit` bytes.
+    pub(crate) fn print(
+        columns: &[PrintedCells<'_>],
+        delimiter: &[u8],
+        rows: usize,
+        limit: u64,
+    ) -> Result<Self> {
+        let mut cursors: Vec<QuotedCells<'_>> = Vec::with_capacity(columns.len());
+        for column in columns {
+            let (quotes, next) = (&column.quotes, column.number);
+            cursors.push(QuotedCells { cells: column.column.from(column.first), quotes, next });
+        }
+        let (mut text, mut ends) = (Vec::new(), Vec::new());
+        let mut buffer = RowBuffer::default();
+        for row in 0..rows {
+            buffer.clear();
+            for (index, cells) in cursors.iter_mut().enumerate() {
+                if index > 0 {
+                    buffer.put(delimiter);
+                }
+                if !cells.put(&mut buffer) {
+                    return Err(Error::malformed("column", format!("has only {row} cells"))
+                        .in_column(index, "")
+                        .in_stream("values"));
+                }
+            }
+            text.extend_from_slice(buffer.text());
+            ends.push(text.len());
+            let (what, asked) = ("size of the rows", text.len() as u64);
+            if asked > limit {
+                return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+            }
+        }
+        Ok(Self { text, ends })
+    }
+
+    /// Returns the rows in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let row = self.text.get(start..end).unwrap_or_default();
+            start = end;
+            row
+        })
     }
 }

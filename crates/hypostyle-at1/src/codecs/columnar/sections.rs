@@ -48,7 +48,8 @@ pub(crate) struct ChunkSections {
 pub(crate) enum GroupStates {
     /// Cells as text: nothing.
     Text,
-    /// Numbers: the scale of decimals, and the sum before each row group.
+    /// Numbers: the scale of decimals, the sum before each row group, and the sum after the
+    /// last one.
     Sums { scale: Option<u8>, sums: Vec<i64> },
     /// Numbers with exceptions: the number of these before each row group too, and in all.
     Mixed { scale: Option<u8>, sums: Vec<i64>, exceptions: Vec<usize> },
@@ -56,6 +57,24 @@ pub(crate) enum GroupStates {
     Dict { entries: usize },
     /// Planes: the smallest value, and the number of planes.
     Planes { min: i64, width: u8 },
+}
+
+impl GroupStates {
+    /// Keeps the sums before each piece of `span` row groups, and the last one.
+    pub(crate) fn by_piece(self, span: usize, groups: RowGroups) -> Self {
+        let by_piece = |sums: Vec<i64>| {
+            let last = sums.last().copied();
+            let before = sums.into_iter().take(groups.count()).step_by(span.max(1));
+            before.chain(last).collect()
+        };
+        match self {
+            Self::Sums { scale, sums } => Self::Sums { scale, sums: by_piece(sums) },
+            Self::Mixed { scale, sums, exceptions } => {
+                Self::Mixed { scale, sums: by_piece(sums), exceptions }
+            }
+            other => other,
+        }
+    }
 }
 
 impl ChunkSections {
@@ -169,7 +188,7 @@ fn number_sections(
     }))
 }
 
-/// Returns the sum of the deltas before each group.
+/// Returns the sum of the deltas before each group, and of all.
 fn sums_before(bytes: &[u8], counts: impl Iterator<Item = usize>) -> Option<Vec<i64>> {
     let (mut sums, mut rest) = (Vec::new(), bytes);
     let (mut sum, mut overflow) = (0_i64, false);
@@ -181,6 +200,7 @@ fn sums_before(bytes: &[u8], counts: impl Iterator<Item = usize>) -> Option<Vec<
             (sum, overflow) = (next, overflow | over);
         })?;
     }
+    sums.push(sum);
     (!overflow).then_some(sums)
 }
 

@@ -41,7 +41,7 @@ pub(super) struct TableMeta<'a> {
 
 /// Which cells of a column were in quotes (§5.3).
 #[derive(Debug)]
-pub(super) enum Quotes<'a> {
+pub(crate) enum Quotes<'a> {
     None,
     All,
     /// The cells whose bit is set.
@@ -126,7 +126,7 @@ pub(super) fn columns(
 }
 
 /// Adds the column to an error by its number; its name is not known here.
-pub(super) fn placed(err: Error, index: usize) -> Error {
+fn placed(err: Error, index: usize) -> Error {
     err.in_stream("values").in_column(index, "")
 }
 

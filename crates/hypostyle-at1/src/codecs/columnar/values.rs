@@ -9,7 +9,7 @@ use super::column::{self, DecodedColumn, DerivedBudget, bit};
 use super::group_directory::{GROUPS, GroupDirectory};
 use super::number::{NumberValues, Scale};
 use super::sections::unfit;
-use super::table::{chunk_ranges, meta, placed, widths};
+use super::table::{chunk_ranges, meta, widths};
 use super::{FIELDS, kind};
 use crate::codecs::context::DecodeContext;
 use crate::row_buffer::{PaddedDict, RowBuffer};
@@ -28,6 +28,9 @@ pub(crate) const FIELD_COUNTS: &str = "fieldcounts";
 
 /// The stream with the other lines.
 pub(crate) const VERBATIM: &str = "verbatim";
+
+/// The stream with the first line of the text, if that names the fields.
+pub(crate) const HEADER: &str = "header";
 
 /// What a frame states about its columns.
 #[derive(Debug)]
@@ -109,8 +112,7 @@ impl ColumnLayout {
     pub(crate) fn source(&self, column: usize, chunk: &Bytes) -> Result<Option<usize>> {
         match self.columns.get(column) {
             Some(stored) if stored.kind == kind::DERIVED => {
-                let source = StreamCursor::new("values", chunk).size("source column");
-                let source = source.map_err(|err| placed(err, column))?;
+                let source = StreamCursor::new("values", chunk).size("source column")?;
                 // A source that comes later is refused when the chunk is decoded.
                 Ok(Some(source).filter(|&source| source < column))
             }
@@ -127,7 +129,7 @@ impl ColumnLayout {
         context: &DecodeContext<'_>,
     ) -> Result<DecodedColumn> {
         let kind = self.columns.get(column).map_or(u8::MAX, |stored| stored.kind);
-        let decoded = if kind == kind::DERIVED {
+        if kind == kind::DERIVED {
             let mut budget = DerivedBudget::new(context.limits.read_bytes);
             column::derive(chunk, |_| source, &mut budget)
         } else {
@@ -135,8 +137,7 @@ impl ColumnLayout {
                 let message = format!("column {} {what}", column.saturating_add(1));
                 context.deviations.report(code, context.offset_of("values"), message)
             })
-        };
-        decoded.map_err(|err| placed(err, column))
+        }
     }
 }
 

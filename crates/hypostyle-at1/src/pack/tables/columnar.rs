@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use crate::cell_syntax::Syntax;
 use crate::codecs::FIELDS;
-use crate::codecs::columnar::group_directory::GROUPS;
-use crate::codecs::columnar::sections::RowGroups;
+use crate::codecs::columnar::group_directory::{GROUPS, verbatim_before};
 use crate::codecs::kind;
 use crate::fields::Dialect;
 use crate::pack::context::EncodeContext;
@@ -301,17 +300,6 @@ impl ColumnarTable<'_> {
         let stream = if is_checked { xz::checked_stream(&blocks) } else { xz::stream(&blocks) };
         Ok(Body::xz(stream))
     }
-}
-
-/// Returns the verbatim lines before the first structured line of each row group but the
-/// first; nothing if there are none at all.
-fn verbatim_before(modes: &[u8], groups: RowGroups) -> Vec<usize> {
-    if !modes.contains(&0) {
-        return Vec::new();
-    }
-    let structured = modes.iter().enumerate().filter(|(_, mode)| **mode != 0);
-    let firsts = structured.map(|(line, _)| line).enumerate().step_by(groups.rows).skip(1);
-    firsts.map(|(cell, line)| line - cell).collect()
 }
 
 impl DictTail {

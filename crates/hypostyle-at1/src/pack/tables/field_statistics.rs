@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use hashbrown::HashMap;
-
 use crate::codecs::columnar::group_directory::{GroupDirectory, ValueSets, has_dictionary};
 use crate::codecs::columnar::pieces;
 use crate::codecs::columnar::sections::RowGroups;
@@ -11,9 +9,8 @@ use crate::codecs::kind;
 use crate::group_statistics::{StatisticsKind, TableStatisticsBuilder};
 use crate::pack::tables::column::ColumnEncoder;
 use crate::pack::tables::columnar::EncodedColumn;
-use crate::row_buffer::{DictEntry, PaddedDict};
 use crate::table::cell_value::CellSyntax;
-use crate::table::verbatim_cells::split;
+use crate::table::field_values::{parts, value_numbers};
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 use hypostyle_core::predicate::Decimal;
@@ -186,29 +183,4 @@ impl<'c> DividedColumn<'c, '_> {
         };
         statistics.put(&(0..width).map(max_bytes).collect::<Vec<_>>(), out);
     }
-}
-
-/// Returns the fields of a cell.
-fn parts(cell: &[u8], delimiter: u8, width: usize) -> Vec<&[u8]> {
-    match width {
-        1 => vec![cell],
-        _ => split(cell, delimiter).unwrap_or_default(),
-    }
-}
-
-/// Numbers the distinct values of a field in the order of the entries.
-fn value_numbers(
-    entries: &PaddedDict,
-    field: usize,
-    width: usize,
-    delimiter: u8,
-) -> HashMap<Vec<u8>, usize> {
-    let mut numbers = HashMap::new();
-    for index in 0..entries.len() {
-        let entry = entries.get(index).map(DictEntry::to_vec).unwrap_or_default();
-        let part = parts(&entry, delimiter, width).get(field).copied().unwrap_or_default().to_vec();
-        let next = numbers.len();
-        numbers.entry(part).or_insert(next);
-    }
-    numbers
 }

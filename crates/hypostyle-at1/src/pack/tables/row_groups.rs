@@ -90,7 +90,7 @@ pub(in crate::pack) fn divide(
             && sources.contains(&index)
             && column.type_id == kind::DICT
         {
-            cut.order = entry_order(&indexes(&column.chunk));
+            cut.order = EntryOrder::of(&indexes(&column.chunk));
         }
     }
     let (verbatim, sets, statistics) = Default::default();
@@ -218,14 +218,7 @@ fn cut_column(
         ranges.extend((0..count).step_by(span).map(|group| border(group)..border(group + span)));
     }
     let span = spans.last().copied().unwrap_or(1);
-    let by_piece = |sums: Vec<i64>| sums.into_iter().step_by(span).collect();
-    let state = match sections.state {
-        GroupStates::Sums { scale, sums } => GroupStates::Sums { scale, sums: by_piece(sums) },
-        GroupStates::Mixed { scale, sums, exceptions } => {
-            GroupStates::Mixed { scale, sums: by_piece(sums), exceptions }
-        }
-        other => other,
-    };
+    let state = sections.state.by_piece(span, groups);
     Ok(Some((CutColumn { spans, state, order: EntryOrder::Unknown }, ranges)))
 }
 
@@ -265,21 +258,4 @@ fn compress(
 /// Returns the indexes of a DICT chunk that our encoder made.
 fn indexes(chunk: &[u8]) -> Vec<u32> {
     crate::codecs::columnar::values::dictionary_indexes(chunk).unwrap_or_default()
-}
-
-/// Returns the order in which entries first appear.
-fn entry_order(indexes: &[u32]) -> EntryOrder {
-    let most = indexes.iter().copied().max().map_or(0, |most| most as usize + 1);
-    let mut seen = vec![false; most];
-    let mut order = Vec::new();
-    for &index in indexes {
-        if let Some(seen) = seen.get_mut(index as usize)
-            && !*seen
-        {
-            *seen = true;
-            order.push(index);
-        }
-    }
-    let is_identity = order.iter().enumerate().all(|(rank, &index)| rank == index as usize);
-    if is_identity { EntryOrder::FirstAppearance } else { EntryOrder::Listed(order) }
 }

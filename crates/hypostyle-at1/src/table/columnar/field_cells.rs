@@ -1,6 +1,5 @@
 //! Turns the cells of a column into an array of one field.
 
-use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use hashbrown::HashSet;
 
 use super::frame::ColumnarFrame;
 use super::group_cells::GroupCells;
+use super::group_lines::GroupLines;
 use super::typed_entries::TypedEntries;
 use crate::codecs::columnar::values::CellNumbers;
 use crate::row_buffer::{DictEntry, PaddedDict};
@@ -34,15 +34,6 @@ const ROWS_PER_ENTRY: usize = 2;
 const VERBATIM: u8 = 0;
 /// The source of any other row.
 const CELL: u8 = 1;
-
-/// The lines of a row group.
-#[derive(Clone, Debug, Default)]
-pub(super) struct GroupLines {
-    /// The lines of the frame.
-    pub(super) lines: Range<usize>,
-    /// The places of its verbatim lines in their stream.
-    pub(super) verbatim: Vec<Range<usize>>,
-}
 
 /// One field of the cells of a column, in one row group.
 pub(super) struct FieldCells<'a> {

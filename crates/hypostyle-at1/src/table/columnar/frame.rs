@@ -10,16 +10,23 @@ use crate::codecs::columnar::group_directory::{GROUPS, GroupDirectory};
 use crate::codecs::columnar::sections::{RowGroups, unfit};
 use crate::codecs::columnar::table::widths;
 use crate::codecs::columnar::values::{
-    COLUMN_STREAMS, ColumnLayout, FIELD_COUNTS, ROW_MODES, VERBATIM,
+    COLUMN_STREAMS, ColumnLayout, FIELD_COUNTS, HEADER, ROW_MODES, StoredColumn, VERBATIM,
 };
 use crate::container::Extent;
+use crate::fields::{self, Dialect};
 use crate::frames::FrameReader;
 use crate::group_statistics::TableStatistics;
 use crate::row_groups::source::StreamDirectory;
 use crate::streams::{Backend, CompressedStream, StreamCursor, StreamSet};
 use hypostyle_core::compress::xz::RemoteBlocks;
-use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Result};
 use hypostyle_core::source;
+
+/// Row groups for each byte of an archive beyond which their number is wrong.
+///
+/// Neither the directory nor its statistics have a byte for each row group, so that their
+/// number alone must not be allocated for.
+const MAX_GROUPS_PER_BYTE: u64 = 64;
 
 /// Everything of a frame but `values`.
 #[derive(Debug)]
@@ -31,6 +38,28 @@ pub(super) struct ColumnarFrame {
     pub(super) directory: Option<GroupDirectory>,
     pub(super) statistics: TableStatistics,
     values: Values,
+    /// For each column, the number of its first field and the names of its fields.
+    names: Vec<ColumnRef>,
+}
+
+/// What says which lines of a frame are rows.
+pub(super) struct FrameLines {
+    pub(super) layout: ColumnLayout,
+    /// The header, if the frame has one.
+    pub(super) header: Bytes,
+    /// The number of threads to decode with.
+    pub(super) threads: usize,
+}
+
+impl FrameLines {
+    /// Returns the names of the fields, as far as a header has them.
+    pub(super) fn names(&self) -> Vec<String> {
+        if !self.layout.has_header || self.layout.delimiter.is_empty() {
+            return Vec::new();
+        }
+        let dialect = Dialect { delimiter: self.layout.delimiter.clone(), quotes: true };
+        dialect.fields(&self.header).into_iter().map(fields::name).collect()
+    }
 }
 
 /// The stream `values`, which is decompressed in blocks if it has several xz blocks.
@@ -64,6 +93,13 @@ impl ColumnarFrame {
                 GroupDirectory::read(&groups, kinds, &widths(&streams, kinds.len()))?
             }
         };
+        if let Some(directory) = &directory {
+            let (groups, bytes) = (directory.groups.count() as u64, source.size());
+            if groups / MAX_GROUPS_PER_BYTE > bytes {
+                let why = format!("an archive of {bytes} bytes cannot have {groups} of them");
+                return Err(unfit(why).in_stream(GROUPS));
+            }
+        }
         let lines = match &directory {
             None => [ROW_MODES, FIELD_COUNTS, VERBATIM].as_slice(),
             Some(directory) if directory.verbatim.is_empty() => &[],
@@ -91,10 +127,54 @@ impl ColumnarFrame {
             statistics: TableStatistics::default(),
             directory,
             values: Values { backend, offset, len, blocks, starts },
+            names: Vec::new(),
         };
+        frame.name_columns([""; 0]);
         frame.read_statistics()?;
         frame.check_pieces()?;
         Ok(Some(frame))
+    }
+
+    /// Reads what says which lines of a frame are rows, and trusts no directory; `None` if the
+    /// streams cannot be found without reading all of them.
+    pub(super) fn read_lines(archive: &FrameReader, extent: Extent) -> Result<Option<FrameLines>> {
+        let source = archive.source();
+        let directory = StreamDirectory::read(source, extent, false, |name| name == "values")?;
+        let Some(found) = directory else { return Ok(None) };
+        let context = archive.context(&found.set);
+        let lines = [ROW_MODES, FIELD_COUNTS, HEADER];
+        let wanted = |name: &str| lines.contains(&name) || COLUMN_STREAMS.contains(&name);
+        let streams = context.decompress(wanted)?;
+        let layout = ColumnLayout::read(&streams, &streams, None, &context)?;
+        Ok(Some(FrameLines { layout, header: streams.shared(HEADER), threads: context.threads }))
+    }
+
+    /// Names the fields, for errors.
+    pub(super) fn name_columns<N: Into<String>>(&mut self, names: impl IntoIterator<Item = N>) {
+        let (mut names, mut index) = (names.into_iter(), 0_usize);
+        let name = |column: &StoredColumn| {
+            let width = column.width;
+            let names: Vec<String> = names.by_ref().take(width).map(Into::into).collect();
+            let column = ColumnRef { index, name: names.join(", ") };
+            index = index.saturating_add(width);
+            column
+        };
+        self.names = self.layout.columns.iter().map(name).collect();
+    }
+
+    /// Adds a column to an error.
+    pub(super) fn in_column(&self, err: Error, column: usize) -> Error {
+        let err = err.in_stream("values");
+        match self.names.get(column) {
+            Some(ColumnRef { index, name }) => err.in_column(*index, name),
+            None => err.in_column(column, ""),
+        }
+    }
+
+    /// Returns the first column whose chunk is in an xz block.
+    pub(super) fn column_of(&self, block: usize) -> usize {
+        let mut columns = 0..self.layout.columns.len();
+        columns.find(|&column| self.blocks(column).contains(&block)).unwrap_or_default()
     }
 
     fn read_statistics(&mut self) -> Result<()> {
@@ -103,7 +183,10 @@ impl ColumnarFrame {
         let mut stream = StreamCursor::new(GROUPS, &directory.statistics);
         let (bytes, count) = (&directory.statistics, directory.groups.count());
         self.statistics = TableStatistics::read(&mut stream, bytes, count, fields)?;
-        Ok(())
+        match stream.is_empty() {
+            true => Ok(()),
+            false => Err(stream.malformed("statistics", "end before the stream does")),
+        }
     }
 
     /// Fails unless the chunk of each cut column consists of the blocks of its pieces.
@@ -186,7 +269,10 @@ impl ColumnarFrame {
         let work = |(block, bytes): &(usize, Bytes)| match &self.values.blocks {
             Some(blocks) => {
                 let content = blocks.decompress(*block, bytes, context.limits);
-                Ok(content.map_err(|err| err.at(self.range(*block).start))?.into())
+                let content = content.map_err(|err| {
+                    self.in_column(err.at(self.range(*block).start), self.column_of(*block))
+                });
+                content.map(Bytes::from)
             }
             None => {
                 let (backend, offset) = (self.values.backend, self.values.offset);
@@ -211,7 +297,7 @@ impl ColumnarFrame {
     pub(super) fn chunk(&self, column: usize, decompressed: &DecompressedBlocks) -> Result<Bytes> {
         let truncated = || {
             let err = Error::malformed("chunk length", "runs past the end of `values`");
-            err.in_stream("values").in_column(column, "")
+            self.in_column(err, column)
         };
         let place = self.layout.columns.get(column).map(|stored| stored.place.clone());
         let place = place.unwrap_or_default();

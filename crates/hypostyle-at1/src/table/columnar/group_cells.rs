@@ -9,15 +9,12 @@ use bytes::Bytes;
 use super::frame::{ColumnarFrame, DecompressedBlocks};
 use super::piece_cache::PieceCache;
 use crate::codecs::columnar::column::DecodedColumn;
-use crate::codecs::columnar::group_directory::{
-    ColumnPieces, CutColumn, EntryOrder, GroupDirectory,
-};
+use crate::codecs::columnar::group_directory::{ColumnPieces, CutColumn, GroupDirectory};
 use crate::codecs::columnar::pieces::{self, PieceSums};
-use crate::codecs::columnar::sections::{GroupStates, unfit};
+use crate::codecs::columnar::sections::{GroupStates, RowGroups, unfit};
 use crate::frames::FrameReader;
 use crate::row_buffer::PaddedDict;
-use crate::streams::StreamCursor;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Result};
 
 /// The piece of a column that is decoded as a whole.
 const WHOLE: usize = usize::MAX;
@@ -91,7 +88,23 @@ pub(super) struct DecodedGroup {
 
 impl GroupDecoder<'_> {
     /// Returns columns of the archive, and decodes those that are not decoded yet.
+    ///
+    /// # Errors
+    ///
+    /// Names the row group and the column that cannot be decoded.
     pub(super) fn decode(
+        &self,
+        columns: &[usize],
+        decoded: &mut DecodedGroup,
+    ) -> Result<BTreeMap<usize, GroupCells>> {
+        self.decode_columns(columns, decoded).map_err(|err| {
+            let group = self.place.1;
+            let has_groups = self.frame.directory.is_some();
+            if has_groups { in_groups(err, &(group..group.saturating_add(1))) } else { err }
+        })
+    }
+
+    fn decode_columns(
         &self,
         columns: &[usize],
         decoded: &mut DecodedGroup,
@@ -122,10 +135,10 @@ impl GroupDecoder<'_> {
                 self.decompress(&[self.frame.blocks(column).start], &mut decoded)?;
                 self.head(column, cut, &decoded).map(Some)
             }
-            ColumnPieces::Derived { .. } => {
+            ColumnPieces::Derived { source } => {
                 let blocks: Vec<usize> = self.frame.blocks(column).collect();
                 self.decompress(&blocks, &mut decoded)?;
-                self.map(column, &decoded).map(|(_, map)| Some(map))
+                self.map(column, *source, &decoded).map(Some)
             }
             _ => Ok(None),
         }
@@ -198,7 +211,7 @@ impl GroupDecoder<'_> {
             (Some(_), ColumnPieces::Derived { source }) => self.derived(column, *source, decoded),
             _ => self.whole(column, decoded),
         };
-        let cells = cells.map_err(|err| err.in_stream("values"))?;
+        let cells = cells.map_err(|err| self.frame.in_column(err, column))?;
         decoded.columns.insert(column, cells.clone());
         Ok(cells)
     }
@@ -216,7 +229,10 @@ impl GroupDecoder<'_> {
         self.decompress(&blocks, decoded)?;
         let chunk = self.frame.chunk(column, &decoded.blocks)?;
         let source = match self.frame.layout.source(column, &chunk)? {
-            Some(source) => Some(self.whole(source, decoded)?),
+            Some(source) => {
+                let whole = self.whole(source, decoded);
+                Some(whole.map_err(|err| self.frame.in_column(err, source))?)
+            }
             None => None,
         };
         let source = source.as_ref().map(|source| source.column.as_ref());
@@ -253,7 +269,7 @@ impl GroupDecoder<'_> {
         let is_last = of_piece.end >= groups.count();
         let sums = |sums: &[i64]| PieceSums {
             before: sums.get(piece).copied().unwrap_or_default(),
-            after: sums.get(piece + 1).copied(),
+            after: sums.get(piece + 1).copied().unwrap_or_default(),
         };
         let content = |section: usize, piece: usize, decoded: &DecodedGroup| {
             let block = self.frame.blocks(column).start + cut.block_of(section, piece, groups);
@@ -271,11 +287,11 @@ impl GroupDecoder<'_> {
         let whole = match &cut.state {
             GroupStates::Text => pieces::text(&content(0, piece, decoded)?, count, is_last)?,
             GroupStates::Sums { scale, sums: all } => {
-                let content = content(0, piece, decoded)?;
-                // The scale comes before the first delta.
-                let skip = usize::from(scale.is_some() && piece == 0);
-                let deltas = content.get(skip..).unwrap_or_default();
-                pieces::deltas(deltas, *scale, count, sums(all))?
+                let mut deltas = content(0, piece, decoded)?;
+                if let (Some(scale), 0) = (scale, piece) {
+                    deltas = pieces::without_scale(&deltas, *scale)?;
+                }
+                pieces::deltas(&deltas, *scale, count, sums(all))?
             }
             GroupStates::Dict { .. } => {
                 let dictionary = self.head(column, cut, decoded)?;
@@ -284,37 +300,43 @@ impl GroupDecoder<'_> {
             GroupStates::Planes { min, width } => {
                 let mut planes = Vec::new();
                 for section in 0..usize::from(*width) {
-                    let content = content(section, piece, decoded)?;
-                    // The count, the minimum and the width come before the first plane.
-                    let skip = match (section, piece) {
-                        (0, 0) => content.len().saturating_sub(count),
-                        _ => 0,
-                    };
-                    planes.push(content.slice(skip..));
+                    let mut plane = content(section, piece, decoded)?;
+                    if (section, piece) == (0, 0) {
+                        plane = pieces::without_minimum(&plane, groups.cells, *min, *width)?;
+                    }
+                    planes.push(plane);
                 }
                 let planes: Vec<&[u8]> = planes.iter().map(AsRef::as_ref).collect();
                 pieces::planes(&planes, *min, count)?
             }
             GroupStates::Mixed { scale, sums: all, exceptions } => {
-                let bits = self.bits(column, cut, &of_piece, directory, decoded, &content)?;
+                let part_of_bits = |part: usize| {
+                    let bits = content(0, part, decoded)?;
+                    self.share(column, cut, (0, part), directory, &bits);
+                    match part {
+                        0 => pieces::without_subtype(&bits, *scale, groups.cells),
+                        _ => Ok(bits),
+                    }
+                };
+                let bits = bits(cut, &of_piece, groups, part_of_bits)?;
                 let before = |group: usize| exceptions.get(group).copied().unwrap_or_default();
                 let last = of_piece.end.saturating_sub(1);
                 let (from, _) = cut.piece_of(1, of_piece.start, groups);
                 let (to, _) = cut.piece_of(1, last, groups);
                 let mut list = Vec::new();
                 for part in from..=to {
-                    let content = content(1, part, decoded)?;
+                    let mut content = content(1, part, decoded)?;
                     self.share(column, cut, (1, part), directory, &content);
-                    let mut stream = StreamCursor::new("values", &content);
                     if part == 0 {
-                        stream.uv("exception count")?;
+                        let count = before(groups.count());
+                        content = pieces::without_exception_count(&content, count)?;
                     }
-                    list.extend_from_slice(stream.rest());
+                    list.extend_from_slice(&content);
                 }
-                let (_, of_list) = cut.piece_of(1, of_piece.start, groups);
-                let skip = before(of_piece.start) - before(of_list.start);
-                let wanted = before(of_piece.end) - before(of_piece.start);
-                let exceptions = pieces::exceptions(&list, skip, wanted)?;
+                let first = before(cut.piece_of(1, of_piece.start, groups).1.start);
+                let listed = before(cut.piece_of(1, last, groups).1.end) - first;
+                let wanted = before(of_piece.start) - first..before(of_piece.end) - first;
+                let exceptions = pieces::exceptions(&list, wanted, listed)?;
                 let deltas = content(2, piece, decoded)?;
                 pieces::mixed(bits, count, exceptions, &deltas, *scale, sums(all))?
             }
@@ -342,40 +364,6 @@ impl GroupDecoder<'_> {
         }
     }
 
-    /// Returns the bits of the numbers of some row groups.
-    fn bits(
-        &self,
-        column: usize,
-        cut: &CutColumn,
-        wanted: &Range<usize>,
-        directory: &GroupDirectory,
-        decoded: &DecodedGroup,
-        content: &dyn Fn(usize, usize, &DecodedGroup) -> Result<Bytes>,
-    ) -> Result<Bytes> {
-        let groups = directory.groups;
-        let (from, _) = cut.piece_of(0, wanted.start, groups);
-        let (to, _) = cut.piece_of(0, wanted.end.saturating_sub(1), groups);
-        let mut bits = Vec::new();
-        for part in from..=to {
-            let content = content(0, part, decoded)?;
-            self.share(column, cut, (0, part), directory, &content);
-            let span = cut.spans.first().copied().unwrap_or(1).max(1);
-            let of_part = part * span..(part * span).saturating_add(span).min(groups.count());
-            let byte = |group: usize| groups.before(group).div_ceil(8);
-            let len = byte(of_part.end) - byte(of_part.start);
-            // The subtype, the scale and the count come before the first bit.
-            let skip = if part == 0 { content.len().saturating_sub(len) } else { 0 };
-            let own = content.get(skip..).unwrap_or_default();
-            if own.len() != len {
-                return Err(unfit("a piece of a bitmap has another number of bits"));
-            }
-            let start = byte(wanted.start.max(of_part.start)) - byte(of_part.start);
-            let end = byte(wanted.end.min(of_part.end)) - byte(of_part.start);
-            bits.extend_from_slice(own.get(start..end).unwrap_or_default());
-        }
-        Ok(bits.into())
-    }
-
     /// Returns the dictionary of a cut column, whose head is decompressed or known.
     fn head(&self, column: usize, cut: &CutColumn, decoded: &DecodedGroup) -> Result<Dictionary> {
         let key = (self.place.0, column);
@@ -390,39 +378,33 @@ impl GroupDecoder<'_> {
         if cells != self.frame.groups().cells {
             return Err(unfit("a dictionary has another number of cells"));
         }
-        let ranks = match &cut.order {
-            EntryOrder::Unknown => None,
-            EntryOrder::FirstAppearance => {
-                Some((0..entries.len()).filter_map(|it| u32::try_from(it).ok()).collect())
-            }
-            EntryOrder::Listed(indexes) => {
-                let mut ranks = vec![u32::MAX; entries.len()];
-                for (rank, &index) in (0..).zip(indexes) {
-                    match ranks.get_mut(index as usize) {
-                        Some(place) if *place == u32::MAX => *place = rank,
-                        _ => return Err(unfit("an entry has no place, or two, in the order")),
-                    }
-                }
-                Some(ranks)
-            }
-        };
+        let ranks = cut.order.ranks(entries.len())?;
+        // Cells are numbered by their text, so that equal entries would share a number.
+        if let Some(ranks) = &ranks
+            && pieces::has_twins(&entries, ranks)
+        {
+            return Err(unfit("two entries in the order are the same"));
+        }
         let dictionary = Dictionary { entries, ranks: ranks.map(Arc::new) };
         self.shared.dictionaries.insert(key, dictionary.clone(), dictionary.memory());
         Ok(dictionary)
     }
 
-    /// Returns the source and the map of a derived column whose chunk is decompressed or known.
-    fn map(&self, column: usize, decoded: &DecodedGroup) -> Result<(Option<usize>, Dictionary)> {
+    /// Returns the map of a derived column whose chunk is decompressed or known.
+    fn map(&self, column: usize, source: usize, decoded: &DecodedGroup) -> Result<Dictionary> {
         let key = (self.place.0, column);
         if let Some(known) = self.shared.dictionaries.get(&key) {
-            return Ok((None, known));
+            return Ok(known);
         }
         let chunk = self.frame.chunk(column, &decoded.blocks)?;
-        let (source, entries) = pieces::map(&chunk)?;
+        let (found, entries) = pieces::map(&chunk)?;
+        if found != source {
+            return Err(unfit("a derived column has another source"));
+        }
         let ranks = Some(Arc::new(pieces::ranks_of_map(&entries)));
         let dictionary = Dictionary { entries, ranks };
         self.shared.dictionaries.insert(key, dictionary.clone(), dictionary.memory());
-        Ok((Some(source), dictionary))
+        Ok(dictionary)
     }
 
     /// Decodes a derived column from the cells of its source in the row group.
@@ -434,10 +416,7 @@ impl GroupDecoder<'_> {
     ) -> Result<GroupCells> {
         let blocks = self.blocks(column);
         self.decompress(&blocks, decoded)?;
-        let (stated, map) = self.map(column, decoded)?;
-        if stated.is_some_and(|stated| stated != source) {
-            return Err(unfit("a derived column has another source"));
-        }
+        let map = self.map(column, source, decoded)?;
         let ranks = match self.pieces(source) {
             ColumnPieces::Whole => None,
             ColumnPieces::Cut(cut) if cut.head_blocks() == 0 => None,
@@ -445,9 +424,9 @@ impl GroupDecoder<'_> {
                 self.column(source, decoded)?;
                 self.head(source, cut, decoded)?.ranks
             }
-            ColumnPieces::Derived { .. } => {
+            ColumnPieces::Derived { source: before } => {
                 self.column(source, decoded)?;
-                self.map(source, decoded)?.1.ranks
+                self.map(source, *before, decoded)?.ranks
             }
         };
         let Some(ranks) = ranks else { return self.whole(column, decoded) };
@@ -465,4 +444,55 @@ impl Dictionary {
         let ranks = self.ranks.as_ref().map_or(0, |ranks| ranks.len() * size_of::<u32>());
         self.entries.memory() + ranks
     }
+}
+
+/// Adds row groups to an error about damage.
+pub(super) fn in_groups(err: Error, groups: &Range<usize>) -> Error {
+    let (what, why) = match err.kind() {
+        ErrorKind::Malformed { what, why } => (*what, why.to_string()),
+        ErrorKind::Truncated { what, needed, left } => {
+            (*what, format!("needs {needed} bytes, {left} left"))
+        }
+        _ => return err,
+    };
+    let groups = match groups.end.saturating_sub(groups.start) {
+        0 | 1 => format!("group {}", groups.start),
+        _ => format!("groups {} to {}", groups.start, groups.end - 1),
+    };
+    let mut placed = Error::malformed(what, format!("{why} (row {groups})"));
+    if let Some(stream) = err.stream() {
+        placed = placed.in_stream(stream);
+    }
+    if let Some(ColumnRef { index, name }) = err.column() {
+        placed = placed.in_column(*index, name);
+    }
+    match err.offset() {
+        Some(offset) => placed.at(offset),
+        None => placed,
+    }
+}
+
+/// Returns the bits of the numbers of some row groups; `content` returns a piece of the bitmap.
+fn bits(
+    cut: &CutColumn,
+    wanted: &Range<usize>,
+    groups: RowGroups,
+    content: impl Fn(usize) -> Result<Bytes>,
+) -> Result<Bytes> {
+    let (from, _) = cut.piece_of(0, wanted.start, groups);
+    let (to, _) = cut.piece_of(0, wanted.end.saturating_sub(1), groups);
+    let span = cut.spans.first().copied().unwrap_or(1).max(1);
+    let mut bits = Vec::new();
+    for part in from..=to {
+        let content = content(part)?;
+        let of_part = part * span..(part * span).saturating_add(span).min(groups.count());
+        let byte = |group: usize| groups.before(group).div_ceil(8);
+        if content.len() != byte(of_part.end) - byte(of_part.start) {
+            return Err(unfit("a piece of a bitmap has another number of bits"));
+        }
+        let start = byte(wanted.start.max(of_part.start)) - byte(of_part.start);
+        let end = byte(wanted.end.min(of_part.end)) - byte(of_part.start);
+        bits.extend_from_slice(content.get(start..end).unwrap_or_default());
+    }
+    Ok(bits.into())
 }

@@ -1,18 +1,28 @@
 //! Archives of codec columnar, whose columns are those of the table.
 //!
-//! 1. `frame` finds the streams, the row groups and the xz blocks of a frame.
+//! 1. `frame` finds the streams, the row groups and the xz blocks of a frame; `group_lines`
+//!    divides its lines.
 //! 2. `group_cells` decodes the columns of a row group; `piece_cache` keeps what the next row
 //!    groups need too.
 //! 3. `field_cells` turns the cells of a column into arrays of its fields; `typed_entries` keeps
 //!    the arrays of dictionaries.
 //! 4. `pruning` is what is known of the cells of a row group.
+//! 5. `check` and `cell_check` compare what a frame states about its row groups with its
+//!    columns; `salvage` prints the lines of those that are not damaged.
 
+mod cell_check;
+mod check;
 mod field_cells;
 mod frame;
 mod group_cells;
+mod group_lines;
 mod piece_cache;
 mod pruning;
+mod salvage;
 mod typed_entries;
+
+pub(crate) use check::check_groups;
+pub(crate) use salvage::salvage_frame;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,9 +31,10 @@ use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
 use hashbrown::HashMap;
 
-use field_cells::{FieldCells, GroupLines};
+use field_cells::FieldCells;
 use frame::ColumnarFrame;
 use group_cells::{DecodedGroup, GroupCells, GroupDecoder, SharedPieces};
+use group_lines::GroupLines;
 use pruning::ColumnarPruning;
 use typed_entries::TypedEntries;
 
@@ -31,7 +42,7 @@ use super::shape::TableShape;
 use crate::container::Method;
 use crate::frames::FrameReader;
 use hypostyle_core::deviation::Deviation;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::predicate::PruningStatistics;
 use hypostyle_core::projection::column_out_of_range;
@@ -87,7 +98,8 @@ impl ColumnarReader {
             if extent.method == Method::Raw || frames.last().is_some_and(TableFrame::is_open) {
                 return Ok(None);
             }
-            let Some(frame) = ColumnarFrame::read(archive, extent)? else { return Ok(None) };
+            let Some(mut frame) = ColumnarFrame::read(archive, extent)? else { return Ok(None) };
+            frame.name_columns(shape.schema.fields().iter().map(|field| field.name().as_str()));
             let layout = &frame.layout;
             // A header of a later frame would be a row.
             let has_header = shape.format.header && frames.is_empty();
@@ -105,7 +117,7 @@ impl ColumnarReader {
                 return Ok(None);
             }
             let frame = TableFrame { frame, fields };
-            let Some(lines) = frame.group_lines()? else { return Ok(None) };
+            let Some(lines) = frame.frame.group_lines()? else { return Ok(None) };
             for (group, lines) in lines.into_iter().enumerate() {
                 let rows = lines.lines.len() as u64;
                 groups.push(TableGroup { frame: frames.len(), group, first_row, lines });
@@ -242,54 +254,6 @@ impl TableFrame {
         stored.dedup();
         stored
     }
-
-    /// Returns the lines of each row group; `None` if verbatim lines are missing.
-    fn group_lines(&self) -> Result<Option<Vec<GroupLines>>> {
-        let layout = &self.frame.layout;
-        let groups = self.frame.groups();
-        if layout.modes.is_empty() {
-            let lines = |group| groups.before(group)..groups.before(group + 1);
-            let lines = (0..groups.count())
-                .map(|group| GroupLines { lines: lines(group), verbatim: Vec::new() });
-            return Ok(Some(lines.collect()));
-        }
-        let mut all = vec![GroupLines::default(); groups.count().max(1)];
-        let (mut cells, mut at, mut group) = (0_usize, 0_usize, 0_usize);
-        for (line, &mode) in layout.modes.iter().enumerate() {
-            if mode != 0 {
-                group = cells / groups.rows;
-                if group > 0 && cells.is_multiple_of(groups.rows) {
-                    self.check_verbatim(group, line - cells)?;
-                }
-                cells += 1;
-            }
-            let Some(lines) = all.get_mut(group) else { return Ok(None) };
-            if lines.lines.is_empty() {
-                lines.lines = line..line;
-            }
-            lines.lines.end = line + 1;
-            if mode == 0 {
-                let Some(rest) = self.frame.verbatim.get(at..) else { return Ok(None) };
-                let end = at + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-                lines.verbatim.push(at..end);
-                at = end + 1;
-            }
-        }
-        Ok(Some(all))
-    }
-
-    /// Fails unless the directory states this number of verbatim lines before a row group.
-    fn check_verbatim(&self, group: usize, verbatim: usize) -> Result<()> {
-        let directory = self.frame.directory.as_ref();
-        let stated = directory.and_then(|it| it.verbatim.get(group.checked_sub(1)?));
-        match stated {
-            Some(&stated) if stated != verbatim => {
-                let why = format!("{verbatim} verbatim lines precede one, not {stated}");
-                Err(crate::codecs::columnar::sections::unfit(why))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Reader for ColumnarReader {
@@ -320,7 +284,11 @@ impl Reader for ColumnarReader {
     fn load_statistics(&self, columns: &[usize]) -> Result<()> {
         for frame in 0..self.frames.len() {
             for &column in columns {
-                self.load_values(frame, column)?;
+                match self.load_values(frame, column) {
+                    // The row groups say what is damaged, as far as they need it.
+                    Err(err) if !matches!(err.kind(), ErrorKind::Io(_)) => {}
+                    loaded => loaded?,
+                }
             }
         }
         Ok(())

@@ -1,0 +1,215 @@
+//! Compares the cells of row groups with their sets of values (§5.7) and statistics (§6.7).
+
+use super::frame::ColumnarFrame;
+use super::group_cells::GroupCells;
+use crate::codecs::columnar::group_directory::{GROUPS, GroupDirectory, ValueSets};
+use crate::row_buffer::{DictEntry, PaddedDict};
+use crate::table::cell_value::CellSyntax;
+use crate::table::field_values::{parts, value_numbers};
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::predicate::{Decimal, NumberBounds, PruningStatistics};
+
+/// Bytes of a cell that an error quotes.
+const SHOWN_BYTES: usize = 40;
+
+/// A column whose cells are being checked.
+pub(super) struct ColumnCheck<'c> {
+    frame: &'c ColumnarFrame,
+    column: usize,
+    /// The number of its first field in the table.
+    first_field: usize,
+    width: usize,
+    quotes: u8,
+    is_last: bool,
+    delimiter: u8,
+    /// What is stated for each field, if anything is.
+    sets: Vec<Option<FieldSets<'c>>>,
+}
+
+/// The sets of a field, and what they should contain.
+struct FieldSets<'c> {
+    stated: &'c ValueSets,
+    /// The number of the value of each entry.
+    numbers: Vec<usize>,
+    /// The number of distinct values.
+    values: usize,
+}
+
+/// A cell as it is stored, and whether it is printed in quotes.
+struct StoredCell {
+    text: Vec<u8>,
+    is_quoted: bool,
+}
+
+impl<'c> ColumnCheck<'c> {
+    /// Prepares for a column, which may have a dictionary with these entries.
+    pub(super) fn new(
+        frame: &'c ColumnarFrame,
+        directory: &'c GroupDirectory,
+        column: usize,
+        entries: Option<&PaddedDict>,
+    ) -> Self {
+        let columns = &frame.layout.columns;
+        let stored = columns.get(column);
+        let first_field = columns.iter().take(column).map(|stored| stored.width).sum();
+        let width = stored.map_or(1, |stored| stored.width);
+        let delimiter = frame.layout.delimiter.first().copied().unwrap_or_default();
+        let stated = directory.sets.get(column).map(Vec::as_slice).unwrap_or_default();
+        let field_sets = |(field, stated): (usize, &'c Option<ValueSets>)| {
+            let (stated, entries) = stated.as_ref().zip(entries)?;
+            let numbers = value_numbers(entries, field, width, delimiter);
+            let number = |index: usize| {
+                let entry = entries.get(index).map(DictEntry::to_vec).unwrap_or_default();
+                let part = parts(&entry, delimiter, width).get(field).copied().unwrap_or_default();
+                numbers.get(part).copied().unwrap_or_default()
+            };
+            let of_entries = (0..entries.len()).map(number).collect();
+            Some(FieldSets { stated, numbers: of_entries, values: numbers.len() })
+        };
+        Self {
+            frame,
+            column,
+            first_field,
+            width,
+            quotes: stored.map_or(0, |stored| stored.quotes),
+            is_last: column.saturating_add(1) == columns.len(),
+            delimiter,
+            sets: stated.iter().enumerate().map(field_sets).collect(),
+        }
+    }
+
+    /// Returns errors for sets of another number of values than the dictionary has.
+    pub(super) fn wrong_sets(&self) -> Vec<Error> {
+        let wrong = |(field, sets): (usize, &Option<FieldSets<'_>>)| {
+            let FieldSets { stated, values, .. } = sets.as_ref()?;
+            let why = format!("are of {} values, but the field has {values}", stated.values);
+            (stated.values != *values).then(|| self.placed("sets of values", why, field))
+        };
+        self.sets.iter().enumerate().filter_map(wrong).collect()
+    }
+
+    fn placed(&self, what: &'static str, why: String, field: usize) -> Error {
+        let err = Error::malformed(what, why).in_stream(GROUPS);
+        match self.width {
+            1 => self.frame.in_column(err, self.column),
+            _ => err.in_column(self.first_field.saturating_add(field), ""),
+        }
+    }
+
+    /// Checks the cells of a row group; returns an error for each field that does not fit.
+    pub(super) fn group(&self, group: usize, cells: &GroupCells) -> Result<Vec<Error>> {
+        let mut found = Vec::new();
+        if let Some((ids, _)) = cells.column.dictionary() {
+            let ids = ids.get(cells.cells.clone()).unwrap_or_default();
+            for (field, sets) in self.sets.iter().enumerate() {
+                if sets.as_ref().is_some_and(|sets| !sets.fits(group, ids)) {
+                    let why = format!("are not those of row group {group}");
+                    found.push(self.placed("sets of values", why, field));
+                }
+            }
+        }
+        let mut is_wrong = vec![false; self.width];
+        for cell in self.distinct_cells(cells)? {
+            let parts = parts(&cell.text, self.delimiter, self.width);
+            for (field, is_wrong) in is_wrong.iter_mut().enumerate().filter(|(_, wrong)| !**wrong) {
+                let part = parts.get(field).copied().unwrap_or_default();
+                if let Err(excluded) = self.check_value(group, field, part, cell.is_quoted) {
+                    *is_wrong = true;
+                    let why = format!("row group {group} has {excluded}, which they exclude");
+                    found.push(self.placed("statistics", why, field));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the cells of a row group, each entry of a dictionary once.
+    fn distinct_cells(&self, cells: &GroupCells) -> Result<Vec<StoredCell>> {
+        let GroupCells { column, cells } = cells;
+        let is_quoted = self.quotes == 1;
+        if self.quotes <= 1
+            && let Some((ids, entries)) = column.dictionary()
+        {
+            let mut ids = ids.get(cells.clone()).unwrap_or_default().to_vec();
+            ids.sort_unstable();
+            ids.dedup();
+            let text = |id: u32| entries.get(id as usize).map(DictEntry::to_vec);
+            let cell = |id| StoredCell { text: text(id).unwrap_or_default(), is_quoted };
+            return Ok(ids.into_iter().map(cell).collect());
+        }
+        let text = column.text(cells.clone());
+        let texts: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+        if texts.len() != cells.len() {
+            let err = Error::malformed("cell", "has a newline");
+            return Err(self.frame.in_column(err, self.column));
+        }
+        let bits = self.frame.quote_bits(self.column, self.frame.layout.structured);
+        let bits = bits.filter(|_| self.quotes > 1).unwrap_or_default();
+        let cell = |(text, at): (&&[u8], usize)| {
+            let has_bit = bits.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1);
+            StoredCell { text: text.to_vec(), is_quoted: is_quoted || has_bit }
+        };
+        Ok(texts.iter().zip(cells.clone()).map(cell).collect())
+    }
+
+    /// Fails with the value of a field if the statistics of a row group exclude it.
+    fn check_value(
+        &self,
+        group: usize,
+        field: usize,
+        part: &[u8],
+        is_quoted: bool,
+    ) -> Result<(), String> {
+        let is_last = self.is_last && field.saturating_add(1) == self.width;
+        let syntax = match is_quoted {
+            true => CellSyntax::Quoted,
+            false => CellSyntax::Csv { is_last, null_words: &[] },
+        };
+        // A cell that is not closed makes the text no table of lines.
+        let value = syntax.text(part).ok().flatten();
+        let field = self.first_field.saturating_add(field);
+        let statistics = self.frame.statistics.group(group, |_: &str| Some(field));
+        let presence = statistics.cells("");
+        let Some(value) = value else {
+            return if presence.blank { Ok(()) } else { Err("a null".to_owned()) };
+        };
+        if value.is_empty() {
+            let is_possible = presence.blank && statistics.may_be_empty("");
+            return if is_possible { Ok(()) } else { Err("an empty text".to_owned()) };
+        }
+        let is_in_bounds = match (Decimal::parse(&value), statistics.numbers("")) {
+            (Some(number), NumberBounds::Between(min, max)) => number >= min && number <= max,
+            (Some(_), NumberBounds::NoNumbers) => false,
+            (Some(_), NumberBounds::Unknown) => true,
+            (None, _) => statistics.may_be_special_float(""),
+        };
+        let texts = self.frame.statistics.texts_of(group, field);
+        if presence.filled
+            && is_in_bounds
+            && texts.is_none_or(|texts| texts.may_hold(&value))
+            && statistics.may_hold("", &value)
+        {
+            return Ok(());
+        }
+        let shown = value.get(..SHOWN_BYTES).unwrap_or(&value);
+        Err(format!("`{}`", String::from_utf8_lossy(shown)))
+    }
+}
+
+impl FieldSets<'_> {
+    /// Returns whether the set of a row group has the values of these entries and no others.
+    fn fits(&self, group: usize, ids: &[u32]) -> bool {
+        // Sets of another number of values have no meaning.
+        if self.stated.values != self.values {
+            return true;
+        }
+        let mut set = vec![0_u8; self.values.div_ceil(8)];
+        for &id in ids {
+            let number = self.numbers.get(id as usize).copied().unwrap_or_default();
+            if let Some(byte) = set.get_mut(number / 8) {
+                *byte |= 1 << (number % 8);
+            }
+        }
+        self.stated.of_group(group) == Some(&set[..])
+    }
+}
