@@ -70,6 +70,8 @@ struct OpenGroup {
     row: u64,
     range: usize,
     window: Window,
+    /// Whether the projected columns were fetched because rows match.
+    is_fetched: bool,
 }
 
 /// The rows that a row group reader is at.
@@ -287,7 +289,8 @@ impl ScanDecoder {
             let request = self.request(&task, &columns);
             let reader = plan.reader.clone().open_row_group(task.group, &request)?;
             self.stats.row_groups_read += 1;
-            self.open.push_back(OpenGroup { task, reader, row: 0, range: 0, window: Window::None });
+            let (row, range, window, is_fetched) = (0, 0, Window::None, false);
+            self.open.push_back(OpenGroup { task, reader, row, range, window, is_fetched });
         }
         Ok(())
     }
@@ -326,18 +329,19 @@ impl ScanDecoder {
     }
 
     /// Fetches the projected columns of the open row groups that have matching rows.
-    fn prefetch_matches(&self) -> Result<()> {
-        if self.source.is_resident() {
+    fn prefetch_matches(&mut self) -> Result<()> {
+        if self.source.is_resident() || self.open.front().is_none_or(|group| group.is_fetched) {
             return Ok(());
         }
-        let has_match = |group: &&OpenGroup| match &group.window {
+        let needs_fetch = |group: &OpenGroup| match &group.window {
+            _ if group.is_fetched => false,
             Window::Filtered(_, Some(rows)) => !rows.is_empty(),
             Window::Filtered(_, None) => true,
             _ => false,
         };
         let all_columns = self.plan.all_columns();
-        let (mut ranges, mut bytes) = (Vec::new(), 0_u64);
-        for group in self.open.iter().filter(has_match) {
+        let (mut ranges, mut bytes, mut fetched) = (Vec::new(), 0_u64, Vec::new());
+        for (index, group) in self.open.iter().enumerate().filter(|(_, it)| needs_fetch(it)) {
             let request = self.request(&group.task, &all_columns);
             let (reader, columns) = (&self.plan.reader, &self.plan.projection.columns);
             let wanted = reader.first_ranges(group.task.group, columns, &request);
@@ -347,8 +351,15 @@ impl ScanDecoder {
                 break;
             }
             ranges.extend(wanted);
+            fetched.push(index);
         }
-        Ok(self.source.prefetch(&ranges)?)
+        self.source.prefetch(&ranges)?;
+        for index in fetched {
+            if let Some(group) = self.open.get_mut(index) {
+                group.is_fetched = true;
+            }
+        }
+        Ok(())
     }
 }
 
