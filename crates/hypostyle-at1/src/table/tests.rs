@@ -26,9 +26,9 @@ use hypostyle_core::scan::{Batches, Scan, Table};
 use hypostyle_core::source::{ByteSource, RangeCache};
 use hypostyle_core::text::{SourceText, TextFormat, TextKind, TextOptions, TextTable};
 
-const CSV: TextKind = TextKind::Delimited { delimiter: b',' };
+pub(super) const CSV: TextKind = TextKind::Delimited { delimiter: b',' };
 
-fn packed(text: &str, codec: Codec, group: usize, frames: Option<u64>) -> Bytes {
+pub(super) fn packed(text: &str, codec: Codec, group: usize, frames: Option<u64>) -> Bytes {
     let options = PackOptions::default()
         .with_level(1)
         .with_codec(Choice::Only(codec))
@@ -45,7 +45,7 @@ fn packed(text: &str, codec: Codec, group: usize, frames: Option<u64>) -> Bytes 
 }
 
 /// Returns the table that a text is.
-fn table_of(text: &str, kind: TextKind) -> (Table, TableShape) {
+pub(super) fn table_of(text: &str, kind: TextKind) -> (Table, TableShape) {
     let source: Arc<dyn ByteSource> = Arc::new(Bytes::copy_from_slice(text.as_bytes()));
     let (format, options) = (TextFormat::new(kind), TextOptions::default());
     let text = Arc::new(SourceText(source.clone()));
@@ -69,7 +69,7 @@ fn collected(batches: Result<Batches>) -> RecordBatch {
 }
 
 /// Returns a batch without dictionaries.
-fn plain(schema: &Arc<Schema>, batch: &RecordBatch) -> RecordBatch {
+pub(super) fn plain(schema: &Arc<Schema>, batch: &RecordBatch) -> RecordBatch {
     let columns = batch.columns().iter().zip(schema.fields());
     let columns =
         columns.map(|(array, field)| hypostyle_core::cast::cast(array, field.data_type()).unwrap());

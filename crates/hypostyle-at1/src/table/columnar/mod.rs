@@ -19,6 +19,8 @@ mod group_lines;
 mod piece_cache;
 mod pruning;
 mod salvage;
+#[cfg(test)]
+mod tests;
 mod typed_entries;
 
 pub(crate) use check::check_groups;
