@@ -1,4 +1,5 @@
-//! The text of an archive as a source of a text table, decoded frame by frame.
+//! The text of an archive as a source of a text table, decoded frame by frame, or group by
+//! group if it has line groups.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::container::{Extent, in_at1};
 use super::frame_pipe::FramePipe;
 use super::frames::FrameReader;
+use super::line_groups::LineGroups;
 use super::table_metadata::FrameSize;
 use super::unpack::Unpacker;
 use hypostyle_core::error::{Error, ErrorKind, Result};
@@ -22,12 +24,20 @@ pub(super) struct ArchiveText {
     sizes: Vec<FrameSize>,
     /// The size of the text, if the archive states it.
     bytes: Option<u64>,
+    /// The line groups, if the archive has them.
+    groups: Option<Arc<LineGroups>>,
 }
 
 impl ArchiveText {
     /// Returns the text of an archive of which this is known beforehand.
     pub(super) fn new(frames: Arc<FrameReader>, sizes: Vec<FrameSize>, bytes: Option<u64>) -> Self {
-        Self { frames, sizes, bytes }
+        Self { frames, sizes, bytes, groups: None }
+    }
+
+    /// Sets the line groups, which must be those of the text.
+    pub(super) fn with_groups(mut self, groups: Option<Arc<LineGroups>>) -> Self {
+        self.groups = groups;
+        self
     }
 
     /// Decodes the first bytes of the text, and little more than them.
@@ -50,6 +60,10 @@ impl ArchiveText {
 
 impl TextSource for ArchiveText {
     fn open(&self, offset: u64) -> Result<Box<dyn Read + Send>> {
+        // From the start, the text is decoded as a whole, and its hash is compared.
+        if let Some(groups) = self.groups.as_ref().filter(|_| offset > 0) {
+            return Ok(Box::new(GroupTexts::new(groups, offset, groups.len(), None)));
+        }
         let container = self.frames.container();
         let mut next = container.first(self.frames.source()).map_err(in_at1)?;
         let (mut start, mut index) = (0_u64, 0);
@@ -80,12 +94,84 @@ impl TextSource for ArchiveText {
         }))
     }
 
+    fn open_part(
+        &self,
+        offset: u64,
+        end: Option<u64>,
+        columns: &[&str],
+    ) -> Result<Box<dyn Read + Send>> {
+        if let Some(groups) = &self.groups
+            && let Some((group, _)) = groups.group_at(offset)
+            && let Some(range) = groups.text_range(group)
+            && range.end == end.unwrap_or(groups.text_bytes())
+        {
+            let is_whole = range.start == offset;
+            let names = columns.iter().map(|&name| name.to_owned()).collect();
+            let end = group.saturating_add(1);
+            return Ok(Box::new(GroupTexts::new(groups, offset, end, is_whole.then_some(names))));
+        }
+        let len = end.map_or(u64::MAX, |end| end.saturating_sub(offset));
+        Ok(Box::new(self.open(offset)?.take(len)))
+    }
+
     fn is_seekable(&self) -> bool {
-        self.sizes.len() > 1
+        self.sizes.len() > 1 || self.groups.is_some()
     }
 
     fn size(&self) -> Option<u64> {
         self.bytes
+    }
+}
+
+/// Reads the text of one line group after the other.
+#[derive(Debug)]
+struct GroupTexts {
+    groups: Arc<LineGroups>,
+    /// The next group, and the one after the last.
+    next: usize,
+    end: usize,
+    /// Bytes of the next group before the offset that was asked for.
+    skip: u64,
+    /// The members of objects that are needed; `None` for all.
+    members: Option<Vec<String>>,
+    /// The rest of the group that is being read.
+    text: Bytes,
+}
+
+impl GroupTexts {
+    fn new(
+        groups: &Arc<LineGroups>,
+        offset: u64,
+        end: usize,
+        members: Option<Vec<String>>,
+    ) -> Self {
+        let (next, start) = groups.group_at(offset).unwrap_or((end, offset));
+        let skip = offset.saturating_sub(start);
+        Self { groups: groups.clone(), next, end, skip, members, text: Bytes::new() }
+    }
+}
+
+impl Read for GroupTexts {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        while self.text.is_empty() && self.next < self.end && !buf.is_empty() {
+            let text = match &self.members {
+                Some(names) => {
+                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    self.groups.members(self.next, &names)
+                }
+                None => self.groups.text(self.next),
+            };
+            let text = text.map_err(in_at1)?;
+            let skip = text.len().min(usize::try_from(self.skip).unwrap_or(usize::MAX));
+            (self.text, self.skip) = (text.slice(skip..), 0);
+            self.next = self.next.saturating_add(1);
+        }
+        let len = self.text.len().min(buf.len());
+        let piece = self.text.split_to(len);
+        if let Some(room) = buf.get_mut(..len) {
+            room.copy_from_slice(&piece);
+        }
+        Ok(len)
     }
 }
 

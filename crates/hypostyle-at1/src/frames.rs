@@ -79,6 +79,12 @@ impl FrameReader {
         self.source.as_ref()
     }
 
+    /// The bytes of the archive, for another reader of them.
+    #[cfg(test)]
+    pub(super) fn shared_source(&self) -> Arc<dyn ByteSource> {
+        self.source.clone()
+    }
+
     /// The frame that holds the table of a streaming archive.
     pub(super) fn table_frame(&self) -> Option<&TableFrame> {
         self.table_frame.as_ref()

@@ -40,6 +40,7 @@ mod frames;
 mod group_index;
 mod group_statistics;
 mod json_scan;
+mod line_groups;
 mod output;
 mod pack;
 

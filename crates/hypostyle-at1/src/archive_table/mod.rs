@@ -17,6 +17,7 @@ use crate::container::in_at1;
 use crate::describe;
 use crate::description::StreamInfo;
 use crate::frames::FrameReader;
+use crate::line_groups::LineGroups;
 use crate::table::{self, TableShape};
 use crate::table_frame::TABLE;
 use crate::table_metadata::TableMetadata;
@@ -58,14 +59,38 @@ pub(super) fn open(
         let summary = metadata.and_then(|metadata| metadata.summary.clone());
         let sizes = metadata.map(|metadata| metadata.frames.clone()).unwrap_or_default();
         let bytes = summary.as_ref().map(|summary| summary.bytes);
-        let text = Arc::new(ArchiveText::new(frames.clone(), sizes, bytes));
+        let groups = match &summary {
+            Some(summary) => line_groups(frames, summary)?,
+            None => None,
+        };
+        let text = ArchiveText::new(frames.clone(), sizes, bytes).with_groups(groups.clone());
+        let text = Arc::new(text);
         let text = TextTable::open(text, format, options, summary)?;
         let shape = served_shape(&text, options).filter(|_| rows == RowSource::Any);
         let columns = shape.map(|shape| table::open(frames, &shape)).transpose()?.flatten();
         let is_text = columns.is_none();
+        // Another summary than that of the archive has other row groups, and statistics are
+        // about the cells as they are stored.
+        let is_plain = options.types.is_empty() && text.rows() == text.summary().rows;
+        let is_grouped = |groups: &Arc<LineGroups>| {
+            is_text && is_plain && groups.check_summary(text.summary()).is_ok()
+        };
+        let groups = groups.filter(is_grouped);
         let table = columns.unwrap_or_else(|| Arc::new(text));
-        Ok(ArchiveTable { frames: frames.clone(), table, is_text, sections: OnceLock::new() })
+        let names = table.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let frames = frames.clone();
+        Ok(ArchiveTable { frames, table, is_text, groups, names, sections: OnceLock::new() })
     })
+}
+
+/// Opens the line groups of an archive, if it has them.
+fn line_groups(
+    frames: &Arc<FrameReader>,
+    summary: &TextSummary,
+) -> Result<Option<Arc<LineGroups>>> {
+    let Some(groups) = LineGroups::open(frames)? else { return Ok(None) };
+    groups.check_summary(summary)?;
+    Ok(Some(Arc::new(groups)))
 }
 
 /// Returns the shape of a table that the columns of an archive may serve; `None` if only the
@@ -131,10 +156,22 @@ pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Resu
     let mut text = ArchiveText::new(frames.clone(), metadata.frames.clone(), None).open(0)?;
     let mut options = TextOptions::default();
     options.threads = frames.options().threads;
-    let found = match TextSummary::of(text.as_mut(), metadata.format, &options) {
+    let mut found = match TextSummary::of(text.as_mut(), metadata.format, &options) {
         Ok(found) => found,
         Err(err) => return Ok(Some(in_at1(err))),
     };
+    match line_groups(frames, stated) {
+        Ok(None) => {}
+        // The row index is that of the groups, which are compared with the text.
+        Ok(Some(groups)) => {
+            found.row_index.clone_from(&stated.row_index);
+            let mut text = ArchiveText::new(frames.clone(), Vec::new(), None).open(0)?;
+            if let Err(err) = groups.check(text.as_mut(), stated) {
+                return Ok(Some(in_at1(err)));
+            }
+        }
+        Err(err) => return Ok(Some(in_at1(err))),
+    }
     let why = if found.rows != stated.rows {
         format!("it states {} rows, but the text has {}", stated.rows, found.rows)
     } else if let Some((wrong, _)) =
@@ -158,6 +195,10 @@ struct ArchiveTable {
     table: Arc<dyn Reader>,
     /// Whether the rows come from the text.
     is_text: bool,
+    /// The line groups, if they are the row groups of the table.
+    groups: Option<Arc<LineGroups>>,
+    /// The names of the columns.
+    names: Vec<String>,
     sections: OnceLock<Vec<Section>>,
 }
 
@@ -191,12 +232,19 @@ impl Reader for ArchiveTable {
     }
 
     fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
+        if let Some(groups) = &self.groups {
+            return Some(Box::new(groups.pruning(group, &self.names)));
+        }
         self.table.pruning_statistics(group)
     }
 
     fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
-        // The table of a text knows ranges of the text, not of the archive.
-        if self.is_text { Vec::new() } else { self.table.ranges(group, columns) }
+        match &self.groups {
+            Some(groups) => groups.ranges(group, columns.len() == self.names.len()),
+            // The table of a text knows ranges of the text, not of the archive.
+            None if self.is_text => Vec::new(),
+            None => self.table.ranges(group, columns),
+        }
     }
 
     fn column_bytes(&self, group: usize, columns: &[usize]) -> Option<u64> {

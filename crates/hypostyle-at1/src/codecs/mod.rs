@@ -17,7 +17,7 @@ pub(super) mod dicom;
 mod embed;
 pub(super) mod entry;
 pub(super) mod groups;
-mod json;
+pub(super) mod json;
 pub(super) mod jsondoc;
 mod line_flags;
 mod log;

@@ -51,6 +51,17 @@ impl<'a> TokenColumns<'a> {
         Ok(Self { columns })
     }
 
+    /// Returns columns of these tokens; a column without tokens is `None`.
+    pub(super) fn of(columns: impl Iterator<Item = Option<&'a [u8]>>) -> Self {
+        let column = |rest: Option<&'a [u8]>| TokenColumn { rest, end: 0 };
+        Self { columns: columns.map(column).collect() }
+    }
+
+    /// Returns the first column that has tokens left.
+    pub(super) fn unfinished(&self) -> Option<usize> {
+        self.columns.iter().position(|column| column.rest.is_some())
+    }
+
     /// The number of columns.
     pub(super) fn len(&self) -> usize {
         self.columns.len()
@@ -60,10 +71,15 @@ impl<'a> TokenColumns<'a> {
     #[inline]
     pub(super) fn token(&mut self, ids: &mut StreamCursor<'_>) -> Result<(usize, &'a [u8])> {
         let (index, column) = self.named(ids)?;
-        let Some(rest) = column.rest else { return Err(column.ended(index)) };
-        let len = memchr(b'\n', rest).unwrap_or(rest.len());
-        column.rest = rest.get(len.saturating_add(1)..);
-        Ok((index, rest.get(..len).unwrap_or_default()))
+        Ok((index, column.next(index)?))
+    }
+
+    /// Takes the next token of a column.
+    pub(super) fn next_of(&mut self, index: usize) -> Result<&'a [u8]> {
+        match self.columns.get_mut(index) {
+            Some(column) => column.next(index),
+            None => Err(Error::internal("a column that does not exist")),
+        }
     }
 
     /// Appends the next token of the column that `ids` names to a buffer.
@@ -116,7 +132,16 @@ impl<'a> TokenColumns<'a> {
     }
 }
 
-impl TokenColumn<'_> {
+impl<'a> TokenColumn<'a> {
+    /// Takes the next token.
+    #[inline]
+    fn next(&mut self, index: usize) -> Result<&'a [u8]> {
+        let Some(rest) = self.rest else { return Err(self.ended(index)) };
+        let len = memchr(b'\n', rest).unwrap_or(rest.len());
+        self.rest = rest.get(len.saturating_add(1)..);
+        Ok(rest.get(..len).unwrap_or_default())
+    }
+
     #[cold]
     fn ended(&self, index: usize) -> Error {
         let why = format!("is missing: column {index} has ended");

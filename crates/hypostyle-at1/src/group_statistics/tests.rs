@@ -138,7 +138,8 @@ fn texts_have_bounds_after_their_common_prefix() {
     let table = table(StatisticsKind::Texts, &times);
     let in_group = |text: &str| -> Vec<usize> {
         let may = |&group: &usize| {
-            table.group(group, index).texts("c").unwrap().may_hold(text.as_bytes())
+            let group = table.group(group, index);
+            group.texts("c").is_some_and(|texts| texts.may_hold(text.as_bytes()))
         };
         (0..10).filter(may).collect()
     };

@@ -1,5 +1,6 @@
 //! What an encoder is given besides the content.
 
+use crate::pack::line_group_request::LineGroupRequest;
 use crate::pack::row_syntax::RowSyntax;
 use crate::pack::search::SearchParams;
 use crate::pack::tables::row_groups::Grouping;
@@ -19,6 +20,8 @@ pub(super) struct EncodeContext<'a> {
     pub(super) table: Option<RowSyntax>,
     /// How finely the table is divided into row groups; `None` for no row groups.
     pub(super) grouping: Option<Grouping>,
+    /// The table of the content, if its lines are its rows and may be divided into groups.
+    pub(super) lines: Option<&'a LineGroupRequest>,
     /// Threads to work with.
     pub(super) threads: usize,
     /// Receives an estimate of the size of all streams before they are made.

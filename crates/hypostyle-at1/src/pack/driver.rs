@@ -8,6 +8,8 @@ use sha2::{Digest, Sha256};
 use crate::codec::Codec;
 use crate::container::{MAGIC, STREAMING, WHOLE};
 use crate::pack::frame::{EncodedFrame, FrameModel};
+use crate::pack::line_group_request::LineGroupRequest;
+use crate::pack::line_groups;
 use crate::pack::lines::FrameSplitter;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::row_syntax::RowSyntax;
@@ -59,7 +61,7 @@ pub struct Packed {
 /// ```
 pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)> {
     options.check()?;
-    let table = table_metadata(original, options);
+    let mut table = table_metadata(original, options);
     let syntax = table.as_ref().and_then(|table| RowSyntax::of(table.format));
     let model = FrameModel::find(original, syntax, options.codec)?;
     let frame = model.map(|model| model.encode(original, options)).transpose()?.flatten();
@@ -72,7 +74,10 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
     let (frame, trials) = match frame {
         Some(frame) => (frame.with_table(table.as_ref(), usize::MAX, options)?, Vec::new()),
         None => {
-            let (frame, trials) = EncodedFrame::new(original, None, served, options)?;
+            let lines = LineGroupRequest::of(table.as_ref(), options)?;
+            let (frame, trials) =
+                EncodedFrame::new(original, None, served, lines.as_ref(), options)?;
+            line_groups::set_row_index(&frame, table.as_mut())?;
             let room = frame.room_below_raw(original, options)?;
             (frame.with_table(table.as_ref(), room, options)?, trials)
         }
@@ -186,7 +191,7 @@ impl FrameEncoder {
             _ => {
                 let (frame, trials) = match EncodedFrame::for_queries(text, table, options)? {
                     Some(frame) => (frame, Vec::new()),
-                    None => EncodedFrame::new(text, None, table, options)?,
+                    None => EncodedFrame::new(text, None, table, None, options)?,
                 };
                 let codec = match frame.codec() {
                     // Later frames may have structure; a table is the likeliest one.
@@ -232,12 +237,12 @@ impl FrameEncoder {
                 self.model = Some(model);
                 encoded
             }
-            (Some(None), _) => EncodedFrame::new(text, None, None, &raw())?.0,
+            (Some(None), _) => EncodedFrame::new(text, None, None, None, &raw())?.0,
             (None, Some((encoded, _))) => encoded,
             (None, None) => match EncodedFrame::for_queries(text, self.table, options)? {
                 Some(frame) => frame,
-                None if self.serves_queries => EncodedFrame::new(text, None, None, &raw())?.0,
-                None => EncodedFrame::new(text, Some(self.codec), self.table, options)?.0,
+                None if self.serves_queries => EncodedFrame::new(text, None, None, None, &raw())?.0,
+                None => EncodedFrame::new(text, Some(self.codec), self.table, None, options)?.0,
             },
         };
         // Only the first frame has a header.

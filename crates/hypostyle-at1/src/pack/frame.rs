@@ -1,9 +1,11 @@
 //! Encodes the content of one frame, structured or raw.
 
 use crate::codec::Codec;
+use crate::line_groups::GROUPS;
 use crate::pack::context::EncodeContext;
 use crate::pack::groups::qcolumnar::{self, RowFormat};
 use crate::pack::groups::qjson;
+use crate::pack::line_group_request::LineGroupRequest;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::row_syntax::{RowSyntax, compared_size};
 use crate::pack::search::SearchParams;
@@ -14,7 +16,7 @@ use crate::pack::select::selection::{self, Structured};
 use crate::pack::select::structured_size::{SizeReporter, StructuredSize};
 use crate::pack::self_check;
 use crate::pack::stream_set::{Body, Stream, put_set};
-use crate::pack::table_summary::table_stream;
+use crate::pack::table_summary::{max_table_bytes, table_stream};
 use crate::pack::tables::row_groups::Grouping;
 use crate::table_metadata::TableMetadata;
 use hypostyle_core::compress::zstd;
@@ -28,13 +30,6 @@ const MAX_TEXT_BYTES: usize = u32::MAX as usize - 1;
 /// Maximum bytes of a text whose archive must not become larger than RAW by the stream of
 /// its table.
 const MAX_TINY_BYTES: usize = 64 << 10;
-
-/// Bytes that the stream of a table may take in any archive.
-const MAX_TABLE_BYTES: usize = 512;
-
-/// A larger stream of a table may take one part in so many of the archive: decoding a small
-/// archive of many columns costs little.
-const TABLES_PER_ARCHIVE: usize = 50;
 
 /// The share of an archive that row groups may cost.
 const GROUP_SHARE: f64 = 0.018;
@@ -120,11 +115,13 @@ impl EncodedFrame {
     /// of what was tried.
     ///
     /// If `only` is set, the other codecs are not tried. If the options ask for a codec, its
-    /// structured form is used even if it is larger than the raw one.
+    /// structured form is used even if it is larger than the raw one. With `lines`, the lines
+    /// may be divided into groups.
     pub(super) fn new(
         original: &[u8],
         only: Option<Codec>,
         table: Option<RowSyntax>,
+        lines: Option<&LineGroupRequest>,
         options: &PackOptions,
     ) -> Result<(Self, Vec<Trial>)> {
         let search = &SearchParams::new(options);
@@ -136,7 +133,7 @@ impl EncodedFrame {
         // The reporter moves into the closure, so that it is dropped when the closure ends.
         let reporter = size.reporter();
         let structured =
-            move || Self::structured(original, &suited, table, search, options, reporter);
+            move || Self::structured(original, &suited, (table, lines), search, options, reporter);
         let raw = || raw::body(original, zstd_size, &size, search);
         let (structured, raw) = if asked {
             match structured()? {
@@ -177,7 +174,7 @@ impl EncodedFrame {
         let serving: Vec<&Encoder> = ENCODERS.iter().filter(|it| it.serves(table)).collect();
         let size = StructuredSize::default();
         let (form, _) =
-            Self::structured(original, &serving, table, search, options, size.reporter())?;
+            Self::structured(original, &serving, (table, None), search, options, size.reporter())?;
         Ok(form.map(|form| Self::Structured(form.codec, form.streams)))
     }
 
@@ -185,7 +182,7 @@ impl EncodedFrame {
     fn structured(
         original: &[u8],
         encoders: &[&Encoder],
-        table: Option<RowSyntax>,
+        (table, lines): (Option<RowSyntax>, Option<&LineGroupRequest>),
         search: &SearchParams,
         options: &PackOptions,
         reporter: SizeReporter<'_>,
@@ -201,6 +198,7 @@ impl EncodedFrame {
             second_search: second_search.as_ref(),
             table,
             grouping: grouping(options),
+            lines,
             threads: resolve_threads(options.threads),
             report_estimate: &|bytes| reporter.estimate(bytes),
         };
@@ -225,7 +223,9 @@ impl EncodedFrame {
         let mut set = Vec::new();
         self.put(options.layout, &mut set);
         let Self::Structured(_, streams) = &mut self else { return Ok(self) };
-        let room = room.min(MAX_TABLE_BYTES.max(set.len() / TABLES_PER_ARCHIVE));
+        // Line groups serve nobody without the table, which was weighed with them.
+        let has_groups = streams.iter().any(|stream| stream.name == GROUPS);
+        let room = if has_groups { usize::MAX } else { room.min(max_table_bytes(set.len())) };
         let Some(table) = table.filter(|_| options.layout == Layout::Reference) else {
             return Ok(self);
         };

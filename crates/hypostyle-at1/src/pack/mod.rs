@@ -7,7 +7,8 @@
 //! 3. The encoders turn content into streams: `tables`, `logs`, `json` and `science`. Their
 //!    `context` has the search parameters of the level (`search`), and they estimate sizes
 //!    on samples (`sample`).
-//! 4. `stream_set` compresses the streams and writes them.
+//! 4. `stream_set` compresses the streams and writes them; `line_groups` cuts those of JSON Lines
+//!    and logs at the borders of groups of lines, if a `line_group_request` asks for it.
 //! 5. `self_check` unpacks each archive and compares it with the original.
 
 mod append;
@@ -18,6 +19,8 @@ mod first_line;
 mod frame;
 mod groups;
 mod json;
+mod line_group_request;
+mod line_groups;
 mod lines;
 mod logs;
 mod newline_list;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use sha2::Sha256;
 use sha2::digest::Output;
 
@@ -10,10 +11,12 @@ use crate::pack::context::EncodeContext;
 use crate::pack::options::Layout;
 use crate::pack::sample::spaced_pieces;
 use crate::pack::search::SearchParams;
-use crate::streams::Backend;
+use crate::streams::{Backend, CompressedStream};
 use hypostyle_core::compress::xz::encode::{self as xz, Effort, Tuning};
 use hypostyle_core::compress::zstd;
+use hypostyle_core::deviations::Deviations;
 use hypostyle_core::error::{Error, Result};
+use hypostyle_core::limits::Limits;
 use hypostyle_core::parallel;
 use hypostyle_core::wire::put;
 
@@ -55,6 +58,15 @@ impl Body {
 
     pub(super) fn stored(bytes: Vec<u8>) -> Self {
         Self { backend: Backend::Stored, bytes }
+    }
+
+    /// Decompresses the body.
+    pub(super) fn content(&self) -> Result<Bytes> {
+        let bytes = Bytes::copy_from_slice(&self.bytes);
+        let stream =
+            CompressedStream { name: String::new(), backend: self.backend, offset: 0, bytes };
+        let limits = Limits::default().with_block_bytes(u64::MAX);
+        stream.decompress(&limits, 1, &Deviations::new(false))
     }
 
     /// Returns the shorter of two bodies.

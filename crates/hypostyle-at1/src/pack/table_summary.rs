@@ -20,6 +20,18 @@ use hypostyle_core::wire::put;
 /// Pieces of text that may wait for the thread that summarizes them.
 const WAITING_PIECES: usize = 2;
 
+/// Bytes that the stream of a table may take in any archive.
+const MAX_TABLE_BYTES: usize = 512;
+
+/// A larger stream of a table may take one part in so many of the archive: decoding a small
+/// archive of many columns costs little.
+const TABLES_PER_ARCHIVE: usize = 50;
+
+/// Returns the most bytes that the stream of a table may take in an archive of this size.
+pub(super) fn max_table_bytes(archive: usize) -> usize {
+    MAX_TABLE_BYTES.max(archive / TABLES_PER_ARCHIVE)
+}
+
 /// Returns what kind of table a text is; `None` if it is not text.
 pub(super) fn table_format(text: &[u8], options: &PackOptions) -> Option<TextFormat> {
     let head = text.get(..HEAD_BYTES.min(text.len())).unwrap_or_default();

@@ -25,10 +25,10 @@ pub struct ColumnPath {
     pub data_type: DataType,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The member of a struct at this position.
-    Member(usize),
+    /// The member of a struct at this position, and its name.
+    Member(usize, String),
     /// The element of a list at this position, from 0.
     Element(usize),
 }
@@ -77,6 +77,16 @@ impl ColumnPath {
         !self.steps.is_empty()
     }
 
+    /// Returns the names of the members that the path goes through; `None` if it goes through
+    /// a list.
+    pub(super) fn members_only(&self) -> Option<Vec<&str>> {
+        let names = self.steps.iter().map(|step| match step {
+            Step::Member(_, name) => Some(name.as_str()),
+            Step::Element(_) => None,
+        });
+        names.collect()
+    }
+
     /// Returns the values of the path in an array of its column.
     ///
     /// # Errors
@@ -85,9 +95,9 @@ impl ColumnPath {
     pub fn extract(&self, column: &ArrayRef) -> Result<ArrayRef> {
         let mut array = plain_array(column)?;
         for step in &self.steps {
-            array = plain_array(&match *step {
-                Step::Member(at) => member(&array, at)?,
-                Step::Element(at) => element(&array, at)?,
+            array = plain_array(&match step {
+                Step::Member(at, _) => member(&array, *at)?,
+                Step::Element(at) => element(&array, *at)?,
             })?;
         }
         Ok(array)
@@ -109,7 +119,7 @@ fn walk<'a>(
         for (name, rest) in prefixes(members) {
             let Ok(Some(index)) = find(fields, name) else { continue };
             let Some(field) = fields.get(index) else { continue };
-            steps.push(Step::Member(index));
+            steps.push(Step::Member(index, name.to_owned()));
             match walk(rest, steps, plain(field.data_type())) {
                 Ok(found) => return Ok(found),
                 Err(at) => missing = missing.or(Some(at)),

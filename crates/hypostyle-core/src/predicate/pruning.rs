@@ -75,6 +75,15 @@ pub trait PruningStatistics {
         None
     }
 
+    /// Returns the name under which the other methods know a value in the structs of a column,
+    /// by the names of the members that lead to it; `None` if they do not.
+    ///
+    /// A value in a struct that is null counts as null.
+    fn nested_name(&self, column: &str, members: &[&str]) -> Option<String> {
+        let _ = (column, members);
+        None
+    }
+
     /// Returns whether there may be blank and filled cells.
     fn cells(&self, column: &str) -> CellPresence {
         let _ = column;
@@ -291,8 +300,20 @@ fn test(test: &TestKind, statistics: &dyn PruningStatistics) -> Outcomes {
     else {
         return ANY;
     };
-    let Some(column) = value.whole_column() else { return ANY };
-    let pruner = ColumnPruner::new(&column.name, statistics);
+    let Value::Column(column) = value else { return ANY };
+    let nested: String;
+    let name = match column.members_only() {
+        None => return ANY,
+        Some(members) if members.is_empty() => &column.name,
+        Some(members) => match statistics.nested_name(&column.name, &members) {
+            None => return ANY,
+            Some(name) => {
+                nested = name;
+                &nested
+            }
+        },
+    };
+    let pruner = ColumnPruner::new(name, statistics);
     let data_type = &column.data_type;
     match test {
         TestKind::Filter(_, test) => pruner.test(test),

@@ -21,6 +21,26 @@ pub trait TextSource: fmt::Debug + Send + Sync {
     /// Fails if the text cannot be read, or decoded.
     fn open(&self, offset: u64) -> Result<Box<dyn Read + Send>>;
 
+    /// Starts to read a part of the text, whose rows start at `offset` and end before `end`, or
+    /// at the end of the text.
+    ///
+    /// Only the named columns of its rows are needed. A source of objects may leave other
+    /// members out, so that the part is shorter than in the text; it keeps every line.
+    ///
+    /// # Errors
+    ///
+    /// As [`TextSource::open`].
+    fn open_part(
+        &self,
+        offset: u64,
+        end: Option<u64>,
+        columns: &[&str],
+    ) -> Result<Box<dyn Read + Send>> {
+        let _ = columns;
+        let len = end.map_or(u64::MAX, |end| end.saturating_sub(offset));
+        Ok(Box::new(self.open(offset)?.take(len)))
+    }
+
     /// Returns whether reading from the middle costs no more than reading from the start.
     fn is_seekable(&self) -> bool;
 

@@ -1,6 +1,5 @@
 //! A text as a table that is read a part at a time.
 
-use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -152,11 +151,10 @@ impl TextTable {
 
     /// Starts to parse a part of the text.
     fn blocks(&self, part: Part, columns: &[usize]) -> Result<Box<dyn RowBlocks>> {
-        let input = self.source.open(part.start.offset)?;
-        let input =
-            input.take(part.end.map_or(u64::MAX, |end| end.saturating_sub(part.start.offset)));
+        let named = columns.iter().filter_map(|&column| self.columns.get(column));
+        let names: Vec<&str> = named.map(|column| column.name.as_str()).collect();
+        let input = self.source.open_part(part.start.offset, part.end, &names)?;
         let (options, sizes, start) = (&self.options, self.sizes, part.start);
-        let _ = columns;
         match self.format.kind {
             #[cfg(feature = "csv")]
             TextKind::Delimited { .. } | TextKind::VariantCalls => {

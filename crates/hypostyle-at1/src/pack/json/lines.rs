@@ -1,14 +1,19 @@
 //! Encodes lines of compact JSON with codec json (§7.3).
 
+use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
 use crate::pack::json::derived_strings::DerivedStrings;
 use crate::pack::json::parse::{ParsedLines, TapeStep};
-use crate::pack::json::token_columns;
+use crate::pack::json::token_columns::Arrangement;
+use crate::pack::line_groups::LineStreams;
 use crate::pack::lines::split_final_newline;
 use crate::pack::newline_list::NewlineList;
 use crate::pack::stream_set::{Body, Stream};
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
+
+/// What is between two columns of `values`.
+const GAP: &[u8] = b"\n";
 
 /// Lines at the start by which a text is judged, and their bytes at most.
 const SAMPLE_LINES: usize = 64;
@@ -38,26 +43,42 @@ pub(in crate::pack) fn streams(
     }
     let derived = DerivedStrings::new(lines, &parsed)?;
     let (lists, list_of_path) = token_lists(lines, &parsed, &derived);
-    let encoded = token_columns::encode(&lists, b"\n", context)?;
+    let arrangement = Arrangement::find(&lists, GAP, context)?;
+    let numbers = arrangement.numbers();
     let columns: Vec<u64> = list_of_path
         .iter()
-        .map(|&list| encoded.numbers.get(list as usize).copied().unwrap_or_default())
+        .map(|&list| numbers.get(list as usize).copied().unwrap_or_default())
         .collect();
     let mut meta = Vec::new();
     put::uv(&mut meta, parsed.flags.len() as u64);
     meta.push(u8::from(trailing));
-    let fitted = |content: &[u8]| Body::fitted(content, context.search);
-    let stream = |name: &'static str, body| Stream { name: name.into(), body };
-    Ok(Some(vec![
-        stream("meta", fitted(&meta)?),
-        stream("flags", fitted(&parsed.flags)?),
-        stream("verbatim", fitted(&parsed.verbatim.join(&b'\n'))?),
-        stream("keyvocab", fitted(&parsed.keys.join(&b'\n'))?),
-        stream("value_index", encoded.index),
-        stream("values", encoded.values),
-        stream("rules", fitted(&derived.content(&columns))?),
-        stream("tape", fitted(&tape(&parsed, &derived, &columns))?),
-    ]))
+    let values = arrangement.blocks(&lists, GAP);
+    let tape = tape(&parsed, &derived, &columns);
+    let contents = LineStreams {
+        codec: Codec::Json,
+        streams: vec![
+            ("meta", meta),
+            ("flags", parsed.flags),
+            ("verbatim", parsed.verbatim.join(&b'\n')),
+            ("keyvocab", parsed.keys.join(&b'\n')),
+            ("value_index", arrangement.index(&lists)),
+            ("values", values.concat()),
+            ("rules", derived.content(&columns)),
+            ("tape", tape),
+        ],
+        value_blocks: values.iter().map(|block| block.len() as u64).collect(),
+    };
+    if let Some(streams) = contents.grouped(text, context)? {
+        return Ok(Some(streams));
+    }
+    let stream = |(name, content): &(&'static str, Vec<u8>)| {
+        let body = match *name {
+            "values" => arrangement.compress(&values, context)?,
+            _ => Body::fitted(content, context.search)?,
+        };
+        Ok(Stream { name: (*name).into(), body })
+    };
+    contents.streams.iter().map(stream).collect::<Result<_>>().map(Some)
 }
 
 /// Collects the tokens that are not derived in a list for each path.

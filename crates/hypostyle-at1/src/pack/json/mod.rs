@@ -13,4 +13,4 @@ mod parse;
 mod paths;
 mod rule_search;
 mod string_rules;
-mod token_columns;
+pub(super) mod token_columns;

@@ -54,47 +54,102 @@ pub(in crate::pack) struct EncodedTokenColumns {
     pub(in crate::pack) values: Body,
 }
 
+/// The order of lists, and which of them share an xz block.
+#[derive(Debug)]
+pub(in crate::pack) struct Arrangement {
+    /// The lists in the order of their column numbers.
+    order: Vec<usize>,
+    /// The number of lists at the start that share a block.
+    shared: usize,
+    /// Whether the content is too short for several blocks.
+    is_single: bool,
+}
+
+impl Arrangement {
+    /// Finds the lists that are smaller with a block for each of them, and puts them last.
+    pub(in crate::pack) fn find(
+        lists: &[Vec<u8>],
+        gap: &[u8],
+        context: &EncodeContext<'_>,
+    ) -> Result<Self> {
+        let search = context.search;
+        let total: usize = lists.iter().map(Vec::len).sum();
+        let is_single = total <= MAX_SINGLE_BLOCK_BYTES
+            || search.is_quick()
+            || search.layout == Layout::Published;
+        let separate = if is_single { Vec::new() } else { separate_lists(lists, gap, context)? };
+        let mut order: Vec<usize> =
+            (0..lists.len()).filter(|list| !separate.contains(list)).collect();
+        let shared = order.len();
+        order.extend(separate);
+        Ok(Self { order, shared, is_single })
+    }
+
+    /// Returns the column number that each list gets.
+    pub(in crate::pack) fn numbers(&self) -> Vec<u64> {
+        let mut numbers = vec![0; self.order.len()];
+        for (number, &list) in (0_u64..).zip(&self.order) {
+            if let Some(slot) = numbers.get_mut(list) {
+                *slot = number;
+            }
+        }
+        numbers
+    }
+
+    /// Returns the content of stream `value_index`.
+    pub(in crate::pack) fn index(&self, lists: &[Vec<u8>]) -> Vec<u8> {
+        let mut index = Vec::new();
+        put::uv(&mut index, lists.len() as u64);
+        for &list in &self.order {
+            put::uv(&mut index, lists.get(list).map_or(0, Vec::len) as u64);
+        }
+        index
+    }
+
+    /// Returns the content of each block of stream `values`.
+    pub(in crate::pack) fn blocks(&self, lists: &[Vec<u8>], gap: &[u8]) -> Vec<Vec<u8>> {
+        let joined = |some: &[usize]| {
+            let list = |&list: &usize| lists.get(list).map(Vec::as_slice).unwrap_or_default();
+            some.iter().map(list).collect::<Vec<_>>().join(gap)
+        };
+        match self.order.split_at_checked(self.shared) {
+            Some((shared, separate)) if !separate.is_empty() => {
+                let mut contents: Vec<Vec<u8>> =
+                    separate.iter().map(|&list| joined(&[list])).collect();
+                if !shared.is_empty() {
+                    contents.insert(0, joined(shared));
+                }
+                let last = contents.len() - 1;
+                contents.iter_mut().take(last).for_each(|content| content.extend_from_slice(gap));
+                contents
+            }
+            _ => vec![joined(&self.order)],
+        }
+    }
+
+    /// Compresses the content of stream `values`.
+    pub(in crate::pack) fn compress(
+        &self,
+        contents: &[Vec<u8>],
+        context: &EncodeContext<'_>,
+    ) -> Result<Body> {
+        match contents {
+            [only] if self.is_single => Body::fitted(only, context.search),
+            contents => blocks(contents, context),
+        }
+    }
+}
+
 /// Orders lists and encodes them, with `gap` between neighbours.
 pub(in crate::pack) fn encode(
     lists: &[Vec<u8>],
     gap: &[u8],
     context: &EncodeContext<'_>,
 ) -> Result<EncodedTokenColumns> {
-    let search = context.search;
-    let total: usize = lists.iter().map(Vec::len).sum();
-    let is_single =
-        total <= MAX_SINGLE_BLOCK_BYTES || search.is_quick() || search.layout == Layout::Published;
-    let separate = if is_single { Vec::new() } else { separate_lists(lists, gap, context)? };
-    let mut order: Vec<usize> = (0..lists.len()).filter(|list| !separate.contains(list)).collect();
-    let shared = order.len();
-    order.extend(separate);
-    let joined = |some: &[usize]| {
-        let list = |&list: &usize| lists.get(list).map(Vec::as_slice).unwrap_or_default();
-        some.iter().map(list).collect::<Vec<_>>().join(gap)
-    };
-    let values = match order.split_at_checked(shared) {
-        Some((shared, separate)) if !separate.is_empty() => {
-            let mut contents: Vec<Vec<u8>> = separate.iter().map(|&list| joined(&[list])).collect();
-            if !shared.is_empty() {
-                contents.insert(0, joined(shared));
-            }
-            let last = contents.len() - 1;
-            contents.iter_mut().take(last).for_each(|content| content.extend_from_slice(gap));
-            blocks(&contents, context)?
-        }
-        _ if is_single => Body::fitted(&joined(&order), search)?,
-        _ => blocks(&[joined(&order)], context)?,
-    };
-    let mut index = Vec::new();
-    put::uv(&mut index, lists.len() as u64);
-    let mut numbers = vec![0; lists.len()];
-    for (number, &list) in (0_u64..).zip(&order) {
-        put::uv(&mut index, lists.get(list).map_or(0, Vec::len) as u64);
-        if let Some(slot) = numbers.get_mut(list) {
-            *slot = number;
-        }
-    }
-    Ok(EncodedTokenColumns { numbers, index: Body::fitted(&index, search)?, values })
+    let arrangement = Arrangement::find(lists, gap, context)?;
+    let values = arrangement.compress(&arrangement.blocks(lists, gap), context)?;
+    let index = Body::fitted(&arrangement.index(lists), context.search)?;
+    Ok(EncodedTokenColumns { numbers: arrangement.numbers(), index, values })
 }
 
 /// Compresses contents into one xz stream with a block for each.
@@ -105,7 +160,7 @@ fn blocks(contents: &[Vec<u8>], context: &EncodeContext<'_>) -> Result<Body> {
 }
 
 /// Compresses content with the tuning that suits pieces of it best.
-fn block(content: &[u8], search: &SearchParams) -> Result<Block> {
+pub(in crate::pack) fn block(content: &[u8], search: &SearchParams) -> Result<Block> {
     let step = content.len() / TUNING_PIECES;
     let pieces = (0..TUNING_PIECES)
         .filter_map(|at| content.get(at * step..at * step + step.min(TUNING_PIECE_BYTES)));

@@ -1,10 +1,12 @@
 //! Encodes the lines of a log as templates and variables with codec log (§7.1).
 
+use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
+use crate::pack::line_groups::LineStreams;
 use crate::pack::lines::{split_final_newline, text_start};
 use crate::pack::logs::log_templates::LogTemplates;
 use crate::pack::newline_list::NewlineList;
-use crate::pack::stream_set::{Body, Stream};
+use crate::pack::stream_set::Stream;
 use crate::pack::tables::dialect;
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
@@ -50,7 +52,7 @@ pub(in crate::pack) fn streams(
     let mut meta = Vec::new();
     put::uv(&mut meta, found.ids.len() as u64);
     meta.push(trailing.into());
-    let streams = [
+    let streams = vec![
         ("meta", meta),
         ("flags", flags),
         ("templates", templates.join(&b'\n')),
@@ -58,5 +60,5 @@ pub(in crate::pack) fn streams(
         ("vars", vars.bytes),
         ("verbatim", verbatim.bytes),
     ];
-    Body::all(streams, context).map(Some)
+    LineStreams::new(Codec::Log, streams).encode(text, context).map(Some)
 }

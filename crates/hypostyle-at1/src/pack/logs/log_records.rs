@@ -18,13 +18,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hashbrown::HashMap;
 
+use crate::codec::Codec;
 use crate::pack::context::EncodeContext;
+use crate::pack::line_groups::LineStreams;
 use crate::pack::lines::split_final_newline;
 use crate::pack::logs::log_templates::{LogTemplate, LogTemplates, ValueRange};
 use crate::pack::newline_list::NewlineList;
 use crate::pack::sample::encoder_sample;
 use crate::pack::search::SearchParams;
-use crate::pack::stream_set::{Body, Stream};
+use crate::pack::stream_set::Stream;
 use hypostyle_core::compress::xz::encode::Tuning;
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
@@ -55,7 +57,7 @@ pub(in crate::pack) fn streams(
         return Ok(None);
     }
     let length = max_length.min(full_length(&found, context.search));
-    LogRecords::new(lines, &found, length).streams(trailing, context).map(Some)
+    LogRecords::new(lines, &found, length).streams(text, trailing, context).map(Some)
 }
 
 /// Returns the one of [`RECORD_LENGTHS`] that makes sampled lines smallest; `None` if records
@@ -296,7 +298,12 @@ impl<'t> LogRecords<'t> {
         Ok(values + search.rough_estimate(&self.column_ids(&order), Tuning::flat(0))?)
     }
 
-    fn streams(&self, trailing: bool, context: &EncodeContext<'_>) -> Result<Vec<Stream>> {
+    fn streams(
+        &self,
+        text: &[u8],
+        trailing: bool,
+        context: &EncodeContext<'_>,
+    ) -> Result<Vec<Stream>> {
         let order = self.order();
         let mut index = Vec::new();
         put::uv(&mut index, order.len() as u64);
@@ -310,7 +317,7 @@ impl<'t> LogRecords<'t> {
         if !trailing {
             skeleton.pop();
         }
-        let streams = [
+        let streams = vec![
             ("meta", vec![1]),
             ("raw", Vec::new()),
             ("skeleton", skeleton),
@@ -318,7 +325,7 @@ impl<'t> LogRecords<'t> {
             ("value_index", index),
             ("values", self.values(&order)),
         ];
-        Body::all(streams, context)
+        LineStreams::new(Codec::JsonDoc, streams).encode(text, context)
     }
 }
 

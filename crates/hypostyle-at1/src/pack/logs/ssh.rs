@@ -1,11 +1,13 @@
 //! Encodes the lines of sshd in an auth log with codec ssh (§7.2).
 
+use crate::codec::Codec;
 use crate::codecs::ssh::HOLE;
 use crate::pack::context::EncodeContext;
+use crate::pack::line_groups::LineStreams;
 use crate::pack::lines::split_final_newline;
 use crate::pack::logs::log_templates::{LogTemplates, ValueRange};
 use crate::pack::newline_list::NewlineList;
-use crate::pack::stream_set::{Body, Stream};
+use crate::pack::stream_set::Stream;
 use hypostyle_core::error::Result;
 use hypostyle_core::wire::put;
 
@@ -106,7 +108,7 @@ pub(in crate::pack) fn streams(
     let mut meta = Vec::new();
     put::uv(&mut meta, flags.len() as u64);
     meta.push(trailing.into());
-    let streams = [
+    let streams = vec![
         ("meta", meta),
         ("flags", flags),
         ("months", months.bytes),
@@ -120,7 +122,7 @@ pub(in crate::pack) fn streams(
         ("rawmsgs", raw_messages.bytes),
         ("verbatim", verbatim.bytes),
     ];
-    Body::all(streams, context).map(Some)
+    LineStreams::new(Codec::Ssh, streams).encode(text, context).map(Some)
 }
 
 #[cfg(test)]

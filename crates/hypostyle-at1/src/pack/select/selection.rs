@@ -131,6 +131,7 @@ impl<'w> Selection<'w> {
                     second_search: None,
                     table,
                     grouping: None,
+                    lines: None,
                     threads: 1,
                     report_estimate: &|_| {},
                 };

@@ -153,6 +153,11 @@ impl RemoteBlocks {
         self.records.get(index).map_or(0, |record| record.raw)
     }
 
+    /// Returns whether damage in a block is found when the block is decompressed by itself.
+    pub fn have_checks(&self) -> bool {
+        self.header.get(7).is_some_and(|&check| check != 0)
+    }
+
     /// Returns the place of a block in the stream.
     pub fn range(&self, index: usize) -> Range<u64> {
         let Some(record) = self.records.get(index) else { return 0..0 };

@@ -20,12 +20,18 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
+mod part;
+
+pub(crate) use part::{
+    JsonPart, TapeCounter, reached_columns, renumbered_rules, renumbered_tape, rule_sources,
+};
+
 use super::context::DecodeContext;
 use super::entry::CodecEntry;
 use super::line_flags::{Joiner, Modes, pick, trailing};
 use super::token_columns::TokenColumns;
 use crate::output::Output;
-use crate::streams::{StreamCursor, Streams};
+use crate::streams::StreamCursor;
 use hypostyle_core::error::{ErrorKind, Result};
 
 const STREAMS: [&str; 8] =
@@ -41,14 +47,20 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
     let trailing = trailing(meta.u8("trailing")?, true, context)?;
-    let mut tape = Tape::new(&streams, context.limits.output_bytes)?;
+    let columns = TokenColumns::parse(&streams, 1)?;
+    let parts = TapeStreams {
+        tape: streams.read("tape"),
+        keys: streams.read("keyvocab"),
+        rules: streams.read("rules"),
+    };
+    let mut tape = Tape::new(parts, columns, context.limits.output_bytes)?;
     let mut flags = Modes::new(&streams, "flags");
     let mut verbatim = streams.read("verbatim").lines();
     let mut joiner = Joiner::default();
     for _ in 0..lines {
         joiner.next(out)?;
         if flags.structured(context)? {
-            tape.put_line(out)?;
+            tape.put_value(out)?;
         } else {
             out.put(verbatim.line("verbatim line")?)?;
         }
@@ -91,13 +103,19 @@ struct Nest {
     left: usize,
 }
 
+/// The streams that a tape consists of, besides the columns.
+struct TapeStreams<'a> {
+    tape: StreamCursor<'a>,
+    keys: StreamCursor<'a>,
+    rules: StreamCursor<'a>,
+}
+
 impl<'a> Tape<'a> {
-    fn new(streams: &'a Streams, limit: u64) -> Result<Self> {
-        let columns = TokenColumns::parse(streams, 1)?;
-        let rules = rules(streams.read("rules"), columns.len())?;
+    fn new(streams: TapeStreams<'a>, columns: TokenColumns<'a>, limit: u64) -> Result<Self> {
+        let rules = rules(streams.rules, columns.len())?;
         Ok(Self {
-            tape: streams.read("tape"),
-            keys: streams.read("keyvocab").lines().collect(),
+            tape: streams.tape,
+            keys: streams.keys.lines().collect(),
             last: vec![&[]; columns.len()],
             columns,
             rules,
@@ -107,8 +125,8 @@ impl<'a> Tape<'a> {
         })
     }
 
-    /// Writes the value of one line.
-    fn put_line(&mut self, out: &mut Output<'_>) -> Result<()> {
+    /// Writes the next value: that of a line, or a member of it.
+    fn put_value(&mut self, out: &mut Output<'_>) -> Result<()> {
         self.open.clear();
         loop {
             if self.put_start(out)? {

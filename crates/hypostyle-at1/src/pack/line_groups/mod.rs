@@ -1,0 +1,106 @@
+//! Divides the lines of a text into groups that can be read by themselves (§7.10).
+//!
+//! [`contents`] finds the part of each list that belongs to some lines. [`plan`] chooses the number
+//! of groups and the lists that are cut into blocks, by what that saves a reader and what it
+//! [costs](cost). [`build`] compresses the streams.
+
+mod build;
+mod contents;
+mod cost;
+mod plan;
+
+use crate::codec::Codec;
+use crate::line_groups::{GROUPS, layout, text_sizes};
+use crate::pack::context::EncodeContext;
+use crate::pack::frame::EncodedFrame;
+use crate::pack::stream_set::{Body, Stream};
+use crate::pack::table_summary::max_table_bytes;
+use crate::table_metadata::TableMetadata;
+use contents::LineContents;
+use hypostyle_core::error::Result;
+use hypostyle_core::parallel;
+use hypostyle_core::text::RowPosition;
+use plan::GroupPlan;
+
+/// Shorter texts have no groups, unless the caller sets their rows: their archives are read as
+/// quickly as a whole.
+const MIN_TEXT_BYTES: usize = 1 << 20;
+
+/// The streams of a codec, before they are compressed.
+#[derive(Debug)]
+pub(super) struct LineStreams {
+    pub(super) codec: Codec,
+    pub(super) streams: Vec<(&'static str, Vec<u8>)>,
+    /// The bytes of `values` that share an xz block.
+    pub(super) value_blocks: Vec<u64>,
+}
+
+impl LineStreams {
+    /// Returns streams of which `values` is one block.
+    pub(super) fn new(codec: Codec, streams: Vec<(&'static str, Vec<u8>)>) -> Self {
+        let values = streams.iter().find(|(name, _)| *name == "values");
+        let value_blocks = values.map(|(_, content)| content.len() as u64).into_iter().collect();
+        Self { codec, streams, value_blocks }
+    }
+
+    /// Compresses the streams of a text, in groups if they pay.
+    pub(super) fn encode(self, text: &[u8], context: &EncodeContext<'_>) -> Result<Vec<Stream>> {
+        if let Some(streams) = self.grouped(text, context)? {
+            return Ok(streams);
+        }
+        parallel::map(&self.streams, context.threads, |(name, content)| {
+            let body = Body::fitted(content, context.search)?;
+            Ok(Stream { name: (*name).into(), body })
+        })
+    }
+
+    /// Compresses the streams of a text in groups; `None` if the context does not ask for
+    /// groups, or if they do not pay.
+    pub(super) fn grouped(
+        &self,
+        text: &[u8],
+        context: &EncodeContext<'_>,
+    ) -> Result<Option<Vec<Stream>>> {
+        let (Some(request), Some(layout)) = (context.lines, layout(self.codec)) else {
+            return Ok(None);
+        };
+        // zstd has no blocks that can be found.
+        if context.search.is_quick() {
+            return Ok(None);
+        }
+        if request.rows.is_none() && text.len() < MIN_TEXT_BYTES {
+            return Ok(None);
+        }
+        let lines = request.summary.rows;
+        let Some(contents) = LineContents::new(self, layout, lines, request.rows)? else {
+            return Ok(None);
+        };
+        let Some(plan) = GroupPlan::find(&contents, request.share, context)? else {
+            return Ok(None);
+        };
+        if !contents.is_fixed && request.table_bytes > max_table_bytes(plan.archive_bytes) {
+            return Ok(None);
+        }
+        build::streams(&contents, &plan, text, request, context)
+    }
+}
+
+/// Makes each group of a frame a row group of its table.
+pub(super) fn set_row_index(frame: &EncodedFrame, table: Option<&mut TableMetadata>) -> Result<()> {
+    let EncodedFrame::Structured(_, streams) = frame else { return Ok(()) };
+    let stream = streams.iter().find(|stream| stream.name == GROUPS);
+    let summary = table.and_then(|table| table.summary.as_mut());
+    let (Some(stream), Some(summary)) = (stream, summary) else { return Ok(()) };
+    // A byte order mark is before the first row.
+    let first = summary.row_index.first().copied().unwrap_or_default();
+    let (mut row, mut offset) = (0, 0);
+    summary.row_index.clear();
+    for (lines, bytes) in text_sizes(&stream.body.content()?)? {
+        summary.row_index.push(RowPosition { row, offset, line: row });
+        (row, offset) = (row + lines, offset + bytes);
+    }
+    if let Some(start) = summary.row_index.first_mut() {
+        *start = first;
+    }
+    Ok(())
+}
