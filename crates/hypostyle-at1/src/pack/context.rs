@@ -1,9 +1,9 @@
 //! What an encoder is given besides the content.
 
+use crate::pack::grouping::Grouping;
 use crate::pack::line_group_request::LineGroupRequest;
 use crate::pack::row_syntax::RowSyntax;
 use crate::pack::search::SearchParams;
-use crate::pack::tables::row_groups::Grouping;
 
 /// The search parameters and threads of an encoder, and where it reports its estimate.
 pub(super) struct EncodeContext<'a> {

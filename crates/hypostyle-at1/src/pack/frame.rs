@@ -3,6 +3,7 @@
 use crate::codec::Codec;
 use crate::line_groups::GROUPS;
 use crate::pack::context::EncodeContext;
+use crate::pack::grouping::Grouping;
 use crate::pack::groups::qcolumnar::{self, RowFormat};
 use crate::pack::groups::qjson;
 use crate::pack::line_group_request::LineGroupRequest;
@@ -17,7 +18,6 @@ use crate::pack::select::structured_size::{SizeReporter, StructuredSize};
 use crate::pack::self_check;
 use crate::pack::stream_set::{Body, Stream, put_set};
 use crate::pack::table_summary::{max_table_bytes, table_stream};
-use crate::pack::tables::row_groups::Grouping;
 use crate::table_metadata::TableMetadata;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;

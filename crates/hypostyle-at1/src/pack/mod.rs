@@ -17,6 +17,7 @@ mod context;
 mod driver;
 mod first_line;
 mod frame;
+mod grouping;
 mod groups;
 mod json;
 mod line_group_request;

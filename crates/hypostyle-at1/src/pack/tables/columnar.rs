@@ -15,11 +15,12 @@ use crate::pack::search::SearchParams;
 use crate::pack::stream_set::{Body, Stream, size};
 use crate::pack::tables::column::ChunkType;
 use crate::pack::tables::dialect;
+use crate::pack::tables::encoded_column::EncodedColumn;
 use crate::pack::tables::field_statistics::{self, DividedColumn};
 use crate::pack::tables::plan::{ColumnEncoding, PlannedColumn, TablePlan, TablePlanner};
 use crate::pack::tables::row_groups::{self, GroupedColumns};
 use crate::pack::tables::split::SplitRows;
-use hypostyle_core::compress::xz::encode::{self as xz, Block, Effort, Tuning};
+use hypostyle_core::compress::xz::encode::{self as xz, Block, Tuning};
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
@@ -27,46 +28,6 @@ use hypostyle_core::wire::put;
 
 /// Columns whose blocks are smaller than this may share a block with their neighbours.
 const SHARED_BLOCK_BYTES: usize = 1 << 10;
-
-/// A column as it is written.
-#[derive(Debug)]
-pub(in crate::pack) struct EncodedColumn {
-    /// The number of the chunk type.
-    pub(in crate::pack) type_id: u8,
-    quoted: bool,
-    pub(in crate::pack) chunk: Vec<u8>,
-    /// The compressed chunk, if it was compressed to compare encodings.
-    pub(in crate::pack) block: Option<Block>,
-    /// The estimated size of the compressed chunk.
-    pub(in crate::pack) estimate: f64,
-    pub(in crate::pack) tuning: Tuning,
-    /// The column that this one is derived from.
-    source: Option<usize>,
-}
-
-impl EncodedColumn {
-    fn cost(&self) -> usize {
-        self.block.as_ref().map_or(0, Block::cost)
-    }
-
-    /// Returns the column that this one is derived from.
-    pub(in crate::pack) fn source(&self) -> Option<usize> {
-        self.source
-    }
-
-    /// Makes the chunk compress quickly rather than well.
-    fn compress_quickly(&mut self) {
-        self.tuning = self.tuning.with_effort(Effort::Rough);
-    }
-
-    /// Returns the compressed chunk.
-    fn compressed(&self) -> Result<Block> {
-        match &self.block {
-            Some(block) => Ok(block.clone()),
-            None => Block::new(&self.chunk, self.tuning),
-        }
-    }
-}
 
 /// A text that was split into rows, to be written as columns.
 pub(in crate::pack) struct ColumnarTable<'a> {
@@ -214,7 +175,7 @@ impl ColumnarTable<'_> {
         let mut sizes: Vec<usize> = Vec::with_capacity(blocks.len());
         for (blocks, column) in blocks.iter().zip(&encoded) {
             let own: usize = blocks.iter().flatten().map(Block::cost).sum();
-            let of_source = column.source().and_then(|source| sizes.get(source));
+            let of_source = column.source.and_then(|source| sizes.get(source));
             sizes.push(own + of_source.copied().unwrap_or(0));
         }
         let values = self.values(&mut encoded, blocks, directory.is_some(), tail, context)?;

@@ -8,7 +8,7 @@ use crate::codecs::columnar::sections::RowGroups;
 use crate::codecs::kind;
 use crate::group_statistics::{StatisticsKind, TableStatisticsBuilder};
 use crate::pack::tables::column::ColumnEncoder;
-use crate::pack::tables::columnar::EncodedColumn;
+use crate::pack::tables::encoded_column::EncodedColumn;
 use crate::table::cell_value::CellSyntax;
 use crate::table::field_values::{parts, value_numbers};
 use hypostyle_core::compress::zstd;

@@ -13,6 +13,7 @@ pub(super) mod column;
 pub(super) mod columnar;
 pub(super) mod decimal;
 pub(super) mod dialect;
+pub(super) mod encoded_column;
 pub(super) mod field_statistics;
 pub(super) mod interned;
 pub(super) mod plan;

@@ -9,19 +9,11 @@ use crate::codecs::columnar::group_directory::{
 };
 use crate::codecs::columnar::sections::{ChunkSections, GroupStates, RowGroups};
 use crate::codecs::kind;
-use crate::pack::tables::columnar::EncodedColumn;
+use crate::pack::grouping::Grouping;
+use crate::pack::tables::encoded_column::EncodedColumn;
 use hypostyle_core::compress::xz::encode::{Block, Effort, Tuning};
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
-
-/// How finely a table is divided.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::pack) enum Grouping {
-    /// As finely as this share of the table pays for.
-    Budget(f64),
-    /// Into row groups of this many rows.
-    Rows(usize),
-}
 
 /// Rows per row group below which more row groups do not pay: each one has statistics, and
 /// a reader decodes it with some fixed work.
@@ -84,7 +76,7 @@ pub(in crate::pack) fn divide(
     }
     let heads = costs.into_iter().map(|cost| cost.head).collect();
     let blocks = compress(columns, heads, &pieces, threads)?;
-    let sources: Vec<usize> = columns.iter().filter_map(EncodedColumn::source).collect();
+    let sources: Vec<usize> = columns.iter().filter_map(|column| column.source).collect();
     for (index, (column, cut)) in columns.iter().zip(&mut cuts).enumerate() {
         if let Some(cut) = cut
             && sources.contains(&index)
@@ -94,7 +86,7 @@ pub(in crate::pack) fn divide(
         }
     }
     let (verbatim, sets, statistics) = Default::default();
-    let pieces = |(column, cut): (&EncodedColumn, _)| match (cut, column.source()) {
+    let pieces = |(column, cut): (&EncodedColumn, _)| match (cut, column.source) {
         (Some(cut), _) => ColumnPieces::Cut(cut),
         (None, Some(source)) => ColumnPieces::Derived { source },
         (None, None) => ColumnPieces::Whole,
