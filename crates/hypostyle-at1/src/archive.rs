@@ -11,6 +11,7 @@ use super::container::in_at1;
 use super::describe;
 use super::description::{Frame, FrameInfo};
 use super::frames::FrameReader;
+use super::line_groups::LineGroups;
 use super::row_groups::{self, Damage};
 use super::table;
 use super::table_metadata::{self, TableMetadata};
@@ -173,7 +174,13 @@ impl Archive {
     ///
     /// No line can be read, or writing to `out` fails.
     pub fn salvage(&self, out: &mut dyn Write) -> Result<Vec<Damage>> {
-        row_groups::salvage(&self.reader, table::salvage_frame, out).map_err(in_at1)
+        // Groups that cannot be found cannot be salvaged either.
+        let groups = LineGroups::open(&self.reader).ok().flatten();
+        let salvaged = match groups {
+            Some(groups) => groups.salvage(out),
+            None => row_groups::salvage(&self.reader, table::salvage_frame, out),
+        };
+        salvaged.map_err(in_at1)
     }
 
     /// Checks every block of an archive with row groups.

@@ -19,7 +19,8 @@
 //!    text, but the stream `hyp.table`, which `table_metadata` parses.
 //! 4. `describe` lists what an archive contains, `unpack` decodes it, and `row_groups` and
 //!    `table` read single row groups. `archive_table` opens the table that the text is: from `table`
-//!    if the columns of the archive are those of the table, else from `archive_text`.
+//!    if the columns of the archive are those of the table, else from `archive_text`, which
+//!    decodes single `line_groups` if the archive has them.
 //! 5. [`Archive`] is the public type over these four, and `reader` adapts it to the traits
 //!    that all formats have. `pack` writes archives.
 

@@ -9,6 +9,7 @@ mod check;
 mod lists;
 mod metadata;
 mod read;
+mod salvage;
 mod statistics;
 mod stored_list;
 #[cfg(test)]

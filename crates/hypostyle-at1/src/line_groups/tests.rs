@@ -455,6 +455,11 @@ fn damage_in_a_block_loses_its_group_only() {
             if lost == 1 {
                 let kept = batch(table.scan().skip_damaged(true)).unwrap();
                 assert_eq!(kept.num_rows(), 5600);
+                let mut salvaged = Vec::new();
+                let damage = open(&damaged).salvage(&mut salvaged).unwrap();
+                assert_eq!(damage.len(), 1);
+                assert_eq!(damage[0].count(), 2800);
+                assert_eq!(memchr::memchr_iter(b'\n', &salvaged).count(), 5600);
             }
             assert!(open(&damaged).unpack(&mut std::io::sink()).is_err());
         }

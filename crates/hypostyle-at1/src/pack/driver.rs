@@ -9,7 +9,6 @@ use crate::codec::Codec;
 use crate::container::{MAGIC, STREAMING, WHOLE};
 use crate::pack::frame::{EncodedFrame, FrameModel};
 use crate::pack::line_group_request::LineGroupRequest;
-use crate::pack::line_groups;
 use crate::pack::lines::FrameSplitter;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::pack::row_syntax::RowSyntax;
@@ -17,7 +16,7 @@ use crate::pack::select::report::Trial;
 use crate::pack::self_check::compare;
 use crate::pack::stream_set::put_trailer;
 use crate::pack::table_summary::{
-    TextSummarizer, peek_format, served_syntax, table_frame, table_metadata,
+    TextSummarizer, peek_format, served_syntax, table_frame, table_metadata, table_size,
 };
 use crate::table_metadata::FrameSize;
 use hypostyle_core::compress::xz::encode::{self as xz, Tuning};
@@ -74,10 +73,13 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
     let (frame, trials) = match frame {
         Some(frame) => (frame.with_table(table.as_ref(), usize::MAX, options)?, Vec::new()),
         None => {
-            let lines = LineGroupRequest::of(table.as_ref(), options)?;
+            let lines = match &table {
+                Some(table) => LineGroupRequest::of(table, table_size(table)?, options),
+                None => None,
+            };
             let (frame, trials) =
                 EncodedFrame::new(original, None, served, lines.as_ref(), options)?;
-            line_groups::set_row_index(&frame, table.as_mut())?;
+            frame.set_row_index(table.as_mut())?;
             let room = frame.room_below_raw(original, options)?;
             (frame.with_table(table.as_ref(), room, options)?, trials)
         }

@@ -1,7 +1,7 @@
 //! Encodes the content of one frame, structured or raw.
 
 use crate::codec::Codec;
-use crate::line_groups::GROUPS;
+use crate::line_groups::{GROUPS, layout, text_sizes};
 use crate::pack::context::EncodeContext;
 use crate::pack::grouping::Grouping;
 use crate::pack::groups::qcolumnar::{self, RowFormat};
@@ -23,6 +23,7 @@ use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 use hypostyle_core::options::resolve_threads;
 use hypostyle_core::parallel;
+use hypostyle_core::text::RowPosition;
 
 /// Maximum bytes of text that encoders accept: they store offsets in 32 bits.
 const MAX_TEXT_BYTES: usize = u32::MAX as usize - 1;
@@ -222,9 +223,9 @@ impl EncodedFrame {
     ) -> Result<Self> {
         let mut set = Vec::new();
         self.put(options.layout, &mut set);
-        let Self::Structured(_, streams) = &mut self else { return Ok(self) };
+        let Self::Structured(codec, streams) = &mut self else { return Ok(self) };
         // Line groups serve nobody without the table, which was weighed with them.
-        let has_groups = streams.iter().any(|stream| stream.name == GROUPS);
+        let has_groups = line_groups_of(*codec, streams).is_some();
         let room = if has_groups { usize::MAX } else { room.min(max_table_bytes(set.len())) };
         let Some(table) = table.filter(|_| options.layout == Layout::Reference) else {
             return Ok(self);
@@ -240,6 +241,26 @@ impl EncodedFrame {
             }
         }
         Ok(self)
+    }
+
+    /// Makes each line group of the frame a row group of its table.
+    pub(super) fn set_row_index(&self, table: Option<&mut TableMetadata>) -> Result<()> {
+        let Self::Structured(codec, streams) = self else { return Ok(()) };
+        let stream = line_groups_of(*codec, streams);
+        let summary = table.and_then(|table| table.summary.as_mut());
+        let (Some(stream), Some(summary)) = (stream, summary) else { return Ok(()) };
+        // A byte order mark is before the first row.
+        let first = summary.row_index.first().copied().unwrap_or_default();
+        let (mut row, mut offset) = (0, 0);
+        summary.row_index.clear();
+        for (lines, bytes) in text_sizes(&stream.body.content()?)? {
+            summary.row_index.push(RowPosition { row, offset, line: row });
+            (row, offset) = (row + lines, offset + bytes);
+        }
+        if let Some(start) = summary.row_index.first_mut() {
+            *start = first;
+        }
+        Ok(())
     }
 
     /// Returns how many bytes smaller than RAW the frame is.
@@ -285,6 +306,12 @@ fn grouping(options: &PackOptions) -> Option<Grouping> {
         (None, Choice::Query) => Grouping::Budget(QUERY_GROUP_SHARE),
         (None, _) => Grouping::Budget(GROUP_SHARE),
     })
+}
+
+/// Returns the stream that states line groups; codec columnar has another one of this name.
+fn line_groups_of(codec: Codec, streams: &[Stream]) -> Option<&Stream> {
+    layout(codec)?;
+    streams.iter().find(|stream| stream.name == GROUPS)
 }
 
 /// Returns the encoders to try for some content, and the trials of those that do not suit it.

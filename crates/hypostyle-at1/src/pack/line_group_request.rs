@@ -1,9 +1,7 @@
 //! What an encoder must know to divide lines into groups.
 
 use crate::pack::options::{Choice, Layout, PackOptions};
-use crate::pack::table_summary::table_stream;
 use crate::table_metadata::TableMetadata;
-use hypostyle_core::error::Result;
 use hypostyle_core::text::{TextKind, TextSummary};
 
 /// The part of an archive that groups may add to it.
@@ -25,18 +23,18 @@ pub(super) struct LineGroupRequest {
 }
 
 impl LineGroupRequest {
-    /// Returns the request for a text; `None` if the caller wants no groups, or if lines are not
-    /// the rows of its table.
-    pub(super) fn of(table: Option<&TableMetadata>, options: &PackOptions) -> Result<Option<Self>> {
-        let Some(table) = table.filter(|_| options.index && options.layout == Layout::Reference)
-        else {
-            return Ok(None);
-        };
-        let Some(summary) = table.summary.clone().filter(rows_are_lines) else { return Ok(None) };
-        let table_bytes = table_stream(table)?.map_or(usize::MAX, |stream| stream.written_size());
+    /// Returns the request for a text, whose stream of the table has so many bytes; `None` if
+    /// the caller wants no groups, or if lines are not the rows of the table.
+    pub(super) fn of(
+        table: &TableMetadata,
+        table_bytes: usize,
+        options: &PackOptions,
+    ) -> Option<Self> {
+        let is_wanted = options.index && options.layout == Layout::Reference;
+        let summary = table.summary.clone().filter(|it| is_wanted && rows_are_lines(it))?;
         let share = if options.codec == Choice::Query { QUERY_GROUP_SHARE } else { GROUP_SHARE };
         let rows = options.rows_per_group.map(std::num::NonZero::get);
-        Ok(Some(Self { summary, table_bytes, rows, share }))
+        Some(Self { summary, table_bytes, rows, share })
     }
 }
 

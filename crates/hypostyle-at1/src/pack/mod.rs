@@ -16,6 +16,7 @@ mod bundle;
 mod context;
 mod driver;
 mod first_line;
+mod fitted_block;
 mod frame;
 mod grouping;
 mod groups;

@@ -83,6 +83,11 @@ pub(super) fn table_stream(metadata: &TableMetadata) -> Result<Option<Stream>> {
     Ok(Some(Stream { name: TABLE.into(), body: Body::smallest(&content, Layout::Reference)? }))
 }
 
+/// Returns the bytes that the stream of a table takes in an archive.
+pub(super) fn table_size(metadata: &TableMetadata) -> Result<usize> {
+    Ok(table_stream(metadata)?.map_or(usize::MAX, |stream| stream.written_size()))
+}
+
 /// Returns the last frame of a streaming archive; `None` if its codec cannot have one.
 pub(super) fn table_frame(codec: Codec, metadata: &TableMetadata) -> Result<Option<Vec<u8>>> {
     let Some(contents) = table_frame::contents(codec) else { return Ok(None) };

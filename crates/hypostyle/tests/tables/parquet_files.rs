@@ -183,6 +183,8 @@ fn bytes_are_asked_for_and_only_those_that_are_needed() {
             }
         }
     }
-    assert_eq!((rows, steps), (10, 1));
+    // The last rows may be next to the footer, which is fetched when the file is opened.
+    assert_eq!(rows, 10);
+    assert!(steps <= 1, "{steps} rounds");
     assert!(bytes * 10 < file.len() as u64, "{bytes} of {}", file.len());
 }

@@ -7,10 +7,10 @@
 use hashbrown::HashMap;
 
 use crate::pack::context::EncodeContext;
+use crate::pack::fitted_block::fitted_block;
 use crate::pack::options::Layout;
-use crate::pack::search::SearchParams;
 use crate::pack::stream_set::Body;
-use hypostyle_core::compress::xz::encode::{self as xz, Block, Tuning};
+use hypostyle_core::compress::xz::encode::{self as xz, Tuning};
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
 use hypostyle_core::wire::put;
@@ -31,11 +31,6 @@ const SHINGLE_STRIDE: u64 = 4;
 
 /// The share of its shingles that a column with its own block may have in common with others.
 const MAX_SHARED: f64 = 0.1;
-
-/// The tunings that are tried for a block, and the pieces by which they are compared.
-const TUNINGS: [Tuning; 3] = [Tuning::flat(3), Tuning::flat(4), Tuning::flat(0)];
-const TUNING_PIECES: usize = 6;
-const TUNING_PIECE_BYTES: usize = 48 << 10;
 
 /// Estimated bytes that a block needs until its model has adapted to the content.
 const ADAPTATION_COST: f64 = 120.0;
@@ -155,24 +150,8 @@ pub(in crate::pack) fn encode(
 /// Compresses contents into one xz stream with a block for each.
 fn blocks(contents: &[Vec<u8>], context: &EncodeContext<'_>) -> Result<Body> {
     let blocks =
-        parallel::map(contents, context.threads, |content| block(content, context.search))?;
+        parallel::map(contents, context.threads, |content| fitted_block(content, context.search))?;
     Ok(Body::xz(xz::stream(&blocks)))
-}
-
-/// Compresses content with the tuning that suits pieces of it best.
-pub(in crate::pack) fn block(content: &[u8], search: &SearchParams) -> Result<Block> {
-    let step = content.len() / TUNING_PIECES;
-    let pieces = (0..TUNING_PIECES)
-        .filter_map(|at| content.get(at * step..at * step + step.min(TUNING_PIECE_BYTES)));
-    let pieces = pieces.collect::<Vec<_>>().concat();
-    let mut best = (f64::INFINITY, Tuning::flat(3));
-    for tuning in TUNINGS {
-        let cost = search.estimate(&pieces, tuning)?;
-        if cost < best.0 {
-            best = (cost, tuning);
-        }
-    }
-    Block::new(content, best.1.with_effort(search.effort))
 }
 
 /// Returns the lists that are smaller with a block for each of them; none if one block for all

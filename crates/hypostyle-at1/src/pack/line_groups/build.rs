@@ -13,7 +13,7 @@ use crate::line_groups::{
     ColumnParts, GROUPS, GroupText, GroupsMetadata, StatisticsCells, StreamParts, StreamRole,
 };
 use crate::pack::context::EncodeContext;
-use crate::pack::json::token_columns;
+use crate::pack::fitted_block::fitted_block;
 use crate::pack::line_group_request::LineGroupRequest;
 use crate::pack::options::Layout;
 use crate::pack::sample::middle_run;
@@ -239,7 +239,7 @@ impl Builder<'_> {
             if content.is_empty() {
                 return Ok(None);
             }
-            token_columns::block(&content, self.search).map(Some)
+            fitted_block(&content, self.search).map(Some)
         })?;
         blocks.extend(whole.into_iter().flatten());
         Ok(Body::xz(xz::checked_stream(&blocks)))

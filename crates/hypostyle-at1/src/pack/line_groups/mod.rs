@@ -10,16 +10,13 @@ mod cost;
 mod plan;
 
 use crate::codec::Codec;
-use crate::line_groups::{GROUPS, layout, text_sizes};
+use crate::line_groups::layout;
 use crate::pack::context::EncodeContext;
-use crate::pack::frame::EncodedFrame;
 use crate::pack::stream_set::{Body, Stream};
 use crate::pack::table_summary::max_table_bytes;
-use crate::table_metadata::TableMetadata;
 use contents::LineContents;
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
-use hypostyle_core::text::RowPosition;
 use plan::GroupPlan;
 
 /// Shorter texts have no groups, unless the caller sets their rows: their archives are read as
@@ -83,24 +80,4 @@ impl LineStreams {
         }
         build::streams(&contents, &plan, text, request, context)
     }
-}
-
-/// Makes each group of a frame a row group of its table.
-pub(super) fn set_row_index(frame: &EncodedFrame, table: Option<&mut TableMetadata>) -> Result<()> {
-    let EncodedFrame::Structured(_, streams) = frame else { return Ok(()) };
-    let stream = streams.iter().find(|stream| stream.name == GROUPS);
-    let summary = table.and_then(|table| table.summary.as_mut());
-    let (Some(stream), Some(summary)) = (stream, summary) else { return Ok(()) };
-    // A byte order mark is before the first row.
-    let first = summary.row_index.first().copied().unwrap_or_default();
-    let (mut row, mut offset) = (0, 0);
-    summary.row_index.clear();
-    for (lines, bytes) in text_sizes(&stream.body.content()?)? {
-        summary.row_index.push(RowPosition { row, offset, line: row });
-        (row, offset) = (row + lines, offset + bytes);
-    }
-    if let Some(start) = summary.row_index.first_mut() {
-        *start = first;
-    }
-    Ok(())
 }
