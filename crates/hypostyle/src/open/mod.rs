@@ -111,7 +111,8 @@ pub fn open_cache(source: Arc<RangeCache>, options: &OpenOptions) -> Result<Tabl
     if source.is_remote() {
         prefetch_ends(&source)?;
     } else if source.size() <= SMALL_BYTES {
-        source.prefetch(&[0..source.size()])?;
+        let whole = 0..source.size();
+        source.prefetch(std::slice::from_ref(&whole))?;
     }
     let (format, text) = match options.format {
         Some(format) => (format, None),
