@@ -468,6 +468,82 @@ fn damage_in_a_block_loses_its_group_only() {
     }
 }
 
+/// Lines of JSON of which no two have the same values.
+fn events(lines: u64) -> String {
+    let mut state = 7_u64;
+    let mut random = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 20
+    };
+    let mut line = |i: u64| {
+        let kind = ["click", "view", "buy"][usize::try_from(random() % 3).unwrap()];
+        format!(
+            "{{\"at\":{},\"id\":\"{:011x}{:011x}\",\"kind\":\"{kind}\",\"user\":{{\"age\":{}}}}}\n",
+            1_000_000 + i * 13 + random() % 13,
+            random(),
+            random(),
+            random() % 90,
+        )
+    };
+    (0..lines).map(&mut line).collect()
+}
+
+/// The share of the archive that a scan reads.
+fn share_read(table: &Table, scan: Scan) -> f64 {
+    let mut batches = scan.batches().unwrap();
+    let mut rows = 0;
+    while let Some(batch) = batches.next_batch().unwrap() {
+        rows += batch.num_rows();
+    }
+    assert!(rows > 0);
+    let stats = batches.stats();
+    assert_eq!(stats.row_groups, table.reader().unwrap().row_groups() as u64);
+    stats.bytes_read as f64 / stats.bytes as f64
+}
+
+#[test]
+fn a_scan_reads_the_bytes_of_its_groups_and_columns() {
+    let case = Case { text: events(20_000), name: "t.jsonl", codec: Codec::Json };
+    let archive = packed(&case, 2000);
+    // Each table has its own cache of what was read.
+    let share = |scan: &dyn Fn(&Table) -> Scan| {
+        let table = table(&archive).unwrap();
+        share_read(&table, scan(&table))
+    };
+    let row = share(&|table| table.scan().rows(9000..9001));
+    let range =
+        share(&|table| table.scan().filter("at between 1100000 and 1100100".parse().unwrap()));
+    let column = share(&|table| table.scan().columns(["kind"]));
+    let nested =
+        share(&|table| table.scan().columns(["at"]).filter("user.age = 7".parse().unwrap()));
+    let both = share(&|table| {
+        table.scan().columns(["kind"]).filter("at between 1100000 and 1100100".parse().unwrap())
+    });
+    assert!(row < 0.2 && range < 0.2, "{row} {range}");
+    assert!(column < 0.15 && nested < 0.25, "{column} {nested}");
+    assert!(both < 0.12, "{both}");
+}
+
+#[test]
+fn groups_are_chosen_only_where_they_pay() {
+    let options = PackOptions::default().with_level(3).with_name(Some("t.jsonl"));
+    let options = options.with_codec(Choice::Only(Codec::Json));
+    let groups_and_size = |text: &str, options: &PackOptions| {
+        let (archive, _) = pack(text.as_bytes(), options).unwrap();
+        (table(&archive).unwrap().reader().unwrap().row_groups(), archive.len())
+    };
+    let text = events(20_000);
+    let (groups, size) = groups_and_size(&text, &options);
+    let (one, without) = groups_and_size(&text, &options.clone().with_index(false));
+    assert!(groups > 1 && one == 1);
+    assert!(size as f64 <= without as f64 * 1.03, "{size} {without}");
+    // A short text has one group, and so has a text whose second half repeats the first.
+    assert_eq!(groups_and_size(&events(2000), &options).0, 1);
+    let repeated = events(10_000).repeat(2);
+    assert_eq!(groups_and_size(&repeated, &options).0, 1);
+}
+
 #[test]
 fn without_an_index_there_are_no_groups() {
     let case = cases(500).swap_remove(0);
