@@ -112,7 +112,7 @@ impl ColumnarReader {
                 .collect();
             if layout.delimiter != [delimiter]
                 || layout.has_header != has_header
-                // Cells of such rows have several fields, or the text is no table.
+                // Cells of such rows have several fields, or the text is not a table.
                 || layout.is_ragged
                 || fields.len() != shape.schema.fields().len()
             {
