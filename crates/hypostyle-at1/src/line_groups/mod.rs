@@ -1,8 +1,9 @@
 //! Line groups: the row groups of JSON Lines and logs (§7.10).
 //!
 //! [`metadata`] is the stream `hyp.groups`; [`lists`] says which streams of a codec its lines
-//! follow, and [`cells`] which values have statistics. [`stored_list`] reads the part of a stream that belongs to a group, [`read`] decodes a
-//! group, and [`check`] compares all of them with the text.
+//! follow, and [`cells`] which values have statistics. [`stored_list`] reads the part of a
+//! stream that belongs to a group, [`read`] decodes a group, and [`check`] compares all of them
+//! with the text.
 
 mod cells;
 mod check;
