@@ -227,6 +227,10 @@ impl Reader for ArchiveTable {
         self.table.column_statistics(column)
     }
 
+    fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
+        self.table.statistics_ranges(columns)
+    }
+
     fn load_statistics(&self, columns: &[usize]) -> Result<()> {
         self.table.load_statistics(columns)
     }

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,6 +23,9 @@ use crate::table::Target;
 /// The delay of every response, about that of an object store.
 const DELAY: Duration = Duration::from_millis(20);
 const ROUNDS: usize = 3;
+/// The bytes at either end of a file that are requested when it is opened: archives keep their
+/// metadata there.
+const END_BYTES: u64 = 64 << 10;
 /// The rival of the targets.
 const PARQUET: &str = "Parquet, pyarrow";
 /// The maximum number of our concurrent requests.
@@ -105,10 +109,12 @@ fn report(
     page.add(format!(
         "A server on this machine serves ranges of the files. It delays every response by {} ms and \
          does not limit the bandwidth. It counts the requests and the bytes of bodies; seconds are \
-         the best of {rounds} rounds. Ours makes one request for each read of its byte source, at \
-         most {MAX_REQUESTS} concurrently, and one for the size. pyarrow reads Parquet through \
+         the best of {rounds} rounds. Ours requests the first and the last {} KiB, which also \
+         say the size, and makes one request for each further read of its byte source, at most \
+         {MAX_REQUESTS} concurrently. pyarrow reads Parquet through \
          fsspec and aiohttp without a cache.",
-        DELAY.as_millis()
+        DELAY.as_millis(),
+        END_BYTES >> 10
     ));
     if !missing.is_empty() {
         page.add(format!("Not available over HTTP:\n{missing}"));
@@ -133,30 +139,51 @@ fn report(
     page.plot(&chart("http", title, queries, &seconds));
 }
 
-/// A file on a web server; each read is a range request.
+/// A file on a web server; each read is a range request, except of the first and the last bytes,
+/// which are requested together when the source is opened.
 #[derive(Debug)]
 struct HttpSource {
+    server: HttpClient,
+    size: u64,
+    /// The first and the last bytes, with their offsets.
+    ends: [(u64, Bytes); 2],
+}
+
+/// Sends range requests for one path.
+#[derive(Debug)]
+struct HttpClient {
     address: SocketAddr,
     path: String,
-    size: u64,
     /// Idle connections.
     idle: Mutex<Vec<BufReader<TcpStream>>>,
 }
 
+/// What the headers of a response say.
+#[derive(Debug, Default)]
+struct ResponseHeaders {
+    content_length: Option<u64>,
+    /// The size of the whole file.
+    size: Option<u64>,
+}
+
 impl HttpSource {
     fn open(address: SocketAddr, path: String) -> io::Result<Self> {
-        let mut source = Self { address, path, size: 0, idle: Mutex::default() };
-        source.size = source.request("HEAD", "", |len, _| Ok(len))?;
-        Ok(source)
+        let server = HttpClient { address, path, idle: Mutex::default() };
+        let (head, tail) = thread::scope(|scope| {
+            let tail = scope.spawn(|| server.get(&format!("-{END_BYTES}")));
+            let head = server.get(&format!("0-{}", END_BYTES - 1));
+            let panicked = || Err(io::Error::other("a request panicked"));
+            (head, tail.join().unwrap_or_else(|_| panicked()))
+        });
+        let ((size, head), (_, tail)) = (head?, tail?);
+        let ends = [(0, head), (size.saturating_sub(tail.len() as u64), tail)];
+        Ok(Self { server, size, ends })
     }
+}
 
-    /// Sends a request, and calls `take` with the content length and the stream of the body.
-    fn request<T>(
-        &self,
-        method: &str,
-        range: &str,
-        take: impl FnOnce(u64, &mut BufReader<TcpStream>) -> io::Result<T>,
-    ) -> io::Result<T> {
+impl HttpClient {
+    /// Requests a range. Returns the size of the file and the bytes.
+    fn get(&self, range: &str) -> io::Result<(u64, Bytes)> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut stream = match idle {
             Some(stream) => stream,
@@ -167,32 +194,41 @@ impl HttpSource {
             }
         };
         let Self { address, path, .. } = self;
-        let request = format!("{method} /{path} HTTP/1.1\r\nHost: {address}\r\n{range}\r\n");
+        let request =
+            format!("GET /{path} HTTP/1.1\r\nHost: {address}\r\nRange: bytes={range}\r\n\r\n");
         stream.get_mut().write_all(request.as_bytes())?;
-        let len = content_length(&mut stream)?;
-        let taken = take(len, &mut stream)?;
+        let headers = ResponseHeaders::read(&mut stream)?;
+        let (Some(len), Some(size)) = (headers.content_length, headers.size) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let mut bytes = vec![0; usize::try_from(len).map_err(io::Error::other)?];
+        stream.read_exact(&mut bytes)?;
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
-        Ok(taken)
+        Ok((size, bytes.into()))
     }
 }
 
-/// Reads the headers of a successful response. Returns the content length.
-fn content_length(stream: &mut BufReader<TcpStream>) -> io::Result<u64> {
-    let mut line = String::new();
-    stream.read_line(&mut line)?;
-    if !line.starts_with("HTTP/1.1 20") {
-        return Err(io::Error::other(format!("the server returned `{}`", line.trim())));
-    }
-    let mut len = None;
-    loop {
-        line.clear();
+impl ResponseHeaders {
+    /// Reads the headers of a successful response.
+    fn read(stream: &mut BufReader<TcpStream>) -> io::Result<Self> {
+        let mut line = String::new();
         stream.read_line(&mut line)?;
-        match line.trim().split_once(':') {
-            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                len = value.trim().parse().ok();
+        if !line.starts_with("HTTP/1.1 206") {
+            return Err(io::Error::other(format!("the server returned `{}`", line.trim())));
+        }
+        let mut headers = Self::default();
+        loop {
+            line.clear();
+            stream.read_line(&mut line)?;
+            let Some((name, value)) = line.trim().split_once(':') else { return Ok(headers) };
+            match name.to_ascii_lowercase().as_str() {
+                "content-length" => headers.content_length = value.trim().parse().ok(),
+                "content-range" => {
+                    let size = value.rsplit('/').next();
+                    headers.size = size.and_then(|size| size.trim().parse().ok());
+                }
+                _ => {}
             }
-            Some(_) => {}
-            None => return len.ok_or_else(|| io::ErrorKind::InvalidData.into()),
         }
     }
 }
@@ -208,15 +244,19 @@ impl ByteSource for HttpSource {
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
         let Some(last) = (len as u64).checked_sub(1) else { return Ok(Bytes::new()) };
-        let range = format!("Range: bytes={offset}-{}\r\n", offset.saturating_add(last));
-        self.request("GET", &range, |content_length, stream| {
-            if content_length != len as u64 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+        for (start, bytes) in &self.ends {
+            let from = offset.checked_sub(*start).and_then(|from| usize::try_from(from).ok());
+            if let Some(from) = from
+                && from.checked_add(len).is_some_and(|to| to <= bytes.len())
+            {
+                return Ok(bytes.slice(from..from + len));
             }
-            let mut bytes = vec![0; len];
-            stream.read_exact(&mut bytes)?;
-            Ok(bytes.into())
-        })
+        }
+        let (_, bytes) = self.server.get(&format!("{offset}-{}", offset.saturating_add(last)))?;
+        match bytes.len() == len {
+            true => Ok(bytes),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
     }
 }
 
@@ -229,14 +269,18 @@ mod tests {
     #[test]
     fn ranges_use_one_connection() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("file"), "0123456789").unwrap();
+        let content: Vec<u8> = (0..200_000_u32).map(|byte| byte as u8).collect();
+        fs::write(folder.path().join("file"), &content).unwrap();
         let server = RangeServer::start(folder.path(), Duration::ZERO).unwrap();
         let source = HttpSource::open(server.address(), "me/file".to_owned()).unwrap();
-        assert_eq!(source.size(), 10);
-        assert_eq!(source.read(2, 3).unwrap(), "234");
-        assert_eq!(source.read(9, 1).unwrap(), "9");
-        assert_eq!(source.idle.lock().unwrap().len(), 1);
-        assert_eq!(server.served("me"), Served { requests: 3, bytes: 4 });
+        assert_eq!(source.size(), 200_000);
+        assert_eq!(source.read(2, 3).unwrap(), content[2..5]);
+        assert_eq!(source.read(199_999, 1).unwrap(), content[199_999..]);
+        assert_eq!(server.served("me"), Served { requests: 2, bytes: 2 * END_BYTES });
+        assert_eq!(source.read(90_000, 7).unwrap(), content[90_000..90_007]);
+        assert_eq!(source.read(1, 70_000).unwrap(), content[1..70_001]);
+        assert_eq!(source.server.idle.lock().unwrap().len(), 2);
+        assert_eq!(server.served("me").requests, 4);
         assert!(HttpSource::open(server.address(), "me/other".to_owned()).is_err());
     }
 }

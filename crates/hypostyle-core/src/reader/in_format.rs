@@ -54,6 +54,10 @@ impl<R: Reader + 'static> Reader for InFormat<R> {
         self.0.column_statistics(column)
     }
 
+    fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
+        self.0.statistics_ranges(columns)
+    }
+
     fn load_statistics(&self, columns: &[usize]) -> Result<()> {
         self.0.load_statistics(columns).map_err(|err| err.in_format(self.0.format()))
     }

@@ -71,6 +71,15 @@ pub trait Reader: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Returns the byte ranges that [`Reader::load_statistics`] reads for columns.
+    ///
+    /// As for [`Reader::ranges`], a caller with a remote source fetches them together with
+    /// others.
+    fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
+        let _ = columns;
+        Vec::new()
+    }
+
     /// Returns the statistics with which predicates can skip a row group, if it has any.
     fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
         let _ = group;

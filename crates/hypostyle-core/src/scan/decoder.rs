@@ -8,6 +8,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use super::coalesce_batches::BatchBuffer;
 use super::open_table::OpenTable;
@@ -53,6 +55,9 @@ pub struct ScanDecoder {
     source: Arc<RangeCache>,
     tasks: VecDeque<GroupTask>,
     open: VecDeque<OpenGroup>,
+    /// How many open row groups need each range that was fetched for them. Row groups share
+    /// dictionaries and blocks.
+    users: HashMap<Range<u64>, usize>,
     buffer: BatchBuffer,
     left: u64,
     threads: usize,
@@ -72,6 +77,16 @@ struct OpenGroup {
     window: Window,
     /// Whether the projected columns were fetched because rows match.
     is_fetched: bool,
+    /// What may be held of the source for this row group.
+    ranges: Vec<Range<u64>>,
+}
+
+/// The ranges that a row group needs.
+#[derive(Debug, Default)]
+struct GroupRanges {
+    /// Those that the predicate needs, or the projection if there is no predicate.
+    first: Vec<Range<u64>>,
+    all: Vec<Range<u64>>,
 }
 
 /// The rows that a row group reader is at.
@@ -101,6 +116,7 @@ impl ScanDecoder {
             source: source.clone(),
             tasks: tasks.into(),
             open: VecDeque::new(),
+            users: HashMap::new(),
             buffer: BatchBuffer::new(plan.batch_size, plan.memory),
             left: plan.limit.unwrap_or(u64::MAX),
             threads,
@@ -165,7 +181,7 @@ impl ScanDecoder {
                         rows: damaged.rows_left(),
                         error: err.to_string(),
                     });
-                    self.close(&damaged.task);
+                    self.close(&damaged);
                 }
             }
         }
@@ -185,7 +201,7 @@ impl ScanDecoder {
         match group.decode(&plan)? {
             None => {
                 if let Some(done) = self.open.pop_front() {
-                    self.close(&done.task);
+                    self.close(&done);
                 }
             }
             Some(batch) => {
@@ -239,79 +255,95 @@ impl ScanDecoder {
         }
     }
 
-    /// Drops the bytes that were fetched for a row group.
-    fn close(&self, task: &GroupTask) {
-        if !self.source.is_resident() {
-            let ranges = self.plan.reader.ranges(task.group, &self.plan.all_columns());
-            self.source.release(&ranges);
+    /// Drops the bytes that were fetched for a row group and that no other open row group needs.
+    fn close(&mut self, done: &OpenGroup) {
+        if self.source.is_resident() {
+            return;
         }
+        let mut ranges = self.plan.reader.ranges(done.task.group, &self.plan.all_columns());
+        ranges.extend_from_slice(&done.ranges);
+        for range in &done.ranges {
+            if let Entry::Occupied(mut users) = self.users.entry(range.clone()) {
+                *users.get_mut() = users.get().saturating_sub(1);
+                if *users.get() == 0 {
+                    users.remove();
+                }
+            }
+        }
+        ranges.retain(|range| !self.users.contains_key(range));
+        self.source.release(&ranges);
     }
 
     /// Fetches what the next row groups need first, and opens them.
     fn open_groups(&mut self) -> Result<()> {
         let plan = self.plan.clone();
         let columns = plan.all_columns();
-        let is_resident = self.source.is_resident();
-        let mut count = 1;
-        if !is_resident {
-            let first = plan
-                .filter
-                .as_ref()
-                .map_or(plan.projection.columns.as_slice(), |filter| filter.columns());
-            let (mut fetch, mut rows) = (FetchPlan::new(self.source.read_cost()), 0_u64);
-            let mut ranges = Vec::new();
-            for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
-                let request = self.request(task, &columns);
-                let wanted = plan.reader.first_ranges(task.group, first, &request);
-                let size: u64 =
-                    wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
-                let mut with_group = fetch.clone();
-                with_group.add(&wanted);
-                // A scan that stops early needs no row group beyond its limit.
-                let is_beyond = plan.filter.is_none() && rows >= self.left;
-                let is_far = index >= MAX_LARGE_LOOKAHEAD && rows >= MAX_LOOKAHEAD_ROWS;
-                if index > 0 && (is_beyond || is_far || with_group.bytes() > self.memory / 4) {
-                    break;
-                }
-                // A row group larger than the memory fetches its own ranges as it goes.
-                if size <= self.memory / 2 {
-                    ranges.extend(wanted);
-                }
-                fetch = with_group;
-                rows = rows
-                    .saturating_add(task.ranges.iter().map(|range| range.end - range.start).sum());
-                count = index + 1;
-            }
-            self.prefetch_first(&ranges, count, &columns)?;
-        }
-        let tasks: Vec<GroupTask> = self.tasks.drain(..count.min(self.tasks.len())).collect();
-        for task in tasks {
+        let next = if self.source.is_resident() {
+            vec![GroupRanges::default()]
+        } else {
+            let next = self.next_groups(&columns);
+            self.prefetch_first(&next)?;
+            next
+        };
+        let tasks: Vec<GroupTask> = self.tasks.drain(..next.len().min(self.tasks.len())).collect();
+        for (task, GroupRanges { all: ranges, .. }) in tasks.into_iter().zip(next) {
             let request = self.request(&task, &columns);
             let reader = plan.reader.clone().open_row_group(task.group, &request)?;
             self.stats.row_groups_read += 1;
+            for range in &ranges {
+                *self.users.entry(range.clone()).or_default() += 1;
+            }
             let (row, range, window, is_fetched) = (0, 0, Window::None, false);
-            self.open.push_back(OpenGroup { task, reader, row, range, window, is_fetched });
+            self.open.push_back(OpenGroup { task, reader, row, range, window, is_fetched, ranges });
         }
         Ok(())
     }
 
-    /// Fetches the ranges that the next `count` row groups need first, and all that they need
-    /// if that costs less than another round trip.
-    fn prefetch_first(&self, first: &[Range<u64>], count: usize, columns: &[usize]) -> Result<()> {
-        if self.plan.filter.is_none() {
-            return Ok(self.source.prefetch(first)?);
-        }
-        let mut all = Vec::new();
-        for task in self.tasks.iter().take(count) {
+    /// Returns the ranges of the row groups that are fetched together next.
+    fn next_groups(&self, columns: &[usize]) -> Vec<GroupRanges> {
+        let plan = &self.plan;
+        let first = plan.filter.as_ref().map(|filter| filter.columns());
+        let (mut fetch, mut rows) = (FetchPlan::new(self.source.read_cost()), 0_u64);
+        let mut next = Vec::new();
+        for (index, task) in self.tasks.iter().take(MAX_LOOKAHEAD).enumerate() {
             let request = self.request(task, columns);
-            all.extend(self.plan.reader.first_ranges(task.group, columns, &request));
+            let all = plan.reader.first_ranges(task.group, columns, &request);
+            let mut first = match first {
+                Some(first) => plan.reader.first_ranges(task.group, first, &request),
+                None => all.clone(),
+            };
+            fetch.add(&first);
+            // A scan that stops early needs no row group beyond its limit.
+            let is_beyond = plan.filter.is_none() && rows >= self.left;
+            let is_far = index >= MAX_LARGE_LOOKAHEAD && rows >= MAX_LOOKAHEAD_ROWS;
+            if index > 0 && (is_beyond || is_far || fetch.bytes() > self.memory / 4) {
+                break;
+            }
+            // A row group larger than the memory fetches its own ranges as it goes.
+            if total(&first) > self.memory / 2 {
+                first.clear();
+            }
+            let of_task = task.ranges.iter().map(|range| range.end.saturating_sub(range.start));
+            rows = of_task.fold(rows, u64::saturating_add);
+            next.push(GroupRanges { first, all });
         }
-        let (now, later) = (self.source.plan(&all), self.source.plan(first));
+        next
+    }
+
+    /// Fetches the ranges that row groups need first, and all that they need if that costs
+    /// less than another round trip.
+    fn prefetch_first(&self, groups: &[GroupRanges]) -> Result<()> {
+        let first = distinct(groups.iter().map(|group| &group.first));
+        if self.plan.filter.is_none() {
+            return Ok(self.source.prefetch(&first)?);
+        }
+        let all = distinct(groups.iter().map(|group| &group.all));
+        let (now, later) = (self.source.plan(&all), self.source.plan(&first));
         let round_trip = self.source.read_cost();
         let is_cheaper = self.source.is_remote()
             && now.bytes() <= self.memory / 4
             && now.cost() <= later.cost().saturating_add(round_trip);
-        Ok(self.source.prefetch_with(if is_cheaper { &all } else { first }, &all)?)
+        Ok(self.source.prefetch_with(if is_cheaper { &all } else { &first }, &all)?)
     }
 
     /// Returns how a row group will be read.
@@ -345,8 +377,7 @@ impl ScanDecoder {
             let request = self.request(&group.task, &all_columns);
             let (reader, columns) = (&self.plan.reader, &self.plan.projection.columns);
             let wanted = reader.first_ranges(group.task.group, columns, &request);
-            let size: u64 = wanted.iter().map(|range| range.end.saturating_sub(range.start)).sum();
-            bytes = bytes.saturating_add(size);
+            bytes = bytes.saturating_add(total(&wanted));
             if bytes > self.memory / 2 {
                 break;
             }
@@ -431,6 +462,20 @@ impl OpenGroup {
         self.window = Window::None;
         Ok(Some(batch))
     }
+}
+
+/// Returns how many bytes ranges have.
+fn total(ranges: &[Range<u64>]) -> u64 {
+    let lengths = ranges.iter().map(|range| range.end.saturating_sub(range.start));
+    lengths.fold(0, u64::saturating_add)
+}
+
+/// Returns the ranges of several row groups, those that they share once.
+fn distinct<'r>(ranges: impl Iterator<Item = &'r Vec<Range<u64>>>) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = ranges.flatten().cloned().collect();
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    ranges.dedup();
+    ranges
 }
 
 impl std::fmt::Debug for ScanDecoder {

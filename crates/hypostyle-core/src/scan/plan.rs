@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
+
 use super::filter::Filter;
 use super::open_table::OpenTable;
 use super::options::{RequestedRows, ScanOptions};
@@ -11,6 +13,7 @@ use super::stats::ReadCounts;
 use crate::error::{Error, Result};
 use crate::options::resolve_threads;
 use crate::reader::Reader;
+use crate::source::ByteSource;
 
 /// A scan whose columns and rows have been found in the table.
 #[derive(Debug)]
@@ -57,12 +60,14 @@ impl ScanPlan {
         let mut tasks = tasks(reader.as_ref(), &ranges);
         let before = tasks.len();
         if let Some(filter) = &filter {
+            let ahead = fetch_statistics(table, reader.as_ref(), filter, &tasks, options.memory)?;
             reader.load_statistics(filter.columns())?;
             let pruner = filter.pruner();
             tasks.retain(|task| {
                 let statistics = reader.pruning_statistics(task.group);
                 statistics.is_none_or(|statistics| pruner.may_match(statistics.as_ref()))
             });
+            release_pruned(table, reader.as_ref(), filter, &tasks, ahead);
         }
         let is_ordered = order.is_some();
         let pruned = before.saturating_sub(tasks.len()) as u64;
@@ -91,6 +96,56 @@ impl ScanPlan {
         all.dedup();
         all
     }
+}
+
+/// Fetches what a predicate needs beside the metadata to skip row groups.
+///
+/// From a remote source it also fetches the tested columns of all row groups, if that costs
+/// less than another round trip, and returns their ranges.
+fn fetch_statistics(
+    table: &OpenTable,
+    reader: &dyn Reader,
+    filter: &Filter,
+    tasks: &[GroupTask],
+    memory: u64,
+) -> Result<Vec<Range<u64>>> {
+    let source = &table.source;
+    let mut ranges = reader.statistics_ranges(filter.columns());
+    let alone = source.plan(&ranges);
+    if source.is_resident() || alone.reads().is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut ahead = Vec::new();
+    if source.is_remote() {
+        let tested = tasks.iter().flat_map(|task| reader.ranges(task.group, filter.columns()));
+        let known: HashSet<&Range<u64>> = ranges.iter().collect();
+        ahead = tested.filter(|range| !known.contains(range)).collect();
+        let both = source.plan(&[ranges.as_slice(), &ahead].concat());
+        let most = alone.cost().saturating_add(source.read_cost());
+        if both.cost() > most || both.bytes() > memory / 4 {
+            ahead.clear();
+        }
+    }
+    ranges.extend_from_slice(&ahead);
+    source.prefetch(&ranges)?;
+    Ok(ahead)
+}
+
+/// Drops what was fetched ahead of row groups that the statistics exclude.
+fn release_pruned(
+    table: &OpenTable,
+    reader: &dyn Reader,
+    filter: &Filter,
+    tasks: &[GroupTask],
+    mut ahead: Vec<Range<u64>>,
+) {
+    if ahead.is_empty() {
+        return;
+    }
+    let wanted = tasks.iter().flat_map(|task| reader.ranges(task.group, filter.columns()));
+    let wanted: HashSet<Range<u64>> = wanted.collect();
+    ahead.retain(|range| !wanted.contains(range));
+    table.source.release(&ahead);
 }
 
 /// Rows to read as ascending ranges, and the order in which to return single rows.

@@ -127,7 +127,9 @@ impl Scan {
     ///
     /// # Errors
     ///
-    /// As [`Scan::batches`].
+    /// As [`Scan::batches`], and with [`MissingRanges`](crate::source::MissingRanges) if the
+    /// predicate needs dictionaries to skip row groups: the caller supplies them and tries
+    /// again.
     pub fn decoder(self) -> Result<ScanDecoder> {
         let plan = ScanPlan::new(&self.table, &self.options)?;
         Ok(ScanDecoder::new(&self.table, &plan))

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::codecs::columnar::column::DecodedColumn;
-use crate::codecs::columnar::group_directory::{GROUPS, GroupDirectory};
+use crate::codecs::columnar::group_directory::{ColumnPieces, GROUPS, GroupDirectory};
 use crate::codecs::columnar::sections::{RowGroups, unfit};
 use crate::codecs::columnar::table::widths;
 use crate::codecs::columnar::values::{
@@ -235,6 +235,22 @@ impl ColumnarFrame {
         let first = starts.partition_point(|&block| block <= start).saturating_sub(1);
         let last = starts.partition_point(|&block| block < end);
         first..last.min(starts.len().saturating_sub(1)).max(first)
+    }
+
+    /// Returns the xz blocks that have the dictionary or the map of a column.
+    pub(super) fn dictionary_blocks(&self, column: usize) -> Range<usize> {
+        let blocks = self.blocks(column);
+        match self.pieces(column) {
+            ColumnPieces::Cut(cut) => blocks.start..blocks.start + cut.head_blocks(),
+            ColumnPieces::Derived { .. } => blocks,
+            ColumnPieces::Whole => 0..0,
+        }
+    }
+
+    /// Returns how the chunk of a column is cut.
+    pub(super) fn pieces(&self, column: usize) -> &ColumnPieces {
+        let directory = self.directory.as_ref();
+        directory.and_then(|it| it.columns.get(column)).unwrap_or(&ColumnPieces::Whole)
     }
 
     /// Returns the byte range of a block.

@@ -130,16 +130,13 @@ impl GroupDecoder<'_> {
     /// Returns the entries of a dictionary, if the column has one.
     pub(super) fn dictionary(&self, column: usize) -> Result<Option<Dictionary>> {
         let mut decoded = DecodedGroup::default();
-        match self.pieces(column) {
+        let blocks: Vec<usize> = self.frame.dictionary_blocks(column).collect();
+        self.decompress(&blocks, &mut decoded)?;
+        match self.frame.pieces(column) {
             ColumnPieces::Cut(cut) if cut.head_blocks() > 0 => {
-                self.decompress(&[self.frame.blocks(column).start], &mut decoded)?;
                 self.head(column, cut, &decoded).map(Some)
             }
-            ColumnPieces::Derived { source } => {
-                let blocks: Vec<usize> = self.frame.blocks(column).collect();
-                self.decompress(&blocks, &mut decoded)?;
-                self.map(column, *source, &decoded).map(Some)
-            }
+            ColumnPieces::Derived { source } => self.map(column, *source, &decoded).map(Some),
             _ => Ok(None),
         }
     }
@@ -151,7 +148,7 @@ impl GroupDecoder<'_> {
         let (frame, group) = self.place;
         let Some(directory) = &self.frame.directory else { return of_column.collect() };
         let groups = directory.groups;
-        match self.pieces(column) {
+        match self.frame.pieces(column) {
             ColumnPieces::Whole => {
                 let is_known = self.shared.columns.get(&(frame, column, WHOLE)).is_some();
                 if is_known { Vec::new() } else { of_column.collect() }
@@ -190,11 +187,6 @@ impl GroupDecoder<'_> {
         }
     }
 
-    fn pieces(&self, column: usize) -> &ColumnPieces {
-        let directory = self.frame.directory.as_ref();
-        directory.and_then(|it| it.columns.get(column)).unwrap_or(&ColumnPieces::Whole)
-    }
-
     fn decompress(&self, blocks: &[usize], decoded: &mut DecodedGroup) -> Result<()> {
         self.frame.decompress(blocks, self.archive, self.threads, &mut decoded.blocks)
     }
@@ -204,7 +196,7 @@ impl GroupDecoder<'_> {
         if let Some(cells) = decoded.columns.get(&column) {
             return Ok(cells.clone());
         }
-        let cells = match (&self.frame.directory, self.pieces(column)) {
+        let cells = match (&self.frame.directory, self.frame.pieces(column)) {
             (Some(directory), ColumnPieces::Cut(cut)) => {
                 self.cut_column(column, cut, directory, decoded)
             }
@@ -417,7 +409,7 @@ impl GroupDecoder<'_> {
         let blocks = self.blocks(column);
         self.decompress(&blocks, decoded)?;
         let map = self.map(column, source, decoded)?;
-        let ranks = match self.pieces(source) {
+        let ranks = match self.frame.pieces(source) {
             ColumnPieces::Whole => None,
             ColumnPieces::Cut(cut) if cut.head_blocks() == 0 => None,
             ColumnPieces::Cut(cut) => {

@@ -218,14 +218,17 @@ impl ColumnarReader {
         columns.iter().map(array).collect()
     }
 
+    /// Returns whether the distinct values of a column of the table are known.
+    fn has_values(&self, frame: usize, column: usize) -> bool {
+        let known = self.tested_values.lock().unwrap_or_else(PoisonError::into_inner);
+        known.contains_key(&(frame, column))
+    }
+
     /// Reads the distinct values of a column of the table, if a dictionary has them.
     fn load_values(&self, frame: usize, column: usize) -> Result<()> {
         let Some(table_frame) = self.frames.get(frame) else { return Ok(()) };
-        let known = self.tested_values.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_known = known.contains_key(&(frame, column));
-        drop(known);
         let field = self.shape.schema.fields().get(column);
-        let (Some(field), false) = (field, is_known) else { return Ok(()) };
+        let (Some(field), false) = (field, self.has_values(frame, column)) else { return Ok(()) };
         let stored = table_frame.fields.get(column).map(|&(stored, _)| stored);
         let stored = stored.filter(|_| table_frame.has_dictionary(column));
         let Some(stored) = stored else { return Ok(()) };
@@ -281,6 +284,19 @@ impl Reader for ColumnarReader {
 
     fn column_statistics(&self, column: usize) -> ColumnStatistics {
         self.shape.statistics.get(column).cloned().unwrap_or_default()
+    }
+
+    fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
+        let mut ranges = Vec::new();
+        for (place, frame) in self.frames.iter().enumerate() {
+            let is_unknown = |&column: &usize| !self.has_values(place, column);
+            let with_dictionary = |&column: &usize| frame.has_dictionary(column);
+            let unknown = columns.iter().copied().filter(is_unknown).filter(with_dictionary);
+            let blocks = frame.stored_columns(&unknown.collect::<Vec<_>>()).into_iter();
+            let blocks = blocks.flat_map(|stored| frame.frame.dictionary_blocks(stored));
+            ranges.extend(blocks.map(|block| frame.frame.range(block)));
+        }
+        ranges
     }
 
     fn load_statistics(&self, columns: &[usize]) -> Result<()> {
