@@ -1,6 +1,7 @@
 //! Options for reading and writing files.
 
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 use std::thread;
 
 use crate::limits::Limits;
@@ -191,5 +192,8 @@ impl Compat {
 
 /// Returns the number of threads to use: `threads`, or one per core for `None`.
 pub fn resolve_threads(threads: Option<NonZeroUsize>) -> usize {
-    threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    // The question takes longer than a small block does, and the answer stays the same.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    threads.map_or_else(|| *CORES.get_or_init(cores), NonZeroUsize::get)
 }

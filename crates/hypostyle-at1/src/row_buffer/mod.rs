@@ -450,14 +450,14 @@ mod tests {
         let mut buffer = RowBuffer::default();
         for (index, bytes) in all.iter().enumerate() {
             buffer.entry(entries.get(index).unwrap());
-            assert_eq!(entries.get(index).unwrap().to_vec(), *bytes);
+            assert_eq!(entries.get(index).unwrap().bytes().to_vec(), *bytes);
         }
         assert_eq!(buffer.text(), all.concat());
         assert!(entries.get(all.len()).is_none());
         let mut entries = entries;
         let pieces = entries.pieces.len();
         (0..1000).for_each(|_| entries.push_again());
-        assert_eq!(entries.get(all.len() + 999).unwrap().to_vec(), all[all.len() - 1]);
+        assert_eq!(entries.get(all.len() + 999).unwrap().bytes().to_vec(), all[all.len() - 1]);
         assert_eq!(entries.pieces.len(), pieces);
     }
 

@@ -65,11 +65,9 @@ impl<'a> FromIterator<&'a [u8]> for PaddedDict {
     }
 }
 
-impl DictEntry<'_> {
+impl<'a> DictEntry<'a> {
     /// Returns the bytes.
-    pub(crate) fn to_vec(self) -> Vec<u8> {
-        let mut bytes = self.pieces.concat();
-        bytes.truncate(self.len);
-        bytes
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        self.pieces.as_flattened().get(..self.len).unwrap_or_default()
     }
 }

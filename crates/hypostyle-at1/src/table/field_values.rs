@@ -22,8 +22,8 @@ pub(crate) fn value_numbers(
 ) -> HashMap<Vec<u8>, usize> {
     let mut numbers = HashMap::new();
     for index in 0..entries.len() {
-        let entry = entries.get(index).map(DictEntry::to_vec).unwrap_or_default();
-        let part = parts(&entry, delimiter, width).get(field).copied().unwrap_or_default().to_vec();
+        let entry = entries.get(index).map(DictEntry::bytes).unwrap_or_default();
+        let part = parts(entry, delimiter, width).get(field).copied().unwrap_or_default().to_vec();
         let next = numbers.len();
         numbers.entry(part).or_insert(next);
     }

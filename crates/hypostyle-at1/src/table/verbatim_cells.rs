@@ -13,10 +13,26 @@ use hypostyle_core::text::BOM;
 ///
 /// Returns `None` if a quoted cell is not closed, so that the row does not end here.
 pub(crate) fn split(line: &[u8], delimiter: u8) -> Option<Vec<&[u8]>> {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let (mut cells, mut start) = (Vec::new(), 0);
+    let mut cells = Vec::new();
+    for_each_cell(line, delimiter, |cell| cells.push(cell))?;
+    Some(cells)
+}
+
+/// Returns one of the cells that [`split`] returns, or an empty one.
+pub(crate) fn nth_cell(line: &[u8], delimiter: u8, nth: usize) -> Option<&[u8]> {
+    let (mut index, mut found) = (0, &[][..]);
+    for_each_cell(line, delimiter, |cell| {
+        if index == nth {
+            found = cell;
+        }
+        index += 1;
+    })?;
+    Some(found)
+}
+
+fn for_each_cell<'l>(line: &'l [u8], delimiter: u8, mut add: impl FnMut(&'l [u8])) -> Option<()> {
+    let mut rest = line.strip_suffix(b"\r").unwrap_or(line);
     loop {
-        let rest = line.get(start..)?;
         let mut from = 0;
         if rest.first() == Some(&b'"') {
             from = 1;
@@ -29,11 +45,12 @@ pub(crate) fn split(line: &[u8], delimiter: u8) -> Option<Vec<&[u8]>> {
             }
         }
         let Some(len) = memchr(delimiter, rest.get(from..)?) else {
-            cells.push(rest);
-            return Some(cells);
+            add(rest);
+            return Some(());
         };
-        cells.push(rest.get(..from + len)?);
-        start += from + len + 1;
+        let (cell, others) = rest.split_at_checked(from + len)?;
+        add(cell);
+        rest = others.get(1..)?;
     }
 }
 
@@ -124,6 +141,9 @@ mod tests {
             ("a\"b,c", some(&["a\"b", "c"])),
             ("a,\"b,c", None),
         ] {
+            let second = nth_cell(line.as_bytes(), b',', 1).map(String::from_utf8_lossy);
+            let nth = want.as_ref().map(|want: &Vec<String>| want.get(1).cloned());
+            assert_eq!(second.map(Into::into), nth.map(Option::unwrap_or_default));
             let found: Option<Vec<String>> = cells(line);
             assert_eq!(found, want, "{line}");
         }

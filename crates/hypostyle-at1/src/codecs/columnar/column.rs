@@ -358,11 +358,11 @@ impl DecodedColumn {
             }
             Self::Dict { ids, entries } => {
                 // Two entries may have the same text.
-                let mut first_ids: HashMap<Vec<u8>, u32> = HashMap::new();
+                let mut first_ids: HashMap<&[u8], u32> = HashMap::new();
                 let mut same = Vec::with_capacity(entries.len());
                 for id in 0..entries.len() {
                     let next = u32::try_from(id).ok()?;
-                    same.push(*first_ids.entry(entries.get(id)?.to_vec()).or_insert(next));
+                    same.push(*first_ids.entry(entries.get(id)?.bytes()).or_insert(next));
                 }
                 let keys: Option<Vec<u32>> =
                     ids.iter().map(|&id| same.get(id as usize).copied()).collect();

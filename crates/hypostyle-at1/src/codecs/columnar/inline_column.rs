@@ -156,12 +156,12 @@ fn mix<'s>(
 /// Returns the entries as inline cells; `None` if one is too long.
 fn inline_cells(entries: &PaddedDict, lead: u8, quoted: bool) -> Option<Vec<InlineCell>> {
     let slot = |index| {
-        let cell = entries.get(index)?.to_vec();
+        let cell = entries.get(index)?.bytes();
         let mut text = vec![lead];
         if quoted {
-            csv::quote_into(&cell, &mut text);
+            csv::quote_into(cell, &mut text);
         } else {
-            text.extend_from_slice(&cell);
+            text.extend_from_slice(cell);
         }
         InlineCell::new(&text)
     };

@@ -222,7 +222,7 @@ pub(crate) fn derived(
 pub(crate) fn has_twins(entries: &PaddedDict, ranks: &[u32]) -> bool {
     let mut seen = HashSet::with_capacity(entries.len());
     let mut ranked = ranks.iter().enumerate().filter(|(_, rank)| **rank != u32::MAX);
-    ranked.any(|(index, _)| entries.get(index).is_some_and(|entry| !seen.insert(entry.to_vec())))
+    ranked.any(|(index, _)| entries.get(index).is_some_and(|entry| !seen.insert(entry.bytes())))
 }
 
 /// Numbers the distinct entries of a map in order: the rank of each by first appearance.

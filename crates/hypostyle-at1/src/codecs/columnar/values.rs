@@ -177,10 +177,10 @@ pub(crate) fn dictionary_indexes(chunk: &[u8]) -> Result<Vec<u32>> {
 
 /// Numbers, and which cells are not numbers.
 #[derive(Debug)]
-pub(crate) struct CellNumbers<T> {
+pub(crate) struct CellNumbers<'c, T> {
     pub(crate) values: Vec<T>,
     /// The cells that are not numbers, and their text; the values of these cells are 0.
-    pub(crate) others: Vec<(usize, Vec<u8>)>,
+    pub(crate) others: Vec<(usize, &'c [u8])>,
 }
 
 /// Powers of ten that a float represents exactly.
@@ -221,13 +221,13 @@ impl DecodedColumn {
     pub(crate) fn integers<T: TryFrom<i64> + Default + Copy>(
         &self,
         cells: Range<usize>,
-    ) -> Option<CellNumbers<T>> {
+    ) -> Option<CellNumbers<'_, T>> {
         self.numbers(cells, |scale| scale == Scale::Whole, |value, _| T::try_from(value).ok())
     }
 
     /// Returns some cells of a column of decimals as the nearest floats; `None` for any other
     /// column, and if one of them has too many digits.
-    pub(crate) fn floats(&self, cells: Range<usize>) -> Option<CellNumbers<f64>> {
+    pub(crate) fn floats(&self, cells: Range<usize>) -> Option<CellNumbers<'_, f64>> {
         let is_decimal = |scale| matches!(scale, Scale::Digits(1..));
         self.numbers(cells, is_decimal, |value, scale| {
             let Scale::Digits(digits) = scale else { return None };
@@ -243,7 +243,7 @@ impl DecodedColumn {
         cells: Range<usize>,
         is_wanted: impl FnOnce(Scale) -> bool,
         convert: impl Fn(i64, Scale) -> Option<T>,
-    ) -> Option<CellNumbers<T>> {
+    ) -> Option<CellNumbers<'_, T>> {
         let (values, scale) = match self {
             Self::Numbers { values, scale } | Self::Mixed { values, scale, .. } => (values, *scale),
             _ => return None,
@@ -278,7 +278,7 @@ impl DecodedColumn {
                 values.push(numbers.next()?);
             } else {
                 let exception = exceptions.get(exceptions_before + others.len())?;
-                others.push((row, exception.to_vec()));
+                others.push((row, exception.bytes()));
                 values.push(T::default());
             }
         }

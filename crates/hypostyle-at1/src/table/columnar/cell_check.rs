@@ -59,8 +59,8 @@ impl<'c> ColumnCheck<'c> {
             let (stated, entries) = stated.as_ref().zip(entries)?;
             let numbers = value_numbers(entries, field, width, delimiter);
             let number = |index: usize| {
-                let entry = entries.get(index).map(DictEntry::to_vec).unwrap_or_default();
-                let part = parts(&entry, delimiter, width).get(field).copied().unwrap_or_default();
+                let entry = entries.get(index).map(DictEntry::bytes).unwrap_or_default();
+                let part = parts(entry, delimiter, width).get(field).copied().unwrap_or_default();
                 numbers.get(part).copied().unwrap_or_default()
             };
             let of_entries = (0..entries.len()).map(number).collect();
@@ -133,7 +133,7 @@ impl<'c> ColumnCheck<'c> {
             let mut ids = ids.get(cells.clone()).unwrap_or_default().to_vec();
             ids.sort_unstable();
             ids.dedup();
-            let text = |id: u32| entries.get(id as usize).map(DictEntry::to_vec);
+            let text = |id: u32| entries.get(id as usize).map(|entry| entry.bytes().to_vec());
             let cell = |id| StoredCell { text: text(id).unwrap_or_default(), is_quoted };
             return Ok(ids.into_iter().map(cell).collect());
         }

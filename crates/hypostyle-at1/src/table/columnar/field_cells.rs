@@ -12,7 +12,7 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use arrow_select::take::take;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use super::frame::ColumnarFrame;
 use super::group_cells::GroupCells;
@@ -24,7 +24,7 @@ use crate::table::cell_list::{CellList, CellRuns};
 use crate::table::cell_value::CellSyntax;
 use crate::table::merge::merge;
 use crate::table::typed_cells::{self, CellError, not_of_type};
-use crate::table::verbatim_cells::{VerbatimLines, split};
+use crate::table::verbatim_cells::{VerbatimLines, nth_cell};
 use hypostyle_core::error::{Error, ErrorKind, Result};
 
 /// A dictionary has at most one entry for so many rows; otherwise its entries are copied.
@@ -106,13 +106,50 @@ impl FieldCells<'_> {
         if let Some(known) = self.typed_entries.get(entries, self.column) {
             return Ok(known);
         }
-        let width = self.frame.layout.columns.get(self.stored).map_or(1, |stored| stored.width);
-        let texts = texts_of(entries);
-        let parts = self.part_of_each(texts.iter().map(Vec::as_slice), width)?;
-        let len = parts.len();
-        let array = typed(data_type, &list_of(parts)?, len, self.syntax())?;
+        let array = self.typed_texts(data_type, texts_of(entries))?;
         self.typed_entries.insert(entries, self.column, &array);
         Ok(array)
+    }
+
+    fn typed_texts<'c>(
+        &self,
+        data_type: &DataType,
+        texts: impl Iterator<Item = &'c [u8]>,
+    ) -> Result<ArrayRef> {
+        let width = self.frame.layout.columns.get(self.stored).map_or(1, |stored| stored.width);
+        let parts = self.part_of_each(texts, width)?;
+        let len = parts.len();
+        typed(data_type, &list_of(parts)?, len, self.syntax())
+    }
+
+    /// Returns the entries that indexes name.
+    ///
+    /// The entries become an array once for all row groups, but not for a few rows of a large
+    /// dictionary.
+    fn named_entries(
+        &self,
+        data_type: &DataType,
+        ids: &[u32],
+        entries: &Arc<PaddedDict>,
+        may_encode: bool,
+    ) -> Result<ArrayRef> {
+        let is_known = self.typed_entries.get(entries, self.column).is_some();
+        let used = self.typed_entries.count_uses(entries, self.column, ids.len());
+        if is_known || used >= entries.len() {
+            let entries = self.entries_array(data_type, entries)?;
+            return taken(ids, &entries, may_encode, self.max_bytes);
+        }
+        let (mut places, mut named) = (HashMap::with_capacity(ids.len()), Vec::new());
+        let mut place_of = |&id: &u32| {
+            *places.entry(id).or_insert_with(|| {
+                named.push(id);
+                u32::try_from(named.len() - 1).unwrap_or(u32::MAX)
+            })
+        };
+        let ids: Vec<u32> = ids.iter().map(&mut place_of).collect();
+        let text = |&id: &u32| entries.get(id as usize).map(DictEntry::bytes).unwrap_or_default();
+        let entries = self.typed_texts(data_type, named.iter().map(text))?;
+        taken(&ids, &entries, may_encode, self.max_bytes)
     }
 
     /// Returns the distinct values of the field in the entries of a dictionary, in the order of
@@ -123,8 +160,7 @@ impl FieldCells<'_> {
         entries: &Arc<PaddedDict>,
     ) -> Result<ArrayRef> {
         let width = self.frame.layout.columns.get(self.stored).map_or(1, |stored| stored.width);
-        let texts = texts_of(entries);
-        let mut parts = self.part_of_each(texts.iter().map(Vec::as_slice), width)?;
+        let mut parts = self.part_of_each(texts_of(entries), width)?;
         let mut seen = HashSet::with_capacity(parts.len());
         parts.retain(|part| seen.insert(*part));
         let len = parts.len();
@@ -145,9 +181,8 @@ impl FieldCells<'_> {
         if quotes <= 1
             && let Some((ids, entries)) = column.dictionary()
         {
-            let entries = self.entries_array(data_type, entries)?;
             let ids = ids.get(cells.clone()).unwrap_or_default();
-            return taken(ids, &entries, may_encode, self.max_bytes);
+            return self.named_entries(data_type, ids, entries, may_encode);
         }
         let text = column.text(cells.clone());
         let texts = text.split(|&byte| byte == b'\n').take(count);
@@ -187,9 +222,8 @@ impl FieldCells<'_> {
             if width == 1 {
                 return Ok(cell);
             }
-            let parts = split(cell, self.delimiter)
-                .ok_or_else(|| Error::malformed("cell", "has a quote that is never closed"))?;
-            Ok(parts.get(self.nth).copied().unwrap_or_default())
+            nth_cell(cell, self.delimiter, self.nth)
+                .ok_or_else(|| Error::malformed("cell", "has a quote that is never closed"))
         };
         cells.map(part).collect()
     }
@@ -218,15 +252,14 @@ impl FieldCells<'_> {
     }
 }
 
-fn texts_of(entries: &PaddedDict) -> Vec<Vec<u8>> {
-    let text = |index| entries.get(index).map(DictEntry::to_vec).unwrap_or_default();
-    (0..entries.len()).map(text).collect()
+fn texts_of(entries: &PaddedDict) -> impl Iterator<Item = &[u8]> {
+    (0..entries.len()).map(|index| entries.get(index).map(DictEntry::bytes).unwrap_or_default())
 }
 
 /// Returns the first numbers, with nulls for the other cells; `None` if one of these is not
 /// null.
 fn without_others<T>(
-    numbers: CellNumbers<T>,
+    numbers: CellNumbers<'_, T>,
     count: usize,
     syntax: CellSyntax<'_>,
 ) -> Option<(Vec<T>, Option<NullBuffer>)> {
@@ -238,7 +271,7 @@ fn without_others<T>(
     let mut valid = vec![true; count];
     for (cell, text) in others {
         if let Some(valid) = valid.get_mut(cell) {
-            if !matches!(syntax.token(&text), Ok(None)) {
+            if !matches!(syntax.token(text), Ok(None)) {
                 return None;
             }
             *valid = false;

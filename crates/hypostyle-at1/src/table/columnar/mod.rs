@@ -37,7 +37,7 @@ use field_cells::FieldCells;
 use frame::ColumnarFrame;
 use group_cells::{DecodedGroup, GroupCells, GroupDecoder, SharedPieces};
 use group_lines::GroupLines;
-use pruning::ColumnarPruning;
+use pruning::{ColumnarPruning, table_bounds};
 use typed_entries::TypedEntries;
 
 use super::shape::TableShape;
@@ -46,7 +46,7 @@ use crate::frames::FrameReader;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::format_id::FormatId;
-use hypostyle_core::predicate::PruningStatistics;
+use hypostyle_core::predicate::{NumberBounds, PruningStatistics};
 use hypostyle_core::projection::column_out_of_range;
 use hypostyle_core::reader::{
     ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, WholeRowGroup,
@@ -62,6 +62,8 @@ pub(crate) struct ColumnarReader {
     groups: Vec<TableGroup>,
     shape: TableShape,
     null_words: Vec<Vec<u8>>,
+    /// The bounds of each column in the whole table.
+    table_bounds: Vec<NumberBounds>,
     delimiter: u8,
     shared: SharedPieces,
     typed_entries: TypedEntries,
@@ -131,7 +133,9 @@ impl ColumnarReader {
         if first_row != shape.rows || frames.is_empty() {
             return Ok(None);
         }
+        let bounds = shape.schema.fields().iter().zip(&shape.statistics);
         Ok(Some(Self {
+            table_bounds: bounds.map(|(field, known)| table_bounds(field, known)).collect(),
             archive: archive.clone(),
             frames,
             groups,

@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_buffer::{BooleanBuffer, Buffer};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 
 use super::{ColumnarReader, TableFrame, TableGroup};
 use crate::codecs::columnar::group_directory::{ValueSets, has_dictionary};
@@ -15,6 +15,7 @@ use hypostyle_core::cast::cast;
 use hypostyle_core::predicate::{
     CellPresence, Decimal, NumberBounds, OccurringEntries, PruningStatistics, TextBounds,
 };
+use hypostyle_core::reader::ColumnStatistics;
 
 /// The statistics of a row group.
 pub(super) struct ColumnarPruning<'r> {
@@ -36,18 +37,10 @@ impl<'r> ColumnarPruning<'r> {
         self.reader.shape.schema.index_of(name).ok()
     }
 
-    /// Returns the bounds of the integers of a column in the whole table.
-    fn bounds_of_table(&self, column: &str) -> Option<NumberBounds> {
-        let statistics = self.reader.shape.statistics.get(self.index(column)?)?;
-        let bound = |bound: &Option<ArrayRef>| {
-            let bound = cast(bound.as_ref()?, &DataType::Int64).ok()?;
-            let bound = bound.as_primitive_opt::<Int64Type>()?.iter().next().flatten()?;
-            Decimal::parse(bound.to_string().as_bytes())
-        };
-        let is_integer =
-            self.reader.shape.schema.field(self.index(column)?).data_type().is_integer();
-        let bounds = bound(&statistics.min).zip(bound(&statistics.max)).filter(|_| is_integer)?;
-        Some(NumberBounds::Between(bounds.0, bounds.1))
+    /// Returns the bounds of the numbers of a column in the whole table.
+    fn bounds_of_table(&self, column: &str) -> NumberBounds {
+        let bounds = self.index(column).and_then(|column| self.reader.table_bounds.get(column));
+        bounds.copied().unwrap_or_default()
     }
 
     fn statistics(&self) -> RowGroupStatistics<'r, impl Fn(&str) -> Option<usize>> {
@@ -59,7 +52,7 @@ impl<'r> ColumnarPruning<'r> {
 impl PruningStatistics for ColumnarPruning<'_> {
     fn numbers(&self, column: &str) -> NumberBounds {
         match self.statistics().numbers(column) {
-            NumberBounds::Unknown => self.bounds_of_table(column).unwrap_or_default(),
+            NumberBounds::Unknown => self.bounds_of_table(column),
             known => known,
         }
     }
@@ -103,6 +96,20 @@ impl PruningStatistics for ColumnarPruning<'_> {
         };
         Some(OccurringEntries { values, occurring })
     }
+}
+
+/// Returns the bounds of the integers of a column in the whole table.
+pub(super) fn table_bounds(field: &Field, statistics: &ColumnStatistics) -> NumberBounds {
+    let bound = |bound: &Option<ArrayRef>| {
+        let bound = cast(bound.as_ref()?, &DataType::Int64).ok()?;
+        let bound = bound.as_primitive_opt::<Int64Type>()?.iter().next().flatten()?;
+        Decimal::parse(bound.to_string().as_bytes())
+    };
+    if !field.data_type().is_integer() {
+        return NumberBounds::Unknown;
+    }
+    let bounds = bound(&statistics.min).zip(bound(&statistics.max));
+    bounds.map_or(NumberBounds::Unknown, |(min, max)| NumberBounds::Between(min, max))
 }
 
 impl TableFrame {

@@ -15,23 +15,41 @@ type Key = (usize, usize);
 
 /// The entries of dictionaries as arrays of the columns of a table.
 #[derive(Debug)]
-pub(super) struct TypedEntries(PieceCache<Key, (Arc<PaddedDict>, ArrayRef)>);
+pub(super) struct TypedEntries {
+    arrays: PieceCache<Key, (Arc<PaddedDict>, ArrayRef)>,
+    /// How many cells named entries of dictionaries that have no array.
+    uses: PieceCache<Key, (Arc<PaddedDict>, usize)>,
+}
 
 impl TypedEntries {
     pub(super) fn new() -> Self {
-        Self(PieceCache::new(MAX_BYTES))
+        Self { arrays: PieceCache::new(MAX_BYTES), uses: PieceCache::new(MAX_BYTES) }
     }
 
     /// Returns the entries as an array of a column, if another row group has made it.
     pub(super) fn get(&self, entries: &Arc<PaddedDict>, column: usize) -> Option<ArrayRef> {
         // The cache holds the entries too, so that their address stays theirs.
-        self.0.get(&key(entries, column)).map(|(_, array)| array)
+        self.arrays.get(&key(entries, column)).map(|(_, array)| array)
+    }
+
+    /// Adds cells that name entries; returns how many there were so far.
+    pub(super) fn count_uses(
+        &self,
+        entries: &Arc<PaddedDict>,
+        column: usize,
+        cells: usize,
+    ) -> usize {
+        let key = key(entries, column);
+        let before = self.uses.get(&key).map_or(0, |(_, uses)| uses);
+        let uses = before.saturating_add(cells);
+        self.uses.insert(key, (entries.clone(), uses), entries.memory());
+        uses
     }
 
     /// Keeps the entries as an array of a column.
     pub(super) fn insert(&self, entries: &Arc<PaddedDict>, column: usize, array: &ArrayRef) {
         let bytes = array.get_array_memory_size().saturating_add(entries.memory());
-        self.0.insert(key(entries, column), (entries.clone(), array.clone()), bytes);
+        self.arrays.insert(key(entries, column), (entries.clone(), array.clone()), bytes);
     }
 }
 
