@@ -227,6 +227,10 @@ impl Reader for ArchiveTable {
         self.table.column_statistics(column)
     }
 
+    fn has_dictionary(&self, column: usize) -> bool {
+        self.table.has_dictionary(column)
+    }
+
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
         self.table.statistics_ranges(columns)
     }

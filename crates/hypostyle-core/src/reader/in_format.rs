@@ -54,6 +54,10 @@ impl<R: Reader + 'static> Reader for InFormat<R> {
         self.0.column_statistics(column)
     }
 
+    fn has_dictionary(&self, column: usize) -> bool {
+        self.0.has_dictionary(column)
+    }
+
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
         self.0.statistics_ranges(columns)
     }

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::column_source::ColumnSource;
 use crate::deviation::Deviation;
@@ -42,6 +42,15 @@ pub trait Reader: fmt::Debug + Send + Sync {
 
     /// Returns the number of rows.
     fn rows(&self) -> u64;
+
+    /// Returns whether a column of text is stored with a dictionary that is small for its rows.
+    ///
+    /// The reader returns such a column as a dictionary with keys of 32 bits if a
+    /// [request](RowGroupRequest::dictionaries) asks for dictionaries.
+    fn has_dictionary(&self, column: usize) -> bool {
+        let _ = column;
+        false
+    }
 
     /// Returns the number of row groups.
     ///
@@ -162,12 +171,15 @@ pub struct RowGroupRequest<'a> {
     pub end: Option<u64>,
     /// Bytes of memory that the reader should hold at most.
     pub memory: u64,
+    /// Whether the caller wants dictionaries where [`Reader::has_dictionary`] says so, even if
+    /// they take more memory than plain arrays.
+    pub dictionaries: bool,
 }
 
 impl<'a> RowGroupRequest<'a> {
     /// Returns a request for all rows of some columns, on one thread.
     pub fn new(columns: &'a [usize]) -> Self {
-        Self { columns, threads: 1, end: None, memory: u64::MAX }
+        Self { columns, threads: 1, end: None, memory: u64::MAX, dictionaries: false }
     }
 
     /// Sets [`RowGroupRequest::threads`].
@@ -181,6 +193,13 @@ impl<'a> RowGroupRequest<'a> {
     #[must_use]
     pub fn with_end(mut self, end: Option<u64>) -> Self {
         self.end = end;
+        self
+    }
+
+    /// Sets [`RowGroupRequest::dictionaries`].
+    #[must_use]
+    pub fn with_dictionaries(mut self, dictionaries: bool) -> Self {
+        self.dictionaries = dictionaries;
         self
     }
 
@@ -259,6 +278,22 @@ pub struct ColumnStatistics {
 }
 
 impl dyn Reader {
+    /// Returns the schema of the table, with a dictionary type for each column that is
+    /// [stored with one](Reader::has_dictionary).
+    pub fn dictionary_schema(&self) -> SchemaRef {
+        let schema = self.schema();
+        let field = |(column, field): (usize, &Arc<Field>)| {
+            if !self.has_dictionary(column) {
+                return field.clone();
+            }
+            let key = Box::new(DataType::Int32);
+            let data_type = DataType::Dictionary(key, Box::new(field.data_type().clone()));
+            Arc::new(field.as_ref().clone().with_data_type(data_type))
+        };
+        let fields: Vec<Arc<Field>> = schema.fields().iter().enumerate().map(field).collect();
+        Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+    }
+
     /// Decodes the given columns of one row group, in the order given.
     ///
     /// An empty projection gives a batch with no columns and

@@ -356,6 +356,7 @@ impl ScanDecoder {
         };
         RowGroupRequest::new(columns)
             .with_threads(self.threads)
+            .with_dictionaries(self.plan.dictionaries)
             .with_end(end.filter(|&end| end < task.rows))
             .with_memory(self.memory)
     }

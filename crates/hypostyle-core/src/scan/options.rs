@@ -59,6 +59,7 @@ pub(super) struct ScanOptions {
     pub(super) threads: Option<NonZeroUsize>,
     pub(super) memory: u64,
     pub(super) skip_damaged: bool,
+    pub(super) dictionaries: bool,
 }
 
 /// Rows by number.
@@ -80,6 +81,7 @@ impl Default for ScanOptions {
             threads: NonZeroUsize::new(1),
             memory: MEMORY_BYTES,
             skip_damaged: false,
+            dictionaries: false,
         }
     }
 }

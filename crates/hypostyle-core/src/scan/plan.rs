@@ -32,6 +32,8 @@ pub(super) struct ScanPlan {
     pub(super) threads: usize,
     pub(super) memory: u64,
     pub(super) skip_damaged: bool,
+    /// Whether columns with a dictionary are returned as dictionaries.
+    pub(super) dictionaries: bool,
 }
 
 /// A row group to read.
@@ -53,7 +55,9 @@ impl ScanPlan {
             None => table.reader()?,
         };
         let full = reader.schema();
-        let projection = ProjectedColumns::find(&full, options.columns.as_deref())?;
+        let dictionaries = options.dictionaries;
+        let returned = if dictionaries { reader.dictionary_schema() } else { full.clone() };
+        let projection = ProjectedColumns::find(&returned, options.columns.as_deref())?;
         let filter =
             options.filter.as_ref().map(|filter| Filter::new(filter, &full)).transpose()?;
         let (ranges, order) = row_ranges(options, reader.rows())?;
@@ -84,6 +88,7 @@ impl ScanPlan {
             threads: resolve_threads(options.threads),
             memory: options.memory,
             skip_damaged: options.skip_damaged,
+            dictionaries,
             reader,
         }))
     }

@@ -113,6 +113,16 @@ impl Scan {
         self
     }
 
+    /// Returns a column of text as a dictionary if the file stores it with one; the schema of the
+    /// batches is that of [`Table::dictionary_schema`](super::Table::dictionary_schema).
+    ///
+    /// Without this call, all batches have the types of the table.
+    #[must_use]
+    pub fn dictionaries(mut self, dictionaries: bool) -> Self {
+        self.options.dictionaries = dictionaries;
+        self
+    }
+
     /// Starts the scan.
     ///
     /// # Errors

@@ -108,6 +108,18 @@ impl Reader for SharedColumns {
         self.inner.column_statistics(column)
     }
 
+    fn has_dictionary(&self, column: usize) -> bool {
+        self.inner.has_dictionary(column)
+    }
+
+    fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
+        self.inner.statistics_ranges(columns)
+    }
+
+    fn load_statistics(&self, columns: &[usize]) -> Result<()> {
+        self.inner.load_statistics(columns)
+    }
+
     fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
         self.inner.pruning_statistics(group)
     }

@@ -47,6 +47,15 @@ impl Table {
         Ok(self.reader()?.schema())
     }
 
+    /// Returns the schema of a scan with [dictionaries](Scan::dictionaries).
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::schema`].
+    pub fn dictionary_schema(&self) -> Result<SchemaRef> {
+        Ok(self.reader()?.dictionary_schema())
+    }
+
     /// Returns the number of rows.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ mod deviations;
 mod deviations_clmn;
 mod deviations_colf;
 mod deviations_colm;
+mod dictionaries;
 mod hostile;
 mod laws;
 mod onpair_search;

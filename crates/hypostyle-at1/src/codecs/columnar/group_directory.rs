@@ -146,6 +146,14 @@ impl ValueSets {
 }
 
 impl CutColumn {
+    /// Returns the number of entries of the dictionary, if the column has one.
+    pub(crate) fn entries(&self) -> Option<usize> {
+        match self.state {
+            GroupStates::Dict { entries } => Some(entries),
+            _ => None,
+        }
+    }
+
     /// Returns the number of pieces of a section.
     pub(crate) fn pieces(&self, section: usize, groups: RowGroups) -> usize {
         self.spans.get(section).map_or(0, |&span| groups.count().div_ceil(span.max(1)))

@@ -12,12 +12,12 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use arrow_select::take::take;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use super::frame::ColumnarFrame;
 use super::group_cells::GroupCells;
 use super::group_lines::GroupLines;
-use super::typed_entries::TypedEntries;
+use super::typed_entries::{TypedDictionary, TypedEntries};
 use crate::codecs::columnar::values::CellNumbers;
 use crate::row_buffer::{DictEntry, PaddedDict};
 use crate::table::cell_list::{CellList, CellRuns};
@@ -34,6 +34,15 @@ const ROWS_PER_ENTRY: usize = 2;
 const VERBATIM: u8 = 0;
 /// The source of any other row.
 const CELL: u8 = 1;
+
+/// How the entries of a dictionary become the array of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Plain,
+    /// As a dictionary if that takes less memory.
+    Smaller,
+    Dictionary,
+}
 
 /// One field of the cells of a column, in one row group.
 pub(super) struct FieldCells<'a> {
@@ -57,19 +66,19 @@ pub(super) struct FieldCells<'a> {
 
 impl FieldCells<'_> {
     /// Returns the field of all rows of the row group.
-    pub(super) fn array(&self, data_type: &DataType) -> Result<ArrayRef> {
+    pub(super) fn array(&self, data_type: &DataType, encoding: Encoding) -> Result<ArrayRef> {
         let GroupCells { column, cells } = self.cells;
         if column.cells() < cells.end {
             let why = format!("has {} cells for {} rows", column.cells(), cells.end);
             return Err(Error::malformed("column", why).in_stream("values"));
         }
         if self.group.verbatim.is_empty() {
-            return self.cells_array(data_type, true);
+            return self.cells_array(data_type, encoding);
         }
         let modes = self.frame.layout.modes.get(self.group.lines.clone()).unwrap_or_default();
         let source = |&mode: &u8| if mode == 0 { VERBATIM } else { CELL };
         let order: Vec<u8> = modes.iter().map(source).collect();
-        let cells = self.cells_array(data_type, false)?;
+        let cells = self.cells_array(data_type, Encoding::Plain)?;
         merge(&[(CELL, cells), (VERBATIM, self.verbatim_array(data_type)?)], &order)
     }
 
@@ -97,29 +106,31 @@ impl FieldCells<'_> {
         }
     }
 
-    /// Returns the entries of a dictionary as an array.
-    pub(super) fn entries_array(
+    /// Returns the distinct values of the field in the entries of a dictionary, in the order of
+    /// the entries (§5.7).
+    pub(super) fn typed_dictionary(
         &self,
         data_type: &DataType,
         entries: &Arc<PaddedDict>,
-    ) -> Result<ArrayRef> {
+    ) -> Result<TypedDictionary> {
         if let Some(known) = self.typed_entries.get(entries, self.column) {
             return Ok(known);
         }
-        let array = self.typed_texts(data_type, texts_of(entries))?;
-        self.typed_entries.insert(entries, self.column, &array);
-        Ok(array)
-    }
-
-    fn typed_texts<'c>(
-        &self,
-        data_type: &DataType,
-        texts: impl Iterator<Item = &'c [u8]>,
-    ) -> Result<ArrayRef> {
-        let width = self.frame.layout.columns.get(self.stored).map_or(1, |stored| stored.width);
-        let parts = self.part_of_each(texts, width)?;
-        let len = parts.len();
-        typed(data_type, &list_of(parts)?, len, self.syntax())
+        let (mut values, mut codes) = (HashMap::with_capacity(entries.len()), Vec::new());
+        let mut distinct = Vec::new();
+        for part in self.part_of_each(texts_of(entries), self.width())? {
+            codes.push(*values.entry(part).or_insert_with(|| {
+                distinct.push(part);
+                // Entries have indexes of 32 bits.
+                u32::try_from(distinct.len() - 1).unwrap_or(u32::MAX)
+            }));
+        }
+        let len = distinct.len();
+        let values = typed(data_type, &list_of(distinct)?, len, self.syntax())?;
+        let codes = (len < codes.len()).then(|| Arc::new(codes));
+        let dictionary = TypedDictionary { values, codes };
+        self.typed_entries.insert(entries, self.column, &dictionary);
+        Ok(dictionary)
     }
 
     /// Returns the entries that indexes name.
@@ -131,13 +142,18 @@ impl FieldCells<'_> {
         data_type: &DataType,
         ids: &[u32],
         entries: &Arc<PaddedDict>,
-        may_encode: bool,
+        encoding: Encoding,
     ) -> Result<ArrayRef> {
         let is_known = self.typed_entries.get(entries, self.column).is_some();
         let used = self.typed_entries.count_uses(entries, self.column, ids.len());
-        if is_known || used >= entries.len() {
-            let entries = self.entries_array(data_type, entries)?;
-            return taken(ids, &entries, may_encode, self.max_bytes);
+        if is_known || used >= entries.len() || encoding == Encoding::Dictionary {
+            let TypedDictionary { values, codes } = self.typed_dictionary(data_type, entries)?;
+            let Some(codes) = codes else {
+                return taken(ids, &values, encoding, self.max_bytes);
+            };
+            let code = |&id: &u32| codes.get(id as usize).copied().unwrap_or(u32::MAX);
+            let codes: Vec<u32> = ids.iter().map(code).collect();
+            return taken(&codes, &values, encoding, self.max_bytes);
         }
         let (mut places, mut named) = (HashMap::with_capacity(ids.len()), Vec::new());
         let mut place_of = |&id: &u32| {
@@ -148,27 +164,18 @@ impl FieldCells<'_> {
         };
         let ids: Vec<u32> = ids.iter().map(&mut place_of).collect();
         let text = |&id: &u32| entries.get(id as usize).map(DictEntry::bytes).unwrap_or_default();
-        let entries = self.typed_texts(data_type, named.iter().map(text))?;
-        taken(&ids, &entries, may_encode, self.max_bytes)
+        let parts = self.part_of_each(named.iter().map(text), self.width())?;
+        let values = typed(data_type, &list_of(parts)?, named.len(), self.syntax())?;
+        taken(&ids, &values, encoding, self.max_bytes)
     }
 
-    /// Returns the distinct values of the field in the entries of a dictionary, in the order of
-    /// the entries (§5.7).
-    pub(super) fn distinct_values(
-        &self,
-        data_type: &DataType,
-        entries: &Arc<PaddedDict>,
-    ) -> Result<ArrayRef> {
-        let width = self.frame.layout.columns.get(self.stored).map_or(1, |stored| stored.width);
-        let mut parts = self.part_of_each(texts_of(entries), width)?;
-        let mut seen = HashSet::with_capacity(parts.len());
-        parts.retain(|part| seen.insert(*part));
-        let len = parts.len();
-        typed(data_type, &list_of(parts)?, len, self.syntax())
+    /// Returns the number of fields that the column has.
+    fn width(&self) -> usize {
+        self.frame.layout.columns.get(self.stored).map_or(1, |stored| stored.width)
     }
 
     /// Returns the field of the cells.
-    fn cells_array(&self, data_type: &DataType, may_encode: bool) -> Result<ArrayRef> {
+    fn cells_array(&self, data_type: &DataType, encoding: Encoding) -> Result<ArrayRef> {
         let GroupCells { column, cells } = self.cells;
         let stored = self.frame.layout.columns.get(self.stored);
         let (width, quotes) = stored.map_or((1, 0), |stored| (stored.width, stored.quotes));
@@ -182,7 +189,7 @@ impl FieldCells<'_> {
             && let Some((ids, entries)) = column.dictionary()
         {
             let ids = ids.get(cells.clone()).unwrap_or_default();
-            return self.named_entries(data_type, ids, entries, may_encode);
+            return self.named_entries(data_type, ids, entries, encoding);
         }
         let text = column.text(cells.clone());
         let texts = text.split(|&byte| byte == b'\n').take(count);
@@ -281,9 +288,14 @@ fn without_others<T>(
 }
 
 /// Returns the entries that indexes name, as a dictionary if that is smaller.
-fn taken(ids: &[u32], entries: &ArrayRef, may_encode: bool, limit: u64) -> Result<ArrayRef> {
+fn taken(ids: &[u32], entries: &ArrayRef, encoding: Encoding, limit: u64) -> Result<ArrayRef> {
     let is_text = *entries.data_type() == DataType::Utf8;
-    if may_encode && is_text && entries.len().saturating_mul(ROWS_PER_ENTRY) <= ids.len() {
+    let is_dictionary = match encoding {
+        Encoding::Plain => false,
+        Encoding::Smaller => entries.len().saturating_mul(ROWS_PER_ENTRY) <= ids.len(),
+        Encoding::Dictionary => true,
+    };
+    if is_dictionary && is_text {
         // A null is a null index: not every kernel looks for nulls among the entries.
         let key = |&id: &u32| {
             let is_null = entries.is_null((id as usize).min(entries.len().saturating_sub(1)));

@@ -30,10 +30,10 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ArrayRef;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, SchemaRef};
 use hashbrown::HashMap;
 
-use field_cells::FieldCells;
+use field_cells::{Encoding, FieldCells};
 use frame::ColumnarFrame;
 use group_cells::{DecodedGroup, GroupCells, GroupDecoder, SharedPieces};
 use group_lines::GroupLines;
@@ -53,6 +53,9 @@ use hypostyle_core::reader::{
     row_group_out_of_range,
 };
 use hypostyle_core::text::TextKind;
+
+/// A column is returned as a dictionary if it has so many rows for each value.
+const ROWS_PER_VALUE: u64 = 8;
 
 /// The table of an archive of codec columnar.
 #[derive(Debug)]
@@ -196,7 +199,7 @@ impl ColumnarReader {
         &self,
         group: usize,
         columns: &[usize],
-        threads: usize,
+        (threads, dictionaries): (usize, bool),
         decoded: &mut DecodedGroup,
     ) -> Result<Vec<ArrayRef>> {
         let (group, frame) = self.group(group)?;
@@ -211,7 +214,11 @@ impl ColumnarReader {
                 return Err(Error::internal("a column that was not decoded"));
             };
             let cells = self.field_cells(frame, &group.lines, column, cells)?;
-            cells.array(field.data_type()).map_err(|err| {
+            let encoding = match dictionaries && self.has_dictionary(column) {
+                true => Encoding::Dictionary,
+                false => Encoding::Smaller,
+            };
+            cells.array(field.data_type(), encoding).map_err(|err| {
                 let err = match err.row() {
                     Some(row) => err.at_row(row.saturating_add(group.first_row)),
                     None => err,
@@ -241,8 +248,8 @@ impl ColumnarReader {
         let Some(dictionary) = decoder.dictionary(stored)? else { return Ok(()) };
         let cells = GroupCells::of_entries(&dictionary.entries);
         let cells = self.field_cells(table_frame, &group.lines, column, &cells)?;
-        let values = cells.distinct_values(field.data_type(), &dictionary.entries);
-        let values = values.map_err(|err| err.in_column(column, field.name()))?;
+        let typed = cells.typed_dictionary(field.data_type(), &dictionary.entries);
+        let values = typed.map_err(|err| err.in_column(column, field.name()))?.values;
         let mut known = self.tested_values.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert((frame, column), values);
         Ok(())
@@ -288,6 +295,16 @@ impl Reader for ColumnarReader {
 
     fn column_statistics(&self, column: usize) -> ColumnStatistics {
         self.shape.statistics.get(column).cloned().unwrap_or_default()
+    }
+
+    fn has_dictionary(&self, column: usize) -> bool {
+        let is_text = |field: &Arc<Field>| *field.data_type() == DataType::Utf8;
+        let is_small = |frame: &TableFrame| {
+            let values = frame.distinct_values(column);
+            values.is_some_and(|values| values.saturating_mul(ROWS_PER_VALUE) <= self.shape.rows)
+        };
+        self.shape.schema.fields().get(column).is_some_and(is_text)
+            && self.frames.iter().all(is_small)
     }
 
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
@@ -344,8 +361,8 @@ impl Reader for ColumnarReader {
             return Err(column_out_of_range(column, known));
         }
         let mut decoded = DecodedGroup::default();
-        let threads = request.threads;
-        let decode = move |columns: &[usize]| self.decode(group, columns, threads, &mut decoded);
+        let how = (request.threads, request.dictionaries);
+        let decode = move |columns: &[usize]| self.decode(group, columns, how, &mut decoded);
         Ok(Box::new(WholeRowGroup::new(rows, decode)))
     }
 

@@ -9,7 +9,7 @@ use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_schema::{DataType, Field};
 
 use super::{ColumnarReader, TableFrame, TableGroup};
-use crate::codecs::columnar::group_directory::{ValueSets, has_dictionary};
+use crate::codecs::columnar::group_directory::{ColumnPieces, ValueSets, has_dictionary};
 use crate::group_statistics::RowGroupStatistics;
 use hypostyle_core::cast::cast;
 use hypostyle_core::predicate::{
@@ -119,6 +119,23 @@ impl TableFrame {
         let stored = self.fields.get(column).map(|&(stored, _)| stored);
         let directory = self.frame.directory.as_ref();
         directory.zip(stored).is_some_and(|(it, stored)| has_dictionary(&it.columns, stored))
+    }
+
+    /// Returns how many distinct values a column of the table has at most, if it has a
+    /// dictionary.
+    pub(super) fn distinct_values(&self, column: usize) -> Option<u64> {
+        if let Some(sets) = self.sets(column) {
+            return Some(sets.values as u64);
+        }
+        let &(stored, _) = self.fields.get(column)?;
+        match self.frame.pieces(stored) {
+            ColumnPieces::Cut(cut) => cut.entries().map(|entries| entries as u64),
+            // A map has at most an entry for each one of its source.
+            ColumnPieces::Derived { source } => {
+                self.frame.pieces(*source).cut()?.entries().map(|entries| entries as u64)
+            }
+            ColumnPieces::Whole => None,
+        }
     }
 
     /// Returns the values of a column of the table that occur in each row group, if known.

@@ -13,10 +13,18 @@ const MAX_BYTES: usize = 64 << 20;
 /// A dictionary by the address of its entries, and a column of the table.
 type Key = (usize, usize);
 
+/// The distinct values of a field in the entries of a dictionary.
+#[derive(Clone, Debug)]
+pub(super) struct TypedDictionary {
+    pub(super) values: ArrayRef,
+    /// The value of each entry; `None` if every entry has a value of its own.
+    pub(super) codes: Option<Arc<Vec<u32>>>,
+}
+
 /// The entries of dictionaries as arrays of the columns of a table.
 #[derive(Debug)]
 pub(super) struct TypedEntries {
-    arrays: PieceCache<Key, (Arc<PaddedDict>, ArrayRef)>,
+    arrays: PieceCache<Key, (Arc<PaddedDict>, TypedDictionary)>,
     /// How many cells named entries of dictionaries that have no array.
     uses: PieceCache<Key, (Arc<PaddedDict>, usize)>,
 }
@@ -27,9 +35,9 @@ impl TypedEntries {
     }
 
     /// Returns the entries as an array of a column, if another row group has made it.
-    pub(super) fn get(&self, entries: &Arc<PaddedDict>, column: usize) -> Option<ArrayRef> {
+    pub(super) fn get(&self, entries: &Arc<PaddedDict>, column: usize) -> Option<TypedDictionary> {
         // The cache holds the entries too, so that their address stays theirs.
-        self.arrays.get(&key(entries, column)).map(|(_, array)| array)
+        self.arrays.get(&key(entries, column)).map(|(_, typed)| typed)
     }
 
     /// Adds cells that name entries; returns how many there were so far.
@@ -47,9 +55,11 @@ impl TypedEntries {
     }
 
     /// Keeps the entries as an array of a column.
-    pub(super) fn insert(&self, entries: &Arc<PaddedDict>, column: usize, array: &ArrayRef) {
-        let bytes = array.get_array_memory_size().saturating_add(entries.memory());
-        self.arrays.insert(key(entries, column), (entries.clone(), array.clone()), bytes);
+    pub(super) fn insert(&self, entries: &Arc<PaddedDict>, column: usize, typed: &TypedDictionary) {
+        let codes = typed.codes.as_ref().map_or(0, |codes| size_of_val(codes.as_slice()));
+        let bytes = typed.values.get_array_memory_size().saturating_add(codes);
+        let bytes = bytes.saturating_add(entries.memory());
+        self.arrays.insert(key(entries, column), (entries.clone(), typed.clone()), bytes);
     }
 }
 
