@@ -12,6 +12,10 @@ mod tests;
 pub(crate) use build::{StatisticsKind, TableStatisticsBuilder};
 pub(crate) use read::{RowGroupStatistics, TableStatistics};
 
+/// The stream with the row groups of a frame (§5.7), or its groups of lines (§7.10); their
+/// statistics are at its end.
+pub(crate) const GROUPS: &str = "hyp.groups";
+
 /// The flag of a column that has the bounds of the numbers of each group.
 const NUMBERS: u8 = 1;
 /// The flag of a column that has the bounds of the texts of each group.

@@ -92,6 +92,26 @@ impl TableStatistics {
         Some(TextBounds { min: self.texts.get(min.clone())?, max: self.texts.get(max.clone())? })
     }
 
+    /// Returns whether a row group may have a cell in a column; `None` is a null.
+    pub(crate) fn may_hold_cell(&self, group: usize, column: usize, cell: Option<&[u8]>) -> bool {
+        let group = self.group(group, |_| Some(column));
+        let presence = group.cells("");
+        let text = match cell {
+            None => return presence.blank,
+            Some(b"") => return presence.blank && group.may_be_empty(""),
+            Some(text) => text,
+        };
+        let by_number = match (Decimal::parse(text), group.numbers("")) {
+            (Some(number), NumberBounds::Between(min, max)) => min <= number && number <= max,
+            (Some(_), bounds) => bounds != NumberBounds::NoNumbers,
+            (None, _) => group.may_be_special_float(""),
+        };
+        by_number
+            && presence.filled
+            && group.may_hold("", text)
+            && group.texts("").is_none_or(|bounds| bounds.may_hold(text))
+    }
+
     fn column(&mut self, stream: &mut StreamCursor<'_>, groups: usize) -> Result<ColumnStatistics> {
         let at = stream.offset();
         let flags = stream.u8("flags of a column")?;

@@ -5,9 +5,7 @@ use std::io::Read;
 use super::GROUPS;
 use super::cells::StatisticsCells;
 use super::read::LineGroups;
-use crate::group_statistics::TableStatistics;
 use hypostyle_core::error::{Error, Result};
-use hypostyle_core::predicate::{Decimal, NumberBounds, PruningStatistics};
 use hypostyle_core::text::TextSummary;
 
 impl LineGroups {
@@ -29,38 +27,13 @@ impl LineGroups {
                 return Err(Error::malformed("text", why).in_stream(GROUPS));
             }
             cells.for_each(&decoded, |path, cell| {
-                check_cell(&self.statistics, group, path, cell).ok_or_else(|| {
-                    let why = format!("of group {group} exclude one of its values");
-                    Error::malformed("statistics", why).in_stream(GROUPS)
-                })
+                if self.statistics.may_hold_cell(group, path, cell) {
+                    return Ok(());
+                }
+                let why = format!("of group {group} exclude one of its values");
+                Err(Error::malformed("statistics", why).in_stream(GROUPS))
             })?;
         }
         Ok(())
     }
-}
-
-/// Returns `None` if the statistics of a group exclude a cell.
-fn check_cell(
-    statistics: &TableStatistics,
-    group: usize,
-    path: usize,
-    cell: Option<&[u8]>,
-) -> Option<()> {
-    let group = statistics.group(group, |_| Some(path));
-    let holds = match cell {
-        None => group.cells("").blank,
-        Some(b"") => group.cells("").blank && group.may_be_empty(""),
-        Some(text) => {
-            let by_number = match (Decimal::parse(text), group.numbers("")) {
-                (Some(number), NumberBounds::Between(min, max)) => min <= number && number <= max,
-                (Some(_), bounds) => bounds != NumberBounds::NoNumbers,
-                (None, _) => group.may_be_special_float(""),
-            };
-            by_number
-                && group.cells("").filled
-                && group.may_hold("", text)
-                && group.texts("").is_none_or(|bounds| bounds.may_hold(text))
-        }
-    };
-    holds.then_some(())
 }

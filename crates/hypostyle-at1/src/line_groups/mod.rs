@@ -22,5 +22,4 @@ pub(crate) use metadata::{ColumnParts, GroupText, GroupsMetadata, StreamParts, t
 pub(crate) use read::LineGroups;
 pub(crate) use stored_list::part_starts;
 
-/// The name of the stream.
-pub(crate) const GROUPS: &str = "hyp.groups";
+pub(crate) use crate::group_statistics::GROUPS;

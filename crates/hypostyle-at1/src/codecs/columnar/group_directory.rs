@@ -6,12 +6,10 @@ use bytes::Bytes;
 
 use super::kind::{DEC, DERIVED, DICT, INT, NUMEXC, SHUF, TEXT};
 use super::sections::{GroupStates, RowGroups, unfit};
+pub(crate) use crate::group_statistics::GROUPS;
 use crate::streams::StreamCursor;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::wire::{crc32, put};
-
-/// The stream with the row groups of a frame.
-pub(crate) const GROUPS: &str = "hyp.groups";
 
 const VERSION: u8 = 1;
 

@@ -7,7 +7,6 @@ use crate::row_buffer::{DictEntry, PaddedDict};
 use crate::table::cell_value::CellSyntax;
 use crate::table::field_values::{parts, value_numbers};
 use hypostyle_core::error::{Error, Result};
-use hypostyle_core::predicate::{Decimal, NumberBounds, PruningStatistics};
 
 /// Bytes of a cell that an error quotes.
 const SHOWN_BYTES: usize = 40;
@@ -168,28 +167,12 @@ impl<'c> ColumnCheck<'c> {
         // A cell that is not closed makes the text no table of lines.
         let value = syntax.text(part).ok().flatten();
         let field = self.first_field.saturating_add(field);
-        let statistics = self.frame.statistics.group(group, |_: &str| Some(field));
-        let presence = statistics.cells("");
-        let Some(value) = value else {
-            return if presence.blank { Ok(()) } else { Err("a null".to_owned()) };
-        };
-        if value.is_empty() {
-            let is_possible = presence.blank && statistics.may_be_empty("");
-            return if is_possible { Ok(()) } else { Err("an empty text".to_owned()) };
-        }
-        let is_in_bounds = match (Decimal::parse(&value), statistics.numbers("")) {
-            (Some(number), NumberBounds::Between(min, max)) => number >= min && number <= max,
-            (Some(_), NumberBounds::NoNumbers) => false,
-            (Some(_), NumberBounds::Unknown) => true,
-            (None, _) => statistics.may_be_special_float(""),
-        };
-        let texts = self.frame.statistics.texts_of(group, field);
-        if presence.filled
-            && is_in_bounds
-            && texts.is_none_or(|texts| texts.may_hold(&value))
-            && statistics.may_hold("", &value)
-        {
+        if self.frame.statistics.may_hold_cell(group, field, value.as_deref()) {
             return Ok(());
+        }
+        let Some(value) = value else { return Err("a null".to_owned()) };
+        if value.is_empty() {
+            return Err("an empty text".to_owned());
         }
         let shown = value.get(..SHOWN_BYTES).unwrap_or(&value);
         Err(format!("`{}`", String::from_utf8_lossy(shown)))
