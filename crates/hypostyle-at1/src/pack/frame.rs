@@ -3,7 +3,7 @@
 use crate::codec::Codec;
 use crate::line_groups::{GROUPS, layout, text_sizes};
 use crate::pack::context::EncodeContext;
-use crate::pack::grouping::{Grouping, QUERY_GROUP_SHARE};
+use crate::pack::grouping::Grouping;
 use crate::pack::groups::qcolumnar::{self, RowFormat};
 use crate::pack::groups::qjson;
 use crate::pack::line_group_request::LineGroupRequest;
@@ -34,6 +34,9 @@ const MAX_TINY_BYTES: usize = 64 << 10;
 
 /// The share of an archive that row groups may cost.
 const GROUP_SHARE: f64 = 0.018;
+
+/// The same for an archive that is made to be queried.
+const QUERY_GROUP_SHARE: f64 = 0.039;
 
 /// The content of a frame, or of a whole archive, as it is written.
 #[derive(Debug)]

@@ -1,12 +1,14 @@
 //! What an encoder must know to divide lines into groups.
 
-use crate::pack::grouping::QUERY_GROUP_SHARE;
 use crate::pack::options::{Choice, Layout, PackOptions};
 use crate::table_metadata::TableMetadata;
 use hypostyle_core::text::{TextKind, TextSummary};
 
 /// The part of an archive that groups may add to it.
 const GROUP_SHARE: f64 = 0.017;
+
+/// The same for an archive that is made to be queried.
+const QUERY_GROUP_SHARE: f64 = 0.08;
 
 /// The table of a text whose lines may be divided into groups (§7.10).
 #[derive(Debug)]

@@ -27,14 +27,16 @@ pub(super) struct SearchParams {
     /// A sample of rows has at most this fraction of the text, 1 divided by this number,
     /// but never less than [`MIN_SAMPLE_BYTES`].
     sample_divisor: usize,
+    /// Maximum number of neighbouring rows in one run of a sample.
+    max_run_rows: usize,
     /// Factor on the size of the pieces by which long columns are estimated.
     pub(super) piece_scale: usize,
     /// Maximum ratio of the entropy of two columns in one to that of both apart, for the
     /// union to be estimated by compression.
     pub(super) max_union_entropy_ratio: f64,
-    /// The share of the table that a merge of two columns must save: a query of one field
-    /// reads the column of all fields that share it.
-    pub(super) min_merge_gain: f64,
+    /// How many bytes of the table it is worth that a query of one field reads a byte less:
+    /// it reads the column of all fields that share it.
+    pub(super) read_weight: f64,
     /// Maximum number of fields that share a column.
     pub(super) max_fields_per_column: usize,
     /// Maximum number of columns of a table in which unions are tried.
@@ -60,11 +62,9 @@ pub(super) struct SearchParams {
 /// The hash and the length of some bytes, and the tuning that compressed them.
 type EstimateKey = (u64, usize, Tuning);
 
-/// The share of a table that a merge must save.
-const MIN_MERGE_GAIN: f64 = 0.002;
-
-/// The same for an archive that is made to be queried.
-const MIN_QUERY_MERGE_GAIN: f64 = 0.02;
+/// What it is worth in an archive for queries that a query of one field reads a byte less, in
+/// bytes of the archive.
+const QUERY_READ_WEIGHT: f64 = 0.4;
 
 /// A smaller sample of rows does not predict the size of the whole.
 const MIN_SAMPLE_BYTES: usize = 256 << 10;
@@ -72,8 +72,12 @@ const MIN_SAMPLE_BYTES: usize = 256 << 10;
 /// Maximum bytes of text in the sample of a rough search.
 const ROUGH_SAMPLE_BYTES: usize = 96 << 10;
 
-/// Maximum number of neighbouring rows in one run of a sample.
+/// Maximum number of neighbouring rows in one run of a sample: about as many as a column has
+/// in each piece, if it is cut at row groups.
 const MAX_RUN_ROWS: usize = 6 << 10;
+
+/// The same for an archive that is made to be queried.
+const MAX_QUERY_RUN_ROWS: usize = 5 << 9;
 
 impl SearchParams {
     /// Returns the parameters for the level and the layout of the options.
@@ -83,11 +87,15 @@ impl SearchParams {
             zstd_level: 0,
             max_sample_bytes: 1 << 20,
             sample_divisor: 6,
+            max_run_rows: match options.codec {
+                Choice::Query => MAX_QUERY_RUN_ROWS,
+                _ => MAX_RUN_ROWS,
+            },
             piece_scale: 1,
             max_union_entropy_ratio: 1.15,
-            min_merge_gain: match options.codec {
-                Choice::Query => MIN_QUERY_MERGE_GAIN,
-                _ => MIN_MERGE_GAIN,
+            read_weight: match options.codec {
+                Choice::Query => QUERY_READ_WEIGHT,
+                _ => 0.0,
             },
             max_fields_per_column: 4,
             max_columns_for_unions: 100,
@@ -188,7 +196,7 @@ impl SearchParams {
         if rows <= sample_rows * 5 / 4 {
             return std::iter::once(0..rows).collect();
         }
-        let run = MAX_RUN_ROWS.min(sample_rows.div_ceil(2));
+        let run = self.max_run_rows.min(sample_rows.div_ceil(2));
         spaced_runs(rows, run, sample_rows.div_ceil(run)).collect()
     }
 

@@ -28,12 +28,18 @@ pub(in crate::pack) enum ChunkType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::pack) enum DictOrder {
     FirstAppearance,
+    /// By frequency in tiers that double in size from [`FIRST_TIER_ENTRIES`] on, and by value
+    /// within a tier: ranks of one byte for the most frequent entries, and entries that
+    /// compress nearly as well as sorted ones.
     Frequency,
     Value,
     /// By value, with ranks of exactly two bytes. The first byte changes only every
     /// [`ENTRIES_PER_FIRST_BYTE`] entries, so that close values share it.
     TwoByte,
 }
+
+/// Entries of the first tier of [`DictOrder::Frequency`]: those with ranks of one byte.
+const FIRST_TIER_ENTRIES: usize = 128;
 
 /// Neighbouring entries whose ranks have the same first byte in [`DictOrder::TwoByte`].
 const ENTRIES_PER_FIRST_BYTE: u32 = 120;
@@ -187,18 +193,29 @@ impl<'a> ColumnEncoder<'a> {
         let mut entries: Vec<u32> = (0..distinct).collect();
         let count = |id: u32| self.counts.get(id as usize).copied().unwrap_or_default();
         let number = |id: u32| self.numbers.get(id as usize).copied().flatten();
+        let by_value = |&one: &u32, &other: &u32| {
+            let by_text = || natural_order(self.text(one), self.text(other));
+            match (number(one), number(other)) {
+                (Some(one), Some(other)) => one.compare(other).then_with(by_text),
+                (Some(_), None) => Ordering::Greater,
+                (None, Some(_)) => Ordering::Less,
+                (None, None) => by_text(),
+            }
+        };
         match order {
             DictOrder::FirstAppearance => {}
-            DictOrder::Frequency => entries.sort_by_key(|&id| (u32::MAX - count(id), id)),
-            DictOrder::Value | DictOrder::TwoByte => entries.sort_by(|&one, &other| {
-                let by_text = || natural_order(self.text(one), self.text(other));
-                match (number(one), number(other)) {
-                    (Some(one), Some(other)) => one.compare(other).then_with(by_text),
-                    (Some(_), None) => Ordering::Greater,
-                    (None, Some(_)) => Ordering::Less,
-                    (None, None) => by_text(),
+            DictOrder::Frequency => {
+                entries.sort_by_key(|&id| (u32::MAX - count(id), id));
+                let (mut rest, mut tier_entries) = (&mut entries[..], FIRST_TIER_ENTRIES);
+                while !rest.is_empty() {
+                    let (tier, after) = rest.split_at_mut(tier_entries.min(rest.len()));
+                    tier.sort_by(by_value);
+                    // The second tier is as large as the first.
+                    tier_entries = (distinct as usize - after.len()).max(FIRST_TIER_ENTRIES);
+                    rest = after;
                 }
-            }),
+            }
+            DictOrder::Value | DictOrder::TwoByte => entries.sort_by(by_value),
         }
         let mut ranked: Vec<(u32, u32)> = (0_u32..).zip(entries).collect();
         if order == DictOrder::TwoByte {

@@ -135,7 +135,9 @@ impl ColumnarTable<'_> {
         context: &EncodeContext<'_>,
     ) -> Result<Vec<Stream>> {
         let rows = &self.rows;
-        let plan = TablePlanner::new(rows, search, context.threads).plan()?;
+        let grouping =
+            context.grouping.filter(|_| rows.missing == 0 && self.dict_tail.chunks.is_empty());
+        let plan = TablePlanner::new(rows, search, grouping.is_some(), context.threads).plan()?;
         (context.report_estimate)(plan.estimate + tail.map_or(0, Block::cost));
         let mut encoded = encode_columns(&plan, search, context.threads)?;
         let fields: Vec<Range<usize>> =
@@ -158,15 +160,15 @@ impl ColumnarTable<'_> {
         let mut quotes: Vec<u8> = encoded.iter().map(|column| column.quoted.into()).collect();
         quotes.resize(width, 0);
         let small = |name, content: &[u8]| Stream::small(name, content, search.layout);
-        let grouped = match context.grouping {
-            Some(grouping) if rows.missing == 0 && tail_chunks.is_empty() => {
+        let grouped = match grouping {
+            Some(grouping) => {
                 if search.is_quick() {
                     // A zstd frame cannot be cut, so that xz takes its place.
                     encoded.iter_mut().for_each(EncodedColumn::compress_quickly);
                 }
                 row_groups::divide(&encoded, rows.len(), grouping, context.threads)?
             }
-            _ => None,
+            None => None,
         };
         let (blocks, directory) = match grouped {
             Some(GroupedColumns { blocks, directory }) => (blocks, Some(directory)),

@@ -5,7 +5,8 @@
 //! planner finds the best columns by trial: it encodes a sample of the rows in each chunk
 //! type of a candidate column, compresses it, and extrapolates the size to the whole text.
 //! It starts with one column per field and repeatedly merges the two neighbours that save
-//! most, until no union saves anything.
+//! most, until no union saves anything. A query of one field reads the whole column, so
+//! columns are divided again where sharing saves little for what it makes queries read.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -38,6 +39,12 @@ const MAX_DERIVE_COMPARISONS: usize = 400_000_000;
 
 /// Bytes that a column costs besides its content: its block header and its metadata.
 const COLUMN_OVERHEAD_BYTES: f64 = 28.0;
+
+/// The share of a table that a merge must save.
+const MIN_MERGE_GAIN: f64 = 0.002;
+
+/// Bytes that a merge must save besides.
+const MIN_MERGE_BYTES: f64 = 8.0;
 
 /// Maximum distance between a column and its source, unless both have the same pattern.
 const MAX_SOURCE_DISTANCE: usize = 48;
@@ -104,6 +111,22 @@ impl CandidateColumn<'_> {
     }
 }
 
+/// The estimated costs of a table, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct TableCost {
+    /// The size of all columns.
+    bytes: f64,
+    /// What queries of one field read, summed over all fields.
+    reads: f64,
+}
+
+impl TableCost {
+    /// Returns the cost if a byte that a query reads is worth `read_weight` bytes of the table.
+    fn weighed(self, read_weight: f64) -> f64 {
+        self.bytes + self.reads * read_weight
+    }
+}
+
 /// The first field of a column, and the one after its last.
 type FieldSpan = (usize, usize);
 
@@ -111,6 +134,8 @@ type FieldSpan = (usize, usize);
 pub(in crate::pack) struct TablePlanner<'r, 'a> {
     rows: &'r SplitRows<'a>,
     search: &'r SearchParams,
+    /// Whether columns are cut into row groups.
+    is_divided: bool,
     threads: usize,
     sample: Vec<Range<usize>>,
     /// The rows of the table for each row of the sample.
@@ -125,13 +150,14 @@ impl<'r, 'a> TablePlanner<'r, 'a> {
     pub(in crate::pack) fn new(
         rows: &'r SplitRows<'a>,
         search: &'r SearchParams,
+        is_divided: bool,
         threads: usize,
     ) -> Self {
         let sample = search.sample_rows(rows.len(), rows.cell_bytes);
         let sampled: usize = sample.iter().map(Range::len).sum();
         let scale = rows.len() as f64 / sampled.max(1) as f64;
         let (candidates, derived_costs) = Default::default();
-        Self { rows, search, threads, sample, scale, candidates, derived_costs }
+        Self { rows, search, is_divided, threads, sample, scale, candidates, derived_costs }
     }
 
     /// Plans the columns of the table.
@@ -148,6 +174,7 @@ impl<'r, 'a> TablePlanner<'r, 'a> {
         }
         if columns.len() <= self.search.max_columns_for_unions {
             self.merge(&mut columns)?;
+            self.divide(&mut columns)?;
         }
         self.choose_encodings(columns)
     }
@@ -178,20 +205,30 @@ impl<'r, 'a> TablePlanner<'r, 'a> {
         tuning: Tuning,
         piece: usize,
     ) -> Result<f64> {
+        // Pieces of a column are compressed apart, and so are the runs of its sample.
+        let runs_per_piece = if self.is_divided { 1 } else { self.sample.len().max(1) };
+        let pieces = || self.sample.chunks(runs_per_piece);
         let size = |bytes: &[u8]| self.estimate(bytes, piece, tuning);
         let ChunkType::Dict(order) = chunk_type else {
-            let sample = encoder.partial_chunk(chunk_type, &self.sample);
-            return Ok(size(&sample)? * self.scale + COLUMN_OVERHEAD_BYTES);
+            let mut sum = 0.0;
+            for runs in pieces() {
+                sum += size(&encoder.partial_chunk(chunk_type, runs))?;
+            }
+            return Ok(sum * self.scale + COLUMN_OVERHEAD_BYTES);
         };
         if encoder.cells.distinct() <= 1 {
             return Ok(COLUMN_OVERHEAD_BYTES + encoder.cells.len() as f64 / 4000.0);
         }
         let dictionary = encoder.dictionary(order);
-        let mut ranks = Vec::new();
-        for rows in &self.sample {
-            encoder.put_ranks(&dictionary, rows.clone(), &mut ranks);
+        let mut sum = 0.0;
+        for runs in pieces() {
+            let mut ranks = Vec::new();
+            for rows in runs {
+                encoder.put_ranks(&dictionary, rows.clone(), &mut ranks);
+            }
+            sum += size(&ranks)?;
         }
-        let ranks = size(&ranks)? * self.scale;
+        let ranks = sum * self.scale;
         let entries = self.estimate(&dictionary.bytes, SMALL_PIECE_BYTES, tuning)?;
         Ok(ranks + entries + COLUMN_OVERHEAD_BYTES)
     }
@@ -267,37 +304,121 @@ impl<'r, 'a> TablePlanner<'r, 'a> {
     }
 
     /// Returns the cost of a table of these columns.
-    fn table_cost(&mut self, columns: &[Arc<CandidateColumn<'a>>]) -> Result<f64> {
-        let mut total = 0.0;
+    fn table_cost(&mut self, columns: &[Arc<CandidateColumn<'a>>]) -> Result<TableCost> {
+        let mut total = TableCost { bytes: 0.0, reads: 0.0 };
         for (index, column) in columns.iter().enumerate() {
             let standalone = column.cost();
             let derived = self.best_source(columns, index)?.map_or(f64::INFINITY, |best| best.1);
-            total += standalone.min(derived);
+            let bytes = standalone.min(derived);
+            total.bytes += bytes;
+            total.reads += bytes * column.encoder.cells.fields.len() as f64;
         }
         Ok(total)
     }
 
-    /// Merges neighbouring columns for as long as that makes the table cheaper.
+    /// Merges neighbouring columns for as long as that makes the table smaller.
     fn merge(&mut self, columns: &mut Vec<Arc<CandidateColumn<'a>>>) -> Result<()> {
-        let mut total = self.table_cost(columns)?;
+        let mut total = self.table_cost(columns)?.bytes;
         loop {
             self.estimate_unions(columns)?;
             let mut best = None;
             for at in 0..columns.len().saturating_sub(1) {
                 let Some(merged) = self.merged_at(columns, at) else { continue };
-                let cost = self.table_cost(&merged)?;
-                if best.as_ref().is_none_or(|&(cheapest, _)| cost < cheapest) {
-                    best = Some((cost, merged));
+                let bytes = self.table_cost(&merged)?.bytes;
+                if best.as_ref().is_none_or(|&(least, _)| bytes < least) {
+                    best = Some((bytes, merged));
                 }
             }
             match best {
-                Some((cost, merged)) if cost < total - total * self.search.min_merge_gain - 8.0 => {
-                    total = cost;
+                Some((bytes, merged))
+                    if bytes < total - total * MIN_MERGE_GAIN - MIN_MERGE_BYTES =>
+                {
+                    total = bytes;
                     *columns = merged;
                 }
                 _ => return Ok(()),
             }
         }
+    }
+
+    /// Divides columns of several fields for as long as queries of one field then read so
+    /// much less that it is worth the bytes.
+    fn divide(&mut self, columns: &mut Vec<Arc<CandidateColumn<'a>>>) -> Result<()> {
+        let weight = self.search.read_weight;
+        if weight == 0.0 {
+            return Ok(());
+        }
+        let mut total = self.table_cost(columns)?.weighed(weight);
+        loop {
+            self.estimate_divisions(columns)?;
+            let mut best = None;
+            for (at, column) in columns.iter().enumerate() {
+                let (start, end) = column.span();
+                for middle in start + 1..end {
+                    let Some(divided) = self.divided_at(columns, at, middle) else { continue };
+                    let cost = self.table_cost(&divided)?.weighed(weight);
+                    if best.as_ref().is_none_or(|&(least, _)| cost < least) {
+                        best = Some((cost, divided));
+                    }
+                }
+            }
+            match best {
+                Some((cost, divided)) if cost < total => {
+                    total = cost;
+                    *columns = divided;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Adds both parts of each division of a column to the candidates.
+    fn estimate_divisions(&mut self, columns: &[Arc<CandidateColumn<'a>>]) -> Result<()> {
+        let mut unknown = Vec::new();
+        for column in columns {
+            let (start, end) = column.span();
+            for middle in start + 1..end {
+                for part in [(start, middle), (middle, end)] {
+                    // Entropy ruled out unions with what was beside them then.
+                    if self.candidates.get(&part).is_none_or(Option::is_none) {
+                        unknown.push(part);
+                    }
+                }
+            }
+        }
+        let parts = parallel::map(&unknown, self.threads, |&(start, end)| {
+            let mut fields = (start..end).filter_map(|at| self.candidates.get(&(at, at + 1)));
+            let cells = |field: &Option<Arc<CandidateColumn<'a>>>| {
+                field.as_ref().map(|field| field.encoder.cells.clone())
+            };
+            let first = fields.next().and_then(cells);
+            let cells = fields.flatten().fold(first, |merged, field| {
+                merged.map(|merged| InternedCells::merge(&merged, &field.encoder.cells))
+            });
+            let candidate = cells.map(|cells| {
+                let encoder = ColumnEncoder::new(cells, self.rows);
+                let entropy = encoder.entropy();
+                self.candidate(encoder, entropy).map(Arc::new)
+            });
+            Ok(((start, end), candidate.transpose()?))
+        })?;
+        self.candidates.extend(parts);
+        Ok(())
+    }
+
+    /// Returns the columns with the one at `at` divided before the field `middle`.
+    fn divided_at(
+        &self,
+        columns: &[Arc<CandidateColumn<'a>>],
+        at: usize,
+        middle: usize,
+    ) -> Option<Vec<Arc<CandidateColumn<'a>>>> {
+        let (start, end) = columns.get(at)?.span();
+        let part = |span| self.candidates.get(&span)?.clone();
+        let parts = [part((start, middle))?, part((middle, end))?];
+        let mut divided = columns.to_vec();
+        divided.splice(at..=at, parts);
+        Some(divided)
     }
 
     /// Adds the unions of neighbouring columns to the candidates.

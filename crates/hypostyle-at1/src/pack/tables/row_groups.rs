@@ -22,8 +22,15 @@ const MIN_ROWS: usize = 1024;
 /// Maximum number of row groups of a frame: the directory grows with them.
 const MAX_GROUPS: usize = 1024;
 
-/// Rows by which the cost of a cut is measured.
+/// Rows of the larger pieces by which the cost of a cut is measured.
 const PROBE_ROWS: usize = 8 << 10;
+
+/// The larger pieces have this many times the rows of the smaller ones.
+const PROBE_RATIO: usize = 4;
+
+/// Pieces with more than this many times the rows of the larger probes are cut at the same
+/// cost.
+const MAX_PROBE_RATIO: f64 = 4.0;
 
 /// Maximum bytes of content of a piece of several row groups, which bounds the memory of a
 /// reader.
@@ -49,13 +56,41 @@ pub(in crate::pack) struct GroupedColumns {
     pub(in crate::pack) directory: GroupDirectory,
 }
 
-/// The size of the sections of a column, and how much a cut adds to them, in bytes.
+/// The size of the sections of a column, and how much cuts add to them, in bytes.
 #[derive(Debug)]
 struct CutCost {
     size: f64,
-    cut: f64,
+    cut: Option<CostCurve>,
     /// The compressed head, if the column has one.
     head: Option<Block>,
+}
+
+/// What a cut costs that divides a piece into two of some rows.
+///
+/// The larger the pieces, the more does the second one lose that it could have copied from
+/// the first one.
+#[derive(Clone, Copy, Debug)]
+struct CostCurve {
+    /// Rows of each piece of the larger probe.
+    rows: f64,
+    /// The cost of its cut.
+    cut: f64,
+    /// The power of the rows by which the cost grows.
+    exponent: f64,
+}
+
+impl CostCurve {
+    /// Returns the curve through two measured costs: of pieces of `rows` rows, and of pieces
+    /// with [`PROBE_RATIO`] times fewer.
+    fn new(rows: usize, cut: f64, cut_of_smaller: f64) -> Self {
+        let exponent = (cut / cut_of_smaller).ln() / (PROBE_RATIO as f64).ln();
+        Self { rows: rows as f64, cut, exponent: exponent.clamp(0.0, 1.0) }
+    }
+
+    /// Returns the cost of a cut between two pieces of `rows` rows.
+    fn at(&self, rows: f64) -> f64 {
+        self.cut * (rows / self.rows).min(MAX_PROBE_RATIO).powf(self.exponent)
+    }
 }
 
 /// Divides the columns of a table with `cells` rows; `None` if one row group is best.
@@ -65,8 +100,9 @@ pub(in crate::pack) fn divide(
     grouping: Grouping,
     threads: usize,
 ) -> Result<Option<GroupedColumns>> {
-    let probe = RowGroups { cells, rows: PROBE_ROWS.min(cells / 3).next_multiple_of(8).max(8) };
-    let costs = parallel::map(columns, threads, |column| cut_cost(column, probe))?;
+    let rows = PROBE_ROWS.min(cells / 3).next_multiple_of(8 * PROBE_RATIO);
+    let probes = [rows, rows / PROBE_RATIO].map(|rows| RowGroups { cells, rows: rows.max(8) });
+    let costs = parallel::map(columns, threads, |column| cut_cost(column, probes))?;
     let Some((groups, wanted)) = choose(&costs, cells, grouping) else { return Ok(None) };
     let jobs: Vec<(&EncodedColumn, f64)> = columns.iter().zip(wanted).collect();
     let cut = parallel::map(&jobs, threads, |&(column, pieces)| cut_column(column, pieces, groups));
@@ -96,35 +132,44 @@ pub(in crate::pack) fn divide(
     Ok(Some(GroupedColumns { blocks, directory }))
 }
 
-/// Measures what a cut of a column costs: two neighbouring pieces are compressed together
-/// and apart.
-fn cut_cost(column: &EncodedColumn, probe: RowGroups) -> Result<CutCost> {
+/// Measures what a cut of a column costs, by pieces of two sizes, the larger ones first.
+fn cut_cost(column: &EncodedColumn, probes: [RowGroups; 2]) -> Result<CutCost> {
     let size = column.block.as_ref().map_or(column.estimate, |block| block.cost() as f64);
-    let never = || CutCost { size, cut: f64::INFINITY, head: None };
-    if size < MIN_CUT_BYTES as f64 && column.chunk.len() <= MAX_PIECE_BYTES || probe.count() < 3 {
+    let never = || CutCost { size, cut: None, head: None };
+    let [large, small] = probes;
+    if size < MIN_CUT_BYTES as f64 && column.chunk.len() <= MAX_PIECE_BYTES || large.count() < 3 {
         return Ok(never());
     }
-    let Some(sections) = ChunkSections::of(column.type_id, &column.chunk, probe)? else {
+    let sections_of = |probe| ChunkSections::of(column.type_id, &column.chunk, probe);
+    let (Some(larger), Some(smaller)) = (sections_of(large)?, sections_of(small)?) else {
         return Ok(never());
     };
+    let costs = (probed_cut(column, &larger, large)?, probed_cut(column, &smaller, small)?);
+    let cut = CostCurve::new(large.rows, costs.0, costs.1);
+    // The head is the same for any row groups.
+    let head = column.chunk.get(..larger.head).filter(|head| !head.is_empty());
+    let head = head.map(|head| Block::new(head, head_tuning(head, column)?)).transpose()?;
+    let head_size = head.as_ref().map_or(0, Block::cost);
+    Ok(CutCost { size: (size - head_size as f64).max(1.0), cut: Some(cut), head })
+}
+
+/// Measures what one cut of a column costs: two neighbouring pieces are compressed together
+/// and apart.
+fn probed_cut(column: &EncodedColumn, sections: &ChunkSections, probe: RowGroups) -> Result<f64> {
     let tuning = column.tuning.with_effort(Effort::Quick);
     let middle = probe.count() / 2 - 1;
     let mut cut = 0.0;
     for borders in &sections.borders {
         let border = |group: usize| borders.get(group).copied().unwrap_or_default();
-        let piece = |first, end| column.chunk.get(border(first)..border(end)).unwrap_or_default();
-        let cost = |piece: &[u8]| {
+        let cost = |first, end| {
+            let piece = column.chunk.get(border(first)..border(end)).unwrap_or_default();
             Ok::<_, hypostyle_core::error::Error>(Block::new(piece, tuning)?.cost() as f64)
         };
-        let apart = cost(piece(middle, middle + 1))? + cost(piece(middle + 1, middle + 2))?;
-        let together = cost(piece(middle, middle + 2))?;
+        let apart = cost(middle, middle + 1)? + cost(middle + 1, middle + 2)?;
+        let together = cost(middle, middle + 2)?;
         cut += (apart - together).max(0.0) + CHECK_BYTES;
     }
-    // The head is the same for any row groups.
-    let head = column.chunk.get(..sections.head).filter(|head| !head.is_empty());
-    let head = head.map(|head| Block::new(head, head_tuning(head, column)?)).transpose()?;
-    let head_size = head.as_ref().map_or(0, Block::cost);
-    Ok(CutCost { size: (size - head_size as f64).max(1.0), cut, head })
+    Ok(cut)
 }
 
 /// Returns the tuning that suits the entries of a dictionary best, judged by a part of them.
@@ -145,30 +190,47 @@ fn head_tuning(head: &[u8], column: &EncodedColumn) -> Result<Tuning> {
 
 /// Chooses the row groups, and the number of pieces of each column.
 fn choose(costs: &[CutCost], cells: usize, grouping: Grouping) -> Option<(RowGroups, Vec<f64>)> {
-    let can_cut = |cost: &&CutCost| cost.cut.is_finite();
     let (rows, pieces): (usize, Vec<f64>) = match grouping {
         Grouping::Rows(rows) => {
-            let pieces = |cost: &CutCost| cost.size / (cost.cut * MIN_PIECE_RATIO);
+            let pieces = |cost: &CutCost| {
+                let cut = cost.cut.map_or(f64::INFINITY, |cut| cut.at(rows as f64));
+                cost.size / (cut * MIN_PIECE_RATIO)
+            };
             (rows, costs.iter().map(pieces).collect())
         }
         Grouping::Budget(share) => {
             let budget = share * costs.iter().map(|cost| cost.size).sum::<f64>();
-            let weight: f64 =
-                costs.iter().filter(can_cut).map(|cost| (cost.size * cost.cut).sqrt()).sum();
-            let pieces = |cost: &CutCost| budget * (cost.size / cost.cut).sqrt() / weight;
-            let pieces: Vec<f64> = costs.iter().map(pieces).collect();
-            let most = pieces.iter().copied().fold(0.0, f64::max);
-            if !most.is_finite() || most < 1.5 {
-                return None;
-            }
-            #[expect(clippy::cast_possible_truncation, reason = "a part of the rows")]
-            #[expect(clippy::cast_sign_loss, reason = "both numbers are positive")]
-            let rows = (cells as f64 / most).ceil() as usize;
-            (rows.max(MIN_ROWS).max(cells.div_ceil(MAX_GROUPS)), pieces)
+            let pieces = affordable_pieces(costs, cells, budget);
+            let most = pieces.iter().copied().max().unwrap_or_default();
+            (cells.div_ceil(most.max(1)), pieces.iter().map(|&pieces| pieces as f64).collect())
         }
     };
     let groups = RowGroups { cells, rows: rows.next_multiple_of(8).max(8) };
     (groups.count() > 1).then_some((groups, pieces))
+}
+
+/// Returns the pieces of each column, powers of 2 that cost at most `budget` bytes together.
+///
+/// A lookup of a row reads a piece of each column. So the pieces are halved first of the
+/// column for which that saves a lookup most, compared to its cost.
+fn affordable_pieces(costs: &[CutCost], cells: usize, mut budget: f64) -> Vec<usize> {
+    let most = (cells / MIN_ROWS).min(MAX_GROUPS);
+    let mut pieces = vec![1; costs.len()];
+    loop {
+        let mut best: Option<(f64, f64, &mut usize)> = None;
+        for (cost, pieces) in costs.iter().zip(&mut pieces) {
+            let Some(cut) = cost.cut.filter(|_| *pieces * 2 <= most) else { continue };
+            let count = *pieces as f64;
+            let spent = count * cut.at(cells as f64 / (2.0 * count));
+            let gain = cost.size / (2.0 * count) / spent;
+            if spent <= budget && best.as_ref().is_none_or(|best| gain > best.0) {
+                best = Some((gain, spent, pieces));
+            }
+        }
+        let Some((_, spent, halved)) = best else { return pieces };
+        *halved *= 2;
+        budget -= spent;
+    }
 }
 
 /// A piece of a chunk as a range of bytes.
