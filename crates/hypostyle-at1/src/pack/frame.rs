@@ -207,7 +207,7 @@ impl EncodedFrame {
         if let Some(form) = &best {
             let mut set = Vec::new();
             put_set(&form.streams, options.layout, &mut set);
-            reporter.finish(compared_size(set.len(), form.serves_table));
+            reporter.finish(compared_size(set.len(), form.service));
         }
         Ok((best, trials))
     }

@@ -5,7 +5,7 @@ use crate::pack::context::EncodeContext;
 use crate::pack::json::jsondoc;
 use crate::pack::json::lines as json_lines;
 use crate::pack::logs::{log, log_records, ssh};
-use crate::pack::row_syntax::RowSyntax;
+use crate::pack::row_syntax::{RowSyntax, Service};
 use crate::pack::science::{dicom, embed, osm, vcf, vcf_columnar};
 use crate::pack::select::report::{Outcome, Trial};
 use crate::pack::stream_set::Stream;
@@ -57,6 +57,11 @@ impl Encoder {
     /// Returns whether the cells of this form are the cells of a table.
     pub(in crate::pack) fn serves(&self, table: Option<RowSyntax>) -> bool {
         table.is_some_and(self.serves)
+    }
+
+    /// Returns what this form offers to a query of a table, at least.
+    pub(in crate::pack) fn service(&self, table: Option<RowSyntax>) -> Service {
+        if self.serves(table) { Service::Columns } else { Service::Text }
     }
 
     /// Returns the entry of the report for this encoder.

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use crate::codec::Codec;
+use crate::codecs::columnar::group_directory::GROUPS;
 use crate::pack::context::EncodeContext;
-use crate::pack::row_syntax::compared_size;
+use crate::pack::row_syntax::{Service, compared_size};
 use crate::pack::sample::{ENCODER_SAMPLE_BYTES, encoder_sample};
 use crate::pack::select::encoders::Encoder;
 use crate::pack::select::report::{Outcome, Trial};
@@ -31,20 +32,20 @@ const MAX_FULL_ENCODERS: usize = 2;
 pub(in crate::pack) struct Structured {
     pub(in crate::pack) codec: Codec,
     pub(in crate::pack) streams: Vec<Stream>,
-    /// Whether its cells are the cells of the table in the content.
-    pub(in crate::pack) serves_table: bool,
+    pub(in crate::pack) service: Service,
 }
 
 impl Structured {
     fn compared_size(&self) -> usize {
-        compared_size(size(&self.streams), self.serves_table)
+        compared_size(size(&self.streams), self.service)
     }
 }
 
 /// Returns the smallest form that these encoders make of some content, and a report of
 /// what was tried.
 ///
-/// A form that serves the table counts as one percent smaller. Several encoders are compared on a sample first, unless the content is short.
+/// A form that serves the table counts as smaller than it is. Several encoders are compared
+/// on a sample first, unless the content is short.
 pub(in crate::pack) fn best(
     content: &[u8],
     encoders: &[&Encoder],
@@ -63,13 +64,13 @@ pub(in crate::pack) fn best(
     let mut best: Option<Structured> = None;
     while let Some(encoder) = selection.next(best.is_some()) {
         let smallest = best.as_ref().map_or(usize::MAX, Structured::compared_size);
-        let serves_table = encoder.serves(context.table);
+        let service = encoder.service(context.table);
         // Only the estimate of the last encoder is final: a later encoder may still make
         // smaller streams than any estimate before it.
         let is_last = selection.chosen.is_empty();
         let report_estimate = |estimate: usize| {
             if is_last {
-                (context.report_estimate)(compared_size(estimate, serves_table).min(smallest));
+                (context.report_estimate)(compared_size(estimate, service).min(smallest));
             }
         };
         let context = EncodeContext { report_estimate: &report_estimate, ..*context };
@@ -80,7 +81,14 @@ pub(in crate::pack) fn best(
         };
         selection.trials.push(encoder.trial(outcome));
         if let Some(streams) = streams {
-            let form = Structured { codec: encoder.codec, streams, serves_table };
+            // Estimates are those of columns without row groups.
+            let has_row_groups = encoder.codec == Codec::Columnar
+                && streams.iter().any(|stream| stream.name == GROUPS);
+            let service = match service {
+                Service::Columns if has_row_groups => Service::RowGroups,
+                service => service,
+            };
+            let form = Structured { codec: encoder.codec, streams, service };
             if form.compared_size() < smallest {
                 best = Some(form);
             }
@@ -146,7 +154,7 @@ impl<'w> Selection<'w> {
             },
         )?;
         let compared =
-            |&(size, encoder): &(usize, &Encoder)| compared_size(size, encoder.serves(table));
+            |&(size, encoder): &(usize, &Encoder)| compared_size(size, encoder.service(table));
         sampled.sort_by_key(compared);
         let smallest = sampled.first().map_or(0, compared);
         let max_ratio =

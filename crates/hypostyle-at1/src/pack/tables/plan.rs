@@ -111,6 +111,15 @@ impl CandidateColumn<'_> {
     }
 }
 
+/// The sample of a column in one chunk type.
+#[derive(Debug)]
+enum SampledChunk {
+    /// All cells are equal, and the column is a dictionary.
+    Constant { cells: usize },
+    /// Pieces that are compressed apart, and the entries of a dictionary.
+    Pieces { pieces: Vec<Vec<u8>>, entries: Vec<u8> },
+}
+
 /// The estimated costs of a table, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct TableCost {
@@ -190,47 +199,55 @@ impl<'r, 'a> TablePlanner<'r, 'a> {
         let mut costs = Vec::new();
         for chunk_type in types {
             let tuning = first_tuning(chunk_type, encoder.cells.distinct());
-            costs.push((chunk_type, self.cost(&encoder, chunk_type, tuning, CELL_PIECE_BYTES)?));
+            let sample = self.sampled_chunk(&encoder, chunk_type);
+            costs.push((chunk_type, self.cost(&sample, tuning, CELL_PIECE_BYTES)?));
         }
         costs.sort_by(|one, other| one.1.total_cmp(&other.1));
         Ok(CandidateColumn { encoder, costs, pattern, entropy })
     }
 
-    /// Estimates the cost of a column in one chunk type, by pieces of its sample of
-    /// `piece` bytes.
-    fn cost(
-        &self,
-        encoder: &ColumnEncoder<'_>,
-        chunk_type: ChunkType,
-        tuning: Tuning,
-        piece: usize,
-    ) -> Result<f64> {
+    /// Encodes the sample of a column in one chunk type.
+    fn sampled_chunk(&self, encoder: &ColumnEncoder<'_>, chunk_type: ChunkType) -> SampledChunk {
+        if encoder.cells.distinct() <= 1 && matches!(chunk_type, ChunkType::Dict(_)) {
+            return SampledChunk::Constant { cells: encoder.cells.len() };
+        }
         // Pieces of a column are compressed apart, and so are the runs of its sample.
         let runs_per_piece = if self.is_divided { 1 } else { self.sample.len().max(1) };
-        let pieces = || self.sample.chunks(runs_per_piece);
-        let size = |bytes: &[u8]| self.estimate(bytes, piece, tuning);
+        let pieces = self.sample.chunks(runs_per_piece);
         let ChunkType::Dict(order) = chunk_type else {
-            let mut sum = 0.0;
-            for runs in pieces() {
-                sum += size(&encoder.partial_chunk(chunk_type, runs))?;
-            }
-            return Ok(sum * self.scale + COLUMN_OVERHEAD_BYTES);
+            let pieces = pieces.map(|runs| encoder.partial_chunk(chunk_type, runs)).collect();
+            return SampledChunk::Pieces { pieces, entries: Vec::new() };
         };
-        if encoder.cells.distinct() <= 1 {
-            return Ok(COLUMN_OVERHEAD_BYTES + encoder.cells.len() as f64 / 4000.0);
-        }
         let dictionary = encoder.dictionary(order);
-        let mut sum = 0.0;
-        for runs in pieces() {
+        let ranks = |runs: &[Range<usize>]| {
             let mut ranks = Vec::new();
             for rows in runs {
                 encoder.put_ranks(&dictionary, rows.clone(), &mut ranks);
             }
-            sum += size(&ranks)?;
+            ranks
+        };
+        let pieces = pieces.map(ranks).collect();
+        SampledChunk::Pieces { pieces, entries: dictionary.bytes }
+    }
+
+    /// Estimates the cost of a column by its sample, and by parts of that of `bytes` bytes if
+    /// it is long.
+    fn cost(&self, chunk: &SampledChunk, tuning: Tuning, bytes: usize) -> Result<f64> {
+        let (pieces, entries) = match chunk {
+            SampledChunk::Constant { cells } => {
+                return Ok(COLUMN_OVERHEAD_BYTES + *cells as f64 / 4000.0);
+            }
+            SampledChunk::Pieces { pieces, entries } => (pieces, entries),
+        };
+        let mut cells = 0.0;
+        for piece in pieces {
+            cells += self.estimate(piece, bytes / pieces.len(), tuning)?;
         }
-        let ranks = sum * self.scale;
-        let entries = self.estimate(&dictionary.bytes, SMALL_PIECE_BYTES, tuning)?;
-        Ok(ranks + entries + COLUMN_OVERHEAD_BYTES)
+        let entries = match entries.is_empty() {
+            true => 0.0,
+            false => self.estimate(entries, SMALL_PIECE_BYTES, tuning)?,
+        };
+        Ok(cells * self.scale + entries + COLUMN_OVERHEAD_BYTES)
     }
 
     /// Estimates the compressed size of some bytes; of many, by evenly spaced pieces.
@@ -513,7 +530,8 @@ impl<'r, 'a> TablePlanner<'r, 'a> {
                 continue;
             }
             // Small pieces are enough to compare a tuning with the first one.
-            let small = |tuning| self.cost(encoder, chunk_type, tuning, SMALL_PIECE_BYTES);
+            let sample = self.sampled_chunk(encoder, chunk_type);
+            let small = |tuning| self.cost(&sample, tuning, SMALL_PIECE_BYTES);
             let first = first_tuning(chunk_type, distinct);
             let small_first = small(first)?;
             for &tuning in candidate_tunings(self.search, chunk_type, distinct) {

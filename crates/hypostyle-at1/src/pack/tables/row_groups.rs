@@ -22,8 +22,12 @@ const MIN_ROWS: usize = 1024;
 /// Maximum number of row groups of a frame: the directory grows with them.
 const MAX_GROUPS: usize = 1024;
 
-/// Rows of the larger pieces by which the cost of a cut is measured.
-const PROBE_ROWS: usize = 8 << 10;
+/// Maximum number of rows of the larger pieces by which the cost of a cut is measured.
+const MAX_PROBE_ROWS: usize = 8 << 10;
+
+/// The larger pieces are at most this part of the table, 1 divided by this number, so that
+/// measuring takes less time than compressing.
+const PROBE_DIVISOR: usize = 24;
 
 /// The larger pieces have this many times the rows of the smaller ones.
 const PROBE_RATIO: usize = 4;
@@ -42,8 +46,11 @@ const MIN_CUT_BYTES: usize = 512;
 /// With a given number of rows, a piece is at least this many times as large as the cut.
 const MIN_PIECE_RATIO: f64 = 2.0;
 
+/// Bytes of a section by which its size is estimated.
+const SECTION_PROBE_BYTES: usize = 16 << 10;
+
 /// Bytes of a dictionary by which tunings are compared.
-const HEAD_PROBE_BYTES: usize = 16 << 10;
+const HEAD_PROBE_BYTES: usize = 8 << 10;
 
 /// Bytes of the check of a block.
 const CHECK_BYTES: f64 = 4.0;
@@ -100,7 +107,7 @@ pub(in crate::pack) fn divide(
     grouping: Grouping,
     threads: usize,
 ) -> Result<Option<GroupedColumns>> {
-    let rows = PROBE_ROWS.min(cells / 3).next_multiple_of(8 * PROBE_RATIO);
+    let rows = MAX_PROBE_ROWS.min(cells / PROBE_DIVISOR).next_multiple_of(8 * PROBE_RATIO);
     let probes = [rows, rows / PROBE_RATIO].map(|rows| RowGroups { cells, rows: rows.max(8) });
     let costs = parallel::map(columns, threads, |column| cut_cost(column, probes))?;
     let Some((groups, wanted)) = choose(&costs, cells, grouping) else { return Ok(None) };
@@ -260,8 +267,7 @@ fn cut_column(
         let mut span = if is_main { span_of(count, pieces) } else { count };
         if !is_main {
             let whole = column.chunk.get(border(0)..border(count)).unwrap_or_default();
-            let tuning = column.tuning.with_effort(Effort::Quick);
-            if Block::new(whole, tuning)?.cost() >= MIN_CUT_BYTES {
+            if compressed_size(whole, column.tuning)? >= MIN_CUT_BYTES {
                 span = span_of(count, pieces);
             }
         }
@@ -274,6 +280,13 @@ fn cut_column(
     let span = spans.last().copied().unwrap_or(1);
     let state = sections.state.by_piece(span, groups);
     Ok(Some((CutColumn { spans, state, order: EntryOrder::Unknown }, ranges)))
+}
+
+/// Estimates the compressed size of a section by its first bytes.
+fn compressed_size(section: &[u8], tuning: Tuning) -> Result<usize> {
+    let probe = section.get(..SECTION_PROBE_BYTES).unwrap_or(section);
+    let cost = Block::new(probe, tuning.with_effort(Effort::Quick))?.cost();
+    Ok(cost * (section.len() / probe.len().max(1)))
 }
 
 /// Returns the row groups of each piece, a power of 2, for this many pieces.
