@@ -19,14 +19,23 @@ pub(crate) fn run(words: &[&str]) -> Result<bool> {
     let levels = args.value("--levels")?.unwrap_or("1,6");
     let levels: Vec<u8> =
         levels.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
+    let rows = args.value("--rows-per-group")?.unwrap_or("0");
+    let rows: Vec<usize> =
+        rows.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
     let mut wrong = 0;
     for file in args.rest()? {
         let original = fs::read(file)?;
         for &level in &levels {
             for codec in [Choice::Auto, Choice::Query] {
-                let options = PackOptions::default().with_level(level).with_codec(codec);
-                let size = check(&original, &options, file, &mut wrong)?;
-                println!("{file}: {codec:?}, level {level}: {} to {size}", original.len());
+                for &rows in &rows {
+                    let options = PackOptions::default()
+                        .with_level(level)
+                        .with_codec(codec)
+                        .with_rows_per_group(NonZeroUsize::new(rows));
+                    let size = check(&original, &options, file, &mut wrong)?;
+                    let from = original.len();
+                    println!("{file}: {codec:?}, level {level}, {rows} rows: {from} to {size}");
+                }
             }
         }
     }

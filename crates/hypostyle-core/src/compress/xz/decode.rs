@@ -1,6 +1,7 @@
 //! Decompresses `.xz` streams, whole or one block at a time.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use liblzma::stream::{Action, Error as LzmaError, Status, Stream, TELL_UNSUPPORTED_CHECK};
@@ -68,6 +69,41 @@ impl<'a> Blocks<'a> {
             return Err(Error::invalid_argument(why));
         };
         self.decompress_record(record, limits)
+    }
+
+    /// Decompresses all blocks in parallel, to `total` bytes.
+    ///
+    /// The largest blocks come first, so that no thread starts one of them last. Each block
+    /// has a place in the result, so that none waits for those before it.
+    fn decompress_all(&self, total: usize, limits: &Limits, threads: usize) -> Result<Vec<u8>> {
+        let mut out = vec![0; total];
+        let mut rest = &mut out[..];
+        let mut jobs = Vec::with_capacity(self.records.len());
+        for (index, record) in self.records.iter().enumerate() {
+            let len = usize::try_from(record.raw).unwrap_or(usize::MAX);
+            let (place, after) = rest.split_at_mut_checked(len).unwrap_or_default();
+            jobs.push((index, record, place));
+            rest = after;
+        }
+        jobs.sort_by_key(|(_, record, _)| std::cmp::Reverse(record.unpadded));
+        let jobs = Mutex::new(jobs.into_iter());
+        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let workers: Vec<usize> = (0..threads).collect();
+        let failed = parallel::map(&workers, threads, |_| {
+            let mut failed = Vec::new();
+            while let Some((index, record, place)) = next() {
+                match self.decompress_record(record, limits) {
+                    Ok(content) if content.len() == place.len() => place.copy_from_slice(&content),
+                    Ok(_) => failed.push((index, Error::malformed(WHAT, "has a block too long"))),
+                    Err(err) => failed.push((index, err)),
+                }
+            }
+            Ok(failed)
+        })?;
+        match failed.into_iter().flatten().min_by_key(|&(index, _)| index) {
+            Some((_, err)) => Err(err),
+            None => Ok(out),
+        }
     }
 
     fn decompress_record(&self, record: &IndexRecord, limits: &Limits) -> Result<Vec<u8>> {
@@ -193,7 +229,11 @@ pub fn decompress(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec
         Some(blocks) if blocks.len() > 1 && threads > 1 => {
             check_limit(blocks.raw_total(), limits)?;
             let claimed = usize::try_from(blocks.raw_total()).unwrap_or(usize::MAX);
-            let mut out = Vec::with_capacity(initial_capacity(stream.len(), claimed));
+            let capacity = initial_capacity(stream.len(), claimed);
+            if capacity == claimed {
+                return Ok((blocks.decompress_all(claimed, limits, threads)?, stream.len()));
+            }
+            let mut out = Vec::with_capacity(capacity);
             let work = |record| blocks.decompress_record(record, limits);
             parallel::for_each(&blocks.records, threads, work, |_, content| {
                 out.extend_from_slice(&content);
@@ -429,6 +469,25 @@ mod tests {
             let mut longer = file.clone();
             longer.push(0); // without an index, only the output itself can hit the limit
             assert!(decompress(&longer, &small, 2).is_err());
+        }
+    }
+
+    #[test]
+    fn the_first_damaged_block_is_the_error() {
+        // The first block is the smallest, which is decompressed last.
+        let raw = [vec![0; 4096], sample(8192)].concat();
+        let mut stream = packed(&raw, 4096);
+        let starts: Vec<usize> =
+            Blocks::find(&stream).unwrap().records.iter().map(|record| record.start).collect();
+        // A reserved flag, which is not supported, and a byte of data.
+        stream[starts[0] + 1] ^= 0x04;
+        stream[starts[1] + 40] ^= 0xFF;
+        let blocks = Blocks::find(&stream).unwrap();
+        let first = blocks.decompress(0, &Limits::default()).unwrap_err().to_string();
+        assert_ne!(blocks.decompress(1, &Limits::default()).unwrap_err().to_string(), first);
+        for threads in [2, 3, 20] {
+            let err = decompress(&stream, &Limits::default(), threads).unwrap_err();
+            assert_eq!(err.to_string(), first);
         }
     }
 }
