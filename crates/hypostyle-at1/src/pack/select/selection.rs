@@ -27,6 +27,10 @@ const MAX_ROUGH_SAMPLE_RATIO: f64 = 1.1;
 /// Maximum number of sampled encoders that encode the content in full.
 const MAX_FULL_ENCODERS: usize = 2;
 
+/// Maximum bytes of a text for which row groups are worth nothing: its archive must be so much
+/// smaller than RAW that the stream of its table finds room.
+const MAX_TINY_BYTES: usize = 64 << 10;
+
 /// The structured form of some content.
 #[derive(Debug)]
 pub(in crate::pack) struct Structured {
@@ -82,7 +86,8 @@ pub(in crate::pack) fn best(
         selection.trials.push(encoder.trial(outcome));
         if let Some(streams) = streams {
             // Estimates are those of columns without row groups.
-            let has_row_groups = encoder.codec == Codec::Columnar
+            let has_row_groups = content.len() > MAX_TINY_BYTES
+                && encoder.codec == Codec::Columnar
                 && streams.iter().any(|stream| stream.name == GROUPS);
             let service = match service {
                 Service::Columns if has_row_groups => Service::RowGroups,

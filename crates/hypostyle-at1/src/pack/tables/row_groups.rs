@@ -25,7 +25,10 @@ const MAX_GROUPS: usize = 1024;
 /// Maximum number of rows of the larger pieces by which the cost of a cut is measured.
 const MAX_PROBE_ROWS: usize = 8 << 10;
 
-/// The larger pieces are at most this part of the table, 1 divided by this number, so that
+/// Smaller pieces tell little about the row groups of a small table.
+const MIN_PROBE_ROWS: usize = 1 << 10;
+
+/// Otherwise the larger pieces are this part of the table, 1 divided by this number, so that
 /// measuring takes less time than compressing.
 const PROBE_DIVISOR: usize = 24;
 
@@ -94,9 +97,11 @@ impl CostCurve {
         Self { rows: rows as f64, cut, exponent: exponent.clamp(0.0, 1.0) }
     }
 
-    /// Returns the cost of a cut between two pieces of `rows` rows.
+    /// Returns the cost of a cut between two pieces of `rows` rows, which is never less than
+    /// that of the smaller pieces: each block has a header.
     fn at(&self, rows: f64) -> f64 {
-        self.cut * (rows / self.rows).min(MAX_PROBE_RATIO).powf(self.exponent)
+        let ratio = (rows / self.rows).clamp(1.0 / PROBE_RATIO as f64, MAX_PROBE_RATIO);
+        self.cut * ratio.powf(self.exponent)
     }
 }
 
@@ -107,7 +112,8 @@ pub(in crate::pack) fn divide(
     grouping: Grouping,
     threads: usize,
 ) -> Result<Option<GroupedColumns>> {
-    let rows = MAX_PROBE_ROWS.min(cells / PROBE_DIVISOR).next_multiple_of(8 * PROBE_RATIO);
+    let rows = (cells / PROBE_DIVISOR).clamp(MIN_PROBE_ROWS, MAX_PROBE_ROWS).min(cells / 3);
+    let rows = rows.next_multiple_of(8 * PROBE_RATIO);
     let probes = [rows, rows / PROBE_RATIO].map(|rows| RowGroups { cells, rows: rows.max(8) });
     let costs = parallel::map(columns, threads, |column| cut_cost(column, probes))?;
     let Some((groups, wanted)) = choose(&costs, cells, grouping) else { return Ok(None) };
