@@ -19,7 +19,7 @@ use syn::{Attribute, Item, UseTree};
 const CORE_LAYERS: &[&[&str]] = &[
     &["format_id", "deviation", "limits", "error", "deviations", "options"],
     &["parallel", "buffer_pool", "wire", "source", "sink", "compress"],
-    &["number", "types"],
+    &["number", "temporal", "spelling", "types"],
     &["column_source", "cast", "coerce", "projection", "row_selection", "spill"],
     &["predicate"],
     &["reader"],

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | errors and limits | [`format_id`], [`deviation`], [`error`], [`deviations`], [`limits`], [`options`] |
 //! | bytes | [`parallel`], [`buffer_pool`], [`wire`], [`source`], [`sink`], [`compress`] |
-//! | numbers and types | [`number`], [`types`] |
+//! | values and types | [`number`], [`temporal`], [`spelling`], [`types`] |
 //! | casts and tables | [`projection`], [`column_source`], [`cast`], [`coerce`], [`row_selection`], [`spill`] |
 //! | predicates | [`predicate`] |
 //! | readers | [`reader`] |
@@ -43,7 +43,9 @@ pub mod row_selection;
 pub mod scan;
 pub mod sink;
 pub mod source;
+pub mod spelling;
 pub mod spill;
+pub mod temporal;
 pub mod text;
 pub mod types;
 #[doc(hidden)]

@@ -18,9 +18,9 @@ use arrow_schema::{DataType, TimeUnit};
 
 use super::bound::{NumberKernel, NumberTest};
 use super::expr::{CompareOp, Literal};
-use super::temporal;
 use super::value_type::is_zoned;
 use crate::number::decimal::Decimal;
+use crate::temporal;
 
 /// The digits of the widest decimals that 128 bits store.
 const DECIMAL128_DIGITS: i32 = 38;

@@ -90,7 +90,6 @@ mod print;
 mod pruning;
 mod regexp;
 mod search;
-mod temporal;
 #[cfg(test)]
 mod tests;
 mod token;

@@ -1,6 +1,8 @@
-//! Dates, times and timestamps in text, as literals and casts read them.
+//! Reads dates, times and timestamps liberally, as literals and casts in predicates do.
 
 use arrow_schema::TimeUnit;
+
+use super::calendar;
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 const SECONDS_PER_DAY: i128 = 86_400;
@@ -8,7 +10,7 @@ const SECONDS_PER_DAY: i128 = 86_400;
 /// Reads a date such as `2024-01-04`, and returns its days since the epoch.
 ///
 /// A time of day after the date is ignored, as in `DuckDB`.
-pub(super) fn date(text: &str) -> Option<i32> {
+pub(crate) fn date(text: &str) -> Option<i32> {
     let (days, rest) = leading_date(text.trim())?;
     if !rest.is_empty() {
         let (_, rest) = leading_time(rest.strip_prefix(['T', ' '])?.trim_start())?;
@@ -18,7 +20,7 @@ pub(super) fn date(text: &str) -> Option<i32> {
 }
 
 /// Reads a time of day such as `12:30` or `12:30:05.25`, and returns its units since midnight.
-pub(super) fn time(text: &str, unit: TimeUnit) -> Option<i64> {
+pub(crate) fn time(text: &str, unit: TimeUnit) -> Option<i64> {
     let (nanos, rest) = leading_time(text.trim())?;
     if rest.is_empty() { in_unit(nanos, unit) } else { None }
 }
@@ -27,7 +29,7 @@ pub(super) fn time(text: &str, unit: TimeUnit) -> Option<i64> {
 ///
 /// Without a time of day, it is midnight. An offset counts only if the column has a time zone;
 /// without an offset, the time is in UTC.
-pub(super) fn timestamp(text: &str, unit: TimeUnit, zoned: bool) -> Option<i64> {
+pub(crate) fn timestamp(text: &str, unit: TimeUnit, zoned: bool) -> Option<i64> {
     let (days, rest) = leading_date(text.trim())?;
     let (mut nanos, mut offset) = (0, 0);
     if !rest.is_empty() {
@@ -55,7 +57,7 @@ fn in_unit(nanos: i128, unit: TimeUnit) -> Option<i64> {
 }
 
 /// Reads `year-month-day` or `year/month/day`; returns the days since the epoch and the rest.
-fn leading_date(text: &str) -> Option<(i64, &str)> {
+pub(super) fn leading_date(text: &str) -> Option<(i64, &str)> {
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(unsigned) => (true, unsigned),
         None => (false, text),
@@ -65,26 +67,11 @@ fn leading_date(text: &str) -> Option<(i64, &str)> {
     let (month, rest) = digits(rest.strip_prefix(separator)?, 1, 2)?;
     let (day, rest) = digits(rest.strip_prefix(separator)?, 1, 2)?;
     let year = if negative { -year } else { year };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let last = match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1..=last).contains(&day) {
-        return None;
-    }
-    // Count from 1 March, so that the leap day is the last day of a year.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some((era * 146_097 + day_of_era - 719_468, rest))
+    Some((calendar::days(year, month, day)?, rest))
 }
 
 /// Reads `hour:minute[:second[.fraction]]`; returns the nanoseconds and the rest.
-fn leading_time(text: &str) -> Option<(i128, &str)> {
+pub(super) fn leading_time(text: &str) -> Option<(i128, &str)> {
     let (hour, rest) = digits(text, 1, 2)?;
     let (minute, mut rest) = digits(rest.strip_prefix(':')?, 1, 2)?;
     let (mut second, mut nanos) = (0, 0);
@@ -108,7 +95,7 @@ fn leading_time(text: &str) -> Option<(i128, &str)> {
 }
 
 /// Reads nothing, `Z`, `UTC`, or an offset such as `+02`, `-03:30`; returns the seconds.
-fn zone(text: &str) -> Option<i64> {
+pub(super) fn zone(text: &str) -> Option<i64> {
     let text = text.trim();
     if text.is_empty() || text.eq_ignore_ascii_case("z") || text.eq_ignore_ascii_case("utc") {
         return Some(0);
