@@ -79,9 +79,13 @@ pub struct Capabilities {
     pub numbers: bool,
     /// The format stores bytes that are not text.
     pub binary: bool,
+    /// The format stores booleans, dates, timestamps and decimals, and how cells of text spell
+    /// them.
+    pub arrow_types: bool,
 }
 
 impl Capabilities {
     /// The capabilities of Arrow and of formats that store everything it does.
-    pub const EVERYTHING: Self = Self { nulls: true, int64: true, numbers: true, binary: true };
+    pub const EVERYTHING: Self =
+        Self { nulls: true, int64: true, numbers: true, binary: true, arrow_types: true };
 }

@@ -3,7 +3,8 @@
 //! Structs and maps become objects, lists arrays. Numbers, decimals included, are printed as
 //! numbers, booleans as `true` and `false`, and null as `null`. JSON has no NaN and no
 //! infinities, so these become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. All other
-//! types become strings: times and dates as Arrow prints them (ISO 8601), bytes in hexadecimal.
+//! types become strings: times and dates as their text spelled them, else as Arrow prints them
+//! (ISO 8601), bytes in hexadecimal.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
@@ -12,9 +13,9 @@ use arrow_array::{
     StringArray, UInt64Array,
 };
 use arrow_buffer::NullBuffer;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 
-use super::{cast, to_text};
+use super::{cast, spelled_text, to_text};
 use crate::error::Result;
 use crate::number;
 
@@ -50,6 +51,20 @@ impl JsonPrinter {
     ///
     /// Fails for values that Arrow cannot print.
     pub fn try_new(array: &ArrayRef) -> Result<Self> {
+        Self::spelled(array, None)
+    }
+
+    /// Returns a printer of the values of a column, which prints times and dates as the metadata
+    /// of the field say.
+    ///
+    /// # Errors
+    ///
+    /// Fails for values that Arrow cannot print.
+    pub fn of_field(array: &ArrayRef, field: &Field) -> Result<Self> {
+        Self::spelled(array, Some(field))
+    }
+
+    fn spelled(array: &ArrayRef, field: Option<&Field>) -> Result<Self> {
         use DataType::{
             Boolean, Decimal32, Decimal64, Decimal128, Decimal256, Dictionary, FixedSizeList,
             Float16, Float32, Float64, Int8, Int16, Int32, Int64, LargeList, LargeListView,
@@ -59,9 +74,11 @@ impl JsonPrinter {
         let values = match array.data_type() {
             Null => Values::Null,
             // Encoded arrays are decoded first.
-            Dictionary(_, values) => return Self::try_new(&arrow_cast::cast(array, values)?),
+            Dictionary(_, values) => {
+                return Self::spelled(&arrow_cast::cast(array, values)?, field);
+            }
             RunEndEncoded(_, values) => {
-                return Self::try_new(&arrow_cast::cast(array, values.data_type())?);
+                return Self::spelled(&arrow_cast::cast(array, values.data_type())?, field);
             }
             Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 => {
                 Values::Int(cast(array, &Int64)?.as_primitive::<Int64Type>().clone())
@@ -80,19 +97,19 @@ impl JsonPrinter {
             Struct(fields) => {
                 let columns = fields.iter().zip(array.as_struct().columns());
                 let member = |(field, column): (&arrow_schema::FieldRef, &ArrayRef)| {
-                    Ok((json_key(field.name()), Self::try_new(column)?))
+                    Ok((json_key(field.name()), Self::of_field(column, field)?))
                 };
                 Values::Struct(columns.map(member).collect::<Result<_>>()?)
             }
-            List(_) => {
+            List(field) => {
                 let array = array.as_list::<i32>();
                 let offsets = array.value_offsets().iter().map(|&at| i64::from(at)).collect();
-                Values::List(offsets, Box::new(Self::try_new(array.values())?))
+                Values::List(offsets, Box::new(Self::of_field(array.values(), field)?))
             }
-            LargeList(_) => {
+            LargeList(field) => {
                 let array = array.as_list::<i64>();
                 let offsets = array.value_offsets().to_vec();
-                Values::List(offsets, Box::new(Self::try_new(array.values())?))
+                Values::List(offsets, Box::new(Self::of_field(array.values(), field)?))
             }
             FixedSizeList(field, _) | ListView(field) | LargeListView(field) => {
                 let list = arrow_cast::cast(array, &LargeList(field.clone()))?;
@@ -104,7 +121,13 @@ impl JsonPrinter {
                 let keys = cast(array.keys(), &DataType::Utf8)?.as_string::<i32>().clone();
                 Values::Map(offsets, keys, Box::new(Self::try_new(array.values())?))
             }
-            _ => Values::Text(to_text(array)?.as_string::<i32>().clone()),
+            _ => {
+                let text = match field {
+                    Some(field) => spelled_text(array, field)?,
+                    None => to_text(array)?,
+                };
+                Values::Text(text.as_string::<i32>().clone())
+            }
         };
         Ok(Self { nulls: array.logical_nulls(), values })
     }

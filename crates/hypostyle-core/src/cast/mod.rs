@@ -2,9 +2,10 @@
 //!
 //! Every type can be cast to text: numbers print as [`number`] defines, lists, structs and
 //! maps as [JSON](JsonPrinter), bytes in hexadecimal digits, and other types as Arrow prints
-//! them. Casts from text read numbers liberally.
+//! them. Casts from text read numbers liberally, and other values in many spellings.
 
 mod json;
+mod value_builder;
 
 use std::sync::Arc;
 
@@ -16,14 +17,16 @@ use arrow_array::{
     StringArray, new_null_array,
 };
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 
 use crate::error::{Error, Refusal, Result, clipped};
 use crate::number::{self, Liberal};
+use crate::spelling::Spelling;
 
 pub use json::{JsonPrinter, json_key, put_json_text};
+pub use value_builder::ValueBuilder;
 
-/// Casts an array to int32, int64, float64 or text.
+/// Casts an array to int32, int64, float64 or text, and text to the types of [`ValueBuilder`].
 ///
 /// # Errors
 ///
@@ -60,8 +63,60 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             Ok(Arc::new(integers(array)?.map(|(_, value)| value).collect::<Int64Array>()))
         }
         DataType::Float64 => to_float(array),
-        other => Ok(arrow_cast::cast(array, other)?),
+        other => {
+            if let Some(texts) = array.as_string_opt::<i32>()
+                && let Some(builder) = ValueBuilder::try_new(other, texts.len())
+            {
+                return read_values(texts, builder, other);
+            }
+            Ok(arrow_cast::cast(array, other)?)
+        }
     }
+}
+
+/// Casts an array to text that is spelled as the metadata of its field say.
+///
+/// # Errors
+///
+/// Fails for values that Arrow cannot print.
+pub fn spelled_text(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
+    let Some(spelling) = Spelling::of_field(field) else { return cast(array, &DataType::Utf8) };
+    let array = match array.data_type() {
+        DataType::Dictionary(_, values) => arrow_cast::cast(array, values)?,
+        DataType::RunEndEncoded(_, values) => arrow_cast::cast(array, values.data_type())?,
+        _ => array.clone(),
+    };
+    let mut builder = StringBuilder::with_capacity(array.len(), array.len() * 16);
+    let mut cell = Vec::with_capacity(40);
+    for row in 0..array.len() {
+        if array.is_null(row) {
+            builder.append_null();
+            continue;
+        }
+        cell.clear();
+        let value = value_builder::spelled_value(&array, row);
+        // A value that was not in the text may have more digits.
+        if !value.is_some_and(|value| spelling.put(value, &mut cell)) {
+            return cast(&array, &DataType::Utf8);
+        }
+        builder.append_value(std::str::from_utf8(&cell).unwrap_or_default());
+    }
+    Ok(Arc::new(builder.finish()))
+}
+
+fn read_values(
+    texts: &StringArray,
+    mut builder: ValueBuilder,
+    data_type: &DataType,
+) -> Result<ArrayRef> {
+    for (row, cell) in texts.iter().enumerate() {
+        if !builder.push(cell.map(str::as_bytes), 1) {
+            let cell = clipped(cell.unwrap_or_default());
+            let why = format!("`{cell}` is not of the type {data_type}");
+            return Err(wrong_type(why).in_row(row as u64));
+        }
+    }
+    Ok(builder.finish())
 }
 
 /// Casts an array to text and replaces each null with `word`.

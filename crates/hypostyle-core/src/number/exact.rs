@@ -82,6 +82,108 @@ pub fn exact_float(cell: &[u8]) -> Option<f64> {
     }
 }
 
+/// A number with a point, such as `1.50`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fraction {
+    /// All digits as one number.
+    pub(crate) mantissa: i128,
+    /// The number of digits after the point.
+    pub(crate) scale: u8,
+    /// The nearest float.
+    pub(crate) value: f64,
+    /// Whether the float prints as the same text.
+    pub(crate) is_exact_float: bool,
+}
+
+/// Reads a number with a point and no needless zeros before it, if it is also the printed form
+/// of a decimal: all of `1.50`, but not `-0.0`, which no decimal prints as.
+#[cfg(any(test, feature = "csv"))]
+#[inline]
+pub(crate) fn fraction(cell: &[u8]) -> Option<Fraction> {
+    let (negative, body) = match cell.split_first() {
+        Some((b'-', body)) => (true, body),
+        _ => (false, cell),
+    };
+    let Some(Ok((mantissa, point))) =
+        short_decimal(body).map(Ok).or_else(|| (body.len() <= 20).then(|| decimal(body)))
+    else {
+        return long_fraction(cell);
+    };
+    let (whole, fraction) = (body.get(..point)?, body.get(point + 1..)?);
+    let has_zero = whole.len() > 1 && whole.first() == Some(&b'0');
+    if whole.is_empty() || fraction.is_empty() || has_zero || (negative && mantissa == 0) {
+        return None;
+    }
+    let scale = u8::try_from(fraction.len()).ok()?;
+    let signed = if negative { -i128::from(mantissa) } else { i128::from(mantissa) };
+    let has_zero = fraction.len() > 1 && fraction.last() == Some(&b'0');
+    let tiny = whole == b"0" && fraction.len() > 4 && fraction.iter().take(5).all(|&b| b == b'0');
+    match POWERS.get(fraction.len()) {
+        Some(power) if mantissa < SIXTEEN_DIGITS => {
+            #[expect(clippy::cast_precision_loss, reason = "15 digits are below 2^53")]
+            let value = mantissa as f64 / power;
+            let value = if negative { -value } else { value };
+            // Printing uses an exponent below 1e-5.
+            let is_exact_float = !has_zero && !tiny;
+            Some(Fraction { mantissa: signed, scale, value, is_exact_float })
+        }
+        _ => with_float(cell, signed, scale),
+    }
+}
+
+/// Reads a fraction of many digits.
+#[cfg(any(test, feature = "csv"))]
+fn long_fraction(cell: &[u8]) -> Option<Fraction> {
+    let (mantissa, scale) = exact_decimal(cell).filter(|&(_, scale)| scale > 0)?;
+    with_float(cell, mantissa, scale)
+}
+
+#[cfg(any(test, feature = "csv"))]
+fn with_float(cell: &[u8], mantissa: i128, scale: u8) -> Option<Fraction> {
+    let exact = exact_float(cell);
+    let value = match exact {
+        Some(value) => value,
+        None => std::str::from_utf8(cell).ok()?.parse().ok()?,
+    };
+    Some(Fraction { mantissa, scale, value, is_exact_float: exact.is_some() })
+}
+
+/// Returns the digits as one number, and how many of them follow the point, of the decimal that
+/// prints as exactly these bytes, if it has at most 38 digits.
+pub fn exact_decimal(cell: &[u8]) -> Option<(i128, u8)> {
+    let (negative, body) = match cell.split_first() {
+        Some((b'-', body)) => (true, body),
+        _ => (false, cell),
+    };
+    let point = body.iter().position(|&byte| byte == b'.');
+    let (whole, fraction) = match point {
+        Some(point) => (body.get(..point)?, body.get(point + 1..)?),
+        None => (body, &b""[..]),
+    };
+    let has_zero = whole.len() > 1 && whole.first() == Some(&b'0');
+    let is_spelled = !whole.is_empty() && (point.is_none() || !fraction.is_empty()) && !has_zero;
+    if !is_spelled || whole.len() + fraction.len() > MAX_DECIMAL_DIGITS {
+        return None;
+    }
+    let mut mantissa = 0_i128; // 38 digits stay below 2^127
+    for byte in whole.iter().chain(fraction) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        mantissa = mantissa * 10 + i128::from(digit);
+    }
+    let scale = u8::try_from(fraction.len()).ok()?;
+    match (negative, mantissa) {
+        (true, 0) => None,
+        (true, _) => Some((-mantissa, scale)),
+        (false, _) => Some((mantissa, scale)),
+    }
+}
+
+/// The digits of the longest decimals.
+const MAX_DECIMAL_DIGITS: usize = 38;
+
 /// The result of comparing a text with the printed form of a float.
 enum FloatSpelling {
     /// The text is the printed form of this float.
@@ -168,6 +270,19 @@ mod tests {
                 bytes[..text.len()].copy_from_slice(text.as_bytes());
                 let found = exact_int_in_word(u64::from_le_bytes(bytes), text.len());
                 prop_assert_eq!(found, exact_int(text.as_bytes()));
+            }
+        }
+
+        /// The short cut for fractions agrees with the readers of decimals and floats.
+        #[test]
+        fn fractions_are_decimals_and_floats(text in "-?[0-9]{1,12}\\.[0-9]{1,12}|-?0\\.0{0,8}[0-9]{1,3}|[0-9.x-]{1,24}|[0-9]{10,25}\\.[0-9]{1,14}") {
+            let cell = text.as_bytes();
+            let found = fraction(cell);
+            let want = exact_decimal(cell).filter(|&(_, scale)| scale > 0);
+            prop_assert_eq!(found.map(|it| (it.mantissa, it.scale)), want);
+            if let Some(found) = found {
+                prop_assert_eq!(found.value, text.parse::<f64>().unwrap());
+                prop_assert_eq!(found.is_exact_float, exact_float(cell).is_some());
             }
         }
 

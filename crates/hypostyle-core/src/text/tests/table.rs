@@ -24,7 +24,7 @@ use crate::text::{
 use crate::types::Capabilities;
 
 const NO_NULLS: Capabilities =
-    Capabilities { nulls: false, int64: false, numbers: true, binary: false };
+    Capabilities { nulls: false, int64: false, numbers: true, binary: false, arrow_types: false };
 
 fn many_options() -> Vec<TextOptions> {
     let mut all = Vec::new();

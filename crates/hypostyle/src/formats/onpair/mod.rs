@@ -73,7 +73,7 @@ impl Format for OnPair {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { nulls: true, int64: false, numbers: false, binary: true }
+        Capabilities { nulls: true, int64: false, numbers: false, binary: true, arrow_types: false }
     }
 
     fn sniff(&self, source: &dyn ByteSource) -> Result<Sniff> {
