@@ -27,13 +27,13 @@ use crate::cast::{cast, text_without_nulls};
 use crate::column_source::{ColumnSource, ColumnStats};
 use crate::error::{Error, Refusal, Result};
 use crate::projection::{field_names, unknown_column};
-use crate::types::{Capabilities, ColumnType};
+use crate::types::{Capabilities, RequestedType};
 
 /// Options for the types of a coerced table.
 #[derive(Clone, Debug, Default)]
 pub struct CoerceOptions {
     /// Columns with a requested type, by name.
-    pub types: Vec<(String, ColumnType)>,
+    pub types: Vec<(String, RequestedType)>,
     /// The text that replaces null if the target format has no nulls.
     pub null_word: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! The column types that the formats share, and the capabilities of each format.
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 
 /// A column type of the column files, and a type that users can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,70 @@ impl ColumnType {
             Self::Int32 => Some(4),
             Self::Int64 | Self::Float64 => Some(8),
             Self::Text => None,
+        }
+    }
+}
+
+/// A type that a caller asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RequestedType {
+    /// A type of the column files.
+    Column(ColumnType),
+    /// Booleans.
+    Boolean,
+    /// Dates.
+    Date,
+    /// Timestamps in microseconds, without a time zone.
+    Timestamp,
+    /// Instants in microseconds.
+    TimestampUtc,
+    /// Decimals with a precision of at most 38, and a scale of at most the precision.
+    Decimal(u8, u8),
+}
+
+impl From<ColumnType> for RequestedType {
+    fn from(column_type: ColumnType) -> Self {
+        Self::Column(column_type)
+    }
+}
+
+impl RequestedType {
+    /// The names of types, for messages.
+    pub const NAMES: &str =
+        "int32, int64, float64, text, boolean, date, timestamp, timestamptz or decimal(P,S)";
+
+    /// Returns the type with a name that users type, such as `int`, `date` or `decimal(10,2)`.
+    pub fn by_name(name: &str) -> Option<Self> {
+        if let Some(column_type) = ColumnType::by_name(name) {
+            return Some(Self::Column(column_type));
+        }
+        let name = name.to_ascii_lowercase();
+        match name.as_str() {
+            "boolean" | "bool" => return Some(Self::Boolean),
+            "date" => return Some(Self::Date),
+            "timestamp" | "datetime" => return Some(Self::Timestamp),
+            "timestamptz" => return Some(Self::TimestampUtc),
+            _ => {}
+        }
+        let size = name.strip_prefix("decimal(")?.strip_suffix(')')?;
+        let (precision, scale) = size.split_once(',')?;
+        let (precision, scale) = (precision.trim().parse().ok()?, scale.trim().parse().ok()?);
+        let is_valid = (1..=38).contains(&precision) && scale <= precision;
+        is_valid.then_some(Self::Decimal(precision, scale))
+    }
+
+    /// Returns the Arrow type.
+    pub fn data_type(self) -> DataType {
+        match self {
+            Self::Column(column_type) => column_type.data_type(),
+            Self::Boolean => DataType::Boolean,
+            Self::Date => DataType::Date32,
+            Self::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+            Self::TimestampUtc => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            Self::Decimal(precision, scale) => {
+                DataType::Decimal128(precision, i8::try_from(scale).unwrap_or_default())
+            }
         }
     }
 }

@@ -169,6 +169,8 @@ fn primitive<T: ArrowPrimitiveType>(
 fn decimal(cell: &[u8], precision: u8, scale: i8) -> Option<i128> {
     let value = match exact_decimal(cell) {
         Some((value, digits)) if i8::try_from(digits) == Ok(scale) => value,
+        // A number of more digits would be rounded.
+        _ if cell.len() > 38 => return None,
         _ => match Decimal::parse(cell)?.scaled_floor(i32::from(scale)) {
             (value, true) => value,
             (_, false) => return None,

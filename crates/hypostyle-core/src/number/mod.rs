@@ -13,8 +13,8 @@ mod print;
 #[cfg(test)]
 mod tests;
 
-pub use exact::{exact_decimal, exact_float, exact_int};
 #[cfg(feature = "csv")]
-pub(crate) use exact::{exact_int_in_word, fraction};
+pub(crate) use exact::{Fraction, exact_int_in_word, fraction};
+pub use exact::{exact_decimal, exact_float, exact_int};
 pub use liberal::{Liberal, liberal};
 pub use print::{INFINITY, NAN, NEG_INFINITY, put_float, put_float32, put_int};

@@ -21,9 +21,8 @@ const EXAMPLE: &str = "hypostyle.spelled_like";
 const NULL: &str = "hypostyle.null";
 
 /// Words that mean null in a column whose other cells are of one type.
-pub const NULL_TOKENS: [&str; 14] = [
-    "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None", "\\N", "NaN", "nan", "-", ".", "?",
-];
+pub const NULL_TOKENS: [&str; 13] =
+    ["NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None", "\\N", "NaN", "-", ".", "?"];
 
 /// How values are spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,6 +22,7 @@ pub mod lines;
 pub mod log;
 mod options;
 mod position;
+mod resolve;
 mod row_blocks;
 mod row_index;
 mod sizes;
@@ -33,6 +34,7 @@ pub mod stamp;
     expect(dead_code, reason = "each syntax uses a part of it")
 )]
 mod state;
+mod statistics;
 mod summarise;
 #[cfg_attr(
     not(all(feature = "csv", feature = "json")),
@@ -51,7 +53,7 @@ pub use options::{Encoding, Ragged, TextOptions};
 pub use position::RowPosition;
 pub use skipped::Skipped;
 pub use source::{SourceText, TextSource};
-pub use state::{Infer, InferredState};
+pub use state::{DecimalRange, Infer, InferredState, SpelledRange};
 pub use summary::{
     ColumnState, ColumnSummary, ObjectState, OddToken, TextRange, TextSummary, ValueState,
 };

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::state::Infer;
 use crate::limits::Limits;
-use crate::types::{Capabilities, ColumnType};
+use crate::types::{Capabilities, RequestedType};
 
 /// Options for reading a text as a table.
 #[derive(Clone, Debug)]
@@ -22,11 +22,14 @@ pub struct TextOptions {
     ///
     /// Columns beyond the header get generated names.
     pub columns: usize,
-    /// When a column becomes numeric.
+    /// When a column gets a type.
     pub infer: Infer,
     /// Columns with a requested type, by name.
-    pub types: Vec<(String, ColumnType)>,
-    /// Cells that mean null besides empty ones, if the target has nulls.
+    pub types: Vec<(String, RequestedType)>,
+    /// Cells that mean null in all columns besides empty ones, if the target has nulls.
+    ///
+    /// Without any, the only text in a column of another type means null if it is one of
+    /// [`NULL_TOKENS`](crate::spelling::NULL_TOKENS). An empty word says that there is none.
     pub null_words: Vec<String>,
     /// Which values the target can store.
     pub capabilities: Capabilities,
@@ -65,7 +68,15 @@ impl TextOptions {
     /// Returns the words that mean null: none if the target has no nulls.
     pub(super) fn effective_null_words(&self) -> Vec<String> {
         // For a target without nulls, a null word is ordinary text.
-        if self.capabilities.nulls { self.null_words.clone() } else { Vec::new() }
+        let words =
+            self.null_words.iter().filter(|word| self.capabilities.nulls && !word.is_empty());
+        words.cloned().collect()
+    }
+
+    /// Returns whether a column may have a null word of its own.
+    pub(super) fn finds_null_tokens(&self) -> bool {
+        let Capabilities { nulls, arrow_types, .. } = self.capabilities;
+        self.null_words.is_empty() && nulls && arrow_types && self.infer != Infer::Text
     }
 }
 

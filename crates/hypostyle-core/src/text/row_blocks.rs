@@ -26,6 +26,8 @@ pub(super) struct TextColumn {
     pub(super) data_type: DataType,
     /// Rows without a value are empty texts, because the target has no nulls.
     pub(super) gaps_are_empty: bool,
+    /// The text that means null in this column, besides the empty cell.
+    pub(super) null_token: Option<String>,
 }
 
 /// Rows of a block.

@@ -3,19 +3,20 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, StringArray};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_array::ArrayRef;
+use arrow_schema::{Schema, SchemaRef};
 
 use super::format::{TextFormat, TextKind};
-use super::line_rows::{LineRows, text_list};
+use super::line_rows::LineRows;
 use super::options::TextOptions;
 use super::position::RowPosition;
+use super::resolve::ResolvedColumn;
 use super::row_blocks::{PickedRows, RowBlocks, TextColumn};
 use super::sizes::TextSizes;
 use super::source::TextSource;
-use super::state::InferredState;
+use super::statistics::statistics;
 use super::summarise::summarise;
-use super::summary::{ColumnState, ColumnSummary, TextSummary};
+use super::summary::TextSummary;
 use crate::error::{Error, Result};
 use crate::format_id::FormatId;
 use crate::projection::{column_out_of_range, unknown_column};
@@ -23,7 +24,6 @@ use crate::reader::{
     ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, row_group_out_of_range,
 };
 use crate::row_selection::RowSelection;
-use crate::types::ColumnType;
 
 /// A text as a table.
 ///
@@ -102,11 +102,12 @@ impl TextTable {
         for (index, column) in summary.columns.iter().enumerate() {
             let requested = options.types.iter().find(|(name, _)| *name == column.name);
             let requested = requested.map(|(_, requested)| *requested);
-            let (data_type, nullable) = resolve(column, requested, options);
-            fields.push(Field::new(&column.name, data_type.clone(), nullable));
+            let resolved = ResolvedColumn::of(column, requested, options);
+            fields.push(resolved.field(&column.name));
             let gaps_are_empty = !options.capabilities.nulls;
-            let name = column.name.clone();
-            columns.push(TextColumn { index, name, data_type, gaps_are_empty });
+            let (name, data_type) = (column.name.clone(), resolved.data_type);
+            let null_token = resolved.null_token;
+            columns.push(TextColumn { index, name, data_type, gaps_are_empty, null_token });
         }
         let mark =
             options.mark_open_line && summary.ends_open && matches!(format.kind, TextKind::Lines);
@@ -132,6 +133,14 @@ impl TextTable {
     /// Returns what is known of the text.
     pub fn summary(&self) -> &TextSummary {
         &self.summary
+    }
+
+    /// Returns the words that mean null in a column, besides the empty cell.
+    pub fn null_words(&self, column: usize) -> Vec<String> {
+        match self.columns.get(column).and_then(|column| column.null_token.clone()) {
+            Some(token) => vec![token],
+            None => self.summary.null_words.clone(),
+        }
     }
 
     /// Returns the format in which the text is read.
@@ -175,32 +184,6 @@ impl TextTable {
             kind => Err(super::summarise::not_compiled(kind)),
         }
     }
-}
-
-/// Returns the type of a column, and whether it is nullable.
-fn resolve(
-    column: &ColumnSummary,
-    requested: Option<ColumnType>,
-    options: &TextOptions,
-) -> (DataType, bool) {
-    let capabilities = options.capabilities;
-    let inferred = match &column.state {
-        ColumnState::Cells(state) => state.resolve(options.infer, capabilities),
-        ColumnState::Values(state) => state.resolve(),
-        ColumnState::Text => DataType::Utf8,
-        ColumnState::Binary => DataType::Binary,
-        ColumnState::TextList => text_list(),
-    };
-    let data_type = requested.map_or(inferred, ColumnType::data_type);
-    // A gap in a column with a requested type stays null: the writer of a format without
-    // nulls refuses it and names the row.
-    let nullable = match &column.state {
-        ColumnState::Cells(state) => {
-            capabilities.nulls || (data_type != DataType::Utf8 && state.gaps)
-        }
-        _ => true,
-    };
-    (data_type, nullable)
 }
 
 /// Cuts a text into row groups.
@@ -291,58 +274,6 @@ impl Reader for TextTable {
             count => vec![format!("{count} malformed rows were skipped")],
         }
     }
-}
-
-/// Returns the null count and the bounds of a column.
-fn statistics(column: &TextColumn, summary: &ColumnSummary, marks: u64) -> ColumnStatistics {
-    let mut found = ColumnStatistics::default();
-    let is_text = matches!(column.data_type, DataType::Utf8 | DataType::Binary);
-    found.null_count = match (&summary.state, summary.nulls) {
-        (ColumnState::Cells(_), Some(_)) if column.gaps_are_empty && is_text => Some(0),
-        (ColumnState::Cells(_), Some(nulls)) if !is_text => Some(nulls + summary.empty_texts),
-        (_, nulls) => nulls.map(|nulls| nulls.saturating_add(marks)),
-    };
-    let scalars = match &summary.state {
-        ColumnState::Cells(state) => *state,
-        ColumnState::Values(state) if state.object.is_none() && state.list.is_none() => {
-            state.scalars
-        }
-        _ => InferredState::NONE,
-    };
-    let (min, max) = scalars.range;
-    let bounds: Option<(ArrayRef, ArrayRef)> = match column.data_type {
-        DataType::Int32 if min <= max => {
-            let array = |value: i64| Some(Int32Array::from(vec![i32::try_from(value).ok()?]));
-            let both = array(min).zip(array(max));
-            both.map(|(min, max)| (Arc::new(min) as ArrayRef, Arc::new(max) as ArrayRef))
-        }
-        DataType::Int64 if min <= max => {
-            let array = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
-            Some((array(min), array(max)))
-        }
-        DataType::Float64 if !scalars.nans => scalars.number_range().map(|(min, max)| {
-            let array = |value: f64| Arc::new(Float64Array::from(vec![value])) as ArrayRef;
-            (array(min), array(max))
-        }),
-        DataType::Utf8 => summary.texts.as_ref().and_then(|range| {
-            // An empty text is less than all others.
-            let has_empty = summary.empty_texts > 0
-                || (column.gaps_are_empty && summary.nulls.is_none_or(|nulls| nulls > 0));
-            if range.is_truncated() {
-                return None;
-            }
-            let array = |text: &[u8]| {
-                let text = std::str::from_utf8(text).ok()?;
-                Some(Arc::new(StringArray::from(vec![text])) as ArrayRef)
-            };
-            array(if has_empty { b"" } else { &range.min }).zip(array(&range.max))
-        }),
-        _ => None,
-    };
-    if let Some((min, max)) = bounds {
-        (found.min, found.max, found.is_exact) = (Some(min), Some(max), true);
-    }
-    found
 }
 
 /// Reads a part of a text.

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, StringArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::DataType;
 
-use crate::cast::cast;
+use crate::cast::{ValueBuilder, cast};
 use crate::error::{Error, Result};
 use crate::number::{self, Liberal};
 
@@ -33,7 +33,9 @@ pub fn array_of_cells<'a>(
         DataType::Float64 => numbers(cells.clone(), float)
             .map(|(values, nulls)| Arc::new(Float64Array::new(values.into(), nulls)) as ArrayRef),
         DataType::Utf8 => return texts(cells),
-        _ => None,
+        _ => ValueBuilder::try_new(data_type, cells.len()).and_then(|mut builder| {
+            cells.clone().all(|cell| builder.push(cell, 1)).then(|| builder.finish())
+        }),
     };
     match array {
         Some(array) => Ok(array),

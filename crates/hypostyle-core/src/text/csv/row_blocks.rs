@@ -51,13 +51,15 @@ impl<R: Read> CellBlocks<R> {
         if column.gaps_are_empty && column.data_type == DataType::Utf8 {
             return array_of_cells(&column.data_type, cells.map(|cell| Some(cell.bytes(rows))));
         }
+        let token = column.null_token.as_deref().map(str::as_bytes);
         if self.null_words.is_empty() {
-            if let Some(array) = short_ints(rows, &column.data_type, cells.clone()) {
+            if let Some(array) = short_ints(rows, &column.data_type, token, cells.clone()) {
                 return Ok(array);
             }
             let cells = cells.map(|cell| {
                 let bytes = cell.bytes(rows);
-                (!bytes.is_empty() || cell.quoted()).then_some(bytes)
+                let is_gap = !cell.quoted() && (bytes.is_empty() || token == Some(bytes));
+                (!is_gap).then_some(bytes)
             });
             return array_of_cells(&column.data_type, cells);
         }
@@ -71,13 +73,14 @@ impl<R: Read> CellBlocks<R> {
     }
 }
 
-/// Returns cells as an array of 32-bit integers, if each is the printed form of one, or
-/// empty.
+/// Returns cells as an array of 32-bit integers, if each is the printed form of one, empty, or
+/// the text that means null.
 ///
 /// This does what [`array_of_cells`] does, with short cells loaded at once.
 fn short_ints<'a>(
     rows: &RowBlock,
     data_type: &DataType,
+    null_token: Option<&[u8]>,
     cells: impl ExactSizeIterator<Item = &'a CellSpan>,
 ) -> Option<ArrayRef> {
     if data_type != &DataType::Int32 {
@@ -91,7 +94,9 @@ fn short_ints<'a>(
                 values.push(i32::try_from(value).ok()?);
                 nulls.append_non_null();
             }
-            None if cell.bytes(rows).is_empty() => {
+            None if cell.bytes(rows).is_empty()
+                || (null_token == Some(cell.bytes(rows)) && !cell.quoted()) =>
+            {
                 values.push(0);
                 nulls.append_null();
             }

@@ -8,16 +8,19 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, Int32Array, Int64Array, LargeStringArray, RecordBatch,
     StringArray,
 };
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Field, Schema};
 
 use super::delimiter::check_delimiter;
 use super::quote::{needs_quotes, quote_into};
-use crate::cast::cast;
+use crate::cast::spelled_text;
 use crate::error::{Error, Result};
 use crate::number;
+use crate::spelling;
 use crate::text::input::BOM;
 
 /// Writes batches as CSV, one row per line.
+///
+/// Cells are spelled as the metadata of their fields say, see [`spelling`].
 ///
 /// A cell is quoted only if it must be: if it contains the delimiter, a quote or a line
 /// end, if it would be read as null in a nullable column, if it is an empty cell that
@@ -27,7 +30,7 @@ use crate::text::input::BOM;
 pub struct Writer<W> {
     out: W,
     delimiter: u8,
-    null_word: Vec<u8>,
+    null_word: Option<Vec<u8>>,
     buffer: Vec<u8>,
     /// No printed number contains the delimiter or equals the null word.
     plain_numbers: bool,
@@ -46,13 +49,13 @@ impl<W: Write> Writer<W> {
     pub fn new(out: W, delimiter: u8) -> Self {
         let buffer = Vec::with_capacity(BUFFER_BYTES);
         let plain_numbers = !IN_NUMBERS.contains(&delimiter);
-        Self { out, delimiter, null_word: Vec::new(), buffer, plain_numbers, begun: false }
+        Self { out, delimiter, null_word: None, buffer, plain_numbers, begun: false }
     }
 
     /// Writes null as this word.
     #[must_use]
     pub fn with_null_word(mut self, word: &str) -> Self {
-        self.null_word = word.as_bytes().to_vec();
+        self.null_word = Some(word.as_bytes().to_vec());
         let like_number = word.bytes().all(|byte| IN_NUMBERS.contains(&byte));
         self.plain_numbers &= word.is_empty() || !like_number;
         self
@@ -86,14 +89,17 @@ impl<W: Write> Writer<W> {
         let alone = batch.num_columns() == 1;
         let columns = schema.fields().iter().zip(batch.columns());
         let columns = columns
-            .map(|(field, array)| CsvColumn::new(array, NullRule::new(field.is_nullable(), alone)))
+            .map(|(field, array)| {
+                let null = NullRule::new(field.is_nullable(), alone);
+                Ok((CsvColumn::new(array, field, null)?, self.null_word_of(field)))
+            })
             .collect::<Result<Vec<_>>>()?;
         for row in 0..batch.num_rows() {
-            for (index, column) in columns.iter().enumerate() {
+            for (index, (column, null_word)) in columns.iter().enumerate() {
                 if index > 0 {
                     self.buffer.push(self.delimiter);
                 }
-                self.cell(column, row);
+                self.cell(column, null_word.as_deref(), row);
             }
             self.buffer.push(b'\n');
             self.flush_if_full()?;
@@ -108,16 +114,27 @@ impl<W: Write> Writer<W> {
         Ok(self.out)
     }
 
+    fn null_bytes(&self) -> &[u8] {
+        self.null_word.as_deref().unwrap_or_default()
+    }
+
     fn check(&self) -> Result<()> {
         check_delimiter(self.delimiter)?;
-        if needs_quotes(&self.null_word, self.delimiter) {
+        if needs_quotes(self.null_bytes(), self.delimiter) {
             let why = "the null word cannot contain the delimiter, a quote or a line end";
             return Err(Error::invalid_argument(why));
         }
         Ok(())
     }
 
-    fn cell(&mut self, column: &CsvColumn, row: usize) {
+    /// Returns the word for null that the text of a column had, unless the caller chose one.
+    fn null_word_of(&self, field: &Field) -> Option<Vec<u8>> {
+        let token = spelling::null_token(field)?.as_bytes();
+        let is_free = self.null_word.is_none() && !needs_quotes(token, self.delimiter);
+        is_free.then(|| token.to_vec())
+    }
+
+    fn cell(&mut self, column: &CsvColumn, null_word: Option<&[u8]>, row: usize) {
         match column {
             CsvColumn::Int32(array) if array.is_valid(row) => {
                 self.number(|out| number::put_int(i64::from(array.value(row)), out));
@@ -130,13 +147,16 @@ impl<W: Write> Writer<W> {
             }
             CsvColumn::Text(array, null) if array.is_valid(row) => {
                 let text = array.value(row).as_bytes();
-                self.text(text, null.is_like(text, &self.null_word));
+                self.text(text, null.is_like(text, self.null_bytes()));
             }
             CsvColumn::LargeText(array, null) if array.is_valid(row) => {
                 let text = array.value(row).as_bytes();
-                self.text(text, null.is_like(text, &self.null_word));
+                self.text(text, null.is_like(text, self.null_bytes()));
             }
-            _ => self.buffer.extend_from_slice(&self.null_word),
+            _ => {
+                let word = null_word.or(self.null_word.as_deref()).unwrap_or_default();
+                self.buffer.extend_from_slice(word);
+            }
         }
     }
 
@@ -145,7 +165,7 @@ impl<W: Write> Writer<W> {
         put(&mut self.buffer);
         if !self.plain_numbers {
             let printed = self.buffer.split_off(start);
-            self.text(&printed, printed == self.null_word);
+            self.text(&printed, printed == self.null_bytes());
         }
     }
 
@@ -196,14 +216,14 @@ impl NullRule {
 }
 
 impl CsvColumn {
-    fn new(array: &ArrayRef, null: NullRule) -> Result<Self> {
+    fn new(array: &ArrayRef, field: &Field, null: NullRule) -> Result<Self> {
         Ok(match array.data_type() {
             DataType::Int32 => Self::Int32(array.as_primitive::<Int32Type>().clone()),
             DataType::Int64 => Self::Int64(array.as_primitive::<Int64Type>().clone()),
             DataType::Float64 => Self::Float64(array.as_primitive::<Float64Type>().clone()),
             // The text may be too long for 32-bit offsets.
             DataType::LargeUtf8 => Self::LargeText(array.as_string::<i64>().clone(), null),
-            _ => Self::Text(cast(array, &DataType::Utf8)?.as_string::<i32>().clone(), null),
+            _ => Self::Text(spelled_text(array, field)?.as_string::<i32>().clone(), null),
         })
     }
 }

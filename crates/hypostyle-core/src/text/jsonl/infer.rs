@@ -89,10 +89,7 @@ fn check_text(value: &str, first: Option<u8>) -> Result<usize, NotJson> {
 #[inline]
 fn add_scalar(state: &mut InferredState, value: &str, first: Option<u8>) -> Result<(), NotJson> {
     match first {
-        Some(b'"') => {
-            raw::string(value)?;
-            state.add_text();
-        }
+        Some(b'"') => state.add_string(raw::string(value)?.as_bytes()),
         Some(b't' | b'f') => state.add_bool(),
         Some(b'-') if value == "-0" => state.add_float(-0.0),
         Some(b'-' | b'0'..=b'9') => match number::exact_int(value.as_bytes()) {

@@ -28,7 +28,7 @@ impl<W: Write> Writer<W> {
         let schema = batch.schema();
         let mut columns = Vec::with_capacity(batch.num_columns());
         for (field, array) in schema.fields().iter().zip(batch.columns()) {
-            columns.push((json_key(field.name()), JsonPrinter::try_new(array)?));
+            columns.push((json_key(field.name()), JsonPrinter::of_field(array, field)?));
         }
         for row in 0..batch.num_rows() {
             self.buffer.push(b'{');

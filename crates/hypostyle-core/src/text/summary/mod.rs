@@ -9,6 +9,7 @@ use super::position::RowPosition;
 use super::skipped::Skipped;
 use super::state::InferredState;
 use crate::number;
+use crate::spelling::Spelling;
 
 pub use text_range::TextRange;
 pub(crate) use text_range::TextRangeFinder;
@@ -61,7 +62,8 @@ pub struct ColumnSummary {
     /// Bounds of the cells as text, empty ones not included; `None` if they are unknown,
     /// above all in columns with numbers.
     pub texts: Option<TextRange>,
-    /// The only cell that is not a number, if all others are.
+    /// The only text that is not a number, if all other cells are numbers; or the only one that
+    /// is not spelled like all other cells.
     pub odd_token: Option<OddToken>,
 }
 
@@ -80,9 +82,9 @@ pub enum ColumnState {
     TextList,
 }
 
-/// A cell that occurs in a column of numbers and is not one, such as `NA`.
+/// A cell that occurs in a column of one type and is not of that type, such as `NA`.
 ///
-/// If the caller takes it for null, the column is numeric.
+/// If it means null, the column has that type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OddToken {
     /// The text of the cell.
@@ -92,7 +94,7 @@ pub struct OddToken {
     /// Whether some of these cells are quoted, so that they are never null.
     pub is_quoted: bool,
     /// What the other cells have in common.
-    pub numbers: InferredState,
+    pub others: InferredState,
 }
 
 impl TextSummary {
@@ -118,7 +120,13 @@ impl TextSummary {
 
     /// Returns the summary with words that count as null, if it follows from what is known.
     fn with_null_words(mut self, words: Vec<String>) -> Option<Self> {
-        if words.iter().any(|word| number::liberal(word.as_bytes()).is_some()) {
+        let may_be_value = |word: &String| {
+            let word = word.as_bytes();
+            number::liberal(word).is_some()
+                || number::exact_decimal(word).is_some()
+                || Spelling::of(word).is_some()
+        };
+        if words.iter().any(may_be_value) {
             return None;
         }
         for column in &mut self.columns {
@@ -129,12 +137,14 @@ impl TextSummary {
                         column.nulls = None;
                         continue;
                     }
-                    *state = InferredState { gaps: true, ..odd.numbers };
+                    *state = InferredState { gaps: true, ..odd.others };
                     column.nulls = column.nulls.map(|nulls| nulls.saturating_add(odd.count));
                     column.texts = None;
                     column.odd_token = None;
                 }
                 Some(_) => {}
+                // No cell is a null word.
+                None if state.spelled.is_some() => {}
                 // Several cells are not numbers. If all of them are null words, the column
                 // is numeric.
                 None if !state.liberal_floats && !state.liberal_ints => {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields};
 
-use crate::text::state::{Infer, InferredState};
+use crate::text::options::TextOptions;
+use crate::text::state::{Infer, InferredState, Resolved};
 use crate::types::Capabilities;
 
 /// Objects with more keys than this are maps rather than records, and stay text; the object
@@ -52,19 +53,27 @@ impl Default for ValueState {
 }
 
 impl ValueState {
-    /// Returns the type of a column of these values.
-    pub fn resolve(&self) -> DataType {
-        match (&self.object, &self.list) {
+    /// Returns the type of a column of these values, and how they are spelled.
+    pub(in crate::text) fn resolve_spelled(&self, options: &TextOptions) -> Resolved {
+        let data_type = match (&self.object, &self.list) {
             _ if self.is_raw => DataType::Utf8,
             // Arrow can store objects without keys, and most formats cannot.
             (Some(object), _) if object.fields.is_empty() => DataType::Utf8,
-            (Some(object), _) => DataType::Struct(object.resolve()),
+            (Some(object), _) => DataType::Struct(object.resolve(options)),
             (None, Some(elements)) => {
-                DataType::List(Arc::new(Field::new_list_field(elements.resolve(), true)))
+                let elements = elements.resolve_spelled(options);
+                let field = Field::new_list_field(elements.data_type.clone(), true);
+                DataType::List(Arc::new(elements.in_field(field)))
             }
             // JSON itself distinguishes numbers, null and text.
-            (None, None) => self.scalars.resolve(Infer::Numeric, Capabilities::EVERYTHING),
-        }
+            (None, None) => {
+                // Strings are dates if the target has dates.
+                let arrow_types = options.capabilities.arrow_types && options.infer != Infer::Text;
+                let capabilities = Capabilities { arrow_types, ..Capabilities::EVERYTHING };
+                return self.scalars.resolve_spelled(Infer::Numeric, capabilities);
+            }
+        };
+        Resolved::new(data_type)
     }
 
     /// Adds the state of the values that follow in the text; returns the number of keys
@@ -132,8 +141,11 @@ impl ObjectState {
     }
 
     /// Returns the fields of a column of these objects.
-    pub fn resolve(&self) -> Fields {
-        let field = |(name, state): &(String, ValueState)| Field::new(name, state.resolve(), true);
+    fn resolve(&self, options: &TextOptions) -> Fields {
+        let field = |(name, state): &(String, ValueState)| {
+            let resolved = state.resolve_spelled(options);
+            resolved.in_field(Field::new(name, resolved.data_type.clone(), true))
+        };
         self.fields.iter().map(field).collect()
     }
 

@@ -3,6 +3,7 @@
 
 mod naive;
 mod table;
+mod types;
 
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
@@ -16,7 +17,7 @@ use bytes::Bytes;
 use super::sizes::TextSizes;
 use super::table::TextTable;
 use super::{SourceText, TextFormat, TextKind, TextOptions, TextSource};
-use crate::cast::cast;
+use crate::cast::{cast, spelled_text};
 use crate::error::{Error, Result};
 use crate::reader::{Reader, RowGroupRequest};
 use crate::row_selection::RowSelection;
@@ -101,7 +102,7 @@ pub(in crate::text) fn whole(table: TextTable) -> Result<Contents> {
     let columns = schema.fields().iter().enumerate().map(|(index, field)| {
         let mut cells = Vec::new();
         for batch in &batches {
-            let text = cast(batch.column(index), &DataType::Utf8)?;
+            let text = spelled_text(batch.column(index), field)?;
             cells.extend(text.as_string::<i32>().iter().map(|cell| cell.map(str::to_owned)));
         }
         assert_eq!(cells.len() as u64, table.rows());
