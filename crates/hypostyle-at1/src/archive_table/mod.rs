@@ -6,12 +6,14 @@
 
 #[cfg(test)]
 mod tests;
+mod typed_pruning;
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 
+use self::typed_pruning::TypedPruning;
 use crate::archive_text::ArchiveText;
 use crate::container::in_at1;
 use crate::describe;
@@ -29,8 +31,8 @@ use hypostyle_core::reader::{
     ColumnStatistics, InFormat, Reader, RowGroupReader, RowGroupRequest, Section,
 };
 use hypostyle_core::text::{
-    self, ColumnState, ColumnSummary, Encoding, HEAD_BYTES, Infer, Ragged, TextFormat, TextOptions,
-    TextSource, TextSummary, TextTable, ValueState,
+    self, ColumnState, ColumnSummary, Encoding, HEAD_BYTES, Infer, InferredState, Ragged,
+    TextFormat, TextOptions, TextSource, TextSummary, TextTable, ValueState,
 };
 use hypostyle_core::types::Capabilities;
 
@@ -76,10 +78,14 @@ pub(super) fn open(
             is_text && is_plain && groups.check_summary(text.summary()).is_ok()
         };
         let groups = groups.filter(is_grouped);
+        let columns_with_words = (0..text.schema().fields().len())
+            .map(|column| !text.null_words(column).is_empty())
+            .collect();
         let table = columns.unwrap_or_else(|| Arc::new(text));
         let names = table.schema().fields().iter().map(|field| field.name().clone()).collect();
         let frames = frames.clone();
-        Ok(ArchiveTable { frames, table, is_text, groups, names, sections: OnceLock::new() })
+        let sections = OnceLock::new();
+        Ok(ArchiveTable { frames, table, is_text, groups, names, columns_with_words, sections })
     })
 }
 
@@ -116,7 +122,8 @@ fn served_shape(text: &TextTable, options: &TextOptions) -> Option<TableShape> {
     let count = schema.fields().len();
     let statistics = (0..count).map(|column| text.column_statistics(column)).collect();
     let shape = TableShape::new(text.text_format(), schema, text.rows());
-    Some(shape.with_null_words(summary.null_words.clone()).with_statistics(statistics))
+    let null_words = (0..count).map(|column| text.null_words(column));
+    Some(shape.with_null_words(null_words).with_statistics(statistics))
 }
 
 /// Returns whether some array has elements of several types, which become text.
@@ -160,6 +167,16 @@ pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Resu
         Ok(found) => found,
         Err(err) => return Ok(Some(in_at1(err))),
     };
+    // An older archive states less.
+    let older;
+    let stated = match metadata.has_spellings {
+        true => stated,
+        false => {
+            forget_spellings(&mut found, stated);
+            older = without_spellings(stated);
+            &older
+        }
+    };
     match line_groups(frames, stated) {
         Ok(None) => {}
         // The row index is that of the groups, which are compared with the text.
@@ -188,6 +205,48 @@ pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Resu
     Ok(Some(in_at1(err)))
 }
 
+/// Returns the summary of an older archive without what marks its facts as unknown.
+fn without_spellings(stated: &TextSummary) -> TextSummary {
+    let mut stated = stated.clone();
+    for column in &mut stated.columns {
+        each_state(column, &mut |state| state.has_other_numbers = false);
+    }
+    stated
+}
+
+/// Removes from a summary what those of older archives do not have.
+fn forget_spellings(found: &mut TextSummary, stated: &TextSummary) {
+    for (index, column) in found.columns.iter_mut().enumerate() {
+        let is_spelled = |state: &InferredState| state.spelled.is_some();
+        let is_text = match (&column.state, &column.odd_token) {
+            (ColumnState::Cells(state), None) => is_spelled(state),
+            (ColumnState::Cells(_), Some(odd)) => is_spelled(&odd.others),
+            _ => false,
+        };
+        // Their writer took the column for text, of which it looked for bounds.
+        if is_text && let Some(stated) = stated.columns.get(index) {
+            column.odd_token.clone_from(&stated.odd_token);
+            column.texts.clone_from(&stated.texts);
+            column.state.clone_from(&stated.state);
+        }
+        each_state(column, &mut |state| {
+            (state.has_other_numbers, state.decimals, state.spelled) = (false, None, None);
+        });
+    }
+}
+
+/// Calls a function with every state of a column.
+fn each_state(column: &mut ColumnSummary, change: &mut dyn FnMut(&mut InferredState)) {
+    match &mut column.state {
+        ColumnState::Cells(state) => change(state),
+        ColumnState::Values(values) => values.each_state(change),
+        _ => {}
+    }
+    if let Some(odd) = &mut column.odd_token {
+        change(&mut odd.others);
+    }
+}
+
 /// The table of an archive, with the byte map of the archive.
 #[derive(Debug)]
 struct ArchiveTable {
@@ -199,6 +258,8 @@ struct ArchiveTable {
     groups: Option<Arc<LineGroups>>,
     /// The names of the columns.
     names: Vec<String>,
+    /// Whether each column has words that mean null.
+    columns_with_words: Vec<bool>,
     sections: OnceLock<Vec<Section>>,
 }
 
@@ -240,10 +301,16 @@ impl Reader for ArchiveTable {
     }
 
     fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
-        if let Some(groups) = &self.groups {
-            return Some(Box::new(groups.pruning(group, &self.names)));
-        }
-        self.table.pruning_statistics(group)
+        let statistics: Box<dyn PruningStatistics + '_> = match &self.groups {
+            Some(groups) => Box::new(groups.pruning(group, &self.names)),
+            None => self.table.pruning_statistics(group)?,
+        };
+        Some(Box::new(TypedPruning {
+            statistics,
+            table: self.table.as_ref(),
+            schema: self.table.schema(),
+            columns_with_words: &self.columns_with_words,
+        }))
     }
 
     fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {

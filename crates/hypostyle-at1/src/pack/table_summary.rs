@@ -58,7 +58,7 @@ pub(super) fn table_metadata(text: &[u8], options: &PackOptions) -> Option<Table
     let format = table_format(text, options)?;
     // A text that cannot be read as a table fails again when the archive is opened.
     let summary = summarize(text, format, options.threads).ok();
-    Some(TableMetadata { format, summary, frames: Vec::new() })
+    Some(TableMetadata { format, summary, frames: Vec::new(), has_spellings: true })
 }
 
 /// Returns the syntax of the rows of a table whose cells a codec can serve.
@@ -152,7 +152,7 @@ impl TextSummarizer {
             drop(sender);
             thread.join().ok()?.ok()
         });
-        TableMetadata { format, summary, frames }
+        TableMetadata { format, summary, frames, has_spellings: true }
     }
 }
 

@@ -83,7 +83,6 @@ impl GroupedReader {
             templates,
             groups,
             row_lines,
-            null_words: shape.null_words.iter().map(|word| word.clone().into_bytes()).collect(),
             shape: shape.clone(),
             no_streams: StreamSet { streams: Vec::new() },
             shared: SharedBlocks::default(),
@@ -155,7 +154,7 @@ impl Reader for GroupedReader {
             delimiter: self.0.delimiter(),
             starts_text: group.frame == 0,
             names: self.0.names().collect(),
-            null_words: &self.0.null_words,
+            shape: &self.0.shape,
             values: OnceCell::new(),
         }))
     }

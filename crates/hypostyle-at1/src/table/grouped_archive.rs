@@ -22,7 +22,6 @@ pub(super) struct GroupedArchive {
     pub(super) groups: Vec<LineGroup>,
     pub(super) row_lines: RowLines,
     pub(super) shape: TableShape,
-    pub(super) null_words: Vec<Vec<u8>>,
     pub(super) no_streams: StreamSet,
     pub(super) shared: SharedBlocks,
 }

@@ -15,7 +15,13 @@ use hypostyle_core::text::jsonl::array_of_values;
 pub(super) fn array(data_type: &DataType, cells: &CellRuns<'_>) -> Result<TypedCells, CellError> {
     let is_scalar = matches!(
         data_type,
-        DataType::Int32 | DataType::Int64 | DataType::Float64 | DataType::Boolean | DataType::Utf8
+        DataType::Int32
+            | DataType::Int64
+            | DataType::Float64
+            | DataType::Boolean
+            | DataType::Utf8
+            | DataType::Date32
+            | DataType::Timestamp(..)
     );
     if is_scalar {
         match typed_cells::array(data_type, cells, CellSyntax::Json) {

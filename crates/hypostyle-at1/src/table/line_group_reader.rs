@@ -345,7 +345,7 @@ impl LineGroupReader {
         let array = match verbatim.delimiter {
             None => json_values::array(data_type, &cells),
             Some(_) => {
-                let null_words = &self.reader.null_words;
+                let null_words = self.reader.shape.null_words(column);
                 let syntax = CellSyntax::Csv { is_last: false, null_words };
                 typed_cells::array(data_type, &cells, syntax)
             }
@@ -368,7 +368,8 @@ impl LineGroupReader {
             };
         }
         let is_last = column + 1 == self.reader.shape.schema.fields().len();
-        let syntax = CellSyntax::Csv { is_last, null_words: &self.reader.null_words };
+        let null_words = self.reader.shape.null_words(column);
+        let syntax = CellSyntax::Csv { is_last, null_words };
         self.cells(table, column, rows, data_type, |cells| {
             typed_cells::array(data_type, cells, syntax)
         })

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::cell_value::CellSyntax;
+use super::shape::TableShape;
 use super::verbatim_cells::{VerbatimLines, split};
 use crate::json_scan::JsonMembers;
 use crate::row_groups::grouped_table::GroupPruning;
@@ -24,7 +25,7 @@ pub(super) struct LineGroupPruning<'a> {
     pub(super) delimiter: Option<u8>,
     pub(super) starts_text: bool,
     pub(super) names: Vec<&'a str>,
-    pub(super) null_words: &'a [Vec<u8>],
+    pub(super) shape: &'a TableShape,
     /// The values of the verbatim lines by name: `None` is null, a missing name too.
     pub(super) values: OnceCell<Option<Vec<VerbatimValues>>>,
 }
@@ -62,8 +63,11 @@ impl LineGroupPruning<'_> {
         };
         match delimiter {
             Some(delimiter) => {
-                let syntax = CellSyntax::Csv { is_last: false, null_words: self.null_words };
-                for (name, cell) in self.names.iter().zip(split(line, delimiter)?) {
+                for (column, (name, cell)) in
+                    self.names.iter().zip(split(line, delimiter)?).enumerate()
+                {
+                    let null_words = self.shape.null_words(column);
+                    let syntax = CellSyntax::Csv { is_last: false, null_words };
                     add(name, syntax, cell)?;
                 }
             }

@@ -17,8 +17,8 @@ pub(crate) struct TableShape {
     pub(crate) schema: SchemaRef,
     /// The number of rows.
     pub(crate) rows: u64,
-    /// Words that mean null, unless they are quoted; an empty cell always does.
-    pub(crate) null_words: Vec<String>,
+    /// For each column, words that mean null, unless they are quoted; an empty cell always does.
+    pub(crate) null_words: Vec<Vec<Vec<u8>>>,
     /// What is known of each column; may be empty.
     pub(crate) statistics: Vec<ColumnStatistics>,
 }
@@ -31,9 +31,15 @@ impl TableShape {
 
     /// Sets [`TableShape::null_words`].
     #[must_use]
-    pub(crate) fn with_null_words(mut self, words: Vec<String>) -> Self {
-        self.null_words = words;
+    pub(crate) fn with_null_words(mut self, words: impl IntoIterator<Item = Vec<String>>) -> Self {
+        let bytes = |words: Vec<String>| words.into_iter().map(String::into_bytes).collect();
+        self.null_words = words.into_iter().map(bytes).collect();
         self
+    }
+
+    /// Returns the words that mean null in a column.
+    pub(crate) fn null_words(&self, column: usize) -> &[Vec<u8>] {
+        self.null_words.get(column).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Sets [`TableShape::statistics`].

@@ -466,7 +466,7 @@ fn null_words_are_null_unless_they_are_quoted() {
     let fields = fields.map(|(name, data_type)| arrow_schema::Field::new(name, data_type, true));
     let schema = Arc::new(Schema::new(fields.to_vec()));
     let shape = TableShape::new(TextFormat::new(CSV), schema, 4);
-    let shape = shape.with_null_words(vec!["NA".to_owned()]);
+    let shape = shape.with_null_words(vec![vec!["NA".to_owned()]; 3]);
     let table = typed(Arc::new(archive), &shape).unwrap();
     let all = collected(table.scan().batches());
     let nulls = |column: usize| -> Vec<usize> {

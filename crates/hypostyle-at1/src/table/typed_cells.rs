@@ -11,7 +11,7 @@ use arrow_schema::DataType;
 
 use super::cell_list::{CellPlace, CellRuns, WindowRows};
 use super::cell_value::{CellSyntax, OddCell};
-use hypostyle_core::cast::cast;
+use hypostyle_core::cast::{ValueBuilder, cast};
 use hypostyle_core::error::{Error, ErrorKind, Result, clipped};
 use hypostyle_core::number::{self, Liberal};
 
@@ -49,13 +49,37 @@ pub(super) fn array(
             Ok((Arc::new(Int64Array::new(values.into(), nulls)), end))
         }
         DataType::Float64 => floats(cells, syntax),
-        DataType::Boolean => booleans(cells, syntax),
+        DataType::Boolean if matches!(syntax, CellSyntax::Json) => booleans(cells, syntax),
         DataType::Utf8 => texts(cells, syntax),
-        _ => {
-            let (texts, end) = texts(cells, syntax)?;
-            Ok((cast(&texts, data_type)?, end))
-        }
+        _ => match ValueBuilder::try_new(data_type, cells.len()) {
+            Some(builder) => values(builder, cells, syntax),
+            None => {
+                let (texts, end) = texts(cells, syntax)?;
+                Ok((cast(&texts, data_type)?, end))
+            }
+        },
     }
+}
+
+/// Reads cells as dates, timestamps and decimals, and in delimited text as booleans.
+fn values(
+    mut builder: ValueBuilder,
+    cells: &CellRuns<'_>,
+    syntax: CellSyntax<'_>,
+) -> Result<TypedCells, CellError> {
+    let mut push = |text: &[u8], len: usize, times: usize| {
+        let odd = CellError::Odd(builder.len());
+        match syntax.text(text.get(..len).unwrap_or_default()) {
+            Ok(cell) if builder.push(cell.as_deref(), times) => Ok(()),
+            _ => Err(odd),
+        }
+    };
+    let end = if cells.list.is_repetitive {
+        cells.for_each_run(&mut push)?
+    } else {
+        cells.for_each_start(|text, len| push(text, len, 1))?
+    };
+    Ok((builder.finish(), end))
 }
 
 /// A word with 1 in every byte.

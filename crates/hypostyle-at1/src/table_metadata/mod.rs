@@ -1,7 +1,7 @@
 //! The stream `hyp.table`: what table the text of an archive is (§11.1).
 //!
 //! ```text
-//! version u8 = 1 │ kind u8 │ [delimiter u8] │ flags u8 │
+//! version u8 = 2 │ kind u8 │ [delimiter u8] │ flags u8 │
 //! [rows uv │ bytes uv │ row positions │ columns] │ [frames] │ crc u32
 //! ```
 //!
@@ -21,7 +21,10 @@ use hypostyle_core::error::Result;
 use hypostyle_core::text::{TextFormat, TextSummary};
 
 /// The version of the content.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+
+/// The version that knows neither decimals nor spellings.
+const NUMBERS_ONLY: u8 = 1;
 
 /// The kinds of text, in the order of their numbers.
 mod kind {
@@ -61,6 +64,8 @@ pub(super) struct TableMetadata {
     pub(super) summary: Option<TextSummary>,
     /// The frames of a streaming archive.
     pub(super) frames: Vec<FrameSize>,
+    /// Whether the summary has decimals and spellings.
+    pub(super) has_spellings: bool,
 }
 
 /// The size of a frame and of its text.

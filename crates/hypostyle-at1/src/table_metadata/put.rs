@@ -1,20 +1,20 @@
 //! Writes the stream `hyp.table`.
 
-use super::{FrameSize, TableMetadata, VERSION, flag, kind, state};
+use super::{FrameSize, NUMBERS_ONLY, TableMetadata, VERSION, flag, kind, state};
 use hypostyle_core::text::{
-    ColumnState, ColumnSummary, Encoding, InferredState, RowPosition, TextKind, TextSummary,
-    ValueState,
+    ColumnState, ColumnSummary, DecimalRange, Encoding, InferredState, RowPosition, SpelledRange,
+    TextKind, TextSummary, ValueState,
 };
 use hypostyle_core::wire::{crc32, put};
 
 pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
-    let TableMetadata { format, summary, frames } = metadata;
+    let TableMetadata { format, summary, frames, has_spellings } = metadata;
     // A summary that depends on options says nothing about the text alone.
     let summary = summary.as_ref().filter(|it| {
         let is_default = it.null_words.is_empty() && it.skipped.count == 0;
         is_default && it.format == *format && it.encoding == Encoding::Utf8
     });
-    let mut out = vec![VERSION];
+    let mut out = vec![if *has_spellings { VERSION } else { NUMBERS_ONLY }];
     match format.kind {
         TextKind::Delimited { delimiter } => out.extend_from_slice(&[kind::DELIMITED, delimiter]),
         TextKind::JsonLines => out.push(kind::JSON_LINES),
@@ -32,7 +32,7 @@ pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
             | set(summary.is_some_and(|it| it.ends_open), flag::ENDS_OPEN),
     );
     if let Some(summary) = summary {
-        put_summary(summary, &mut out);
+        put_summary(summary, *has_spellings, &mut out);
     }
     if !frames.is_empty() {
         put::uv(&mut out, frames.len() as u64);
@@ -47,7 +47,7 @@ pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn put_summary(summary: &TextSummary, out: &mut Vec<u8>) {
+fn put_summary(summary: &TextSummary, has_spellings: bool, out: &mut Vec<u8>) {
     put::uv(out, summary.rows);
     put::uv(out, summary.bytes);
     put::uv(out, summary.row_index.len() as u64);
@@ -60,20 +60,20 @@ fn put_summary(summary: &TextSummary, out: &mut Vec<u8>) {
     }
     put::uv(out, summary.columns.len() as u64);
     for column in &summary.columns {
-        put_column(column, out);
+        put_column(column, has_spellings, out);
     }
 }
 
-fn put_column(column: &ColumnSummary, out: &mut Vec<u8>) {
+fn put_column(column: &ColumnSummary, has_spellings: bool, out: &mut Vec<u8>) {
     put::lp(out, column.name.as_bytes());
     match &column.state {
         ColumnState::Cells(cells) => {
             out.push(state::CELLS);
-            put_state(cells, out);
+            put_state(cells, has_spellings, out);
         }
         ColumnState::Values(values) => {
             out.push(state::VALUES);
-            put_values(values, out);
+            put_values(values, has_spellings, out);
         }
         ColumnState::Text => out.push(state::TEXT),
         ColumnState::Binary => out.push(state::BINARY),
@@ -93,11 +93,11 @@ fn put_column(column: &ColumnSummary, out: &mut Vec<u8>) {
         put::lp(out, odd.text.as_bytes());
         put::uv(out, odd.count);
         out.push(odd.is_quoted.into());
-        put_state(&odd.numbers, out);
+        put_state(&odd.others, has_spellings, out);
     }
 }
 
-fn put_state(state: &InferredState, out: &mut Vec<u8>) {
+fn put_state(state: &InferredState, has_spellings: bool, out: &mut Vec<u8>) {
     let has_ints = state.range != InferredState::NONE.range;
     let has_floats = state.float_range != InferredState::NONE.float_range;
     let bits = [
@@ -111,6 +111,9 @@ fn put_state(state: &InferredState, out: &mut Vec<u8>) {
         state.gaps,
         has_ints,
         has_floats,
+        has_spellings && state.has_other_numbers,
+        has_spellings && state.decimals.is_some(),
+        has_spellings && state.spelled.is_some(),
     ];
     let bits = bits.iter().enumerate().fold(0, |all, (at, &bit)| all | u64::from(bit) << at);
     put::uv(out, bits);
@@ -122,21 +125,34 @@ fn put_state(state: &InferredState, out: &mut Vec<u8>) {
         out.extend_from_slice(&state.float_range.0.to_le_bytes());
         out.extend_from_slice(&state.float_range.1.to_le_bytes());
     }
+    if !has_spellings {
+        return;
+    }
+    if let Some(DecimalRange { scale, min, max }) = &state.decimals {
+        out.push(*scale);
+        put::lp(out, min.to_string().as_bytes());
+        put::lp(out, max.to_string().as_bytes());
+    }
+    if let Some(SpelledRange { spelling, min, max }) = &state.spelled {
+        put::uv(out, spelling.code());
+        put::sv(out, *min);
+        put::sv(out, *max);
+    }
 }
 
-fn put_values(values: &ValueState, out: &mut Vec<u8>) {
+fn put_values(values: &ValueState, has_spellings: bool, out: &mut Vec<u8>) {
     put::uv(out, values.count);
-    put_state(&values.scalars, out);
+    put_state(&values.scalars, has_spellings, out);
     let bits = [values.object.is_some(), values.list.is_some(), values.is_raw];
     out.push(bits.iter().enumerate().fold(0, |all, (at, &bit)| all | u8::from(bit) << at));
     if let Some(object) = &values.object {
         put::uv(out, object.fields().len() as u64);
         for (key, value) in object.fields() {
             put::lp(out, key.as_bytes());
-            put_values(value, out);
+            put_values(value, has_spellings, out);
         }
     }
     if let Some(list) = &values.list {
-        put_values(list, out);
+        put_values(list, has_spellings, out);
     }
 }

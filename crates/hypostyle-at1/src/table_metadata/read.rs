@@ -2,24 +2,31 @@
 
 use hashbrown::HashSet;
 
-use super::{FrameSize, TableMetadata, VERSION, flag, kind, state};
+use super::{FrameSize, NUMBERS_ONLY, TableMetadata, VERSION, flag, kind, state};
 use hypostyle_core::error::{Error, Result};
+use hypostyle_core::number;
+use hypostyle_core::spelling::Spelling;
 use hypostyle_core::text::{
-    ColumnState, ColumnSummary, Encoding, InferredState, ObjectState, OddToken, RowPosition,
-    Skipped, TextFormat, TextKind, TextRange, TextSummary, ValueState,
+    ColumnState, ColumnSummary, DecimalRange, Encoding, InferredState, ObjectState, OddToken,
+    RowPosition, Skipped, SpelledRange, TextFormat, TextKind, TextRange, TextSummary, ValueState,
 };
 use hypostyle_core::wire::{Cursor, crc32};
 
 /// The deepest nesting of JSON values that is read; the writer nests less.
 const MAX_DEPTH: usize = 256;
 
+/// The most digits of a decimal after the point.
+const MAX_SCALE: u8 = 38;
+
 /// The fewest bytes of a column: name, state, empty texts and flags.
 const MIN_COLUMN_BYTES: usize = 4;
 
 pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
-    if content.first().is_some_and(|&version| version != VERSION) {
-        return Ok(None);
-    }
+    let has_spellings = match content.first() {
+        Some(&VERSION) | None => true,
+        Some(&NUMBERS_ONLY) => false,
+        Some(_) => return Ok(None),
+    };
     let Some((content, sum)) = content.split_last_chunk::<4>() else {
         return Err(Error::malformed("table", "is too short"));
     };
@@ -43,7 +50,8 @@ pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
     let is_set = |flag: u8| flags & flag != 0;
     let mut format = TextFormat::new(kind);
     format.header = is_set(flag::HEADER);
-    let mut summary = is_set(flag::SUMMARY).then(|| summary(&mut cursor, format)).transpose()?;
+    let mut summary =
+        is_set(flag::SUMMARY).then(|| summary(&mut cursor, format, has_spellings)).transpose()?;
     if let Some(summary) = &mut summary {
         summary.rows_are_lines = is_set(flag::ROWS_ARE_LINES);
         summary.ends_open = is_set(flag::ENDS_OPEN);
@@ -62,7 +70,7 @@ pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
         let why = format!("{} bytes after the end", cursor.left());
         return Err(Error::malformed("table", why));
     }
-    let metadata = TableMetadata { format, summary, frames };
+    let metadata = TableMetadata { format, summary, frames, has_spellings };
     check(&metadata)?;
     Ok(Some(metadata))
 }
@@ -103,7 +111,11 @@ fn delimiter(cursor: &mut Cursor<'_>) -> Result<u8> {
     Ok(byte)
 }
 
-fn summary(cursor: &mut Cursor<'_>, format: TextFormat) -> Result<TextSummary> {
+fn summary(
+    cursor: &mut Cursor<'_>,
+    format: TextFormat,
+    has_spellings: bool,
+) -> Result<TextSummary> {
     let rows = cursor.uv("row count")?;
     let bytes = cursor.uv("size of the text")?;
     let mut row_index = Vec::new();
@@ -119,7 +131,7 @@ fn summary(cursor: &mut Cursor<'_>, format: TextFormat) -> Result<TextSummary> {
         row_index.push(last);
     }
     let count = cursor.count(MIN_COLUMN_BYTES, "column count")?;
-    let columns = (0..count).map(|_| column(cursor)).collect::<Result<_>>()?;
+    let columns = (0..count).map(|_| column(cursor, has_spellings)).collect::<Result<_>>()?;
     Ok(TextSummary {
         format,
         encoding: Encoding::Utf8,
@@ -142,11 +154,11 @@ fn advance(last: u64, cursor: &mut Cursor<'_>, max: u64, what: &'static str) -> 
         .ok_or_else(|| Error::malformed(what, "is beyond the end of the text"))
 }
 
-fn column(cursor: &mut Cursor<'_>) -> Result<ColumnSummary> {
+fn column(cursor: &mut Cursor<'_>, has_spellings: bool) -> Result<ColumnSummary> {
     let name = text(cursor, "column name")?;
     let state = match cursor.u8("state of a column")? {
-        state::CELLS => ColumnState::Cells(inferred(cursor)?),
-        state::VALUES => ColumnState::Values(values(cursor, MAX_DEPTH)?),
+        state::CELLS => ColumnState::Cells(inferred(cursor, has_spellings)?),
+        state::VALUES => ColumnState::Values(values(cursor, has_spellings, MAX_DEPTH)?),
         state::TEXT => ColumnState::Text,
         state::BINARY => ColumnState::Binary,
         state::TEXT_LIST => ColumnState::TextList,
@@ -171,15 +183,15 @@ fn column(cursor: &mut Cursor<'_>) -> Result<ColumnSummary> {
             text: text(cursor, "odd token")?,
             count: cursor.uv("odd tokens")?,
             is_quoted: bit(cursor, "quotes of the odd token")?,
-            numbers: inferred(cursor)?,
+            others: inferred(cursor, has_spellings)?,
         })
     });
     Ok(ColumnSummary { name, state, nulls, empty_texts, texts, odd_token: odd_token.transpose()? })
 }
 
-fn inferred(cursor: &mut Cursor<'_>) -> Result<InferredState> {
+fn inferred(cursor: &mut Cursor<'_>, has_spellings: bool) -> Result<InferredState> {
     let bits = cursor.uv("state of cells")?;
-    if bits >= 1 << 10 {
+    if bits >= if has_spellings { 1 << 13 } else { 1 << 10 } {
         return Err(Error::malformed("state of cells", format!("{bits} is unknown")));
     }
     let bit = |at: u32| bits >> at & 1 != 0;
@@ -192,6 +204,8 @@ fn inferred(cursor: &mut Cursor<'_>) -> Result<InferredState> {
         liberal_floats: bit(5),
         nans: bit(6),
         gaps: bit(7),
+        // What is not known is not assumed.
+        has_other_numbers: bit(10) || !has_spellings,
         ..InferredState::NONE
     };
     if bit(8) {
@@ -207,7 +221,39 @@ fn inferred(cursor: &mut Cursor<'_>) -> Result<InferredState> {
             return Err(Error::malformed("minimum", "is above the maximum"));
         }
     }
+    if bit(11) {
+        state.decimals = Some(decimals(cursor)?);
+    }
+    if bit(12) {
+        state.spelled = Some(spelled(cursor)?);
+    }
     Ok(state)
+}
+
+fn decimals(cursor: &mut Cursor<'_>) -> Result<DecimalRange> {
+    let scale = cursor.u8("scale")?;
+    let mut bound = || match number::exact_decimal(cursor.lp("bound")?) {
+        Some((value, 0)) => Ok(value),
+        _ => Err(Error::malformed("bound", "is not an integer")),
+    };
+    let (min, max) = (bound()?, bound()?);
+    if min > max || scale > MAX_SCALE {
+        return Err(Error::malformed("decimals", "have bounds or a scale that none have"));
+    }
+    Ok(DecimalRange { scale, min, max })
+}
+
+fn spelled(cursor: &mut Cursor<'_>) -> Result<SpelledRange> {
+    let code = cursor.uv("spelling")?;
+    let spelling = Spelling::from_code(code);
+    let spelling =
+        spelling.ok_or_else(|| Error::malformed("spelling", format!("{code} is unknown")))?;
+    let (min, max) = (integer(cursor)?, integer(cursor)?);
+    let is_value = |value| spelling.put(value, &mut Vec::new());
+    if min > max || !is_value(min) || !is_value(max) {
+        return Err(Error::malformed("bound", "is not a value that is spelled so"));
+    }
+    Ok(SpelledRange { spelling, min, max })
 }
 
 fn integer(cursor: &mut Cursor<'_>) -> Result<i64> {
@@ -219,12 +265,12 @@ fn float(cursor: &mut Cursor<'_>) -> Result<f64> {
     Ok(f64::from_bits(cursor.u64_le("bound")?))
 }
 
-fn values(cursor: &mut Cursor<'_>, depth: usize) -> Result<ValueState> {
+fn values(cursor: &mut Cursor<'_>, has_spellings: bool, depth: usize) -> Result<ValueState> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(Error::malformed("state of values", "is nested too deeply"));
     };
     let count = cursor.uv("value count")?;
-    let scalars = inferred(cursor)?;
+    let scalars = inferred(cursor, has_spellings)?;
     let flags = cursor.u8("flags of values")?;
     if flags > 7 {
         return Err(unknown("flags of values", flags));
@@ -237,12 +283,13 @@ fn values(cursor: &mut Cursor<'_>, depth: usize) -> Result<ValueState> {
             if !keys.insert(key.clone()) {
                 return Err(Error::malformed("key", "occurs twice"));
             }
-            fields.push((key, values(cursor, depth)?));
+            fields.push((key, values(cursor, has_spellings, depth)?));
         }
         Ok(ObjectState::new(fields))
     });
     let object = object.transpose()?;
-    let list = (flags & 2 != 0).then(|| Ok::<_, Error>(Box::new(values(cursor, depth)?)));
+    let list =
+        (flags & 2 != 0).then(|| Ok::<_, Error>(Box::new(values(cursor, has_spellings, depth)?)));
     Ok(ValueState { count, scalars, object, list: list.transpose()?, is_raw: flags & 4 != 0 })
 }
 

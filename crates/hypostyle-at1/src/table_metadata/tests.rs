@@ -1,9 +1,10 @@
 //! The stream comes back as it was, and no damage to it does harm.
 
 use super::*;
+use hypostyle_core::spelling::Spelling;
 use hypostyle_core::text::{
-    ColumnState, ColumnSummary, Encoding, InferredState, ObjectState, OddToken, RowPosition,
-    Skipped, TextKind, TextRange, ValueState,
+    ColumnState, ColumnSummary, DecimalRange, Encoding, InferredState, ObjectState, OddToken,
+    RowPosition, Skipped, SpelledRange, TextKind, TextRange, ValueState,
 };
 use hypostyle_core::wire::crc32;
 
@@ -28,6 +29,16 @@ fn numbers() -> InferredState {
     }
 }
 
+fn spelled() -> InferredState {
+    let spelling = Spelling::of(b"2024-01-04 12:00:00.500+02:00").unwrap();
+    InferredState {
+        has_other_numbers: true,
+        decimals: Some(DecimalRange { scale: 2, min: -(1 << 100), max: 7 }),
+        spelled: Some(SpelledRange { spelling, min: -500_000, max: 500_000_000_000 }),
+        ..numbers()
+    }
+}
+
 fn metadata() -> TableMetadata {
     let scalars = ValueState { count: 3, scalars: numbers(), ..ValueState::default() };
     let list = ValueState { list: Some(Box::new(scalars.clone())), ..ValueState::default() };
@@ -46,7 +57,7 @@ fn metadata() -> TableMetadata {
                     text: "NA".to_owned(),
                     count: 7,
                     is_quoted: true,
-                    numbers: numbers(),
+                    others: spelled(),
                 }),
                 ..column("naïve", ColumnState::Cells(numbers()))
             },
@@ -66,7 +77,12 @@ fn metadata() -> TableMetadata {
         skipped: Skipped::default(),
     };
     let frame = FrameSize { stored: 300, bytes: 5000, newlines: 501 };
-    TableMetadata { format, summary: Some(summary), frames: vec![frame, frame] }
+    TableMetadata {
+        format,
+        summary: Some(summary),
+        frames: vec![frame, frame],
+        has_spellings: true,
+    }
 }
 
 /// Corrects the checksum.
@@ -83,7 +99,7 @@ fn the_stream_comes_back() {
     assert!(content.len() < 250, "{} bytes", content.len());
     for kind in [TextKind::JsonLines, TextKind::Lines, TextKind::Log, TextKind::VariantCalls] {
         let format = TextFormat::new(kind);
-        let bare = TableMetadata { format, summary: None, frames: Vec::new() };
+        let bare = TableMetadata { format, summary: None, frames: Vec::new(), has_spellings: true };
         let content = bare.content().unwrap();
         assert_eq!(content.len(), 7);
         assert_eq!(TableMetadata::parse(&content).unwrap(), Some(bare));
@@ -95,6 +111,20 @@ fn a_later_version_is_passed_over() {
     let mut content = metadata().content().unwrap();
     content[0] = VERSION + 1;
     assert_eq!(TableMetadata::parse(&content).unwrap(), None);
+}
+
+/// The states of an older stream have no decimals and no spellings, and say so.
+#[test]
+fn an_older_version_is_read() {
+    let older = TableMetadata { has_spellings: false, ..metadata() };
+    let content = older.content().unwrap();
+    assert_eq!(content[0], 1);
+    let found = TableMetadata::parse(&content).unwrap().unwrap();
+    assert!(!found.has_spellings);
+    let odd = found.summary.as_ref().unwrap().columns[1].odd_token.clone().unwrap();
+    let want = InferredState { has_other_numbers: true, ..numbers() };
+    assert_eq!(odd.others, want);
+    assert_eq!(found.content().unwrap(), content);
 }
 
 #[test]

@@ -238,6 +238,16 @@ impl DecodedColumn {
         })
     }
 
+    /// Returns the digits of some cells of a column of decimals with so many of them after the
+    /// point; `None` for any other column.
+    pub(crate) fn decimals(&self, cells: Range<usize>, scale: usize) -> Option<CellNumbers<i128>> {
+        let is_wanted = |found| match found {
+            Scale::Whole => scale == 0,
+            Scale::Digits(digits) => digits == scale,
+        };
+        self.numbers(cells, is_wanted, |value, _| Some(value.into()))
+    }
+
     fn numbers<T: Default + Copy>(
         &self,
         cells: Range<usize>,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, UInt32Array,
-    new_null_array,
+    Array, ArrayRef, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
+    UInt32Array, new_null_array,
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
@@ -253,6 +253,16 @@ impl FieldCells<'_> {
             DataType::Float64 => {
                 let (values, nulls) = without_others(column.floats(cells.clone())?, count, syntax)?;
                 Arc::new(Float64Array::new(values.into(), nulls))
+            }
+            DataType::Decimal128(precision, scale) => {
+                let digits = usize::try_from(*scale).ok()?;
+                let numbers = column.decimals(cells.clone(), digits)?;
+                let (values, nulls) = without_others(numbers, count, syntax)?;
+                let array = Decimal128Array::new(values.into(), nulls);
+                // Fails for a value that the text of the column would not have.
+                let array = array.with_precision_and_scale(*precision, *scale).ok()?;
+                array.validate_decimal_precision(*precision).ok()?;
+                Arc::new(array)
             }
             _ => return None,
         })

@@ -64,7 +64,6 @@ pub(crate) struct ColumnarReader {
     frames: Vec<TableFrame>,
     groups: Vec<TableGroup>,
     shape: TableShape,
-    null_words: Vec<Vec<u8>>,
     /// The bounds of each column in the whole table.
     table_bounds: Vec<NumberBounds>,
     delimiter: u8,
@@ -142,7 +141,6 @@ impl ColumnarReader {
             archive: archive.clone(),
             frames,
             groups,
-            null_words: shape.null_words.iter().map(|word| word.clone().into_bytes()).collect(),
             shape: shape.clone(),
             delimiter,
             shared: SharedPieces::new(),
@@ -188,7 +186,7 @@ impl ColumnarReader {
             column,
             is_last: column + 1 == frame.fields.len(),
             delimiter: self.delimiter,
-            null_words: &self.null_words,
+            null_words: self.shape.null_words(column),
             max_bytes: self.archive.limits().read_bytes,
             typed_entries: &self.typed_entries,
         })

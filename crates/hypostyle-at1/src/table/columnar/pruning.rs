@@ -75,11 +75,7 @@ impl PruningStatistics for ColumnarPruning<'_> {
     }
 
     fn cells(&self, column: &str) -> CellPresence {
-        // A word that means null is a filled cell to the writer.
-        match self.reader.null_words.is_empty() {
-            true => self.statistics().cells(column),
-            false => CellPresence::default(),
-        }
+        self.statistics().cells(column)
     }
 
     fn entries(&self, column: &str) -> Option<OccurringEntries> {

@@ -103,6 +103,16 @@ impl ValueState {
         new_keys
     }
 
+    /// Calls a function with the state of these values and of all nested ones.
+    pub fn each_state(&mut self, change: &mut dyn FnMut(&mut InferredState)) {
+        change(&mut self.scalars);
+        let members = self.object.iter_mut().flat_map(|object| &mut object.fields);
+        members.for_each(|(_, member)| member.each_state(change));
+        if let Some(elements) = &mut self.list {
+            elements.each_state(change);
+        }
+    }
+
     /// Makes the values text if they are of several kinds.
     pub(crate) fn normalise(&mut self) {
         let InferredState { ints, floats, texts, bools, .. } = self.scalars;
