@@ -12,7 +12,7 @@ use hypostyle::{FileKind, FormatId, Limits, OpenOptions, ReadOptions, TextPolicy
 
 use crate::failure::{InFile, Result};
 
-pub(crate) use hypostyle::formats::ColumnType;
+use hypostyle::formats::RequestedType;
 
 /// One input file, or `-`.
 #[derive(Args, Clone, Debug)]
@@ -248,8 +248,8 @@ pub(crate) struct CsvArgs {
     #[arg(long)]
     pub(crate) no_header: bool,
 
-    /// Make a column numeric if every cell can be restored exactly, or if every cell parses as
-    /// a number
+    /// Give a column a type if every cell is printed as it was, or also if every cell parses as a
+    /// number
     #[arg(long, value_enum, default_value_t = Infer::Exact, value_name = "HOW")]
     pub(crate) infer: Infer,
 
@@ -257,12 +257,14 @@ pub(crate) struct CsvArgs {
     #[arg(long, conflicts_with = "infer")]
     pub(crate) all_text: bool,
 
-    /// Set the types of columns: int32, int64, float64 or text
-    #[arg(long, value_name = "NAME=TYPE", value_delimiter = ',', value_parser = column_type)]
-    pub(crate) types: Vec<(String, ColumnType)>,
+    /// Set the types of columns: int32, int64, float64, text, boolean, date, timestamp, timestamptz
+    /// or decimal(P,S)
+    #[arg(long, value_name = "NAME=TYPE,...", value_parser = column_types)]
+    types: Vec<ColumnTypes>,
 
     /// Read this cell as null, besides the empty cell; can be repeated. CSV output prints the
-    /// first one for null
+    /// first one for null [default: NA, NULL, \\N, - and the like, in columns of other types than
+    /// text; an empty TOKEN turns that off]
     #[arg(long, value_name = "TOKEN")]
     pub(crate) null: Vec<String>,
 
@@ -276,6 +278,11 @@ pub(crate) struct CsvArgs {
 }
 
 impl CsvArgs {
+    /// Returns the types that the user set.
+    pub(crate) fn column_types(&self) -> Vec<(String, RequestedType)> {
+        self.types.iter().flat_map(|types| types.0.iter().cloned()).collect()
+    }
+
     fn options(&self) -> TextOptions {
         let mut options = TextOptions::default();
         options.delimiter = self.delimiter;
@@ -293,7 +300,7 @@ impl CsvArgs {
             (false, Infer::Exact) => text::Infer::Exact,
             (false, Infer::Numeric) => text::Infer::Numeric,
         };
-        options.types.clone_from(&self.types);
+        options.types = self.column_types();
         options.null_words.clone_from(&self.null);
         options
     }
@@ -381,11 +388,29 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-fn column_type(text: &str) -> Result<(String, ColumnType), String> {
+/// The types of some columns.
+#[derive(Clone, Debug)]
+struct ColumnTypes(Vec<(String, RequestedType)>);
+
+/// Parses a list of types; a comma in parentheses does not end one.
+fn column_types(text: &str) -> Result<ColumnTypes, String> {
+    let mut depth = 0_usize;
+    let parts = text.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    parts.map(column_type).collect::<Result<_, _>>().map(ColumnTypes)
+}
+
+fn column_type(text: &str) -> Result<(String, RequestedType), String> {
     // Names may contain `=`, types do not.
     let (name, type_name) = text.rsplit_once('=').ok_or("must be NAME=TYPE")?;
-    let column_type = ColumnType::by_name(type_name)
-        .ok_or_else(|| format!("`{type_name}` is not int32, int64, float64 or text"))?;
+    let column_type = RequestedType::by_name(type_name)
+        .ok_or_else(|| format!("`{type_name}` is not {}", RequestedType::NAMES))?;
     Ok((name.to_owned(), column_type))
 }
 
@@ -434,6 +459,11 @@ mod tests {
         assert_eq!(row_range("5.."), Ok(5..u64::MAX));
         assert!(row_range("9..5").is_err());
         assert!(row_range("9").is_err());
+        let types = column_types("a=int,b (x)=decimal(10,2),c=date").unwrap().0;
+        let names: Vec<&str> = types.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["a", "b (x)", "c"]);
+        assert_eq!(types.get(1).map(|it| it.1), Some(RequestedType::Decimal(10, 2)));
+        assert!(column_types("a=decimal(50,2)").is_err());
         assert_eq!(column_type("a=b=int").map(|(name, _)| name), Ok("a=b".to_owned()));
     }
 }

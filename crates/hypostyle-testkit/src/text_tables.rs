@@ -101,7 +101,14 @@ fn scans(schema: &SchemaRef, rows: u64) -> Vec<MakeScan> {
     for (column, field) in schema.fields().iter().enumerate().take(4) {
         scans.push(Box::new(move |scan| scan.columns([column])));
         let name = field.name().replace('"', "\"\"");
-        for test in ["is null", "> 1", "= 'a'", "like '%a%'"] {
+        for test in [
+            "is null",
+            "> 1",
+            "= 'a'",
+            "like '%a%'",
+            ">= '2024-01-05'",
+            "< timestamp '2024-01-04 12:00:30'",
+        ] {
             let Ok(test) = Predicate::parse(&format!("\"{name}\" {test}")) else { continue };
             scans.push(Box::new(move |scan| scan.filter(test.clone())));
         }

@@ -176,7 +176,7 @@ pub use new_file::NewFile;
 pub use open::{OpenOptions, detect_format, open, open_cache, open_source, open_with};
 pub use writer::{Destination, Writer, WriterOptions};
 
-pub use hypostyle_core::{cast, coerce, predicate, projection, spill, text};
+pub use hypostyle_core::{cast, coerce, predicate, projection, spelling, spill, text};
 
 #[cfg(feature = "onpair")]
 pub use hypostyle_onpair as onpair;

@@ -128,7 +128,7 @@ fn put_state(state: &InferredState, has_spellings: bool, out: &mut Vec<u8>) {
     if !has_spellings {
         return;
     }
-    if let Some(DecimalRange { scale, min, max }) = &state.decimals {
+    if let Some(DecimalRange { scale, min, max }) = state.decimals.as_deref() {
         out.push(*scale);
         put::lp(out, min.to_string().as_bytes());
         put::lp(out, max.to_string().as_bytes());

@@ -222,7 +222,7 @@ fn inferred(cursor: &mut Cursor<'_>, has_spellings: bool) -> Result<InferredStat
         }
     }
     if bit(11) {
-        state.decimals = Some(decimals(cursor)?);
+        state.decimals = Some(Box::new(decimals(cursor)?));
     }
     if bit(12) {
         state.spelled = Some(spelled(cursor)?);

@@ -33,7 +33,7 @@ fn spelled() -> InferredState {
     let spelling = Spelling::of(b"2024-01-04 12:00:00.500+02:00").unwrap();
     InferredState {
         has_other_numbers: true,
-        decimals: Some(DecimalRange { scale: 2, min: -(1 << 100), max: 7 }),
+        decimals: Some(Box::new(DecimalRange { scale: 2, min: -(1 << 100), max: 7 })),
         spelled: Some(SpelledRange { spelling, min: -500_000, max: 500_000_000_000 }),
         ..numbers()
     }

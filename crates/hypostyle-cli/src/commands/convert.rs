@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_schema::{Field, Schema};
+use arrow_schema::Schema;
 use clap::ValueEnum;
 use hypostyle::{
     Compat, Destination, DuplicateNames, FileKind, FormatId, Sink, Table, WriteOptions, Writer,
@@ -30,9 +30,10 @@ Examples:
   hyp convert table.colf - --to jsonl | head
   hyp convert access.txt access.onpair
 
-Types: hyp makes a CSV column numeric only if every cell can be restored exactly, so `00501`, `1.50`
-and `+5` stay text. With `--infer numeric`, every cell that parses as a number becomes one. All
-columns of .onpair files are text.
+Types: hyp gives a CSV column a type only if every cell is printed as it was, so `00501` and `+5` stay
+text. Booleans, dates, timestamps and decimals such as `1.50` become such in formats that have them.
+With `--infer numeric`, every cell that parses as a number becomes one. All columns of .onpair files
+are text.
 
 Lines: a .txt file is one column of lines. Converted to .onpair and back, it is restored byte for
 byte.")]
@@ -114,7 +115,7 @@ fn writer_options(args: &Args, from: FileKind, to: FileKind) -> WriterOptions {
     encode = encode.with_compat(compat.unwrap_or_default());
     // Text already has the types that the user set.
     let is_text = from.is_text() || from.id() == FormatId::At1;
-    let types = if is_text { Vec::new() } else { args.read.csv.types.clone() };
+    let types = if is_text { Vec::new() } else { args.read.csv.column_types() };
     let word_for_csv = args.read.csv.null.first().filter(|_| to.is_text());
     WriterOptions::default()
         .with_encode(encode)
@@ -252,14 +253,14 @@ fn renamed(schema: &Schema) -> Schema {
             number += 1;
         }
         used.insert(name.trim().to_owned());
-        fields.push(Field::new(name, field.data_type().clone(), field.is_nullable()));
+        fields.push(field.as_ref().clone().with_name(name));
     }
     Schema::new(fields)
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow_schema::DataType;
+    use arrow_schema::{DataType, Field};
 
     use super::*;
 

@@ -2,8 +2,8 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Schema};
-use hypostyle::cast::cast;
+use arrow_schema::Schema;
+use hypostyle::cast::spelled_text;
 use hypostyle::text::{csv, jsonl};
 
 use super::Out;
@@ -67,7 +67,11 @@ impl<'a> RowPrinter<'a> {
             Self::Text(writer) => writer.write(batch)?,
             Self::Json(writer) => writer.write(batch)?,
             Self::Table { out, grid, waiting, layout } => {
-                let columns = batch.columns().iter().map(texts).collect::<Result<Vec<_>>>()?;
+                let schema = batch.schema();
+                let columns = batch.columns().iter().zip(schema.fields());
+                let columns = columns
+                    .map(|(array, field)| Ok(spelled_text(array, field)?))
+                    .collect::<Result<Vec<_>>>()?;
                 for row in 0..batch.num_rows() {
                     grid.row(columns.iter().map(|column| cell(column, row)).collect());
                     *waiting += 1;
@@ -105,10 +109,6 @@ impl<'a> RowPrinter<'a> {
         }
         Ok(())
     }
-}
-
-fn texts(array: &ArrayRef) -> Result<ArrayRef> {
-    Ok(cast(array, &DataType::Utf8)?)
 }
 
 fn cell(column: &ArrayRef, row: usize) -> GridCell {

@@ -29,7 +29,7 @@ pub enum Infer {
 /// What the cells of a chunk, or of a column, have in common.
 ///
 /// States are merged in any order, and resolve to a type for any target.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct InferredState {
     /// Some cell is the printed form of an integer.
     pub ints: bool,
@@ -53,7 +53,9 @@ pub struct InferredState {
     pub gaps: bool,
     /// The bounds of the decimals, if all numbers are decimals with as many digits after the
     /// point, `NaN` and integers of 64 bits not included.
-    pub decimals: Option<DecimalRange>,
+    ///
+    /// Objects have a state for each key, and few of them have decimals.
+    pub decimals: Option<Box<DecimalRange>>,
     /// Some number is not such a decimal, or some cell is a quoted `NaN`.
     pub has_other_numbers: bool,
     /// The spelling of all texts, if they have the same one.
@@ -162,12 +164,12 @@ impl InferredState {
             (_, false) => self.spelled,
         };
         self.has_other_numbers |= other.has_other_numbers;
-        match (&mut self.decimals, other.decimals) {
+        match (&mut self.decimals, &other.decimals) {
             (Some(one), Some(other)) => {
                 self.has_other_numbers |= one.scale != other.scale;
                 (one.min, one.max) = (one.min.min(other.min), one.max.max(other.max));
             }
-            (one @ None, other) => *one = other,
+            (one @ None, other) => one.clone_from(other),
             (Some(_), None) => {}
         }
         self.normalise_decimals();
@@ -252,7 +254,7 @@ impl InferredState {
     #[inline]
     fn add_decimal(&mut self, value: i128, scale: u8) {
         match &mut self.decimals {
-            None => self.decimals = Some(DecimalRange { scale, min: value, max: value }),
+            None => self.decimals = Some(Box::new(DecimalRange { scale, min: value, max: value })),
             Some(all) => {
                 (all.min, all.max) = (all.min.min(value), all.max.max(value));
                 self.has_other_numbers |= all.scale != scale;
@@ -405,7 +407,7 @@ impl InferredState {
     /// Returns the bounds of all numbers, if they are decimals with as many digits after the
     /// point.
     pub(super) fn decimal_range(&self) -> Option<DecimalRange> {
-        let mut range = self.decimals.filter(|_| !self.has_other_numbers)?;
+        let mut range = **self.decimals.as_ref().filter(|_| !self.has_other_numbers)?;
         if self.ints {
             let (min, max) = (i128::from(self.range.0), i128::from(self.range.1));
             (range.min, range.max) = (range.min.min(min), range.max.max(max));

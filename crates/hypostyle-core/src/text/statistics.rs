@@ -34,12 +34,12 @@ pub(super) fn statistics(
         (_, nulls) => nulls.map(|nulls| nulls.saturating_add(marks)),
     };
     let scalars = match (&summary.state, &summary.odd_token) {
-        (ColumnState::Cells(_), Some(odd)) if column.null_token.is_some() => odd.others,
-        (ColumnState::Cells(state), _) => *state,
+        (ColumnState::Cells(_), Some(odd)) if column.null_token.is_some() => &odd.others,
+        (ColumnState::Cells(state), _) => state,
         (ColumnState::Values(state), _) if state.object.is_none() && state.list.is_none() => {
-            state.scalars
+            &state.scalars
         }
-        _ => InferredState::NONE,
+        _ => &InferredState::NONE,
     };
     let (min, max) = scalars.range;
     let bounds: Option<(ArrayRef, ArrayRef)> = match column.data_type {

@@ -16,7 +16,7 @@ use hypostyle_core::source::ByteSource;
 pub use hypostyle_core::format::{Format, Sniff};
 pub use hypostyle_core::format_id::FormatId;
 pub use hypostyle_core::reader::{Reader, ReaderColumns, RowGroupReader, RowGroupRequest, Section};
-pub use hypostyle_core::types::{Capabilities, ColumnType};
+pub use hypostyle_core::types::{Capabilities, ColumnType, RequestedType};
 
 #[cfg(feature = "at1")]
 pub use hypostyle_at1 as at1;

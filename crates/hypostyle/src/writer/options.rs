@@ -1,7 +1,7 @@
 //! How a file is written.
 
 use hypostyle_core::options::WriteOptions;
-use hypostyle_core::types::ColumnType;
+use hypostyle_core::types::RequestedType;
 
 /// Options for writing a table.
 #[derive(Clone, Debug)]
@@ -10,7 +10,7 @@ pub struct WriterOptions {
     /// Level, threads, duplicate names and compatibility.
     pub encode: WriteOptions,
     /// Columns with a requested type, by name.
-    pub types: Vec<(String, ColumnType)>,
+    pub types: Vec<(String, RequestedType)>,
     /// The text for null in CSV, and in formats that have no nulls, which else refuse them.
     pub null_word: Option<String>,
     /// Bytes of rows that wait in memory until their columns are written; further rows wait in
@@ -37,7 +37,7 @@ impl WriterOptions {
 
     /// Sets [`WriterOptions::types`].
     #[must_use]
-    pub fn with_types(mut self, types: Vec<(String, ColumnType)>) -> Self {
+    pub fn with_types(mut self, types: Vec<(String, RequestedType)>) -> Self {
         self.types = types;
         self
     }

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
 use super::options::WriterOptions;
 use crate::file_kind::FileKind;
-use hypostyle_core::cast::cast;
+use hypostyle_core::cast::{cast, spelled_text};
 use hypostyle_core::coerce::storage_type;
 use hypostyle_core::error::{Error, Refusal, Result, clipped};
 use hypostyle_core::format_id::FormatId;
@@ -87,7 +87,11 @@ fn cast_column(array: &ArrayRef, source: &Field, stored: &Field) -> Result<Array
         let why = "the batch has nulls in a column that was announced without them";
         return Err(Error::invalid_argument(why));
     }
-    cast(array, stored.data_type())
+    match stored.data_type() {
+        // Text is spelled as it was.
+        DataType::Utf8 => spelled_text(array, source),
+        other => cast(array, other),
+    }
 }
 
 /// Returns the type of the values, whatever their layout in memory is.

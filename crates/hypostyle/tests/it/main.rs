@@ -16,6 +16,7 @@ mod at1_json;
 mod at1_logs;
 mod at1_queries;
 mod at1_tables;
+mod at1_types;
 mod cross;
 mod determinism;
 mod deviations;

@@ -224,10 +224,11 @@ fn what_would_lose_is_refused_before_a_byte() {
     let wide: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 1 << 40]));
     let err = refused(FormatId::Colm, &batch(&wide), &WriterOptions::default());
     assert_eq!((err.refusal(), err.row()), (Some(Refusal::IntegerTooWide), Some(2)), "{err}");
-    let text = WriterOptions::default().with_types(vec![("c".to_owned(), ColumnType::Text)]);
+    let text = WriterOptions::default().with_types(vec![("c".to_owned(), ColumnType::Text.into())]);
     written(FormatId::Colm, &batch(&wide), &text).unwrap();
     let words: ArrayRef = Arc::new(StringArray::from(vec!["1", "2", "x"]));
-    let ints = WriterOptions::default().with_types(vec![("c".to_owned(), ColumnType::Int32)]);
+    let ints =
+        WriterOptions::default().with_types(vec![("c".to_owned(), ColumnType::Int32.into())]);
     let err = refused(FormatId::Colf, &batch(&words), &ints);
     assert_eq!((err.refusal(), err.row()), (Some(Refusal::ValueNotConvertible), Some(2)), "{err}");
     let union = {

@@ -93,7 +93,8 @@ fn all_cases() -> Vec<(PredicateCase, Predicate)> {
 fn options(id: FormatId, has_nulls: bool) -> WriterOptions {
     // Formats with integers of 32 bits only refuse longer ones, unless they become text.
     let is_narrow = matches!(id, FormatId::Colm | FormatId::Colf);
-    let types = if is_narrow { vec![("i64".to_owned(), ColumnType::Text)] } else { Vec::new() };
+    let types =
+        if is_narrow { vec![("i64".to_owned(), ColumnType::Text.into())] } else { Vec::new() };
     let has_no_nulls = matches!(id, FormatId::Colm | FormatId::Clmn);
     let word = (has_nulls && has_no_nulls).then(|| "none".to_owned());
     WriterOptions::default().with_types(types).with_null_word(word)

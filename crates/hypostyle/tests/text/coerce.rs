@@ -72,7 +72,7 @@ fn an_integer_that_does_not_fit_is_refused_or_becomes_text_on_request() {
     let err = store(colm, &table).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::Refused { .. }), "{err}");
     assert_eq!(err.column().map(|c| c.index), Some(0), "{err}");
-    let types = vec![("n".to_owned(), ColumnType::Text)];
+    let types = vec![("n".to_owned(), ColumnType::Text.into())];
     let options = CoerceOptions { types, ..CoerceOptions::default() };
     let coerced = CoercedTable::try_new(&table, colm.capabilities(), &options).unwrap();
     assert_eq!(column(&coerced, 0), some(&["1", "1099511627776"]));
@@ -99,7 +99,7 @@ fn null_becomes_a_word_for_a_target_without_nulls() {
 }
 
 fn requested(table: &dyn ColumnSource, name: &str, cell_type: ColumnType) -> Result<Vec<ArrayRef>> {
-    let types = vec![(name.to_owned(), cell_type)];
+    let types = vec![(name.to_owned(), cell_type.into())];
     let options = CoerceOptions { types, ..CoerceOptions::default() };
     CoercedTable::try_new(table, EVERYTHING, &options)?.column(0)
 }

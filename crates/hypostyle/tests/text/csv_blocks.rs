@@ -96,7 +96,7 @@ fn errors_are_the_same_on_any_number_of_threads() {
     let (a, b) = (rows(0, 250), rows(250, 480));
     let bad_cell = format!("word,{long}\n");
     let mut options = TextOptions::default();
-    options.types = vec![("n".to_owned(), ColumnType::Int32)];
+    options.types = vec![("n".to_owned(), ColumnType::Int32.into())];
     let mut refused = |text: &[u8]| -> Error {
         let mut refused_on = |count| {
             options.threads = threads(count);

@@ -136,14 +136,16 @@ fn without_a_key_there_is_no_table() {
 #[test]
 fn types_can_be_requested() {
     let mut options = TextOptions::default();
-    options.types =
-        vec![("zip".to_owned(), ColumnType::Text), ("n".to_owned(), ColumnType::Float64)];
+    options.types = vec![
+        ("zip".to_owned(), ColumnType::Text.into()),
+        ("n".to_owned(), ColumnType::Float64.into()),
+    ];
     let text = "{\"zip\":501,\"n\":1}\n{\"zip\":\"00501\",\"n\":\"2.5\"}\n{\"n\":null}\n";
     let table = read_json_with(text, &options).unwrap();
     assert_eq!(types(&table), [Utf8, Float64]);
     assert_eq!(column(&table, 0), [Some("501".to_owned()), Some("00501".to_owned()), None]);
     assert_eq!(column(&table, 1), [Some("1.0".to_owned()), Some("2.5".to_owned()), None]);
-    options.types = vec![("other".to_owned(), ColumnType::Text)];
+    options.types = vec![("other".to_owned(), ColumnType::Text.into())];
     let err = read_json_with(text, &options).unwrap_err();
     assert!(matches!(err.kind(), ErrorKind::InvalidArgument(_)), "{err}");
 }
@@ -199,7 +201,7 @@ fn threads_change_nothing() {
 #[test]
 fn a_failed_cast_is_named_by_row_and_column() {
     let mut options = TextOptions::default();
-    options.types = vec![("n".to_owned(), ColumnType::Int32)];
+    options.types = vec![("n".to_owned(), ColumnType::Int32.into())];
     let err = read_json_with(surprising(), &options).unwrap_err();
     assert_eq!((err.row(), err.column().map(|c| c.index)), (Some(480), Some(0)), "{err}");
     assert!(err.to_string().contains("`word` is not an integer"), "{err}");

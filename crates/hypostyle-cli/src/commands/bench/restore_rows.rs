@@ -35,7 +35,7 @@ fn columns_of(
     let refused = |err: hypostyle::Error| RoundError::refused(err.into());
     let coerce = CoerceOptions {
         // A text table already has the types that the user set.
-        types: if typed { input.read.csv.types.clone() } else { Vec::new() },
+        types: if typed { input.read.csv.column_types() } else { Vec::new() },
         null_word: None,
     };
     let coerced = CoercedTable::try_new(table, format.capabilities(), &coerce).map_err(refused)?;

@@ -280,7 +280,7 @@ impl CellSummary {
             },
             words => words,
         };
-        let (mut state, mut odd) = (numbers, None);
+        let (mut state, mut odd) = (numbers.clone(), None);
         let mut others = numbers;
         match words {
             Texts::None => {}
@@ -292,7 +292,7 @@ impl CellSummary {
             Texts::Spelled(spelled, one) => {
                 state = state.with_spelled(spelled);
                 if one.is_some() {
-                    others = state;
+                    others = state.clone();
                     state.add_text();
                     odd = one;
                 }
@@ -315,5 +315,6 @@ impl CellSummary {
 
 /// Returns whether a text is neither a number nor spelled like a value of another type.
 fn is_odd(text: &[u8]) -> bool {
-    !InferredState::NONE.clone().add_number_cell(text) && SpelledRange::of(text).is_none()
+    let mut none = InferredState::NONE;
+    !none.add_number_cell(text) && SpelledRange::of(text).is_none()
 }

@@ -137,7 +137,7 @@ impl TextSummary {
                         column.nulls = None;
                         continue;
                     }
-                    *state = InferredState { gaps: true, ..odd.others };
+                    *state = InferredState { gaps: true, ..odd.others.clone() };
                     column.nulls = column.nulls.map(|nulls| nulls.saturating_add(odd.count));
                     column.texts = None;
                     column.odd_token = None;

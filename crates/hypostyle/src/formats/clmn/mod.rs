@@ -80,8 +80,13 @@ impl Format for Clmn {
 impl BlockFormat for Clmn {
     const ID: FormatId = FormatId::Clmn;
     const CODES: DeviationCodes = layout::CODES;
-    const CAPABILITIES: Capabilities =
-        Capabilities { nulls: false, int64: true, numbers: true, binary: false, arrow_types: false };
+    const CAPABILITIES: Capabilities = Capabilities {
+        nulls: false,
+        int64: true,
+        numbers: true,
+        binary: false,
+        arrow_types: false,
+    };
     const ABSENT_WHEN_EMPTY: bool = true; // N9
     type Entry = ColumnEntry;
 

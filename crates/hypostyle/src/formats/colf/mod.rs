@@ -83,8 +83,13 @@ impl Format for Colf {
 impl BlockFormat for Colf {
     const ID: FormatId = FormatId::Colf;
     const CODES: DeviationCodes = layout::CODES;
-    const CAPABILITIES: Capabilities =
-        Capabilities { nulls: true, int64: false, numbers: true, binary: false, arrow_types: false };
+    const CAPABILITIES: Capabilities = Capabilities {
+        nulls: true,
+        int64: false,
+        numbers: true,
+        binary: false,
+        arrow_types: false,
+    };
     const ABSENT_WHEN_EMPTY: bool = false; // F13
     type Entry = ColfEntry;
 

@@ -80,8 +80,13 @@ impl Format for Colm {
 impl BlockFormat for Colm {
     const ID: FormatId = FormatId::Colm;
     const CODES: DeviationCodes = layout::CODES;
-    const CAPABILITIES: Capabilities =
-        Capabilities { nulls: false, int64: false, numbers: true, binary: false, arrow_types: false };
+    const CAPABILITIES: Capabilities = Capabilities {
+        nulls: false,
+        int64: false,
+        numbers: true,
+        binary: false,
+        arrow_types: false,
+    };
     const ABSENT_WHEN_EMPTY: bool = false; // M11
     type Entry = ColumnEntry;
 
