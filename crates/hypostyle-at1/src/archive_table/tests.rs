@@ -11,7 +11,10 @@ use hypostyle_core::error::Result;
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::scan::Table;
 use hypostyle_core::source::RangeCache;
-use hypostyle_core::text::{ColumnState, InferredState, TextOptions, TextSummary};
+use hypostyle_core::spelling::Spelling;
+use hypostyle_core::text::{
+    ColumnState, DecimalRange, InferredState, SpelledRange, TextOptions, TextSummary,
+};
 use hypostyle_core::wire::{Cursor, put};
 
 const ROWS: usize = 900;
@@ -107,5 +110,89 @@ fn damage_in_any_byte_of_the_stream_is_an_error_of_the_table_only() {
         let (opened, _) = open(damaged);
         assert!(opened.check_table().unwrap().is_some(), "byte {at}");
         opened.unpack(&mut std::io::sink()).unwrap();
+    }
+}
+
+fn packed_days(codec: Choice) -> Vec<u8> {
+    let row = |i: usize| {
+        let day = format!("2024-{:02}-{:02}", i % 12 + 1, i % 28 + 1);
+        let n = if i % 9 == 4 { "NA".to_owned() } else { (i % 7).to_string() };
+        format!("{day},{day} {:02}:00:00,{i}.{:02},n{},{n}\n", i % 24, i % 100, i * i % 401)
+    };
+    let text = "day,at,price,name,n\n".to_owned() + &(0..ROWS).map(row).collect::<String>();
+    let options = PackOptions::default().with_level(1).with_codec(codec).with_name(Some("t.csv"));
+    pack(text.as_bytes(), &options).unwrap().0
+}
+
+fn spelled_state(cell: &str) -> ColumnState {
+    let spelling = Spelling::of(cell.as_bytes()).unwrap();
+    let value = spelling.read(cell.as_bytes()).unwrap();
+    let spelled = Some(SpelledRange { spelling, min: value, max: value });
+    let (liberal_ints, liberal_floats) = (false, false);
+    let texts = true;
+    let state =
+        InferredState { texts, liberal_ints, liberal_floats, spelled, ..InferredState::NONE };
+    ColumnState::Cells(state)
+}
+
+/// A type that the cells do not have is an error, and other lies are found by a check.
+#[test]
+fn types_that_cells_do_not_have_are_errors() {
+    let lies: [(&dyn Fn(&mut TextSummary), bool); 8] = [
+        (&|table| table.columns[3].state = spelled_state("2024-01-04"), true),
+        (&|table| table.columns[3].state = spelled_state("2024-01-04 12:00:00"), true),
+        (&|table| table.columns[3].state = spelled_state("true"), true),
+        (&|table| table.columns[0].state = spelled_state("2024-01-04T12:00:00Z"), false),
+        (&|table| table.columns[1].state = spelled_state("2024-01-04"), true),
+        // The values are the same, but are printed in another way.
+        (&|table| table.columns[1].state = spelled_state("2024-01-04T12:00:00"), false),
+        (
+            &|table| {
+                let scale = 1;
+                let range = Some(Box::new(DecimalRange { scale, min: 0, max: 9 }));
+                let state = InferredState { texts: true, decimals: range, ..InferredState::NONE };
+                table.columns[2].state = ColumnState::Cells(state);
+            },
+            true,
+        ),
+        (&|table| table.columns[4].odd_token.as_mut().unwrap().text = "NULL".to_owned(), true),
+    ];
+    for codec in [Choice::Auto, Choice::Query] {
+        let archive = packed_days(codec);
+        assert_eq!(rows(archive.clone()).unwrap().len(), ROWS);
+        let (opened, _) = open(archive.clone());
+        assert!(opened.check_table().unwrap().is_none());
+        let metadata = opened.table_metadata().unwrap().unwrap().clone();
+        for (number, (lie, fails)) in lies.iter().enumerate() {
+            let mut lying: TableMetadata = metadata.clone();
+            lie(lying.summary.as_mut().unwrap());
+            let lying = with_content(&archive, &lying.content().unwrap());
+            assert_eq!(rows(lying.clone()).is_err(), *fails, "{codec:?}, lie {number}");
+            let said = open(lying).0.check_table();
+            assert!(!matches!(said, Ok(None)), "{codec:?}, lie {number} is not reported");
+        }
+    }
+}
+
+/// An archive whose metadata know no spellings is a table of numbers and texts, as it was, and no
+/// check finds fault with it.
+#[test]
+fn archives_of_the_first_version_are_read() {
+    for codec in [Choice::Auto, Choice::Query] {
+        let archive = packed_days(codec);
+        let metadata = open(archive.clone()).0.table_metadata().unwrap().unwrap().clone();
+        let mut older = TableMetadata { has_spellings: false, ..metadata };
+        for column in &mut older.summary.as_mut().unwrap().columns {
+            column.odd_token = column.odd_token.take().filter(|odd| odd.others.ints);
+        }
+        let older = with_content(&archive, &older.content().unwrap());
+        assert_eq!(rows(older.clone()).unwrap().len(), ROWS);
+        let (opened, _) = open(older);
+        let table = opened.table(None, &TextOptions::default()).unwrap();
+        let schema = table.schema();
+        let types: Vec<String> =
+            schema.fields().iter().map(|field| field.data_type().to_string()).collect();
+        assert_eq!(types, ["Utf8", "Utf8", "Utf8", "Utf8", "Int32"]);
+        assert!(opened.check_table().unwrap().is_none(), "{codec:?}");
     }
 }

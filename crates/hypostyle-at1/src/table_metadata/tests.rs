@@ -96,7 +96,7 @@ fn the_stream_comes_back() {
     let whole = metadata();
     let content = whole.content().unwrap();
     assert_eq!(TableMetadata::parse(&content).unwrap(), Some(whole.clone()));
-    assert!(content.len() < 250, "{} bytes", content.len());
+    assert!(content.len() < 300, "{} bytes", content.len());
     for kind in [TextKind::JsonLines, TextKind::Lines, TextKind::Log, TextKind::VariantCalls] {
         let format = TextFormat::new(kind);
         let bare = TableMetadata { format, summary: None, frames: Vec::new(), has_spellings: true };
