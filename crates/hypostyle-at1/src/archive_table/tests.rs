@@ -135,10 +135,13 @@ fn spelled_state(cell: &str) -> ColumnState {
     ColumnState::Cells(state)
 }
 
+/// A change of what is stated, and whether reading then fails.
+type Lie<'a> = (&'a dyn Fn(&mut TextSummary), bool);
+
 /// A type that the cells do not have is an error, and other lies are found by a check.
 #[test]
 fn types_that_cells_do_not_have_are_errors() {
-    let lies: [(&dyn Fn(&mut TextSummary), bool); 8] = [
+    let lies: [Lie<'_>; 8] = [
         (&|table| table.columns[3].state = spelled_state("2024-01-04"), true),
         (&|table| table.columns[3].state = spelled_state("2024-01-04 12:00:00"), true),
         (&|table| table.columns[3].state = spelled_state("true"), true),

@@ -81,7 +81,10 @@ fn types_follow_infer_numeric_all_text_and_types() {
     folder.hyp("convert a.csv a.colm -f -q --types price=float64").ok();
     assert_eq!(folder.hyp("cat a.colm").ok(), "zip,price\n00501,1.5\n1,2.0\n");
     folder.hyp("convert a.csv b.colm --types nope=int32").fails(2, &["no column named `nope`"]);
-    folder.hyp("convert a.csv b.colm --types price=date").fails(2, &["`date` is not int32"]);
+    folder.hyp("convert a.csv b.colm --types price=dates").fails(2, &["`dates` is not int32"]);
+    folder
+        .hyp("convert a.csv b.colm --types price=date")
+        .fails(1, &["column 2 `price`", "row 1", "`1.50` is not of the type Date32"]);
     folder
         .hyp("convert a.csv b.colm --types price=int32")
         .fails(1, &["column 2 `price`", "row 1", "`1.50`"]);

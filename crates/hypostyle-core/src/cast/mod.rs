@@ -86,18 +86,24 @@ pub fn spelled_text(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
         DataType::RunEndEncoded(_, values) => arrow_cast::cast(array, values.data_type())?,
         _ => array.clone(),
     };
+    let Some(values) = value_builder::spelled_values(&array) else {
+        return cast(&array, &DataType::Utf8);
+    };
     let mut builder = StringBuilder::with_capacity(array.len(), array.len() * 16);
-    let mut cell = Vec::with_capacity(40);
-    for row in 0..array.len() {
-        if array.is_null(row) {
+    // Values often repeat.
+    let (mut cell, mut last) = (Vec::with_capacity(40), None);
+    for value in values {
+        let Some(number) = value else {
             builder.append_null();
             continue;
-        }
-        cell.clear();
-        let value = value_builder::spelled_value(&array, row);
-        // A value that was not in the text may have more digits.
-        if !value.is_some_and(|value| spelling.put(value, &mut cell)) {
-            return cast(&array, &DataType::Utf8);
+        };
+        if last != value {
+            cell.clear();
+            // A value that was not in the text may have more digits.
+            if !spelling.put(number, &mut cell) {
+                return cast(&array, &DataType::Utf8);
+            }
+            last = value;
         }
         builder.append_value(std::str::from_utf8(&cell).unwrap_or_default());
     }

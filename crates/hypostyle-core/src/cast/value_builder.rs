@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::builder::BooleanBufferBuilder;
+use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, TimestampMicrosecondType,
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{DataType, TimeUnit};
 
@@ -25,6 +26,8 @@ pub struct ValueBuilder {
     data_type: DataType,
     /// The spelling of the last cell, which the next one most likely has.
     spelling: Option<Spelling>,
+    /// The last cell and its value: cells often repeat.
+    last: (Vec<u8>, i64),
     values: Values,
     nulls: NullBufferBuilder,
 }
@@ -51,7 +54,7 @@ impl ValueBuilder {
             _ => return None,
         };
         let (data_type, nulls) = (data_type.clone(), NullBufferBuilder::new(rows));
-        Some(Self { data_type, spelling: None, values, nulls })
+        Some(Self { data_type, spelling: None, last: (Vec::new(), 0), values, nulls })
     }
 
     /// Adds a cell several times; returns false, and adds nothing, if it is not of the type.
@@ -86,16 +89,23 @@ impl ValueBuilder {
             values.resize(values.len().saturating_add(times), value);
             return Some(());
         }
-        let value = match self.spelling.and_then(|spelling| spelling.read(cell)) {
-            Some(value) => value,
-            None => self.read(cell)?,
-        };
+        if self.last.0 != cell {
+            let value = match self.spelling.and_then(|spelling| spelling.read(cell)) {
+                Some(value) => value,
+                None => self.read(cell)?,
+            };
+            self.last.0.clear();
+            self.last.0.extend_from_slice(cell);
+            self.last.1 = value;
+        }
+        let value = self.last.1;
         match &mut self.values {
             Values::Booleans(values) => values.append_n(times, value != 0),
             Values::Days(values) => {
                 let value = i32::try_from(value).ok()?;
                 values.resize(values.len().saturating_add(times), value);
             }
+            Values::Instants(values) if times == 1 => values.push(value),
             Values::Instants(values) => values.resize(values.len().saturating_add(times), value),
             Values::Decimals(..) => {}
         }
@@ -180,18 +190,22 @@ fn decimal(cell: &[u8], precision: u8, scale: i8) -> Option<i128> {
     (digits <= u32::from(precision)).then_some(value)
 }
 
-/// Returns a value as the integer that a [spelling](Spelling) prints; `None` for other types.
-pub(super) fn spelled_value(array: &ArrayRef, row: usize) -> Option<i64> {
-    fn of<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> Option<T::Native> {
-        array.as_any().downcast_ref::<PrimitiveArray<T>>().map(|array| array.value(row))
-    }
+/// Returns values as the integers that a [spelling](Spelling) prints; `None` for other types.
+pub(super) fn spelled_values(array: &ArrayRef) -> Option<Vec<Option<i64>>> {
     match array.data_type() {
         DataType::Boolean => {
-            array.as_any().downcast_ref::<BooleanArray>().map(|array| array.value(row).into())
+            Some(array.as_boolean().iter().map(|value| value.map(i64::from)).collect())
         }
-        DataType::Date32 => of::<Date32Type>(array, row).map(i64::from),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => of::<TimestampMicrosecondType>(array, row),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => of::<TimestampNanosecondType>(array, row),
+        DataType::Date32 => {
+            let array = array.as_primitive::<Date32Type>();
+            Some(array.iter().map(|value| value.map(i64::from)).collect())
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            Some(array.as_primitive::<TimestampMicrosecondType>().iter().collect())
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            Some(array.as_primitive::<TimestampNanosecondType>().iter().collect())
+        }
         _ => None,
     }
 }

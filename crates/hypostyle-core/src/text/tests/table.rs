@@ -116,7 +116,7 @@ fn the_odd_token_of_a_column_of_numbers_is_kept() {
         })
         .collect();
     assert_eq!(odd, [Some(("NA", 2, true)), Some(("NA", 3, false)), None]);
-    let numbers = want.columns[1].odd_token.as_ref().unwrap().others;
+    let numbers = &want.columns[1].odd_token.as_ref().unwrap().others;
     assert_eq!(numbers.resolve(Infer::Exact, Capabilities::EVERYTHING), DataType::Float64);
     for block in 1..text.len() {
         assert_eq!(summary(text, block).columns, want.columns, "blocks of {block}");
