@@ -13,6 +13,7 @@ mod onpair;
 mod pack;
 mod query;
 mod show;
+mod types;
 mod verify;
 
 use std::fs;

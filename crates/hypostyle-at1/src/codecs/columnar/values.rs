@@ -240,7 +240,11 @@ impl DecodedColumn {
 
     /// Returns the digits of some cells of a column of decimals with so many of them after the
     /// point; `None` for any other column.
-    pub(crate) fn decimals(&self, cells: Range<usize>, scale: usize) -> Option<CellNumbers<i128>> {
+    pub(crate) fn decimals(
+        &self,
+        cells: Range<usize>,
+        scale: usize,
+    ) -> Option<CellNumbers<'_, i128>> {
         let is_wanted = |found| match found {
             Scale::Whole => scale == 0,
             Scale::Digits(digits) => digits == scale,
