@@ -133,7 +133,7 @@ fn has_mixed_elements(values: &ValueState) -> bool {
     let is_mixed = |elements: &ValueState| {
         let scalars = &elements.scalars;
         let kinds = [
-            scalars.texts,
+            scalars.texts || elements.null_token.is_some(),
             scalars.bools,
             scalars.ints,
             scalars.floats,
@@ -228,6 +228,9 @@ fn forget_spellings(found: &mut TextSummary, stated: &TextSummary) {
             column.odd_token.clone_from(&stated.odd_token);
             column.texts.clone_from(&stated.texts);
             column.state.clone_from(&stated.state);
+        }
+        if let ColumnState::Values(values) = &mut column.state {
+            values.forget_null_tokens();
         }
         each_state(column, &mut |state| {
             (state.has_other_numbers, state.decimals, state.spelled) = (false, None, None);

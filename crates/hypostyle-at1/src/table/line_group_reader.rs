@@ -343,7 +343,7 @@ impl LineGroupReader {
         let runs = slice::from_ref(&all);
         let cells = CellRuns::new(list, runs);
         let array = match verbatim.delimiter {
-            None => json_values::array(data_type, &cells),
+            None => json_values::array(data_type, &cells, self.reader.shape.null_words(column)),
             Some(_) => {
                 let null_words = self.reader.shape.null_words(column);
                 let syntax = CellSyntax::Csv { is_last: false, null_words };
@@ -363,7 +363,11 @@ impl LineGroupReader {
     ) -> Result<ArrayRef> {
         if let Some(template) = self.reader.template(lines.frame, table) {
             return match template.column(column) {
-                Some(node) => self.json_column(table, template, node, data_type, rows),
+                Some(node) => {
+                    let null_words = self.reader.shape.null_words(column);
+                    let json = JsonColumn { table, template, null_words };
+                    self.json_column(&json, node, data_type, rows)
+                }
                 None => Ok(new_null_array(data_type, rows.len())),
             };
         }
@@ -401,23 +405,23 @@ impl LineGroupReader {
 
     fn json_column(
         &self,
-        table: usize,
-        template: &TemplateColumns,
+        column: &JsonColumn<'_>,
         node: &JsonNode,
         data_type: &DataType,
         rows: &SourceRows<'_>,
     ) -> Result<ArrayRef> {
         match (node, data_type) {
             (JsonNode::Scalar { index, .. }, _) => {
-                self.cells(table, *index, rows, data_type, |cells| {
-                    json_values::array(data_type, cells)
+                self.cells(column.table, *index, rows, data_type, |cells| {
+                    json_values::array(data_type, cells, column.null_words)
                 })
             }
             (JsonNode::Object { members, .. }, DataType::Struct(fields)) => {
                 let member = |name: &str| members.iter().find(|(key, _)| key == name);
                 let arrays = fields.iter().map(|field| match member(field.name()) {
                     Some((_, node)) => {
-                        self.json_column(table, template, node, field.data_type(), rows)
+                        let member = JsonColumn { null_words: &[], ..*column };
+                        self.json_column(&member, node, field.data_type(), rows)
                     }
                     None => Ok(new_null_array(field.data_type(), rows.len())),
                 });
@@ -426,7 +430,7 @@ impl LineGroupReader {
                     StructArray::try_new_with_length(fields.clone(), arrays, None, rows.len());
                 Ok(Arc::new(array?))
             }
-            _ => self.assembled_column(table, template, node, data_type, rows),
+            _ => self.assembled_column(column.table, column.template, node, data_type, rows),
         }
     }
 
@@ -475,10 +479,19 @@ impl LineGroupReader {
         let all = 0..rows.len();
         let runs = slice::from_ref(&all);
         let cells = CellRuns::new(&list, runs);
-        let array =
-            json_values::array(data_type, &cells).map_err(|err| placed(err, &cells, data_type));
+        let array = json_values::array(data_type, &cells, &[])
+            .map_err(|err| placed(err, &cells, data_type));
         Ok(array?.0)
     }
+}
+
+/// A column of JSON values in the lines of a template.
+#[derive(Clone, Copy)]
+struct JsonColumn<'a> {
+    table: usize,
+    template: &'a TemplateColumns,
+    /// The strings that mean null.
+    null_words: &'a [Vec<u8>],
 }
 
 /// Returns the error for cells that are not an array; its row counts the selected rows.

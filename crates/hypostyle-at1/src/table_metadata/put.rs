@@ -143,7 +143,8 @@ fn put_state(state: &InferredState, has_spellings: bool, out: &mut Vec<u8>) {
 fn put_values(values: &ValueState, has_spellings: bool, out: &mut Vec<u8>) {
     put::uv(out, values.count);
     put_state(&values.scalars, has_spellings, out);
-    let bits = [values.object.is_some(), values.list.is_some(), values.is_raw];
+    let token = values.null_token.filter(|_| has_spellings);
+    let bits = [values.object.is_some(), values.list.is_some(), values.is_raw, token.is_some()];
     out.push(bits.iter().enumerate().fold(0, |all, (at, &bit)| all | u8::from(bit) << at));
     if let Some(object) = &values.object {
         put::uv(out, object.fields().len() as u64);
@@ -154,5 +155,8 @@ fn put_values(values: &ValueState, has_spellings: bool, out: &mut Vec<u8>) {
     }
     if let Some(list) = &values.list {
         put_values(list, has_spellings, out);
+    }
+    if let Some(token) = token {
+        put::lp(out, token.as_bytes());
     }
 }

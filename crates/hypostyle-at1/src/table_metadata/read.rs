@@ -5,7 +5,7 @@ use hashbrown::HashSet;
 use super::{FrameSize, NUMBERS_ONLY, TableMetadata, VERSION, flag, kind, state};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::number;
-use hypostyle_core::spelling::Spelling;
+use hypostyle_core::spelling::{NULL_TOKENS, Spelling};
 use hypostyle_core::text::{
     ColumnState, ColumnSummary, DecimalRange, Encoding, InferredState, ObjectState, OddToken,
     RowPosition, Skipped, SpelledRange, TextFormat, TextKind, TextRange, TextSummary, ValueState,
@@ -272,7 +272,7 @@ fn values(cursor: &mut Cursor<'_>, has_spellings: bool, depth: usize) -> Result<
     let count = cursor.uv("value count")?;
     let scalars = inferred(cursor, has_spellings)?;
     let flags = cursor.u8("flags of values")?;
-    if flags > 7 {
+    if flags > if has_spellings { 15 } else { 7 } {
         return Err(unknown("flags of values", flags));
     }
     let object = (flags & 1 != 0).then(|| {
@@ -290,7 +290,14 @@ fn values(cursor: &mut Cursor<'_>, has_spellings: bool, depth: usize) -> Result<
     let object = object.transpose()?;
     let list =
         (flags & 2 != 0).then(|| Ok::<_, Error>(Box::new(values(cursor, has_spellings, depth)?)));
-    Ok(ValueState { count, scalars, object, list: list.transpose()?, is_raw: flags & 4 != 0 })
+    let list = list.transpose()?;
+    let null_token = (flags & 8 != 0).then(|| {
+        let token = cursor.lp("null token")?;
+        let known = NULL_TOKENS.into_iter().find(|known| known.as_bytes() == token);
+        known.ok_or_else(|| Error::malformed("null token", "is unknown"))
+    });
+    let null_token = null_token.transpose()?;
+    Ok(ValueState { count, scalars, null_token, object, list, is_raw: flags & 4 != 0 })
 }
 
 fn text(cursor: &mut Cursor<'_>, what: &'static str) -> Result<String> {

@@ -43,7 +43,12 @@ fn metadata() -> TableMetadata {
     let scalars = ValueState { count: 3, scalars: numbers(), ..ValueState::default() };
     let list = ValueState { list: Some(Box::new(scalars.clone())), ..ValueState::default() };
     let object = ObjectState::new(vec![("k".to_owned(), scalars), ("l".to_owned(), list)]);
-    let nested = ValueState { object: Some(object), is_raw: true, ..ValueState::default() };
+    let nested = ValueState {
+        object: Some(object),
+        is_raw: true,
+        null_token: Some("NA"),
+        ..ValueState::default()
+    };
     let format = TextFormat::delimited(b';');
     let summary = TextSummary {
         format,

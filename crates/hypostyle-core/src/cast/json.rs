@@ -132,9 +132,14 @@ impl JsonPrinter {
         Ok(Self { nulls: array.logical_nulls(), values })
     }
 
+    /// Returns whether a value is null.
+    pub fn is_null(&self, row: usize) -> bool {
+        self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+    }
+
     /// Appends a value.
     pub fn put(&self, row: usize, out: &mut Vec<u8>) {
-        if self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+        if self.is_null(row) {
             out.extend_from_slice(b"null");
             return;
         }

@@ -20,6 +20,9 @@ const EXAMPLE: &str = "hypostyle.spelled_like";
 /// The key of a field under which the word for null is kept.
 const NULL: &str = "hypostyle.null";
 
+/// The key of a field that is set if null was a string, as in JSON, which has a null of its own.
+const NULL_STRING: &str = "hypostyle.null_string";
+
 /// Words that mean null in a column whose other cells are of one type.
 pub const NULL_TOKENS: [&str; 13] =
     ["NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None", "\\N", "NaN", "-", ".", "?"];
@@ -252,6 +255,20 @@ pub fn null_token(field: &Field) -> Option<&str> {
 #[must_use]
 pub fn with_null_token(mut field: Field, token: &str) -> Field {
     field.metadata_mut().insert(NULL.to_owned(), token.to_owned());
+    field
+}
+
+/// Returns the string that was null, if the metadata of a field state that null was a string.
+pub fn null_string(field: &Field) -> Option<&str> {
+    let token = null_token(field)?;
+    Some(token).filter(|&token| field.metadata().get(NULL_STRING).is_some_and(|it| it == token))
+}
+
+/// Adds the string that was null to the metadata of a field.
+#[must_use]
+pub fn with_null_string(field: Field, token: &str) -> Field {
+    let mut field = with_null_token(field, token);
+    field.metadata_mut().insert(NULL_STRING.to_owned(), token.to_owned());
     field
 }
 

@@ -5,7 +5,7 @@ use arrow_schema::{DataType, Field};
 use super::line_rows::text_list;
 use super::options::TextOptions;
 use super::state::Resolved;
-use super::summary::{ColumnState, ColumnSummary};
+use super::summary::{ColumnState, ColumnSummary, ValueState};
 use crate::spelling::{self, NULL_TOKENS, Spelling};
 use crate::types::RequestedType;
 
@@ -17,6 +17,8 @@ pub(super) struct ResolvedColumn {
     spelling: Option<Spelling>,
     /// The text that means null, besides the empty cell.
     pub(super) null_token: Option<String>,
+    /// Whether that text is a JSON string.
+    is_null_string: bool,
 }
 
 impl ResolvedColumn {
@@ -28,7 +30,7 @@ impl ResolvedColumn {
         let capabilities = options.capabilities;
         let (inferred, null_token) = match &column.state {
             ColumnState::Cells(_) => of_cells(column, options),
-            ColumnState::Values(state) => (state.resolve_spelled(options), None),
+            ColumnState::Values(state) => of_values(state, options),
             ColumnState::Text => (Resolved::new(DataType::Utf8), None),
             ColumnState::Binary => (Resolved::new(DataType::Binary), None),
             ColumnState::TextList => (Resolved::new(text_list()), None),
@@ -49,6 +51,7 @@ impl ResolvedColumn {
         let is_inferred = data_type == inferred.data_type;
         Self {
             is_nullable,
+            is_null_string: matches!(column.state, ColumnState::Values(_)),
             spelling: inferred.spelling.filter(|_| is_inferred),
             null_token: null_token.filter(|_| !is_text),
             data_type,
@@ -62,10 +65,28 @@ impl ResolvedColumn {
             field = spelling.in_field(field);
         }
         if let Some(token) = &self.null_token {
-            field = spelling::with_null_token(field, token);
+            field = match self.is_null_string {
+                true => spelling::with_null_string(field, token),
+                false => spelling::with_null_token(field, token),
+            };
         }
         field
     }
+}
+
+/// Returns the type of a column of JSON values, and the string that means null.
+fn of_values(state: &ValueState, options: &TextOptions) -> (Resolved, Option<String>) {
+    let Some(token) = state.null_token.filter(|_| !state.is_raw) else {
+        return (state.resolve_spelled(options), None);
+    };
+    // With two values for null, a null would not be printed as it was.
+    if options.finds_null_tokens() && !state.scalars.gaps {
+        let others = ValueState { null_token: None, ..state.clone() }.resolve_spelled(options);
+        if others.data_type != DataType::Utf8 {
+            return (others, Some(token.to_owned()));
+        }
+    }
+    (Resolved::new(DataType::Utf8), None)
 }
 
 /// Returns the type of a column of cells, and the text that means null.

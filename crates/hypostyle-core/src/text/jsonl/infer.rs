@@ -47,7 +47,10 @@ pub(super) fn add_value(
             new_keys
         }
         _ => {
-            add_scalar(&mut state.scalars, value, first)?;
+            match first {
+                Some(b'"') => state.add_string(value, &raw::string(value)?),
+                _ => add_scalar(&mut state.scalars, value, first)?,
+            }
             0
         }
     };
@@ -85,11 +88,10 @@ fn check_text(value: &str, first: Option<u8>) -> Result<usize, NotJson> {
     Ok(0)
 }
 
-/// Adds a number, boolean or string.
+/// Adds a number or boolean.
 #[inline]
 fn add_scalar(state: &mut InferredState, value: &str, first: Option<u8>) -> Result<(), NotJson> {
     match first {
-        Some(b'"') => state.add_string(raw::string(value)?.as_bytes()),
         Some(b't' | b'f') => state.add_bool(),
         Some(b'-') if value == "-0" => state.add_float(-0.0),
         Some(b'-' | b'0'..=b'9') => match number::exact_int(value.as_bytes()) {

@@ -69,6 +69,11 @@ struct ValueSpan {
     len: u32,
 }
 
+/// Returns the string that means null in a column, with its quotes.
+fn null_string(column: &TextColumn) -> Option<String> {
+    column.null_token.as_ref().map(|token| format!("\"{token}\""))
+}
+
 impl<R: Read> ValueBlocks<R> {
     /// Returns the rows from a position on; only the given columns can be read.
     pub(crate) fn new(
@@ -129,10 +134,11 @@ impl<R: Read> ValueBlocks<R> {
         })
     }
 
-    fn text(&self, span: &ValueSpan) -> Option<&str> {
+    /// Returns a value; `None` for the string that means null.
+    fn text(&self, span: &ValueSpan, null_string: Option<&str>) -> Option<&str> {
         let (start, len) = (span.start as usize, span.len as usize);
         let bytes = self.block.text.get(start..start.checked_add(len)?)?;
-        std::str::from_utf8(bytes).ok()
+        std::str::from_utf8(bytes).ok().filter(|text| Some(*text) != null_string)
     }
 
     /// Returns the values of the picked rows, each with its position among them.
@@ -181,6 +187,7 @@ impl<R: Read + Send> RowBlocks for ValueBlocks<R> {
         let Some(values) = slot.and_then(|slot| self.values.get(slot)) else {
             return Err(Error::invalid_argument("the column was not asked for"));
         };
+        let token = null_string(column);
         let found = self.picked(values, rows);
         let count = rows.len();
         let is_sparse = self.keys.names.len() >= MIN_SPARSE_COLUMNS
@@ -192,7 +199,7 @@ impl<R: Read + Send> RowBlocks for ValueBlocks<R> {
             let mut slots = vec![None; count];
             for (position, value) in &found {
                 if let Some(slot) = slots.get_mut(*position) {
-                    *slot = self.text(value);
+                    *slot = self.text(value, token.as_deref());
                 }
             }
             array_of_values(&column.data_type, slots.into_iter())
@@ -209,6 +216,7 @@ impl<R: Read> ValueBlocks<R> {
         found: &[(usize, ValueSpan)],
         count: usize,
     ) -> Result<ArrayRef> {
+        let token = null_string(column);
         let (mut slots, mut ends, mut places) = (Vec::new(), Vec::new(), Vec::new());
         let mut done = 0;
         for (position, value) in found {
@@ -218,7 +226,7 @@ impl<R: Read> ValueBlocks<R> {
                 places.push(done);
             }
             done = position + 1;
-            slots.push(self.text(value));
+            slots.push(self.text(value, token.as_deref()));
             ends.push(done);
             places.push(*position);
         }

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use arrow_array::RecordBatch;
 
-use crate::cast::{JsonPrinter, json_key};
+use crate::cast::{JsonPrinter, json_key, put_json_text};
 use crate::error::Result;
+use crate::spelling;
 
 /// Writes an object for each row; see [`JsonPrinter`] for how values are written.
 #[derive(Debug)]
@@ -28,16 +29,24 @@ impl<W: Write> Writer<W> {
         let schema = batch.schema();
         let mut columns = Vec::with_capacity(batch.num_columns());
         for (field, array) in schema.fields().iter().zip(batch.columns()) {
-            columns.push((json_key(field.name()), JsonPrinter::of_field(array, field)?));
+            let mut null = b"null".to_vec();
+            if let Some(string) = spelling::null_string(field) {
+                null.clear();
+                put_json_text(string, &mut null);
+            }
+            columns.push((json_key(field.name()), JsonPrinter::of_field(array, field)?, null));
         }
         for row in 0..batch.num_rows() {
             self.buffer.push(b'{');
-            for (index, (key, values)) in columns.iter().enumerate() {
+            for (index, (key, values, null)) in columns.iter().enumerate() {
                 if index > 0 {
                     self.buffer.push(b',');
                 }
                 self.buffer.extend_from_slice(key);
-                values.put(row, &mut self.buffer);
+                match values.is_null(row) {
+                    true => self.buffer.extend_from_slice(null),
+                    false => values.put(row, &mut self.buffer),
+                }
             }
             self.buffer.extend_from_slice(b"}\n");
             if self.buffer.len() >= BUFFER_BYTES {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields};
 
+#[cfg(feature = "json")]
+use crate::spelling::NULL_TOKENS;
 use crate::text::options::TextOptions;
 use crate::text::state::{Infer, InferredState, Resolved};
 use crate::types::Capabilities;
@@ -12,6 +14,10 @@ use crate::types::Capabilities;
 /// Objects with more keys than this are maps rather than records, and stay text; the object
 /// of a line may have more.
 pub(crate) const MAX_NESTED_KEYS: usize = 1000;
+
+/// The length of the longest of [`NULL_TOKENS`].
+#[cfg(feature = "json")]
+const MAX_TOKEN_BYTES: usize = 4;
 
 /// Objects with more keys are indexed.
 const MAX_UNINDEXED: usize = 16;
@@ -26,6 +32,9 @@ pub struct ValueState {
     pub count: u64,
     /// The state of the numbers, booleans and strings.
     pub scalars: InferredState,
+    /// The one string of [`NULL_TOKENS`] that occurs, if the other strings are spelled alike; it is
+    /// not in the state of the scalars.
+    pub null_token: Option<&'static str>,
     /// The keys of the objects, if some value is an object.
     pub object: Option<ObjectState>,
     /// The state of the elements of the arrays, if some value is an array.
@@ -48,7 +57,14 @@ pub struct ObjectState {
 
 impl Default for ValueState {
     fn default() -> Self {
-        Self { count: 0, scalars: InferredState::NONE, object: None, list: None, is_raw: false }
+        Self {
+            count: 0,
+            scalars: InferredState::NONE,
+            null_token: None,
+            object: None,
+            list: None,
+            is_raw: false,
+        }
     }
 }
 
@@ -56,7 +72,8 @@ impl ValueState {
     /// Returns the type of a column of these values, and how they are spelled.
     pub(in crate::text) fn resolve_spelled(&self, options: &TextOptions) -> Resolved {
         let data_type = match (&self.object, &self.list) {
-            _ if self.is_raw => DataType::Utf8,
+            // A string means null only in the values of a key of the line.
+            _ if self.is_raw || self.null_token.is_some() => DataType::Utf8,
             // Arrow can store objects without keys, and most formats cannot.
             (Some(object), _) if object.fields.is_empty() => DataType::Utf8,
             (Some(object), _) => DataType::Struct(object.resolve(options)),
@@ -88,6 +105,10 @@ impl ValueState {
             return 0;
         }
         self.scalars.merge(&next.scalars);
+        match (self.null_token, next.null_token) {
+            (Some(one), Some(other)) if one != other => self.scalars.add_text(),
+            (one, other) => self.null_token = one.or(other),
+        }
         let mut new_keys = 0;
         if let Some(next) = next.object {
             let object = self.object.get_or_insert_with(ObjectState::default);
@@ -118,9 +139,41 @@ impl ValueState {
         let InferredState { ints, floats, texts, bools, .. } = self.scalars;
         let kinds = u8::from(self.object.is_some())
             + u8::from(self.list.is_some())
-            + u8::from(ints || floats || texts || bools);
+            + u8::from(ints || floats || texts || bools || self.null_token.is_some());
         if kinds > 1 {
             self.make_raw();
+        }
+        // Beside other strings, it is a string.
+        if texts && self.scalars.spelled.is_none() {
+            self.null_token = None;
+        }
+    }
+
+    /// Adds a string, of which `raw` is the text with quotes and escapes.
+    #[cfg(feature = "json")]
+    pub(crate) fn add_string(&mut self, raw: &str, text: &str) {
+        let is_text = self.scalars.texts && self.scalars.spelled.is_none();
+        let is_plain = raw.len() == text.len() + 2;
+        let token = match is_text || !is_plain || text.len() > MAX_TOKEN_BYTES {
+            true => None,
+            false => NULL_TOKENS.into_iter().find(|token| *token == text),
+        };
+        match (token, self.null_token) {
+            (None, _) => self.scalars.add_string(text.as_bytes()),
+            (Some(token), Some(other)) if token != other => self.scalars.add_text(),
+            (token, _) => self.null_token = token,
+        }
+    }
+
+    /// Makes the strings that may mean null ordinary strings, here and in nested values.
+    pub fn forget_null_tokens(&mut self) {
+        if self.null_token.take().is_some() {
+            self.scalars.add_text();
+        }
+        let members = self.object.iter_mut().flat_map(|object| &mut object.fields);
+        members.for_each(|(_, member)| member.forget_null_tokens());
+        if let Some(elements) = &mut self.list {
+            elements.forget_null_tokens();
         }
     }
 

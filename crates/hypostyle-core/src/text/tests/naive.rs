@@ -95,31 +95,53 @@ pub(super) fn json(rows: &[Vec<(&str, &str)>]) -> Option<Contents> {
         values.resize(rows.len(), Value::Null);
         let filled: Vec<Value<'_>> =
             values.iter().copied().filter(|value| *value != Value::Null).collect();
-        let numbers: Option<Vec<&str>> = filled
-            .iter()
-            .map(|value| match value {
-                Value::Number(spelled) => Some(*spelled),
-                _ => None,
-            })
-            .collect();
-        let data_type = match numbers {
-            Some(numbers) => number_type(&numbers, Infer::Numeric, Capabilities::EVERYTHING),
-            None if filled.iter().all(|value| matches!(value, Value::Bool(_))) => DataType::Boolean,
-            None => {
-                let strings = filled.iter().map(|value| match value {
-                    Value::Text(text) if Spelling::of(text.as_bytes())?.is_temporal() => {
-                        Some(*text)
+        let type_of = |filled: &[Value<'_>]| json_type(filled);
+        let mut data_type = type_of(&filled);
+        // One string beside values of another type, and no null.
+        let token = filled.iter().find_map(|value| match value {
+            Value::Text(text) if NULL_TOKENS.contains(text) => Some(*text),
+            _ => None,
+        });
+        if let Some(token) = token.filter(|_| filled.len() == values.len()) {
+            let others: Vec<Value<'_>> =
+                filled.iter().copied().filter(|value| *value != Value::Text(token)).collect();
+            let other_type = type_of(&others);
+            if !others.is_empty() && other_type != DataType::Utf8 {
+                data_type = other_type;
+                for value in &mut values {
+                    if *value == Value::Text(token) {
+                        *value = Value::Null;
                     }
-                    _ => None,
-                });
-                let strings: Option<Vec<&str>> = strings.collect();
-                strings.map_or(DataType::Utf8, |strings| other_type(&strings))
+                }
             }
-        };
+        }
         let cells = printed(&values, &data_type, false);
         (name.to_owned(), data_type, cells)
     };
     (!columns.is_empty()).then(|| columns.into_iter().map(column).collect())
+}
+
+/// Returns the type of JSON values other than null.
+fn json_type(filled: &[Value<'_>]) -> DataType {
+    let numbers: Option<Vec<&str>> = filled
+        .iter()
+        .map(|value| match value {
+            Value::Number(spelled) => Some(*spelled),
+            _ => None,
+        })
+        .collect();
+    match numbers {
+        Some(numbers) => number_type(&numbers, Infer::Numeric, Capabilities::EVERYTHING),
+        None if filled.iter().all(|value| matches!(value, Value::Bool(_))) => DataType::Boolean,
+        None => {
+            let strings = filled.iter().map(|value| match value {
+                Value::Text(text) if Spelling::of(text.as_bytes())?.is_temporal() => Some(*text),
+                _ => None,
+            });
+            let strings: Option<Vec<&str>> = strings.collect();
+            strings.map_or(DataType::Utf8, |strings| other_type(&strings))
+        }
+    }
 }
 
 /// Returns the type of a column of these cells, each with whether it is quoted, and the text that

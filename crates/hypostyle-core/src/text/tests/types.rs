@@ -89,10 +89,13 @@ proptest! {
     fn json_strings_are_dates_and_timestamps(
         pool in select(&POOLS[3..]),
         kinds in 1..4_usize,
+        rare in select(vec!["null", "\"NA\"", "\"-\"", "\"x\"", "7", "true", "\"NULL\""]),
+        common in select(vec!["", "1", "-2.5", "false"]),
         picks in prop::collection::vec((0..4_usize, 0..6_u8), 1..9),
     ) {
         let value = |&(pick, kind): &(usize, u8)| match kind {
-            0 => "null".to_owned(),
+            0 => rare.to_owned(),
+            _ if !common.is_empty() => common.to_owned(),
             _ => format!("\"{}\"", pool[pick % kinds.min(pool.len())].trim_matches('"')),
         };
         let values: Vec<String> = picks.iter().map(value).collect();
