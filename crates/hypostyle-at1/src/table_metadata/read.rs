@@ -179,12 +179,12 @@ fn column(cursor: &mut Cursor<'_>, has_spellings: bool) -> Result<ColumnSummary>
     });
     let texts = texts.transpose()?;
     let odd_token = (flags & 2 != 0).then(|| {
-        Ok::<_, Error>(OddToken {
+        Ok::<_, Error>(Box::new(OddToken {
             text: text(cursor, "odd token")?,
             count: cursor.uv("odd tokens")?,
             is_quoted: bit(cursor, "quotes of the odd token")?,
             others: inferred(cursor, has_spellings)?,
-        })
+        }))
     });
     Ok(ColumnSummary { name, state, nulls, empty_texts, texts, odd_token: odd_token.transpose()? })
 }

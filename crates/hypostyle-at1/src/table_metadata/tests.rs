@@ -58,12 +58,12 @@ fn metadata() -> TableMetadata {
             column("", ColumnState::Cells(InferredState::NONE)),
             ColumnSummary {
                 texts: Some(TextRange { min: b"a".to_vec(), max: b"\xff".to_vec() }),
-                odd_token: Some(OddToken {
+                odd_token: Some(Box::new(OddToken {
                     text: "NA".to_owned(),
                     count: 7,
                     is_quoted: true,
                     others: spelled(),
-                }),
+                })),
                 ..column("naïve", ColumnState::Cells(numbers()))
             },
             column("j", ColumnState::Values(nested)),

@@ -249,3 +249,32 @@ proptest! {
         an_archive_is_the_table_of_its_text(name, text.as_bytes(), &framed, &options);
     }
 }
+
+/// The bounds of texts are bounds of the values that they are, also beside words for null.
+#[test]
+fn dates_and_timestamps_prune_row_groups() {
+    let options = TextOptions::default();
+    for (at, tests) in [
+        (0, ["day >= '2024-01-18'", "at < timestamptz '2024-01-03 00:00:00Z'"]),
+        (1, ["day between '2024-01-02' and '2024-01-04'", "at > '2024-01-17 12:00:00'"]),
+    ] {
+        let (name, text) = &texts()[at];
+        for codec in [Choice::Query, Choice::Only(Codec::QColumnar)] {
+            let pack = quick().with_codec(codec).with_name(Some(*name));
+            let (archive, _) = at1::pack(text.as_bytes(), &pack).unwrap();
+            let table = archive_table(Some(name), &archive, &options).unwrap();
+            for test in tests {
+                let filter = hypostyle::predicate::Predicate::parse(test).unwrap();
+                let mut batches = table.scan().filter(filter).batches().unwrap();
+                let mut rows = 0;
+                while let Some(batch) = batches.next_batch().unwrap() {
+                    rows += batch.num_rows();
+                }
+                let stats = batches.stats();
+                assert!(rows > 0, "{test}");
+                let (read, all) = (stats.row_groups_read, stats.row_groups);
+                assert!(all >= 8 && read <= 3, "{codec:?} {test}: {read} of {all}");
+            }
+        }
+    }
+}

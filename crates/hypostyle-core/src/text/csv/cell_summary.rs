@@ -300,7 +300,7 @@ impl CellSummary {
         }
         let odd_token = odd.map(|OneText { text, count, is_quoted }| {
             let text = String::from_utf8_lossy(&text).into_owned();
-            OddToken { text, count, is_quoted, others }
+            Box::new(OddToken { text, count, is_quoted, others })
         });
         ColumnSummary {
             name,

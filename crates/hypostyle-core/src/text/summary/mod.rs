@@ -64,7 +64,7 @@ pub struct ColumnSummary {
     pub texts: Option<TextRange>,
     /// The only text that is not a number, if all other cells are numbers; or the only one that
     /// is not spelled like all other cells.
-    pub odd_token: Option<OddToken>,
+    pub odd_token: Option<Box<OddToken>>,
 }
 
 /// What the cells of a column have in common.
