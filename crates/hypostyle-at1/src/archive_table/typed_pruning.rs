@@ -44,11 +44,11 @@ impl PruningStatistics for TypedPruning<'_> {
         let index = self.schema.index_of(column).ok()?;
         let spelling = spelling(self.schema.field(index))?;
         let texts = self.statistics.texts(column)?;
-        // The bounds may be a word for null, or the start of a value. Values that are spelled
-        // alike have the same length, and the order of their texts.
+        // The bounds may be the start of a value, or a word for null. Values that are spelled alike
+        // have the order of their texts.
         let whole = self.table.column_statistics(index);
-        let min = value(spelling, texts.min).or(whole.min)?;
-        let max = value(spelling, texts.max).or(whole.max)?;
+        let min = value(spelling, spelling.bound(texts.min, false)).or(whole.min)?;
+        let max = value(spelling, spelling.bound(texts.max, true)).or(whole.max)?;
         Some([min, max])
     }
 
@@ -83,9 +83,10 @@ fn spelling(field: &Field) -> Option<Spelling> {
     }
 }
 
-/// Reads a text that has a spelling.
-fn value(spelling: Spelling, text: &[u8]) -> Option<ArrayRef> {
-    spelling.read(text)?;
+/// Returns an array of one value.
+fn value(spelling: Spelling, value: Option<i64>) -> Option<ArrayRef> {
+    let mut text = Vec::new();
+    spelling.put(value?, &mut text);
     let mut builder = ValueBuilder::try_new(&spelling.data_type(), 1)?;
-    builder.push(Some(text), 1).then(|| builder.finish())
+    builder.push(Some(&text), 1).then(|| builder.finish())
 }

@@ -139,6 +139,58 @@ impl Spelling {
         }
     }
 
+    /// Returns a bound of the dates or timestamps that start with a text: the least of them, or
+    /// the greatest.
+    ///
+    /// Statistics keep the start of a text only. `None` if the text does not have a year.
+    pub fn bound(self, start: &[u8], is_upper: bool) -> Option<i64> {
+        if let Some(value) = self.read(start) {
+            return Some(value);
+        }
+        let mut text = Vec::new();
+        if !self.is_temporal() || !self.put(0, &mut text) || start.get(4) != Some(&b'-') {
+            return None;
+        }
+        let (year, of_date) = (start.get(..4)?, start.get(..start.len().min(10))?);
+        let is_day = |day: &Vec<u8>| {
+            let whole = <&[u8; 10]>::try_from(day.as_slice());
+            day.starts_with(of_date) && whole.is_ok_and(|day| date(day).is_some())
+        };
+        let days = (1..=12).flat_map(|month| (1..=31).map(move |day| (month, day)));
+        let mut days = days.map(|(month, day)| {
+            let mut text = year.to_vec();
+            for number in [month, day] {
+                text.push(b'-');
+                put_two(number, &mut text);
+            }
+            text
+        });
+        let day = if is_upper { days.rfind(is_day) } else { days.find(is_day) }?;
+        text.get_mut(..10)?.copy_from_slice(&day);
+        let time_end = match self {
+            Self::Timestamp(TimestampSpelling { precision: Precision::Minutes, .. }) => 16,
+            Self::Timestamp(TimestampSpelling { precision: Precision::Seconds(0), .. }) => 19,
+            Self::Timestamp(TimestampSpelling {
+                precision: Precision::Seconds(digits), ..
+            }) => 20 + usize::from(digits),
+            _ => 10,
+        };
+        for at in 10..text.len() {
+            let hour_tens = text.get(11).copied();
+            let byte = text.get_mut(at)?;
+            *byte = match (start.get(at), at) {
+                (Some(&known), _) => known,
+                (None, _) if at >= time_end || !byte.is_ascii_digit() => *byte,
+                (None, _) if !is_upper => b'0',
+                (None, 11) => b'2',
+                (None, 12) if hour_tens == Some(b'2') => b'3',
+                (None, 14 | 17) => b'5',
+                (None, _) => b'9',
+            };
+        }
+        self.read(&text)
+    }
+
     /// Appends a value; returns false, and appends nothing, if it cannot be spelled so.
     pub fn put(self, value: i64, out: &mut Vec<u8>) -> bool {
         match self {
@@ -213,7 +265,7 @@ impl Spelling {
     /// has anyway, and if the metadata do not fit the type.
     pub fn of_field(field: &Field) -> Option<Self> {
         let spelling = Self::of(field.metadata().get(EXAMPLE)?.as_bytes())?;
-        Some(spelling).filter(|spelling| spelling.data_type() == *field.data_type())
+        Some(spelling).filter(|spelling| spelling.data_type() == *value_type(field))
     }
 
     /// Adds the spelling to the metadata of a field, unless its type says as much.
@@ -242,13 +294,22 @@ const MINUTES: u64 = 10;
 pub fn null_token(field: &Field) -> Option<&str> {
     use DataType as T;
     let token = field.metadata().get(NULL)?;
-    let is_typed = match field.data_type() {
+    let is_typed = match value_type(field) {
         T::Boolean | T::Date32 | T::Timestamp(..) | T::Decimal128(..) => true,
         // A float may be NaN itself.
         T::Float64 => !token.eq_ignore_ascii_case("nan"),
         other => other.is_integer(),
     };
     NULL_TOKENS.into_iter().find(|known| is_typed && known == token)
+}
+
+/// Returns the type of the values, of which there may be a dictionary.
+fn value_type(field: &Field) -> &DataType {
+    match field.data_type() {
+        DataType::Dictionary(_, values) => values,
+        DataType::RunEndEncoded(_, values) => values.data_type(),
+        other => other,
+    }
 }
 
 /// Adds the word for null to the metadata of a field.

@@ -112,6 +112,10 @@ fn metadata_that_do_not_fit_are_ignored() {
     assert_eq!(Spelling::of_field(&spelled_like(field.clone(), "x")), None);
     assert_eq!(null_token(&with_null_token(field.clone(), "NA")), Some("NA"));
     assert_eq!(null_token(&with_null_token(field, "5")), None);
+    let key = Box::new(DataType::Int32);
+    let dictionary = DataType::Dictionary(key, Box::new(DataType::Date32));
+    let dictionary = Field::new("a", dictionary, true);
+    assert_eq!(null_token(&with_null_token(dictionary, "NA")), Some("NA"));
     let text = Field::new("a", DataType::Utf8, true);
     assert_eq!(null_token(&with_null_token(text, "NA")), None);
 }
@@ -141,4 +145,43 @@ proptest! {
             prop_assert_eq!(spelling.code(), code);
         }
     }
+}
+
+/// The start of a text bounds all values that start so.
+#[test]
+fn starts_of_texts_are_bounds() {
+    for cell in [
+        "2024-02-29",
+        "2023-11-30T19:07:05.25Z",
+        "1999-12-31 23:59:59.999+02:00",
+        "2024-10-04T12:00-0330",
+    ] {
+        let spelling = Spelling::of(cell.as_bytes()).unwrap();
+        let value = spelling.read(cell.as_bytes()).unwrap();
+        for len in 5..=cell.len() {
+            let start = &cell.as_bytes()[..len];
+            let (low, high) = (spelling.bound(start, false), spelling.bound(start, true));
+            assert!(low.unwrap() <= value && value <= high.unwrap(), "{cell} {len}");
+            for bound in [low, high] {
+                let mut text = Vec::new();
+                assert!(spelling.put(bound.unwrap(), &mut text));
+                assert!(text.starts_with(start), "{cell} {len}");
+            }
+        }
+        assert_eq!(spelling.bound(b"NA", true), None);
+        assert_eq!(spelling.bound(b"2024-1x", true), None);
+    }
+    let bound = |start: &str, is_upper| {
+        let mut text = Vec::new();
+        Spelling::Date.put(Spelling::Date.bound(start.as_bytes(), is_upper).unwrap(), &mut text);
+        String::from_utf8(text).unwrap()
+    };
+    assert_eq!(
+        (bound("2024-1", false), bound("2024-1", true)),
+        ("2024-10-01".into(), "2024-12-31".into())
+    );
+    assert_eq!(
+        (bound("2023-02-", false), bound("2023-02-", true)),
+        ("2023-02-01".into(), "2023-02-28".into())
+    );
 }

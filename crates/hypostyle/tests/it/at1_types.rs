@@ -164,7 +164,9 @@ fn a_text_is_printed_as_it_was() {
         let (archive, _) = at1::pack(text.as_bytes(), &quick().with_name(Some(name))).unwrap();
         let archive = archive_table(Some(name), &archive, &options).unwrap();
         assert_eq!(written(&archive, format).unwrap(), written(&table, format).unwrap());
-        for through in ["parquet", "arrow"] {
+        // A build may leave them out.
+        let is_known = |name: &&str| name.parse::<hypostyle::FileKind>().is_ok();
+        for through in ["parquet", "arrow"].into_iter().filter(is_known) {
             let file = opened(written(&archive, through).unwrap(), through);
             assert_eq!(file.schema().unwrap().fields(), table.schema().unwrap().fields());
             assert_eq!(written(&file, format).unwrap(), written(&table, format).unwrap(), "{name}");
@@ -253,28 +255,26 @@ proptest! {
 /// The bounds of texts are bounds of the values that they are, also beside words for null.
 #[test]
 fn dates_and_timestamps_prune_row_groups() {
-    let options = TextOptions::default();
-    for (at, tests) in [
-        (0, ["day >= '2024-01-18'", "at < timestamptz '2024-01-03 00:00:00Z'"]),
-        (1, ["day between '2024-01-02' and '2024-01-04'", "at > '2024-01-17 12:00:00'"]),
-    ] {
-        let (name, text) = &texts()[at];
-        for codec in [Choice::Query, Choice::Only(Codec::QColumnar)] {
-            let pack = quick().with_codec(codec).with_name(Some(*name));
-            let (archive, _) = at1::pack(text.as_bytes(), &pack).unwrap();
-            let table = archive_table(Some(name), &archive, &options).unwrap();
-            for test in tests {
-                let filter = hypostyle::predicate::Predicate::parse(test).unwrap();
-                let mut batches = table.scan().filter(filter).batches().unwrap();
-                let mut rows = 0;
-                while let Some(batch) = batches.next_batch().unwrap() {
-                    rows += batch.num_rows();
-                }
-                let stats = batches.stats();
-                assert!(rows > 0, "{test}");
-                let (read, all) = (stats.row_groups_read, stats.row_groups);
-                assert!(all >= 8 && read <= 3, "{codec:?} {test}: {read} of {all}");
-            }
+    let mut text = "day,at,n\n".to_owned();
+    for i in 0..4000 {
+        let day = format!("2024-{:02}-{:02}", i / 340 + 1, i % 340 / 13 + 1);
+        let at = if i % 50 == 7 { "NA".to_owned() } else { format!("{day}T{:02}:00:00Z", i % 24) };
+        text += &format!("{day},{at},{}\n", i * 7919 % 10_007);
+    }
+    let rows = NonZeroUsize::new(100);
+    for codec in [Choice::Query, Choice::Only(Codec::QColumnar)] {
+        let pack = quick().with_codec(codec).with_name(Some("t.csv")).with_rows_per_group(rows);
+        let (archive, _) = at1::pack(text.as_bytes(), &pack).unwrap();
+        let table = archive_table(Some("t.csv"), &archive, &TextOptions::default()).unwrap();
+        let filter = hypostyle::predicate::Predicate::parse("day >= '2024-11-18'").unwrap();
+        let mut batches = table.scan().filter(filter).batches().unwrap();
+        let mut rows = 0;
+        while let Some(batch) = batches.next_batch().unwrap() {
+            rows += batch.num_rows();
         }
+        let stats = batches.stats();
+        assert_eq!(rows, 379, "{codec:?}");
+        let (read, all) = (stats.row_groups_read, stats.row_groups);
+        assert!(all > 30 && read <= 8, "{codec:?}: {read} of {all}");
     }
 }
