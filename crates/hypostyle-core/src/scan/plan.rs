@@ -23,7 +23,7 @@ pub(super) struct ScanPlan {
     pub(super) filter: Option<Filter>,
     pub(super) tasks: Vec<GroupTask>,
     pub(super) pruned: u64,
-    /// What was read to open the table.
+    /// What was read to open the table and to plan the scan.
     pub(super) metadata: ReadCounts,
     /// The order and repetition of the rows, if the caller named single rows.
     pub(super) order: Option<Vec<u64>>,
@@ -63,6 +63,7 @@ impl ScanPlan {
         let (ranges, order) = row_ranges(options, reader.rows())?;
         let mut tasks = tasks(reader.as_ref(), &ranges);
         let before = tasks.len();
+        let (mut metadata, reads_before) = (table.metadata_reads(), ReadCounts::of(&table.source));
         if let Some(filter) = &filter {
             let ahead = fetch_statistics(table, reader.as_ref(), filter, &tasks, options.memory)?;
             reader.load_statistics(filter.columns())?;
@@ -73,6 +74,7 @@ impl ScanPlan {
             });
             release_pruned(table, reader.as_ref(), filter, &tasks, ahead);
         }
+        metadata.add_since(reads_before, &table.source);
         let is_ordered = order.is_some();
         let pruned = before.saturating_sub(tasks.len()) as u64;
         Ok(Arc::new(Self {
@@ -80,7 +82,7 @@ impl ScanPlan {
             filter,
             tasks,
             pruned,
-            metadata: table.metadata_reads(),
+            metadata,
             order,
             // The order of single rows has the limit already.
             limit: options.limit.filter(|_| !is_ordered),

@@ -63,13 +63,21 @@ impl ReadCounts {
     pub(super) fn of(source: &RangeCache) -> Self {
         Self { bytes: source.bytes_read(), reads: source.reads() }
     }
+
+    /// Adds what was read from a source after `before`.
+    pub(super) fn add_since(&mut self, before: Self, source: &RangeCache) {
+        let now = Self::of(source);
+        let since = |now: u64, before: u64| now.saturating_sub(before);
+        self.bytes = self.bytes.saturating_add(since(now.bytes, before.bytes));
+        self.reads = self.reads.saturating_add(since(now.reads, before.reads));
+    }
 }
 
 /// Counts what a scan reads from the source of its table.
 #[derive(Debug)]
 pub(super) struct ScanCounter {
     source: Arc<RangeCache>,
-    /// What was read to open the table.
+    /// What was read to open the table and to plan the scan.
     metadata: ReadCounts,
     before: ReadCounts,
 }
@@ -81,11 +89,9 @@ impl ScanCounter {
 
     /// Sets the bytes and reads of the statistics of a scan.
     pub(super) fn count(&self, stats: &mut ScanStats) {
-        let now = ReadCounts::of(&self.source);
+        let mut all = self.metadata;
+        all.add_since(self.before, &self.source);
         stats.bytes = self.source.size();
-        stats.bytes_read =
-            now.bytes.saturating_sub(self.before.bytes).saturating_add(self.metadata.bytes);
-        stats.reads =
-            now.reads.saturating_sub(self.before.reads).saturating_add(self.metadata.reads);
+        (stats.bytes_read, stats.reads) = (all.bytes, all.reads);
     }
 }

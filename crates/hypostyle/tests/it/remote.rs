@@ -63,6 +63,8 @@ fn a_query_of_a_remote_archive_takes_few_reads() {
                 found += batch.num_rows();
             }
             assert_eq!(found, rows);
+            let stats = batches.stats();
+            assert_eq!(stats.reads, 2 + source.reads().len() as u64);
             assert!(source.reads().len() <= reads, "{:?}", source.reads());
             source.clear_reads();
         }
