@@ -38,8 +38,14 @@ fn predicates_in_duckdb() -> Result<(), String> {
     python.run("conformance/predicates/check_duckdb.py")
 }
 
-/// Tests the formats as tables of DataFusion.
+/// Tests the formats as tables of DataFusion, and the command with it.
 fn sql_in_datafusion() -> Result<(), String> {
-    let tested = cargo(&["test", "--no-fail-fast", "--package", "hypostyle-datafusion"], &[]);
-    tested.then_some(()).ok_or_else(|| "tests failed".to_owned())
+    let crates = ["--package", "hypostyle-datafusion", "--package", "hypostyle-cli"];
+    let mut line = vec!["test", "--no-fail-fast", "--features", "hypostyle-cli/sql"];
+    line.extend(crates);
+    // The other tests of the command ran without the feature.
+    line.extend(["--test", "sql", "--lib", "--bins"]);
+    let tested = cargo(&line, &[]);
+    let documented = cargo(&["test", "--doc", "--package", "hypostyle-datafusion"], &[]);
+    (tested && documented).then_some(()).ok_or_else(|| "tests failed".to_owned())
 }

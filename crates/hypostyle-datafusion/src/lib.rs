@@ -27,6 +27,8 @@
 //! [`register_kinds`] adds any kind of file that the library reads, such as CSV, which then has
 //! the same types as an archive of the same text.
 //!
+//! [`FileTables`] makes files tables by their names: `SELECT * FROM 'logs/*.jsonl.at1'`.
+//!
 //! # What a scan reads
 //!
 //! - Of each file, its metadata and the blocks of the columns that the query needs. Ranges are
@@ -46,6 +48,7 @@
 mod compressed;
 mod fetch;
 mod file_error;
+mod file_tables;
 mod format;
 mod metrics;
 mod open_file;
@@ -64,6 +67,7 @@ mod statistics;
 mod store_source;
 
 pub use file_error::FileError;
+pub use file_tables::FileTables;
 pub use format::{HypostyleFormat, HypostyleFormatFactory};
 pub use options::{KNOWN_OPTIONS, TableOptions};
 pub use register::{register, register_kinds};

@@ -79,7 +79,8 @@ fn rows_of(shared: &SharedFile, range: &FileRange) -> Result<Range<u64>> {
     };
     let cut = row_at(range.start)..row_at(range.end);
     let groups = reader.row_groups();
-    if groups < MIN_ALIGNED_ROW_GROUPS {
+    // A text has row groups of equal size.
+    if groups < MIN_ALIGNED_ROW_GROUPS && !(groups > 1 && shared.file.is_blocking()) {
         // More parts than row groups make the table share decoded columns.
         let shares = shared.table.partitions(groups.saturating_add(1));
         shares.map_err(|err| shared.file.error(err))?;

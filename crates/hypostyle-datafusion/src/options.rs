@@ -64,6 +64,22 @@ impl TableOptions {
         Ok(options)
     }
 
+    /// Sets how files are opened, in place of the options for reading that were set before.
+    #[must_use]
+    pub fn with_open(mut self, open: OpenOptions) -> Self {
+        self.settings.insert(String::new(), format!("{open:?}"));
+        self.open = open;
+        self
+    }
+
+    /// Leaves out damaged row groups.
+    #[must_use]
+    pub fn with_skip_damaged(mut self, skip: bool) -> Self {
+        self.settings.insert("skip_damaged".to_owned(), skip.to_string());
+        self.skip_damaged = skip;
+        self
+    }
+
     /// Sets one option.
     ///
     /// # Errors

@@ -127,9 +127,6 @@ impl PartScan {
                 }
             }
         }
-        if let Some(decoder) = self.decoder.take() {
-            self.metrics.finished(&decoder.stats());
-        }
         Ok(None)
     }
 
@@ -206,6 +203,15 @@ impl PartScan {
         batch = batch.slice(0, rows);
         let returned: Vec<usize> = (0..self.request.columns.len()).collect();
         Ok(batch.project(&returned)?)
+    }
+}
+
+impl Drop for PartScan {
+    fn drop(&mut self) {
+        // A limit stops a scan before its end.
+        if let Some(decoder) = &self.decoder {
+            self.metrics.finished(&decoder.stats());
+        }
     }
 }
 
