@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test may panic")]
 
+mod prompt;
 mod queries;
 mod recipes;
 

@@ -2,8 +2,10 @@
 //!
 //! The engine is DataFusion, behind the feature `sql`. `session` sets it up, `statements` runs
 //! what `names` has prepared, `results` prints, `problem` words errors, and `prompt` is the
-//! interactive prompt.
+//! interactive prompt, with `completion`.
 
+#[cfg(feature = "sql")]
+mod completion;
 #[cfg(feature = "sql")]
 mod names;
 #[cfg(feature = "sql")]
@@ -99,7 +101,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         (None, Some(path)) => std::fs::read_to_string(path).in_file(path.display())?,
         (None, None) => return prompt::run(&session, args, out),
     };
-    let ran = statements::run(&session, &text, args, out);
+    let ran = statements::run(&session, &text, args, args.stats, out);
     ran.map_err(|failure| match &args.file {
         Some(path) => failure.in_file(path.display()),
         None => failure,

@@ -9,18 +9,29 @@ use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use hypostyle_datafusion::{FileTables, TableOptions};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
+use tokio::sync::Notify;
 
 use super::Args;
 use super::problem;
 use crate::commands::Status;
-use crate::failure::Result;
+use crate::failure::{Failure, INTERRUPTED, Result};
 
 /// An engine, and the runtime that it runs on.
 pub(crate) struct Session {
     pub(crate) ctx: SessionContext,
-    pub(crate) runtime: Runtime,
+    /// Taken when the session ends.
+    runtime: Option<Runtime>,
+    handle: Handle,
+    interrupts: Arc<Interrupts>,
     has_damage: Arc<AtomicBool>,
+}
+
+/// Whether the user has pressed Ctrl-C.
+#[derive(Default)]
+struct Interrupts {
+    is_pressed: AtomicBool,
+    pressed: Notify,
 }
 
 impl Session {
@@ -55,7 +66,41 @@ impl Session {
             });
         }
         let ctx = tables.enable(ctx).map_err(|err| problem::failure(&err, ""))?;
-        Ok(Self { ctx, runtime, has_damage })
+        let interrupts = Arc::new(Interrupts::default());
+        let handle = runtime.handle().clone();
+        let heard = interrupts.clone();
+        handle.spawn(async move {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                heard.is_pressed.store(true, Ordering::SeqCst);
+                heard.pressed.notify_waiters();
+            }
+        });
+        Ok(Self { ctx, runtime: Some(runtime), handle, interrupts, has_damage })
+    }
+
+    /// Returns a handle of the runtime.
+    pub(crate) fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Forgets that the user pressed Ctrl-C before.
+    pub(crate) fn start_statement(&self) {
+        self.interrupts.is_pressed.store(false, Ordering::SeqCst);
+    }
+
+    /// Waits for a future, or until the user presses Ctrl-C.
+    pub(crate) fn run<T>(&self, future: impl Future<Output = T>) -> Result<T> {
+        let interrupts = &self.interrupts;
+        self.handle.block_on(async {
+            let pressed = interrupts.pressed.notified();
+            if interrupts.is_pressed.load(Ordering::SeqCst) {
+                return Err(interrupted());
+            }
+            tokio::select! {
+                done = future => Ok(done),
+                () = pressed => Err(interrupted()),
+            }
+        })
     }
 
     /// Notes that rows were left out.
@@ -66,4 +111,17 @@ impl Session {
     pub(crate) fn status(&self) -> Status {
         if self.has_damage.load(Ordering::Relaxed) { Status::Corrupt } else { Status::Fine }
     }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Work that was given up ends with the process.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn interrupted() -> Failure {
+    Failure::new(INTERRUPTED, "interrupted")
 }

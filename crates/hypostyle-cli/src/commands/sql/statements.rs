@@ -19,14 +19,25 @@ use crate::failure::{Failure, Result};
 use crate::output::Out;
 
 /// Runs all statements of a text, and prints their results.
-pub(crate) fn run(session: &Session, text: &str, args: &Args, out: &mut dyn Out) -> Result<()> {
+pub(crate) fn run(
+    session: &Session,
+    text: &str,
+    args: &Args,
+    has_stats: bool,
+    out: &mut dyn Out,
+) -> Result<()> {
+    session.start_statement();
     let statements = parse(text).map_err(|err| problem::failure(&err, text))?;
     let Some(last) = statements.len().checked_sub(1) else {
         return Err(Failure::usage("there is no statement"));
     };
     for (index, statement) in statements.into_iter().enumerate() {
         let output = args.output.as_deref().filter(|_| index == last);
-        run_one(session, statement, text, output, args, out)?;
+        let read = run_one(session, statement, text, output, args, out)?;
+        if has_stats {
+            out.flush()?;
+            io::stderr().write_all(read.described().as_bytes())?;
+        }
     }
     Ok(())
 }
@@ -43,11 +54,12 @@ fn run_one(
     output: Option<&Path>,
     args: &Args,
     out: &mut dyn Out,
-) -> Result<()> {
+) -> Result<ReadBytes> {
     let worded = |err: DataFusionError| problem::failure(&err, text);
-    let (ctx, runtime) = (&session.ctx, &session.runtime);
-    let tables = runtime.block_on(names::match_case(ctx, &mut statement, text));
-    let plan = runtime.block_on(ctx.state().statement_to_plan(statement)).map_err(worded)?;
+    let ctx = &session.ctx;
+    let tables = session.run(names::match_case(ctx, &mut statement, text))?;
+    let state = ctx.state();
+    let plan = session.run(state.statement_to_plan(statement))?.map_err(worded)?;
     let is_query = !matches!(
         plan,
         LogicalPlan::Ddl(_)
@@ -64,11 +76,12 @@ fn run_one(
         Some(path) => write_to(session, plan, path, args.force)?,
         None => plan,
     };
-    let frame = runtime.block_on(ctx.execute_logical_plan(plan)).map_err(worded)?;
+    let frame = session.run(ctx.execute_logical_plan(plan))?.map_err(worded)?;
     let task = frame.task_ctx();
-    let plan = runtime.block_on(frame.create_physical_plan()).map_err(worded)?;
+    let plan = session.run(frame.create_physical_plan())?.map_err(worded)?;
     let schema = plan.schema();
     let mut stream = {
+        let runtime = session.handle();
         let _guard = runtime.enter();
         execute_stream(plan.clone(), Arc::new(task)).map_err(worded)?
     };
@@ -79,31 +92,16 @@ fn run_one(
         }
         _ => ResultPrinter::nothing(),
     };
-    while let Some(batch) = runtime.block_on(next(&mut stream)) {
+    while let Some(batch) = session.run(stream.next())? {
         printer.write(&batch.map_err(worded)?)?;
     }
     printer.finish()?;
     let read = ReadBytes::of(plan.as_ref());
-    if args.stats {
-        io::stderr().write_all(read.described().as_bytes())?;
-    }
     if read.rows_damaged > 0 {
         session.note_damage();
         let _ = writeln!(io::stderr(), "warning: {} damaged rows are left out", read.rows_damaged);
     }
-    Ok(())
-}
-
-/// Returns the next batch, or an error when the user interrupts.
-async fn next(
-    stream: &mut datafusion::execution::SendableRecordBatchStream,
-) -> Option<Result<arrow_array::RecordBatch, DataFusionError>> {
-    tokio::select! {
-        batch = stream.next() => batch,
-        _ = tokio::signal::ctrl_c() => {
-            Some(Err(DataFusionError::Execution("interrupted".to_owned())))
-        }
-    }
+    Ok(read)
 }
 
 /// Returns the plan that writes the result of another one to a file.
