@@ -1,6 +1,6 @@
 //! `hyp sql` as users run it, in a build with the engine.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test may panic")]
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod prompt;
 mod queries;

@@ -30,7 +30,6 @@ use crate::output::Out;
 
 /// Arguments of `hyp sql`.
 #[derive(clap::Args, Debug)]
-#[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "the engine reads them"))]
 #[command(after_help = "\
 Files: a name in single quotes is a table: a file, a folder or a glob of files of one kind. hyp reads
 COLM, COLF, CLMN, AT-1, .onpair, CSV, TSV, JSON Lines, logs, Parquet and Arrow, also with .gz and .zst.
@@ -79,7 +78,6 @@ pub(crate) struct Args {
 
 /// The format in which results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "the engine reads them"))]
 enum SqlFormat {
     Table,
     Csv,

@@ -73,9 +73,9 @@ pub(crate) fn without_files(
 /// Returns the names that the statement itself gives, in lower case.
 fn aliases(sql: &str) -> Vec<String> {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap_or_default();
-    let mut words = tokens.into_iter().filter(|token| !matches!(token, Token::Whitespace(_)));
+    let words = tokens.into_iter().filter(|token| !matches!(token, Token::Whitespace(_)));
     let (mut found, mut is_alias) = (Vec::new(), false);
-    while let Some(token) = words.next() {
+    for token in words {
         match token {
             Token::Word(word) if is_alias => {
                 found.push(word.value.to_lowercase());
