@@ -1,6 +1,6 @@
 //! Column files and archives as tables of [Apache DataFusion](datafusion).
 //!
-//! [`register`] adds COLM, COLF, CLMN, AT-1 and OnPair to a [`SessionContext`], for
+//! [`register()`] adds COLM, COLF, CLMN, AT-1 and OnPair to a [`SessionContext`], for
 //! `CREATE EXTERNAL TABLE … STORED AS COLF LOCATION …`, for `COPY … TO`, and for tables by URL:
 //!
 //! ```

@@ -5,6 +5,9 @@
 //! the rest. Comparisons of floats are wider, since the engine orders NaN by its sign and -0
 //! before 0. Whatever has another meaning, or may have one, is not translated.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Schema, TimeUnit};
