@@ -66,9 +66,12 @@ impl SharedColumns {
     /// Returns whether a chunk that is shared was decoded, so that its bytes are not needed any
     /// more; `None` if it is not shared.
     fn is_decoded(&self, group: usize, column: usize) -> Option<bool> {
-        let kept = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = kept.chunks.get(&(group, column))?;
-        Some(slot.try_lock().is_ok_and(|slot| slot.is_some()))
+        let slot = {
+            let kept = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.chunks.get(&(group, column))?.clone()
+        };
+        // If another thread decodes the chunk, this waits for it rather than fetch it again.
+        Some(slot.lock().unwrap_or_else(PoisonError::into_inner).is_some())
     }
 
     fn chunk(&self, group: usize, column: usize) -> Result<ArrayRef> {
