@@ -249,9 +249,13 @@ impl Opening<'_> {
     }
 
     fn opened(&self, reader: Arc<dyn Reader>, cache: Arc<RangeCache>, access: Access) -> OpenFile {
+        let schema = match self.options.without_dictionaries {
+            true => reader.schema(),
+            false => reader.dictionary_schema(),
+        };
         OpenFile {
             meta: self.meta.clone(),
-            schema: with_distinct_names(&reader.schema()),
+            schema: with_distinct_names(&schema),
             reader,
             cache,
             access,

@@ -20,6 +20,7 @@ pub const KNOWN_OPTIONS: &[(&str, &str)] = &[
     ("strict", "whether departures from the format's specification are errors"),
     ("skip_damaged", "whether damaged row groups are left out"),
     ("memory", "bytes that the scan of a partition, or a written file, holds at most"),
+    ("dictionaries", "whether columns that are stored with a dictionary have one in queries too"),
     ("read_cost", "bytes that could be transferred in the time that a request takes"),
     ("level", "the compression level of written files"),
     ("null_as", "the text that is written for null where the format has no nulls"),
@@ -37,6 +38,7 @@ pub struct TableOptions {
     pub(crate) open: OpenOptions,
     pub(crate) writer: WriterOptions,
     pub(crate) skip_damaged: bool,
+    pub(crate) without_dictionaries: bool,
     pub(crate) memory: Option<u64>,
     pub(crate) read_cost: Option<u64>,
     pub(crate) archived_text: Option<FormatId>,
@@ -144,6 +146,7 @@ impl TableOptions {
                 self.memory = Some(bytes);
                 self.writer.memory = bytes;
             }
+            "dictionaries" => self.without_dictionaries = !boolean(value)?,
             "read_cost" => self.read_cost = Some(number(value)?),
             "level" => {
                 let level = u8::try_from(number(value)?).ok();
@@ -245,6 +248,7 @@ mod tests {
             ("strict", "true"),
             ("skip_damaged", "on"),
             ("memory", "1000000"),
+            ("dictionaries", "no"),
             ("read_cost", "0"),
             ("level", "9"),
             ("null_as", "NA"),

@@ -17,6 +17,7 @@ use crate::open_file::{OpenFile, blocking};
 use crate::output_columns::OutputColumns;
 use crate::predicate::translate;
 use crate::request::{Filters, ScanRequest};
+use crate::schema::plain;
 use crate::shared_files::{ScannedPart, SharedFile};
 
 /// Row groups that are scanned before filters that change are read again; the number doubles.
@@ -61,8 +62,8 @@ impl PartScan {
                 let namesakes = fields.fields().iter().filter(|it| it.name() == column.name());
                 let is_named = namesakes.count() == 1;
                 is_named
-                    && of_table.map(|field| field.data_type())
-                        == of_file.map(|(_, field)| field.data_type())
+                    && of_table.map(|field| plain(field.data_type()))
+                        == of_file.map(|(_, field)| plain(field.data_type()))
             })
         };
         let Filters { exact, wider } = &request.filters;
@@ -139,6 +140,7 @@ impl PartScan {
         let mut scan = self.shared.table.scan().partition(&Partition::new(rows));
         scan = scan.columns(self.output.read.iter().copied());
         scan = scan.batch_size(self.request.batch_size);
+        scan = scan.dictionaries(!self.request.options.without_dictionaries);
         scan = scan.skip_damaged(self.request.options.skip_damaged);
         if let Some(filter) = filter {
             scan = scan.filter(Predicate::from(filter));

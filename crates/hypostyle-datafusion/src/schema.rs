@@ -87,12 +87,23 @@ fn common_type(one: &DataType, other: &DataType) -> Option<DataType> {
     match (one, other) {
         (one, other) if one == other => Some(one.clone()),
         (T::Null, other) | (other, T::Null) => Some(other.clone()),
+        (T::Dictionary(_, values), other) | (other, T::Dictionary(_, values)) => {
+            common_type(values, plain(other))
+        }
         (one, other) if one.is_signed_integer() && other.is_signed_integer() => {
             let is_wider = one.primitive_width() > other.primitive_width();
             Some(if is_wider { one.clone() } else { other.clone() })
         }
         (T::Float64, int) | (int, T::Float64) if is_small(int) => Some(T::Float64),
         _ => None,
+    }
+}
+
+/// Returns the type of the values of a column.
+pub(crate) fn plain(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => values,
+        other => other,
     }
 }
 
@@ -114,5 +125,9 @@ mod tests {
         assert_eq!(common_type(&T::Int64, &T::Float64), None);
         assert_eq!(common_type(&T::Utf8, &T::Int32), None);
         assert_eq!(common_type(&T::Null, &T::Utf8), Some(T::Utf8));
+        let dictionary = T::Dictionary(Box::new(T::Int32), Box::new(T::Utf8));
+        assert_eq!(common_type(&dictionary, &dictionary), Some(dictionary.clone()));
+        assert_eq!(common_type(&T::Utf8, &dictionary), Some(T::Utf8));
+        assert_eq!(common_type(&dictionary, &T::Int32), None);
     }
 }

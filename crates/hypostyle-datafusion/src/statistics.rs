@@ -21,7 +21,10 @@ pub(crate) fn of_file(file: &OpenFile, table: &Schema) -> Statistics {
         let found = file.reader.column_statistics(index);
         let null_count = found.null_count.and_then(|count| usize::try_from(count).ok());
         // The engine orders NaN and zeros in another way than the formats do.
-        let is_exact = found.is_exact && !has_floats(own.data_type());
+        let of = own.data_type();
+        // The engine would return a bound of a dictionary as one, where it computes a plain value.
+        let is_dictionary = matches!(of, DataType::Dictionary(..));
+        let is_exact = found.is_exact && !has_floats(of) && !is_dictionary;
         let bound = |value: Option<&datafusion::arrow::array::ArrayRef>| {
             let value = value.and_then(|array| cast(array, field.data_type()).ok());
             let value = value.and_then(|array| ScalarValue::try_from_array(&array, 0).ok());

@@ -10,6 +10,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use crate::schema::plain;
 use datafusion::arrow::datatypes::{DataType, Schema, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
@@ -140,7 +141,7 @@ impl Translator<'_> {
         let column = expr.downcast_ref::<Column>()?;
         let field = self.schema.fields().get(column.index())?;
         // The name of a column that the table does not have is a path to the library.
-        (field.name() == column.name()).then(|| (column.name(), field.data_type()))
+        (field.name() == column.name()).then(|| (column.name(), plain(field.data_type())))
     }
 
     /// Returns a column, or a cast of one that keeps every value and the order of values, and
@@ -151,7 +152,7 @@ impl Translator<'_> {
         let to = cast.cast_type();
         let is_text =
             |of: &DataType| matches!(of, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-        let keeps = match (from, to) {
+        let keeps = match (from, plain(to)) {
             (from, to) if is_text(from) && is_text(to) => true,
             (from, DataType::Float64) => is_small_integer(from),
             (from, DataType::Int64) => is_small_integer(from) || from == &DataType::Int64,
@@ -213,7 +214,10 @@ impl Translator<'_> {
         if !matches!(of, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
             return None;
         }
-        let pattern = like.pattern().downcast_ref::<Literal>()?.value().try_as_str()??;
+        let pattern = match like.pattern().downcast_ref::<Literal>()?.value() {
+            ScalarValue::Dictionary(_, text) => text.try_as_str()??,
+            text => text.try_as_str()??,
+        };
         // The engine takes a backslash for an escape, and folds letters by tables of its own.
         if like.case_insensitive() || pattern.contains('\\') {
             return None;
@@ -246,6 +250,9 @@ fn apply(op: Operator, left: Expr, right: Expr) -> Option<Expr> {
 
 /// Compares a column with a value.
 fn compare(op: Operator, name: &str, of: &DataType, value: &ScalarValue) -> Option<Translation> {
+    if let ScalarValue::Dictionary(_, value) = value {
+        return compare(op, name, of, value);
+    }
     if value.is_null() {
         return None;
     }
@@ -294,6 +301,7 @@ fn literal(value: &ScalarValue, of: &DataType) -> Option<Expr> {
     use ScalarValue as S;
     let is_integer = of.is_integer();
     match value {
+        S::Dictionary(_, value) => literal(value, of),
         S::Int8(Some(value)) if is_integer => Some(lit(*value)),
         S::Int16(Some(value)) if is_integer => Some(lit(*value)),
         S::Int32(Some(value)) if is_integer => Some(lit(*value)),

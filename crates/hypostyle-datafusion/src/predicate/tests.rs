@@ -1,12 +1,12 @@
 //! Translated predicates, compared with the filters of the engine on values of every type.
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
-    Float64Array, Int8Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, StringArray,
-    StringViewArray, TimestampMicrosecondArray, TimestampNanosecondArray, TimestampSecondArray,
-    UInt32Array, UInt64Array,
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
+    Float32Array, Float64Array, Int8Array, Int32Array, Int64Array, LargeStringArray, RecordBatch,
+    StringArray, StringViewArray, TimestampMicrosecondArray, TimestampNanosecondArray,
+    TimestampSecondArray, UInt32Array, UInt64Array,
 };
-use datafusion::arrow::datatypes::Field;
+use datafusion::arrow::datatypes::{Field, Int32Type};
 use datafusion::physical_expr::expressions::{
     InListExpr, binary, cast, in_list, is_not_null, is_null, like, lit as literal_expr, not,
 };
@@ -51,6 +51,7 @@ fn columns() -> Vec<ArrayRef> {
         Arc::new(StringArray::from(with_null(texts))),
         Arc::new(LargeStringArray::from(with_null(texts))),
         Arc::new(StringViewArray::from(with_null(texts))),
+        Arc::new(DictionaryArray::<Int32Type>::from_iter(with_null(texts))),
         Arc::new(Date32Array::from(with_null(days))),
         Arc::new(TimestampMicrosecondArray::from(with_null(times))),
         Arc::new(TimestampNanosecondArray::from(with_null(times))),
