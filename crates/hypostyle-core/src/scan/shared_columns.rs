@@ -157,6 +157,10 @@ impl Reader for SharedColumns {
         self.inner.first_ranges(group, columns, &with_own_memory(request))
     }
 
+    fn shares_chunks(&self) -> bool {
+        true
+    }
+
     fn column_bytes(&self, group: usize, columns: &[usize]) -> Option<u64> {
         self.inner.column_bytes(group, columns)
     }
