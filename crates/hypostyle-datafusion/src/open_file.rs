@@ -46,6 +46,8 @@ pub(crate) struct OpenFile {
     options: TableOptions,
     /// What was fetched to open the file, until a scan reports it.
     opened: [AtomicUsize; 2],
+    /// Plans that scan the file.
+    pub(crate) users: AtomicUsize,
 }
 
 /// How a scan gets the bytes of a file.
@@ -262,6 +264,7 @@ impl Opening<'_> {
             store: self.store.clone(),
             options: self.options.clone(),
             opened: Default::default(),
+            users: AtomicUsize::new(0),
         }
     }
 

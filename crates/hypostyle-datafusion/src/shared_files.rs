@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result};
 use hypostyle::Table;
 use object_store::path::Path;
 use tokio::sync::OnceCell;
@@ -32,6 +33,26 @@ struct Entry {
 pub(crate) struct SharedFile {
     pub(crate) file: Arc<OpenFile>,
     pub(crate) table: Table,
+    _user: Arc<FileUser>,
+}
+
+/// A plan that scans a file. When no plan scans it any more, the file drops what was fetched.
+#[derive(Debug)]
+struct FileUser(Arc<OpenFile>);
+
+impl FileUser {
+    fn new(file: Arc<OpenFile>) -> Self {
+        file.users.fetch_add(1, Ordering::SeqCst);
+        Self(file)
+    }
+}
+
+impl Drop for FileUser {
+    fn drop(&mut self) {
+        if self.0.users.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.release();
+        }
+    }
 }
 
 impl SharedFiles {
@@ -47,7 +68,8 @@ impl SharedFiles {
         };
         let shared = cell.get_or_try_init(|| async {
             let file = open.await?;
-            Ok::<_, datafusion::common::DataFusionError>(SharedFile { table: file.table(), file })
+            let (table, user) = (file.table(), FileUser::new(file.clone()));
+            Ok::<_, DataFusionError>(SharedFile { file, table, _user: Arc::new(user) })
         });
         shared.await.cloned()
     }
@@ -81,11 +103,8 @@ impl Drop for ScannedPart {
         let mut files = files.lock();
         if let Some(entry) = files.get_mut(&self.location) {
             entry.bytes_left = entry.bytes_left.saturating_sub(self.bytes);
-            if entry.bytes_left == 0
-                && let Some(entry) = files.remove(&self.location)
-                && let Some(shared) = entry.file.get()
-            {
-                shared.file.release();
+            if entry.bytes_left == 0 {
+                files.remove(&self.location);
             }
         }
     }
