@@ -15,7 +15,8 @@ usage: cargo xtask TASK
 
   test            run all tests in Rust: unit, property, conformance, CLI and doc tests
   test --all      run these, and the tests that need other runtimes, which are installed under the
-                  target folder: predicates in DuckDB (needs python3 with venv, and pip)
+                  target folder: predicates in DuckDB (needs python3 with venv, and pip), SQL in
+                  DataFusion (takes minutes to build)
   check           check formatting, clippy lints, docs and features
   features        run clippy on the library with the default features, with none, with each alone,
                   and with each pair of column files

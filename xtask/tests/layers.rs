@@ -33,6 +33,7 @@ const CRATES: &[&str] = &[
     "hypostyle-core",
     "hypostyle-at1",
     "hypostyle",
+    "hypostyle-datafusion",
     "hypostyle-cli",
     "hypostyle-testkit",
     "hypostyle-bench",

@@ -17,6 +17,10 @@ pub(crate) const INPUT: u8 = 4;
 /// The command found its own output wrong: a bug.
 pub(crate) const INTERNAL: u8 = 5;
 
+/// The user interrupted the command, as shells report it.
+#[cfg(feature = "sql")]
+pub(crate) const INTERRUPTED: u8 = 130;
+
 /// A result whose error is a [`Failure`] unless stated otherwise.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -63,6 +67,12 @@ impl Failure {
 
     pub(crate) fn code(&self) -> u8 {
         self.code
+    }
+
+    /// Returns whether the reader of the output is gone.
+    #[cfg(feature = "sql")]
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        self.broken_pipe
     }
 
     /// Returns the message without the hint.

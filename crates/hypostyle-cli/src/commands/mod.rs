@@ -24,6 +24,7 @@ mod inspect;
 mod man;
 mod pack;
 mod schema;
+mod sql;
 mod unpack;
 mod verify;
 
@@ -65,6 +66,8 @@ enum Command {
     Head(head::Args),
     /// Print the names and types of columns
     Schema(schema::Args),
+    /// Run SQL queries on files
+    Sql(sql::Args),
     /// Show the layout of a column file or archive
     Inspect(inspect::Args),
     /// Decode files of any kind completely and list errors and deviations
@@ -114,6 +117,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Get(args) => get::run(args, out),
         Command::Head(args) => head::run(args, out),
         Command::Schema(args) => schema::run(args, out),
+        Command::Sql(args) => sql::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Verify(args) => verify::run(args, out),
         Command::Pack(args) => pack::run(args, out),

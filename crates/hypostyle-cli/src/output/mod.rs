@@ -14,8 +14,12 @@ mod target;
 
 pub(crate) use bar::{BAR_CELLS, bar};
 pub(crate) use grid::Grid;
+#[cfg(feature = "sql")]
+pub(crate) use grid::GridCell;
 pub(crate) use progress::Progress;
 pub(crate) use rows::RowPrinter;
+#[cfg(feature = "sql")]
+pub(crate) use rows::cells;
 pub(crate) use style::Paint;
 pub(crate) use target::{Attributes, Target};
 

@@ -67,13 +67,8 @@ impl<'a> RowPrinter<'a> {
             Self::Text(writer) => writer.write(batch)?,
             Self::Json(writer) => writer.write(batch)?,
             Self::Table { out, grid, waiting, layout } => {
-                let schema = batch.schema();
-                let columns = batch.columns().iter().zip(schema.fields());
-                let columns = columns
-                    .map(|(array, field)| Ok(spelled_text(array, field)?))
-                    .collect::<Result<Vec<_>>>()?;
-                for row in 0..batch.num_rows() {
-                    grid.row(columns.iter().map(|column| cell(column, row)).collect());
+                for row in cells(batch)? {
+                    grid.row(row);
                     *waiting += 1;
                     if *waiting == WIDTH_SAMPLE_ROWS {
                         *waiting = 0;
@@ -109,6 +104,17 @@ impl<'a> RowPrinter<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the cells of a batch, row by row.
+pub(crate) fn cells(batch: &RecordBatch) -> Result<Vec<Vec<GridCell>>> {
+    let schema = batch.schema();
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns
+        .map(|(array, field)| Ok(spelled_text(array, field)?))
+        .collect::<Result<Vec<_>>>()?;
+    let row = |row| columns.iter().map(|column| cell(column, row)).collect();
+    Ok((0..batch.num_rows()).map(row).collect())
 }
 
 fn cell(column: &ArrayRef, row: usize) -> GridCell {

@@ -167,3 +167,10 @@ fn wrong_usage_is_exit_code_two() {
     folder.hyp("cat .").fails(2, &["directory"]);
     folder.hyp("cat nowhere.csv").fails(3, &["nowhere.csv"]);
 }
+
+#[cfg(not(feature = "sql"))]
+#[test]
+fn a_build_without_the_sql_engine_says_how_to_get_it() {
+    let ran = Folder::new().hyp_words(&["sql", "select 1", "--format", "json"]);
+    ran.fails(2, &["cargo install hypostyle-cli --features sql"]);
+}

@@ -120,6 +120,12 @@ pub trait Reader: fmt::Debug + Send + Sync {
         self.ranges(group, columns)
     }
 
+    /// Returns whether several scans share decoded column chunks, so that none of them may release
+    /// the bytes of a chunk before it is decoded.
+    fn shares_chunks(&self) -> bool {
+        false
+    }
+
     /// Returns how many bytes of memory the given columns of a row group take at most when
     /// they are decoded as a whole; `None` if the reader never decodes less of them.
     ///

@@ -261,7 +261,10 @@ impl ScanDecoder {
             return;
         }
         let mut ranges = self.plan.reader.ranges(done.task.group, &self.plan.all_columns());
-        ranges.extend_from_slice(&done.ranges);
+        // Other partitions may need what this one asked for and did not decode.
+        if !self.plan.reader.shares_chunks() {
+            ranges.extend_from_slice(&done.ranges);
+        }
         for range in &done.ranges {
             if let Entry::Occupied(mut users) = self.users.entry(range.clone()) {
                 *users.get_mut() = users.get().saturating_sub(1);

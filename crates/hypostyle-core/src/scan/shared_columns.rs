@@ -63,6 +63,17 @@ impl SharedColumns {
         true
     }
 
+    /// Returns whether a chunk that is shared was decoded, so that its bytes are not needed any
+    /// more; `None` if it is not shared.
+    fn is_decoded(&self, group: usize, column: usize) -> Option<bool> {
+        let slot = {
+            let kept = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.chunks.get(&(group, column))?.clone()
+        };
+        // If another thread decodes the chunk, this waits for it rather than fetch it again.
+        Some(slot.lock().unwrap_or_else(PoisonError::into_inner).is_some())
+    }
+
     fn chunk(&self, group: usize, column: usize) -> Result<ArrayRef> {
         let slot = {
             let mut kept = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,8 +135,12 @@ impl Reader for SharedColumns {
         self.inner.pruning_statistics(group)
     }
 
+    /// Returns the ranges that a scan of one partition may release: not those of chunks that the
+    /// scan of another one will decode.
     fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
-        self.inner.ranges(group, columns)
+        let is_done = |column: &usize| self.is_decoded(group, *column).unwrap_or(true);
+        let columns: Vec<usize> = columns.iter().copied().filter(is_done).collect();
+        self.inner.ranges(group, &columns)
     }
 
     fn first_ranges(
@@ -135,9 +150,15 @@ impl Reader for SharedColumns {
         request: &RowGroupRequest<'_>,
     ) -> Vec<Range<u64>> {
         if self.fits(group, request, false) {
-            return self.ranges(group, columns);
+            let needed = |column: &usize| self.is_decoded(group, *column) != Some(true);
+            let columns: Vec<usize> = columns.iter().copied().filter(needed).collect();
+            return self.inner.ranges(group, &columns);
         }
         self.inner.first_ranges(group, columns, &with_own_memory(request))
+    }
+
+    fn shares_chunks(&self) -> bool {
+        true
     }
 
     fn column_bytes(&self, group: usize, columns: &[usize]) -> Option<u64> {

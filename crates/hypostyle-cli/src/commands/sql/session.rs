@@ -1,0 +1,127 @@
+//! The session of the engine.
+
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use hypostyle_datafusion::{FileTables, TableOptions};
+use tokio::runtime::{Handle, Runtime};
+use tokio::sync::Notify;
+
+use super::Args;
+use super::problem;
+use crate::commands::Status;
+use crate::failure::{Failure, INTERRUPTED, Result};
+
+/// An engine, and the runtime that it runs on.
+pub(crate) struct Session {
+    pub(crate) ctx: SessionContext,
+    /// Taken when the session ends.
+    runtime: Option<Runtime>,
+    handle: Handle,
+    interrupts: Arc<Interrupts>,
+    has_damage: Arc<AtomicBool>,
+}
+
+/// Whether the user has pressed Ctrl-C.
+#[derive(Default)]
+struct Interrupts {
+    is_pressed: AtomicBool,
+    pressed: Notify,
+}
+
+impl Session {
+    pub(crate) fn open(args: &Args) -> Result<Self> {
+        let threads = args.read.threads().or_else(|| std::thread::available_parallelism().ok());
+        let threads = threads.map_or(1, NonZeroUsize::get);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads)
+            .enable_all()
+            .build()?;
+        let mut config =
+            SessionConfig::new().with_target_partitions(threads).with_information_schema(true);
+        config.options_mut().sql_parser.collect_spans = true;
+        // Files that another process or COPY adds are seen by the next query.
+        let mut environment = RuntimeEnvBuilder::new().with_object_list_cache_limit(0);
+        if let Some(bytes) = args.memory_limit {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            environment = environment.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
+        }
+        let environment = environment.build().map_err(|err| problem::failure(&err, ""))?;
+        let ctx = SessionContext::new_with_config_rt(config, Arc::new(environment));
+        let options = TableOptions::default()
+            .with_open(args.read.open_options(None))
+            .with_skip_damaged(args.skip_damaged);
+        let has_damage = Arc::new(AtomicBool::new(false));
+        let mut tables = FileTables::default().with_options(options).with_kind(args.read.from);
+        if args.skip_damaged {
+            let has_damage = has_damage.clone();
+            tables = tables.skip_damaged(move |why| {
+                has_damage.store(true, Ordering::Relaxed);
+                let _ = writeln!(io::stderr(), "warning: {why}");
+            });
+        }
+        let ctx = tables.enable(ctx).map_err(|err| problem::failure(&err, ""))?;
+        let interrupts = Arc::new(Interrupts::default());
+        let handle = runtime.handle().clone();
+        let heard = interrupts.clone();
+        handle.spawn(async move {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                heard.is_pressed.store(true, Ordering::SeqCst);
+                heard.pressed.notify_waiters();
+            }
+        });
+        Ok(Self { ctx, runtime: Some(runtime), handle, interrupts, has_damage })
+    }
+
+    /// Returns a handle of the runtime.
+    pub(crate) fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Forgets that the user pressed Ctrl-C before.
+    pub(crate) fn start_statement(&self) {
+        self.interrupts.is_pressed.store(false, Ordering::SeqCst);
+    }
+
+    /// Waits for a future, or until the user presses Ctrl-C.
+    pub(crate) fn run<T>(&self, future: impl Future<Output = T>) -> Result<T> {
+        let interrupts = &self.interrupts;
+        self.handle.block_on(async {
+            let pressed = interrupts.pressed.notified();
+            if interrupts.is_pressed.load(Ordering::SeqCst) {
+                return Err(interrupted());
+            }
+            tokio::select! {
+                done = future => Ok(done),
+                () = pressed => Err(interrupted()),
+            }
+        })
+    }
+
+    /// Notes that rows were left out.
+    pub(crate) fn note_damage(&self) {
+        self.has_damage.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        if self.has_damage.load(Ordering::Relaxed) { Status::Corrupt } else { Status::Fine }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Work that was given up ends with the process.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn interrupted() -> Failure {
+    Failure::new(INTERRUPTED, "interrupted")
+}

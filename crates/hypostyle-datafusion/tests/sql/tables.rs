@@ -1,0 +1,173 @@
+//! Tables of damaged, compressed and vanishing files, and writing that fails.
+
+use std::fs::{self, File};
+use std::io::Write;
+
+use datafusion::arrow::array::AsArray;
+use datafusion::arrow::datatypes::Int64Type;
+use datafusion::prelude::SessionContext;
+use hypostyle::FileKind;
+
+use crate::counting::CountingStore;
+use crate::pushdown::big_table;
+use crate::session::{error, run, session, table};
+
+async fn count(ctx: &SessionContext, from: &str) -> i64 {
+    let found = run(ctx, &format!("SELECT count(*) FROM {from}")).await;
+    found[0].column(0).as_primitive::<Int64Type>().value(0)
+}
+
+/// Writes two files of a kind, the second of which has a damaged block.
+async fn with_damage(ctx: &SessionContext, store: &CountingStore, extension: &str) {
+    for part in 1..=2 {
+        let sql = format!(
+            "COPY (SELECT 'row ' || value AS a, 'text ' || (value * 7919 % 10007) AS b \
+             FROM generate_series(1, 20000)) TO 'count://files/d/p{part}.{extension}'"
+        );
+        run(ctx, &sql).await;
+    }
+    let name = format!("d/p2.{extension}");
+    let mut content = store.content(&name).await;
+    let middle = content.len() / 2;
+    content[middle..middle + 64].fill(0x5a);
+    store.add(&name, content).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_file_names_itself() {
+    for format in ["COLM", "COLF", "CLMN", "ONPAIR", "AT1"] {
+        let ctx = session();
+        let store = CountingStore::register(&ctx);
+        let extension = if format == "AT1" { "csv.at1" } else { &format.to_lowercase() };
+        with_damage(&ctx, &store, extension).await;
+        let create =
+            format!("CREATE EXTERNAL TABLE t STORED AS {format} LOCATION 'count://files/d/'");
+        let found = match ctx.sql(&create).await {
+            Ok(_) => error(&ctx, "SELECT max(a), max(b) FROM t WHERE a <> b").await,
+            Err(err) => err.to_string(),
+        };
+        assert!(found.contains(&format!("`d/p2.{extension}`")), "{format}: {found}");
+        assert!(!found.contains("p1"), "{format}: {found}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damaged_row_groups_are_left_out_on_request() {
+    let ctx = session();
+    let store = CountingStore::register(&ctx);
+    big_table(&ctx, &store, ("AT1", "csv.at1")).await;
+    let mut content = store.content("t.csv.at1").await;
+    let middle = content.len() * 4 / 5;
+    content[middle..middle + 100].fill(0x5a);
+    store.add("t.csv.at1", content).await;
+    let found = error(&ctx, "SELECT max(id + 1), max(hash) FROM t").await;
+    assert!(found.contains("`t.csv.at1`"), "{found}");
+    run(&ctx, "DROP TABLE t").await;
+    run(
+        &ctx,
+        "CREATE EXTERNAL TABLE t STORED AS AT1 LOCATION 'count://files/t.csv.at1' \
+         OPTIONS (skip_damaged true)",
+    )
+    .await;
+    let plan = table(&ctx, "EXPLAIN ANALYZE SELECT max(id + 1), max(hash) FROM t").await;
+    assert!(!plan.contains("rows_damaged=0,"), "{plan}");
+    let left = count(&ctx, "(SELECT * FROM t WHERE hash <> '' AND id >= 0)").await;
+    assert!((50_000..100_000).contains(&left), "{left}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_vanishes_or_shrinks_is_an_error() {
+    let ctx = session();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.colf");
+    run(&ctx, &format!("COPY (SELECT 'a' AS a) TO '{}'", path.display())).await;
+    run(&ctx, &format!("CREATE EXTERNAL TABLE t STORED AS COLF LOCATION '{}'", path.display()))
+        .await;
+    assert_eq!(count(&ctx, "t").await, 1);
+    fs::write(&path, b"COLF").unwrap();
+    let found = error(&ctx, "SELECT * FROM t").await;
+    assert!(found.contains("t.colf`"), "{found}");
+    fs::remove_file(&path).unwrap();
+    // The engine lists files anew, and finds none.
+    assert_eq!(run(&ctx, "SELECT * FROM t").await.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn compressed_text_is_the_same_table() {
+    let ctx = session();
+    let folder = tempfile::tempdir().unwrap();
+    let text = (0..5000).fold("id,name\n".to_owned(), |text, id| text + &format!("{id},n{id}\n"));
+    let mut gzip = flate2::write::GzEncoder::new(
+        File::create(folder.path().join("t.csv.gz")).unwrap(),
+        flate2::Compression::fast(),
+    );
+    gzip.write_all(text.as_bytes()).unwrap();
+    gzip.finish().unwrap();
+    let zstd = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    fs::write(folder.path().join("t.csv.zst"), zstd).unwrap();
+    for name in ["t.csv.gz", "t.csv.zst"] {
+        let path = folder.path().join(name);
+        run(&ctx, &format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{}'", path.display()))
+            .await;
+        let found = table(&ctx, "SELECT count(*), sum(id), max(name) FROM t WHERE id >= 10").await;
+        assert!(found.contains("| 4990     | 12497455  | n999"), "{name}: {found}");
+        run(&ctx, "DROP TABLE t").await;
+    }
+    fs::write(folder.path().join("bad.csv.gz"), b"not gzip").unwrap();
+    let path = folder.path().join("bad.csv.gz");
+    let create = format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{}'", path.display());
+    let found = error(&ctx, &create).await;
+    assert!(found.contains("bad.csv.gz`"), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_that_fails_leaves_no_file() {
+    for kind in FileKind::all().filter(|kind| kind.format().is_some()) {
+        let ctx = session();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("t.{}", kind.extensions()[0]));
+        // The last row cannot be cast, long after the first were written.
+        let sql = format!(
+            "COPY (SELECT 'k' || value AS k, \
+                   CAST(CASE WHEN value = 99999 THEN 'x' ELSE '1' END AS INT) AS n \
+             FROM generate_series(1, 99999)) TO '{}'",
+            path.display()
+        );
+        let found = error(&ctx, &sql).await;
+        assert!(found.contains("Cannot cast string 'x'"), "{kind}: {found}");
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+        assert!(left.is_empty(), "{kind}: {left:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nested_columns_are_archived_as_json() {
+    let ctx = session();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display();
+    run(
+        &ctx,
+        &format!(
+            "COPY (SELECT value AS id, make_array(value, value + 1) AS list, \
+                   named_struct('a', value * 2, 'b', 'x' || value) AS pair \
+             FROM generate_series(1, 1000)) TO '{path}/t.at1'"
+        ),
+    )
+    .await;
+    run(&ctx, &format!("CREATE EXTERNAL TABLE t STORED AS AT1 LOCATION '{path}/t.at1'")).await;
+    let found =
+        table(&ctx, "SELECT list[2] AS l, pair['a'] AS a FROM t WHERE pair['b'] = 'x7'").await;
+    assert!(found.contains("| 8 | 14 |"), "{found}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_that_occur_twice_are_told_apart() {
+    let ctx = session();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    fs::write(&path, "a,a,b\n1,2,3\n4,5,6\n").unwrap();
+    run(&ctx, &format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{}'", path.display()))
+        .await;
+    let found = table(&ctx, "SELECT a, a_2, b FROM t WHERE a_2 = 5 AND a = 4").await;
+    assert!(found.contains("| 4 | 5   | 6 |"), "{found}");
+}
