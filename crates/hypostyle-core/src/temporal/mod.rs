@@ -1,6 +1,6 @@
 //! Dates and timestamps as text.
 //!
-//! [`calendar`] counts days. `liberal` reads what people write in predicates; the
+//! `calendar` counts days. `liberal` reads what people write in predicates; the
 //! [spelling](crate::spelling) of a column is stricter, so that its cells can be printed again.
 
 pub(crate) mod calendar;
