@@ -83,6 +83,7 @@ pub fn exact_float(cell: &[u8]) -> Option<f64> {
 }
 
 /// A number with a point, such as `1.50`.
+#[cfg(any(test, feature = "csv"))]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fraction {
     /// All digits as one number.
