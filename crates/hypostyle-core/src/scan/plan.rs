@@ -65,14 +65,15 @@ impl ScanPlan {
         let before = tasks.len();
         let (mut metadata, reads_before) = (table.metadata_reads(), ReadCounts::of(&table.source));
         if let Some(filter) = &filter {
-            let ahead = fetch_statistics(table, reader.as_ref(), filter, &tasks, options.memory)?;
-            reader.load_statistics(filter.columns())?;
-            let pruner = filter.pruner();
-            tasks.retain(|task| {
-                let statistics = reader.pruning_statistics(task.group);
-                statistics.is_none_or(|statistics| pruner.may_match(statistics.as_ref()))
-            });
-            release_pruned(table, reader.as_ref(), filter, &tasks, ahead);
+            prune(reader.as_ref(), filter, &mut tasks);
+            // What the metadata exclude needs no dictionaries.
+            if !tasks.is_empty() {
+                let ahead =
+                    fetch_statistics(table, reader.as_ref(), filter, &tasks, options.memory)?;
+                reader.load_statistics(filter.columns())?;
+                prune(reader.as_ref(), filter, &mut tasks);
+                release_pruned(table, reader.as_ref(), filter, &tasks, ahead);
+            }
         }
         metadata.add_since(reads_before, &table.source);
         let is_ordered = order.is_some();
@@ -103,6 +104,15 @@ impl ScanPlan {
         all.dedup();
         all
     }
+}
+
+/// Leaves out the row groups that known statistics exclude.
+fn prune(reader: &dyn Reader, filter: &Filter, tasks: &mut Vec<GroupTask>) {
+    let pruner = filter.pruner();
+    tasks.retain(|task| {
+        let statistics = reader.pruning_statistics(task.group);
+        statistics.is_none_or(|statistics| pruner.may_match(statistics.as_ref()))
+    });
 }
 
 /// Fetches what a predicate needs beside the metadata to skip row groups.
