@@ -19,11 +19,17 @@ def give_up(*_):
     sys.exit(f"took too long: {shown!r}")
 signal.signal(signal.SIGALRM, give_up)
 signal.alarm(100)
+interrupts = False
 def read(until, limit=30):
     global shown, seen
     end = time.time() + limit
     while until not in shown[seen:]:
-        ready, _, _ = select.select([terminal], [], [], max(0, end - time.time()))
+        # A terminal that has not left the mode of the prompt takes an interrupt for a key.
+        wait = 0.5 if interrupts else max(0, end - time.time())
+        ready, _, _ = select.select([terminal], [], [], wait)
+        if not ready and interrupts and time.time() < end:
+            os.write(terminal, b"\x03")
+            continue
         if not ready:
             os.kill(pid, signal.SIGKILL)
             sys.exit(f"waited for {until!r}, and saw {shown[seen:]!r}")
@@ -38,6 +44,7 @@ def read(until, limit=30):
 for until, keys in zip(dialogue[::2], dialogue[1::2]):
     read(until.encode())
     os.write(terminal, keys.encode())
+    interrupts = keys == "\x03"
 while True:
     try:
         data = os.read(terminal, 65536)
@@ -133,6 +140,9 @@ fn an_interrupt_stops_the_query_and_not_the_prompt() {
             "interrupted",
             "select 6 * 7 as answer;\r",
             "42",
+            "",
+            // Between prompts the end of input would be lost.
+            "hyp> ",
             "\x04",
         ],
     );
