@@ -82,8 +82,8 @@ pub trait Reader: fmt::Debug + Send + Sync {
 
     /// Returns the byte ranges that [`Reader::load_statistics`] reads for columns.
     ///
-    /// As for [`Reader::ranges`], a caller with a remote source fetches them together with
-    /// others.
+    /// A caller with a remote source fetches them together with others. If there are none, a scan
+    /// loads nothing.
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
         let _ = columns;
         Vec::new()

@@ -66,10 +66,11 @@ impl ScanPlan {
         let (mut metadata, reads_before) = (table.metadata_reads(), ReadCounts::of(&table.source));
         if let Some(filter) = &filter {
             prune(reader.as_ref(), filter, &mut tasks);
-            // What the metadata exclude needs no dictionaries.
-            if !tasks.is_empty() {
-                let ahead =
-                    fetch_statistics(table, reader.as_ref(), filter, &tasks, options.memory)?;
+            // What the metadata exclude needs no dictionaries, and most formats have none.
+            let ranges = reader.statistics_ranges(filter.columns());
+            if !tasks.is_empty() && !ranges.is_empty() {
+                let known = (reader.as_ref(), filter, tasks.as_slice());
+                let ahead = fetch_statistics(table, known, ranges, options.memory)?;
                 reader.load_statistics(filter.columns())?;
                 prune(reader.as_ref(), filter, &mut tasks);
                 release_pruned(table, reader.as_ref(), filter, &tasks, ahead);
@@ -115,19 +116,17 @@ fn prune(reader: &dyn Reader, filter: &Filter, tasks: &mut Vec<GroupTask>) {
     });
 }
 
-/// Fetches what a predicate needs beside the metadata to skip row groups.
+/// Fetches what a predicate needs beside the metadata to skip row groups, which is `ranges`.
 ///
 /// From a remote source it also fetches the tested columns of all row groups, if that costs
 /// less than another round trip, and returns their ranges.
 fn fetch_statistics(
     table: &OpenTable,
-    reader: &dyn Reader,
-    filter: &Filter,
-    tasks: &[GroupTask],
+    (reader, filter, tasks): (&dyn Reader, &Filter, &[GroupTask]),
+    mut ranges: Vec<Range<u64>>,
     memory: u64,
 ) -> Result<Vec<Range<u64>>> {
     let source = &table.source;
-    let mut ranges = reader.statistics_ranges(filter.columns());
     let alone = source.plan(&ranges);
     if source.is_resident() || alone.reads().is_empty() {
         return Ok(Vec::new());

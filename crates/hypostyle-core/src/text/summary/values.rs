@@ -32,7 +32,7 @@ pub struct ValueState {
     pub count: u64,
     /// The state of the numbers, booleans and strings.
     pub scalars: InferredState,
-    /// The one string of [`NULL_TOKENS`] that occurs, if the other strings are spelled alike; it is
+    /// The one string of `NULL_TOKENS` that occurs, if the other strings are spelled alike; it is
     /// not in the state of the scalars.
     pub null_token: Option<&'static str>,
     /// The keys of the objects, if some value is an object.
