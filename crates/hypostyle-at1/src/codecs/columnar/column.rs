@@ -1,11 +1,11 @@
 //! Decodes the column chunks of each type (§5.2).
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hashbrown::HashMap;
 use memchr::memchr_iter;
 
 use super::kind::{DEC, DICT, INT, NUMEXC, SHUF, TEXT};
@@ -345,7 +345,8 @@ impl DecodedColumn {
     pub(super) fn distinct(&self, max_distinct: usize) -> Option<Vec<u32>> {
         match self {
             Self::Numbers { values: NumberValues::Tiny(values), .. } => {
-                number(values.iter(), max_distinct)
+                let keys = values.iter().map(|&value| usize::from(value.cast_unsigned()));
+                number_below(1 << 16, keys, max_distinct)
             }
             Self::Numbers { values: NumberValues::Small(values), .. } => {
                 number(values.iter(), max_distinct)
@@ -364,9 +365,9 @@ impl DecodedColumn {
                     let next = u32::try_from(id).ok()?;
                     same.push(*first_ids.entry(entries.get(id)?.bytes()).or_insert(next));
                 }
-                let keys: Option<Vec<u32>> =
-                    ids.iter().map(|&id| same.get(id as usize).copied()).collect();
-                number(keys?.iter(), max_distinct)
+                // An id without an entry has no text, so it must not be numbered.
+                let key = |&id: &u32| same.get(id as usize).map_or(usize::MAX, |&id| id as usize);
+                number_below(same.len(), ids.iter().map(key), max_distinct)
             }
             Self::Text(text) => number(text.cells(), max_distinct),
             Self::Mixed { bits, .. } => {
@@ -438,6 +439,32 @@ fn number<K: Hash + Eq>(keys: impl Iterator<Item = K>, max_distinct: usize) -> O
             return None;
         }
         ids.push(id);
+    }
+    Some(ids)
+}
+
+/// Numbers distinct keys below `end` in the order in which they first appear.
+///
+/// Returns `None` if a key is not below `end` or if there are more than `max_distinct`.
+fn number_below(
+    end: usize,
+    keys: impl Iterator<Item = usize>,
+    max_distinct: usize,
+) -> Option<Vec<u32>> {
+    const UNSEEN: u32 = u32::MAX;
+    let mut seen = vec![UNSEEN; end];
+    let mut distinct = 0;
+    let mut ids = Vec::with_capacity(keys.size_hint().0);
+    for key in keys {
+        let id = seen.get_mut(key)?;
+        if *id == UNSEEN {
+            if distinct as usize >= max_distinct || distinct == UNSEEN {
+                return None;
+            }
+            *id = distinct;
+            distinct += 1;
+        }
+        ids.push(*id);
     }
     Some(ids)
 }

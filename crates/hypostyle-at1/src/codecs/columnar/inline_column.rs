@@ -155,9 +155,11 @@ fn mix<'s>(
 
 /// Returns the entries as inline cells; `None` if one is too long.
 fn inline_cells(entries: &PaddedDict, lead: u8, quoted: bool) -> Option<Vec<InlineCell>> {
+    let mut text = Vec::new();
     let slot = |index| {
         let cell = entries.get(index)?.bytes();
-        let mut text = vec![lead];
+        text.clear();
+        text.push(lead);
         if quoted {
             csv::quote_into(cell, &mut text);
         } else {

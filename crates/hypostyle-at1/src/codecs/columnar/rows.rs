@@ -107,7 +107,7 @@ pub(super) fn write(
     };
     check_modes(modes, "row_modes", context)?;
     let delimiter = [meta.delimiter].into_iter().collect();
-    let inline = inline_columns(meta, columns, quotes);
+    let inline = inline_columns(meta, columns, quotes, context.threads)?;
     let runs = runs(&inline);
     let assembler = RowAssembler { meta, columns, quotes, modes, inline, runs, delimiter };
     if meta.has_header {
@@ -150,11 +150,14 @@ fn inline_columns<'a>(
     meta: &TableMeta<'_>,
     columns: &'a [DecodedColumn],
     quotes: &[Quotes<'_>],
-) -> Vec<Option<InlineColumn<'a>>> {
-    let &[delimiter] = meta.delimiter else { return Vec::new() };
+    threads: usize,
+) -> Result<Vec<Option<InlineColumn<'a>>>> {
+    let &[delimiter] = meta.delimiter else { return Ok(Vec::new()) };
     let leads = std::iter::once(b'\n').chain(std::iter::repeat(delimiter));
-    let columns = columns.iter().zip(quotes).zip(leads);
-    columns.map(|((column, quotes), lead)| InlineColumn::new(column, quotes, lead)).collect()
+    let columns: Vec<_> = columns.iter().zip(quotes).zip(leads).collect();
+    parallel::map(&columns, threads, |&((column, quotes), lead)| {
+        Ok(InlineColumn::new(column, quotes, lead))
+    })
 }
 
 /// Splits the columns into runs that are all inline, or all not.
