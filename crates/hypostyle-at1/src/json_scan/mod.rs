@@ -13,5 +13,5 @@ mod walk;
 
 pub(crate) use members::{JsonMembers, paths};
 pub(crate) use template::TemplateScan;
-pub(crate) use tokens::{string_len, word_len};
+pub(crate) use tokens::{scalar_len, string_len, word_len};
 pub(crate) use walk::{JsonVisitor, walk_compact, walk_object};

@@ -41,7 +41,25 @@ pub(super) fn valid_string_len(text: &[u8]) -> Option<usize> {
 /// Returns the length of the number, `true`, `false` or `null` that `text` starts with.
 pub(super) fn valid_word_len(text: &[u8]) -> Option<usize> {
     let word = text.get(..word_len(text))?;
-    (matches!(word, b"true" | b"false" | b"null") || is_valid(word)).then_some(word.len())
+    let is_word = || matches!(word, b"true" | b"false" | b"null");
+    // Most numbers are short integers, which need no further check.
+    (is_short_integer(word) || is_word() || is_valid(word)).then_some(word.len())
+}
+
+/// Returns whether a word is an integer of a few digits.
+fn is_short_integer(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"-").unwrap_or(word);
+    let is_canonical = digits.first() != Some(&b'0') || digits.len() == 1;
+    (1..=18).contains(&digits.len()) && is_canonical && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Returns the length of the string, number, `true`, `false` or `null` that `text` starts with,
+/// if RFC 8259 allows it.
+pub(crate) fn scalar_len(text: &[u8]) -> Option<usize> {
+    match text.first() {
+        Some(b'"') => valid_string_len(text),
+        _ => valid_word_len(text),
+    }
 }
 
 fn is_valid(token: &[u8]) -> bool {
@@ -81,6 +99,10 @@ mod tests {
             ("true,", 4, Some(4)),
             ("-1.5e+10}", 8, Some(8)),
             ("0", 1, Some(1)),
+            ("-0", 2, Some(2)),
+            ("-00", 3, None),
+            ("-", 1, None),
+            ("1234567890123456789012", 22, Some(22)),
             ("NaN]", 3, None),
             ("01", 2, None),
             ("truex", 5, None),

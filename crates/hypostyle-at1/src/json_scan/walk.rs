@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::tokens::{string_len, valid_string_len, valid_word_len, word_len};
+use super::tokens::{self, string_len, valid_string_len, word_len};
 
 /// Brackets that may be open at once in an object whose tokens are checked.
 const MAX_OBJECT_DEPTH: usize = 200;
@@ -143,8 +143,7 @@ fn scalar_len<const COMPACT: bool>(text: &[u8]) -> Option<usize> {
     match (COMPACT, text.first() == Some(&b'"')) {
         (true, true) => string_len(text),
         (true, false) => Some(word_len(text)).filter(|&len| len > 0),
-        (false, true) => valid_string_len(text),
-        (false, false) => valid_word_len(text),
+        (false, _) => tokens::scalar_len(text),
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct EncodeContext<'a> {
     pub(super) table: Option<RowSyntax>,
     /// How finely the table is divided into row groups; `None` for no row groups.
     pub(super) grouping: Option<Grouping>,
+    /// Whether the caller asked for columns that serve the table, even if that saves little.
+    pub(super) must_serve: bool,
     /// The table of the content, if its lines are its rows and may be divided into groups.
     pub(super) lines: Option<&'a LineGroupRequest>,
     /// Threads to work with.

@@ -66,8 +66,14 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
     let frame = model.map(|model| model.encode(original, options)).transpose()?.flatten();
     let served = table.as_ref().and_then(served_syntax);
     let frame = match frame {
-        Some((frame, _)) => Some(frame),
-        None => EncodedFrame::for_queries(original, served, options)?,
+        Some((frame, _)) => {
+            let columnar = EncodedFrame::with_object_columns(original, served, options)?;
+            Some(match columnar {
+                Some(columnar) => frame.min(columnar, options.layout),
+                None => frame,
+            })
+        }
+        None => EncodedFrame::for_queries(original, None, served, options)?,
     };
     let is_queryable = frame.is_some();
     let (frame, trials) = match frame {
@@ -191,7 +197,7 @@ impl FrameEncoder {
             }
             (Choice::Only(codec), None) if !codec.has_groups() => (codec, None),
             _ => {
-                let (frame, trials) = match EncodedFrame::for_queries(text, table, options)? {
+                let (frame, trials) = match EncodedFrame::for_queries(text, None, table, options)? {
                     Some(frame) => (frame, Vec::new()),
                     None => EncodedFrame::new(text, None, table, None, options)?,
                 };
@@ -241,11 +247,16 @@ impl FrameEncoder {
             }
             (Some(None), _) => EncodedFrame::new(text, None, None, None, &raw())?.0,
             (None, Some((encoded, _))) => encoded,
-            (None, None) => match EncodedFrame::for_queries(text, self.table, options)? {
-                Some(frame) => frame,
-                None if self.serves_queries => EncodedFrame::new(text, None, None, None, &raw())?.0,
-                None => EncodedFrame::new(text, Some(self.codec), self.table, None, options)?.0,
-            },
+            (None, None) => {
+                let only = Some(self.codec);
+                match EncodedFrame::for_queries(text, only, self.table, options)? {
+                    Some(frame) => frame,
+                    None if self.serves_queries => {
+                        EncodedFrame::new(text, None, None, None, &raw())?.0
+                    }
+                    None => EncodedFrame::new(text, only, self.table, None, options)?.0,
+                }
+            }
         };
         // Only the first frame has a header.
         self.table = self.table.map(RowSyntax::without_header);

@@ -162,21 +162,56 @@ impl EncodedFrame {
 
     /// Encodes some content so that the columns of its table can be read, whatever the size.
     ///
-    /// Returns `None` if the options do not ask for that, or if the content has no such form.
+    /// If `only` is set, the other codecs are not tried. Returns `None` if the options do not
+    /// ask for that, or if the content has no such form.
     pub(super) fn for_queries(
         original: &[u8],
+        only: Option<Codec>,
         table: Option<RowSyntax>,
         options: &PackOptions,
     ) -> Result<Option<Self>> {
         if options.codec != Choice::Query || original.len() > MAX_TEXT_BYTES {
             return Ok(None);
         }
-        let search = &SearchParams::new(options);
-        let serving: Vec<&Encoder> = ENCODERS.iter().filter(|it| it.serves(table)).collect();
-        let size = StructuredSize::default();
-        let (form, _) =
-            Self::structured(original, &serving, (table, None), search, options, size.reporter())?;
+        let objects = Self::with_object_columns(original, table, options)?;
+        if objects.is_some() {
+            return Ok(objects);
+        }
+        let is_allowed = |encoder: &&Encoder| only.is_none_or(|codec| codec == encoder.codec);
+        let serving = ENCODERS.iter().filter(|encoder| encoder.serves(table)).filter(is_allowed);
+        let form = Self::form_of(&serving.collect::<Vec<_>>(), original, table, options)?;
         Ok(form.map(|form| Self::Structured(form.codec, form.streams)))
+    }
+
+    /// Encodes JSON Lines by fields that say where the values are (§5.7.1); `None` if the
+    /// options do not ask for queries, or if there are no such fields.
+    pub(super) fn with_object_columns(
+        original: &[u8],
+        table: Option<RowSyntax>,
+        options: &PackOptions,
+    ) -> Result<Option<Self>> {
+        let is_asked = options.codec == Choice::Query && original.len() <= MAX_TEXT_BYTES;
+        if !is_asked || table != Some(RowSyntax::Objects) {
+            return Ok(None);
+        }
+        let columnar = ENCODERS.iter().filter(|it| it.by_lines && it.codec == Codec::Columnar);
+        let form = Self::form_of(&columnar.collect::<Vec<_>>(), original, table, options)?;
+        let has_groups = |form: &Structured| form.streams.iter().any(|it| it.name == GROUPS);
+        Ok(form.filter(has_groups).map(|form| Self::Structured(form.codec, form.streams)))
+    }
+
+    /// Returns the smallest form that some encoders make for queries.
+    fn form_of(
+        encoders: &[&Encoder],
+        original: &[u8],
+        table: Option<RowSyntax>,
+        options: &PackOptions,
+    ) -> Result<Option<Structured>> {
+        let (search, size) = (&SearchParams::new(options), StructuredSize::default());
+        let from = (table, None);
+        let (form, _) =
+            Self::structured(original, encoders, from, search, options, size.reporter())?;
+        Ok(form)
     }
 
     /// Returns the smallest structured form and a report, and reports its size.
@@ -199,6 +234,7 @@ impl EncodedFrame {
             second_search: second_search.as_ref(),
             table,
             grouping: grouping(options),
+            must_serve: options.codec == Choice::Query || options.rows_per_group.is_some(),
             lines,
             threads: resolve_threads(options.threads),
             report_estimate: &|bytes| reporter.estimate(bytes),
@@ -273,6 +309,16 @@ impl EncodedFrame {
         self.put(options.layout, &mut set);
         let raw = raw::smallest_size(original, &SearchParams::new(options))?;
         Ok(raw.saturating_sub(set.len()))
+    }
+
+    /// Returns the smaller one of two frames.
+    pub(super) fn min(self, other: Self, layout: Layout) -> Self {
+        let size = |frame: &Self| {
+            let mut out = Vec::new();
+            frame.put(layout, &mut out);
+            out.len()
+        };
+        if size(&other) < size(&self) { other } else { self }
     }
 
     /// Appends the frame as it is written.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::cell_template::CellTemplate;
 use super::kind::{DEC, DERIVED, DICT, INT, NUMEXC, SHUF, TEXT};
 use super::sections::{GroupStates, RowGroups, unfit};
 pub(crate) use crate::group_statistics::GROUPS;
@@ -11,10 +12,15 @@ use crate::streams::StreamCursor;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::wire::{crc32, put};
 
+/// The version of a stream without templates.
 const VERSION: u8 = 1;
+/// The version of a stream that may have templates.
+const OBJECTS_VERSION: u8 = 2;
 
 /// The flag of a frame with verbatim lines.
 const VERBATIM: u8 = 1;
+/// The flag of a frame whose structured lines are JSON objects.
+const OBJECTS: u8 = 2;
 
 /// Orders of the entries of a dictionary.
 const NO_ORDER: u8 = 0;
@@ -28,6 +34,8 @@ pub(crate) struct GroupDirectory {
     /// The verbatim lines before the first structured line of each row group but the first;
     /// empty if there are none at all.
     pub(crate) verbatim: Vec<usize>,
+    /// The values in the cells of each column, if the structured lines are JSON objects.
+    pub(crate) templates: Option<Vec<CellTemplate>>,
     /// How each column is stored.
     pub(crate) columns: Vec<ColumnPieces>,
     /// The values that occur in each row group, by column and field; empty for a column that
@@ -205,7 +213,11 @@ impl CutColumn {
 impl GroupDirectory {
     /// Returns the content of the stream.
     pub(crate) fn content(&self) -> Vec<u8> {
-        let mut out = vec![VERSION, if self.verbatim.is_empty() { 0 } else { VERBATIM }];
+        let verbatim = if self.verbatim.is_empty() { 0 } else { VERBATIM };
+        let mut out = match self.templates {
+            None => vec![VERSION, verbatim],
+            Some(_) => vec![OBJECTS_VERSION, verbatim | OBJECTS],
+        };
         put::uv(&mut out, self.groups.cells as u64);
         put::uv(&mut out, self.groups.rows as u64);
         let mut last = 0;
@@ -213,6 +225,7 @@ impl GroupDirectory {
             put::uv(&mut out, verbatim.saturating_sub(last) as u64);
             last = verbatim;
         }
+        self.templates.iter().flatten().for_each(|template| template.put(&mut out));
         for column in &self.columns {
             match column {
                 ColumnPieces::Whole => put::uv(&mut out, 0),
@@ -243,9 +256,12 @@ impl GroupDirectory {
     ///
     /// Fails if the stream is malformed.
     pub(crate) fn read(content: &Bytes, kinds: &[u8], widths: &[usize]) -> Result<Option<Self>> {
-        if content.first().is_some_and(|&version| version != VERSION) {
-            return Ok(None);
-        }
+        let known_flags = match content.first() {
+            Some(&VERSION) => VERBATIM,
+            Some(&OBJECTS_VERSION) => VERBATIM | OBJECTS,
+            Some(_) => return Ok(None),
+            None => 0,
+        };
         let Some((body, sum)) = content.split_last_chunk::<4>() else {
             return Err(unfit("the stream is cut off").in_stream(GROUPS));
         };
@@ -256,7 +272,7 @@ impl GroupDirectory {
         stream.u8("version")?;
         let at = stream.clone();
         let flags = stream.u8("flags")?;
-        if flags & !VERBATIM != 0 {
+        if flags & !known_flags != 0 {
             return Err(at.malformed("flags", format!("{flags} has unknown bits")));
         }
         let cells = stream.size("cell count")?;
@@ -276,10 +292,19 @@ impl GroupDirectory {
                 verbatim.push(before);
             }
         }
+        let mut templates = None;
+        if flags & OBJECTS != 0 {
+            let read = kinds.iter().map(|_| CellTemplate::read(&mut stream));
+            templates = Some(read.collect::<Result<Vec<_>>>()?);
+        }
         let column = |(index, &kind)| ColumnPieces::read(&mut stream, kind, index, groups);
         let columns = kinds.iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
         let mut sets = Vec::with_capacity(columns.len());
         for (column, &width) in widths.iter().enumerate() {
+            let width = match &templates {
+                Some(templates) => templates.get(column).map_or(0, CellTemplate::values),
+                None => width,
+            };
             let fields = if has_dictionary(&columns, column) { width } else { 0 };
             let mut of_column = Vec::new();
             for _ in 0..fields {
@@ -288,7 +313,14 @@ impl GroupDirectory {
             sets.push(of_column);
         }
         let statistics = content.slice_ref(stream.rest());
-        Ok(Some(Self { groups, verbatim, columns, sets, statistics }))
+        Ok(Some(Self { groups, verbatim, templates, columns, sets, statistics }))
+    }
+}
+
+impl GroupDirectory {
+    /// Returns the template of the cells of a column, if the lines are objects.
+    pub(crate) fn template(&self, column: usize) -> Option<&CellTemplate> {
+        self.templates.as_ref()?.get(column)
     }
 }
 

@@ -20,7 +20,8 @@
 //!    cells for it.
 //!
 //! `values` decodes columns to numbers and dictionaries without printing them. `kind` lists the
-//! column types.
+//! column types. `group_directory`, `sections` and `pieces` are about row groups; `cell_template`
+//! finds JSON values in cells.
 
 use super::context::DecodeContext;
 use super::entry::CodecEntry;
@@ -29,6 +30,7 @@ use crate::fields::{self, Dialect};
 use crate::output::Output;
 use hypostyle_core::error::Result;
 
+pub(crate) mod cell_template;
 pub(crate) mod column;
 pub(crate) mod group_directory;
 mod inline_column;

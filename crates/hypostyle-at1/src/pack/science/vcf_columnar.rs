@@ -60,6 +60,7 @@ pub(in crate::pack) fn streams(
         rows,
         delimiter: b"",
         header: None,
+        objects: None,
         trailing,
         dict_tail: tail.unwrap_or_default(),
     };

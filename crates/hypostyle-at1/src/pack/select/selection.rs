@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::codec::Codec;
 use crate::codecs::columnar::group_directory::GROUPS;
 use crate::pack::context::EncodeContext;
-use crate::pack::row_syntax::{Service, compared_size};
+use crate::pack::row_syntax::{RowSyntax, Service, compared_size};
 use crate::pack::sample::{ENCODER_SAMPLE_BYTES, encoder_sample};
 use crate::pack::select::encoders::Encoder;
 use crate::pack::select::report::{Outcome, Trial};
@@ -89,8 +89,11 @@ pub(in crate::pack) fn best(
             let has_row_groups = content.len() > MAX_TINY_BYTES
                 && encoder.codec == Codec::Columnar
                 && streams.iter().any(|stream| stream.name == GROUPS);
+            // Row groups of other fields than cells say where the values of objects are.
+            let has_values = context.table == Some(RowSyntax::Objects);
             let service = match service {
                 Service::Columns if has_row_groups => Service::RowGroups,
+                Service::Text if has_row_groups && has_values => Service::RowGroups,
                 service => service,
             };
             let form = Structured { codec: encoder.codec, streams, service };
@@ -144,6 +147,7 @@ impl<'w> Selection<'w> {
                     second_search: None,
                     table,
                     grouping: None,
+                    must_serve: false,
                     lines: None,
                     threads: 1,
                     report_estimate: &|_| {},

@@ -17,9 +17,11 @@ use crate::pack::tables::column::ChunkType;
 use crate::pack::tables::dialect;
 use crate::pack::tables::encoded_column::EncodedColumn;
 use crate::pack::tables::field_statistics::{self, DividedColumn};
+use crate::pack::tables::objects::ObjectFields;
 use crate::pack::tables::plan::{ColumnEncoding, PlannedColumn, TablePlan, TablePlanner};
 use crate::pack::tables::row_groups::{self, GroupedColumns};
 use crate::pack::tables::split::SplitRows;
+use crate::table::field_values::CellFields;
 use hypostyle_core::compress::xz::encode::{self as xz, Block, Tuning};
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
@@ -29,11 +31,16 @@ use hypostyle_core::wire::put;
 /// Columns whose blocks are smaller than this may share a block with their neighbours.
 const SHARED_BLOCK_BYTES: usize = 1 << 10;
 
+/// The directory of a single row group may take one part in so many of the columns.
+const COLUMNS_PER_DIRECTORY: usize = 100;
+
 /// A text that was split into rows, to be written as columns.
 pub(in crate::pack) struct ColumnarTable<'a> {
     pub(in crate::pack) rows: SplitRows<'a>,
     pub(in crate::pack) delimiter: &'a [u8],
     pub(in crate::pack) header: Option<&'a [u8]>,
+    /// The values in the fields, if the rows are JSON objects.
+    pub(in crate::pack) objects: Option<ObjectFields>,
     /// Whether the text ends with a newline.
     pub(in crate::pack) trailing: bool,
     pub(in crate::pack) dict_tail: DictTail,
@@ -64,12 +71,12 @@ pub(in crate::pack) fn streams(
     let Some(dialect) = dialect::find(text)? else { return Ok(None) };
     // Readers parse the header as CSV, even if another dialect splits the rows better.
     let quotes = Syntax::of_delimiter(&dialect.delimiter) == Syntax::Csv;
-    let header = dialect::has_header(text, &Dialect { quotes, ..dialect.clone() });
+    // The first one of several objects is a row as any other.
+    let header = context.table != Some(RowSyntax::Objects)
+        && dialect::has_header(text, &Dialect { quotes, ..dialect.clone() });
     if table_dialect(context) == Some((dialect.clone(), header)) {
         return Ok(None);
     }
-    // Row groups of other cells than those of the table would serve no query.
-    let context = &EncodeContext { grouping: None, ..*context };
     split_streams(text, &dialect, header, false, context)
 }
 
@@ -106,9 +113,16 @@ fn split_streams(
         _ => None,
     };
     let rows = rows.filter(|rows| width.is_none_or(|width| width == rows.width));
-    let Some(rows) = rows else { return Ok(None) };
-    let dict_tail = DictTail::default();
-    let table = ColumnarTable { rows, delimiter: &dialect.delimiter, header, trailing, dict_tail };
+    let Some(mut rows) = rows else { return Ok(None) };
+    let objects = match (context.table, context.grouping) {
+        (Some(RowSyntax::Objects), Some(_)) => ObjectFields::find(&mut rows),
+        _ => None,
+    };
+    // Row groups of other cells than those of the table would serve no query.
+    let grouping = context.grouping.filter(|_| is_table || objects.is_some());
+    let context = &EncodeContext { grouping, ..*context };
+    let (delimiter, dict_tail) = (&dialect.delimiter, DictTail::default());
+    let table = ColumnarTable { rows, delimiter, header, objects, trailing, dict_tail };
     table.best(context).map(Some)
 }
 
@@ -140,6 +154,9 @@ impl ColumnarTable<'_> {
         let plan = TablePlanner::new(rows, search, grouping.is_some(), context.threads).plan()?;
         (context.report_estimate)(plan.estimate + tail.map_or(0, Block::cost));
         let mut encoded = encode_columns(&plan, search, context.threads)?;
+        // A value in quotes would lose them.
+        let has_quotes = plan.columns.iter().any(|column| column.encoder().quoted);
+        let grouping = grouping.filter(|_| self.objects.is_none() || !has_quotes);
         let fields: Vec<Range<usize>> =
             plan.columns.iter().map(|column| column.encoder().cells.fields.clone()).collect();
 
@@ -170,16 +187,21 @@ impl ColumnarTable<'_> {
             }
             None => None,
         };
-        let (blocks, directory) = match grouped {
-            Some(GroupedColumns { blocks, directory }) => (blocks, Some(directory)),
+        // One row group of objects has the columns of the table, too.
+        let grouped = match (grouped, grouping) {
+            (None, Some(_)) if self.objects.is_some() => {
+                Some(row_groups::undivided(&encoded, rows.len()))
+            }
+            (grouped, _) => grouped,
+        };
+        let described = match grouped {
+            Some(grouped) => self.described(grouped, &plan, &encoded, search, context)?,
+            None => None,
+        };
+        let (blocks, directory) = match described {
+            Some((blocks, directory)) => (blocks, Some(directory)),
             None => (encoded.iter().map(|_| None).collect(), None),
         };
-        let mut sizes: Vec<usize> = Vec::with_capacity(blocks.len());
-        for (blocks, column) in blocks.iter().zip(&encoded) {
-            let own: usize = blocks.iter().flatten().map(Block::cost).sum();
-            let of_source = column.source.and_then(|source| sizes.get(source));
-            sizes.push(own + of_source.copied().unwrap_or(0));
-        }
         let values = self.values(&mut encoded, blocks, directory.is_some(), tail, context)?;
         let mut streams = vec![
             small("meta", &meta)?,
@@ -200,26 +222,50 @@ impl ColumnarTable<'_> {
             fields.iter().for_each(|fields| put::uv(&mut widths, fields.len() as u64));
             streams.push(small(FIELDS, &widths)?);
         }
-        if let Some(mut directory) = directory {
-            directory.verbatim = verbatim_before(&rows.modes, directory.groups);
-            let divided: Vec<DividedColumn<'_, '_>> = plan
-                .columns
-                .iter()
-                .zip(&encoded)
-                .zip(sizes)
-                .map(|((column, encoded), size)| DividedColumn {
-                    encoder: column.encoder(),
-                    encoded,
-                    size,
-                })
-                .collect();
-            let delimiter = self.delimiter.first().copied().unwrap_or_default();
-            field_statistics::describe(&divided, delimiter, &mut directory)?;
-            let body = Body::fitted(&directory.content(), search)?;
-            // A reader needs it before the other streams.
-            streams.insert(0, Stream { name: GROUPS.into(), body });
-        }
+        // A reader needs it before the other streams.
+        streams.splice(0..0, directory);
         Ok(streams)
+    }
+
+    /// Returns the blocks of cut columns and the stream that describes the row groups; `None`
+    /// if a single row group is not worth its description.
+    fn described(
+        &self,
+        grouped: GroupedColumns,
+        plan: &TablePlan<'_>,
+        encoded: &[EncodedColumn],
+        search: &SearchParams,
+        context: &EncodeContext<'_>,
+    ) -> Result<Option<(Vec<Option<Vec<Block>>>, Stream)>> {
+        let GroupedColumns { blocks, mut directory } = grouped;
+        directory.verbatim = verbatim_before(&self.rows.modes, directory.groups);
+        let fields: Vec<Range<usize>> =
+            plan.columns.iter().map(|column| column.encoder().cells.fields.clone()).collect();
+        let templates = self.objects.as_ref();
+        let templates = templates.map(|objects| objects.of_columns(&fields, self.delimiter));
+        let delimiter = self.delimiter.first().copied().unwrap_or_default();
+        let (mut sizes, mut divided) = (Vec::new(), Vec::new());
+        for (index, (column, encoded)) in plan.columns.iter().zip(encoded).enumerate() {
+            let own = blocks.get(index).into_iter().flatten().flatten();
+            let own: usize = own.map(Block::cost).sum();
+            let of_source = encoded.source.and_then(|source| sizes.get(source));
+            let size = own + of_source.copied().unwrap_or(0);
+            sizes.push(size);
+            let fields = match templates.as_ref().and_then(|templates| templates.get(index)) {
+                Some(template) => CellFields::Objects(template),
+                None => {
+                    let width = fields.get(index).map_or(1, Range::len);
+                    CellFields::Delimited { delimiter, width }
+                }
+            };
+            divided.push(DividedColumn { encoder: column.encoder(), encoded, fields, size });
+        }
+        field_statistics::describe(&divided, &mut directory)?;
+        directory.templates = templates;
+        let body = Body::fitted(&directory.content(), search)?;
+        let is_small = body.bytes.len() * COLUMNS_PER_DIRECTORY <= plan.estimate;
+        let is_worth_it = directory.groups.count() > 1 || is_small || context.must_serve;
+        Ok(is_worth_it.then(|| (blocks, Stream { name: GROUPS.into(), body })))
     }
 
     /// Returns the stream `values`: the chunks of all columns, as the given blocks if they

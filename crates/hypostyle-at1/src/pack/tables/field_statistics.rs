@@ -9,8 +9,7 @@ use crate::codecs::kind;
 use crate::group_statistics::{StatisticsKind, TableStatisticsBuilder};
 use crate::pack::tables::column::ColumnEncoder;
 use crate::pack::tables::encoded_column::EncodedColumn;
-use crate::table::cell_value::CellSyntax;
-use crate::table::field_values::{parts, value_numbers};
+use crate::table::field_values::{CellFields, value_numbers};
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 use hypostyle_core::predicate::Decimal;
@@ -26,6 +25,7 @@ const MIN_SET_BYTES: usize = 64;
 pub(in crate::pack) struct DividedColumn<'c, 'a> {
     pub(in crate::pack) encoder: &'c ColumnEncoder<'a>,
     pub(in crate::pack) encoded: &'c EncodedColumn,
+    pub(in crate::pack) fields: CellFields<'c>,
     /// The compressed size of the column, and of those that it is derived from.
     pub(in crate::pack) size: usize,
 }
@@ -33,15 +33,14 @@ pub(in crate::pack) struct DividedColumn<'c, 'a> {
 /// Adds the sets and the statistics of all fields to a directory.
 pub(in crate::pack) fn describe(
     columns: &[DividedColumn<'_, '_>],
-    delimiter: u8,
     directory: &mut GroupDirectory,
 ) -> Result<()> {
     let mut statistics = Vec::new();
     for (index, column) in columns.iter().enumerate() {
         let is_last = index + 1 == columns.len();
-        let parts = column.parts(delimiter);
+        let parts = column.parts();
         let sets = match has_dictionary(&directory.columns, index) {
-            true => column.sets(&parts, delimiter, directory.groups)?,
+            true => column.sets(&parts, directory.groups)?,
             false => Vec::new(),
         };
         column.put_statistics(&parts, &sets, is_last, directory.groups, &mut statistics);
@@ -56,15 +55,14 @@ type Parts<'c> = Vec<Vec<&'c [u8]>>;
 
 impl<'c> DividedColumn<'c, '_> {
     fn width(&self) -> usize {
-        self.encoder.cells.fields.len()
+        self.fields.width()
     }
 
     /// Returns the fields of each distinct cell.
-    fn parts(&self, delimiter: u8) -> Parts<'c> {
+    fn parts(&self) -> Parts<'c> {
         let encoder = self.encoder;
         let distinct = u32::try_from(encoder.cells.distinct()).unwrap_or(u32::MAX);
-        let width = self.width();
-        (0..distinct).map(|id| parts(encoder.text(id), delimiter, width)).collect()
+        (0..distinct).map(|id| self.fields.parts(encoder.text(id)).unwrap_or_default()).collect()
     }
 
     /// Returns the largest size of the filters or the sets of a field.
@@ -75,18 +73,13 @@ impl<'c> DividedColumn<'c, '_> {
     }
 
     /// Returns the values of each field that occur in each row group, where that pays.
-    fn sets(
-        &self,
-        parts_of: &Parts<'_>,
-        delimiter: u8,
-        groups: RowGroups,
-    ) -> Result<Vec<Option<ValueSets>>> {
+    fn sets(&self, parts_of: &Parts<'_>, groups: RowGroups) -> Result<Vec<Option<ValueSets>>> {
         let entries = match self.encoded.type_id {
             kind::DERIVED => pieces::map(&self.encoded.chunk)?.1,
             _ => pieces::dictionary_of_chunk(&self.encoded.chunk)?,
         };
         let field_sets = |field: usize| {
-            let numbers = value_numbers(&entries, field, self.width(), delimiter);
+            let numbers = value_numbers(&entries, field, self.fields);
             let number = |parts: &Vec<&[u8]>| numbers.get(*parts.get(field)?).copied();
             let numbers_of: Vec<Option<usize>> = parts_of.iter().map(number).collect();
             self.field_sets(numbers.len(), &numbers_of, groups)
@@ -140,13 +133,8 @@ impl<'c> DividedColumn<'c, '_> {
         let (cells, width) = (&self.encoder.cells, self.width());
         let value = |parts: &Vec<&'c [u8]>| -> Vec<Option<Cow<'c, [u8]>>> {
             let value = |(nth, part): (usize, &&'c [u8])| {
-                if self.encoder.quoted {
-                    return Some(Cow::Borrowed(*part));
-                }
                 let is_last = is_last && nth + 1 == width;
-                let syntax = CellSyntax::Csv { is_last, null_words: &[] };
-                // A cell that is not closed makes the text no table of lines.
-                syntax.text(part).ok().flatten()
+                self.fields.value(part, is_last, self.encoder.quoted)
             };
             parts.iter().enumerate().map(value).collect()
         };

@@ -134,15 +134,29 @@ pub(in crate::pack) fn divide(
             cut.order = EntryOrder::of(&indexes(&column.chunk));
         }
     }
-    let (verbatim, sets, statistics) = Default::default();
+    let (verbatim, templates, sets, statistics) = Default::default();
     let pieces = |(column, cut): (&EncodedColumn, _)| match (cut, column.source) {
         (Some(cut), _) => ColumnPieces::Cut(cut),
         (None, Some(source)) => ColumnPieces::Derived { source },
         (None, None) => ColumnPieces::Whole,
     };
     let columns = columns.iter().zip(cuts).map(pieces).collect();
-    let directory = GroupDirectory { groups, verbatim, columns, sets, statistics };
+    let directory = GroupDirectory { groups, verbatim, templates, columns, sets, statistics };
     Ok(Some(GroupedColumns { blocks, directory }))
+}
+
+/// Makes a table with `cells` rows one row group.
+pub(in crate::pack) fn undivided(columns: &[EncodedColumn], cells: usize) -> GroupedColumns {
+    let groups = RowGroups { cells, rows: cells.next_multiple_of(8).max(8) };
+    let (verbatim, templates, sets, statistics) = Default::default();
+    let pieces = |column: &EncodedColumn| match column.source {
+        Some(source) => ColumnPieces::Derived { source },
+        None => ColumnPieces::Whole,
+    };
+    let columns: Vec<ColumnPieces> = columns.iter().map(pieces).collect();
+    let blocks = columns.iter().map(|_| None).collect();
+    let directory = GroupDirectory { groups, verbatim, templates, columns, sets, statistics };
+    GroupedColumns { blocks, directory }
 }
 
 /// Measures what a cut of a column costs, by pieces of two sizes, the larger ones first.

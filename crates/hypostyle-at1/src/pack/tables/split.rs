@@ -151,6 +151,41 @@ impl<'a> SplitRows<'a> {
         self.starts.len()
     }
 
+    /// Returns the bytes between two fields.
+    pub(in crate::pack) fn delimiter_len(&self) -> usize {
+        self.delimiter_len
+    }
+
+    /// Makes rows verbatim, which are in order; none may lack a field.
+    pub(in crate::pack) fn make_verbatim(&mut self, rows: &[usize]) {
+        if rows.is_empty() {
+            return;
+        }
+        let mut verbatim = std::mem::take(&mut self.verbatim).into_iter();
+        let (mut odd, mut row) = (rows.iter().copied().peekable(), 0);
+        let (mut starts, mut ends) = (Vec::new(), Vec::new());
+        let mut all_verbatim = Vec::new();
+        for mode in &mut self.modes {
+            if *mode == 0 {
+                all_verbatim.extend(verbatim.next());
+                continue;
+            }
+            let start = self.starts.get(row).copied().unwrap_or_default();
+            let of_row = self.ends.get(row * self.width..).unwrap_or_default();
+            let of_row = of_row.get(..self.width).unwrap_or_default();
+            if odd.next_if_eq(&row).is_some() {
+                *mode = 0;
+                let end = of_row.last().copied().unwrap_or(start);
+                all_verbatim.push(start as usize..end as usize);
+            } else {
+                starts.push(start);
+                ends.extend_from_slice(of_row);
+            }
+            row += 1;
+        }
+        (self.verbatim, self.starts, self.ends) = (all_verbatim, starts, ends);
+    }
+
     /// Returns the lines that are not rows, joined by newlines.
     pub(in crate::pack) fn verbatim(&self) -> Vec<u8> {
         let line = |line: &Range<usize>| self.text.get(line.clone()).unwrap_or_default();

@@ -1,11 +1,12 @@
 //! Compares the cells of row groups with their sets of values (§5.7) and statistics (§6.7).
 
+use std::borrow::Cow;
+
 use super::frame::ColumnarFrame;
 use super::group_cells::GroupCells;
 use crate::codecs::columnar::group_directory::{GROUPS, GroupDirectory, ValueSets};
 use crate::row_buffer::{DictEntry, PaddedDict};
-use crate::table::cell_value::CellSyntax;
-use crate::table::field_values::{parts, value_numbers};
+use crate::table::field_values::{CellFields, value_numbers};
 use hypostyle_core::error::{Error, Result};
 
 /// Bytes of a cell that an error quotes.
@@ -17,10 +18,9 @@ pub(super) struct ColumnCheck<'c> {
     column: usize,
     /// The number of its first field in the table.
     first_field: usize,
-    width: usize,
+    fields: CellFields<'c>,
     quotes: u8,
     is_last: bool,
-    delimiter: u8,
     /// What is stated for each field, if anything is.
     sets: Vec<Option<FieldSets<'c>>>,
 }
@@ -54,12 +54,14 @@ impl<'c> ColumnCheck<'c> {
         let width = stored.map_or(1, |stored| stored.width);
         let delimiter = frame.layout.delimiter.first().copied().unwrap_or_default();
         let stated = directory.sets.get(column).map(Vec::as_slice).unwrap_or_default();
+        let fields = CellFields::of(Some(directory), column, delimiter, width);
         let field_sets = |(field, stated): (usize, &'c Option<ValueSets>)| {
             let (stated, entries) = stated.as_ref().zip(entries)?;
-            let numbers = value_numbers(entries, field, width, delimiter);
+            let numbers = value_numbers(entries, field, fields);
             let number = |index: usize| {
                 let entry = entries.get(index).map(DictEntry::bytes).unwrap_or_default();
-                let part = parts(entry, delimiter, width).get(field).copied().unwrap_or_default();
+                let parts = fields.parts(entry).unwrap_or_default();
+                let part = parts.get(field).copied().unwrap_or_default();
                 numbers.get(part).copied().unwrap_or_default()
             };
             let of_entries = (0..entries.len()).map(number).collect();
@@ -69,10 +71,9 @@ impl<'c> ColumnCheck<'c> {
             frame,
             column,
             first_field,
-            width,
+            fields,
             quotes: stored.map_or(0, |stored| stored.quotes),
             is_last: column.saturating_add(1) == columns.len(),
-            delimiter,
             sets: stated.iter().enumerate().map(field_sets).collect(),
         }
     }
@@ -89,7 +90,7 @@ impl<'c> ColumnCheck<'c> {
 
     fn placed(&self, what: &'static str, why: String, field: usize) -> Error {
         let err = Error::malformed(what, why).in_stream(GROUPS);
-        match self.width {
+        match self.fields.width() {
             1 => self.frame.in_column(err, self.column),
             _ => err.in_column(self.first_field.saturating_add(field), ""),
         }
@@ -107,9 +108,17 @@ impl<'c> ColumnCheck<'c> {
                 }
             }
         }
-        let mut is_wrong = vec![false; self.width];
+        let mut is_wrong = vec![false; self.fields.width()];
         for cell in self.distinct_cells(cells)? {
-            let parts = parts(&cell.text, self.delimiter, self.width);
+            let parts = self.fields.parts(&cell.text);
+            if let (None, CellFields::Objects(_)) = (&parts, self.fields) {
+                let why =
+                    format!("row group {group} has `{}`, which does not fit it", cell.shown());
+                let err = Error::malformed("template", why).in_stream(GROUPS);
+                found.push(self.frame.in_column(err, self.column));
+                break;
+            }
+            let parts = parts.unwrap_or_default();
             for (field, is_wrong) in is_wrong.iter_mut().enumerate().filter(|(_, wrong)| !**wrong) {
                 let part = parts.get(field).copied().unwrap_or_default();
                 if let Err(excluded) = self.check_value(group, field, part, cell.is_quoted) {
@@ -159,13 +168,8 @@ impl<'c> ColumnCheck<'c> {
         part: &[u8],
         is_quoted: bool,
     ) -> Result<(), String> {
-        let is_last = self.is_last && field.saturating_add(1) == self.width;
-        let syntax = match is_quoted {
-            true => CellSyntax::Quoted,
-            false => CellSyntax::Csv { is_last, null_words: &[] },
-        };
-        // A cell that is not closed makes the text no table of lines.
-        let value = syntax.text(part).ok().flatten();
+        let is_last = self.is_last && field.saturating_add(1) == self.fields.width();
+        let value = self.fields.value(part, is_last, is_quoted);
         let field = self.first_field.saturating_add(field);
         if self.frame.statistics.may_hold_cell(group, field, value.as_deref()) {
             return Ok(());
@@ -174,9 +178,19 @@ impl<'c> ColumnCheck<'c> {
         if value.is_empty() {
             return Err("an empty text".to_owned());
         }
-        let shown = value.get(..SHOWN_BYTES).unwrap_or(&value);
-        Err(format!("`{}`", String::from_utf8_lossy(shown)))
+        Err(format!("`{}`", shown(&value)))
     }
+}
+
+impl StoredCell {
+    fn shown(&self) -> Cow<'_, str> {
+        shown(&self.text)
+    }
+}
+
+/// Returns the start of a text.
+fn shown(text: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(text.get(..SHOWN_BYTES).unwrap_or(text))
 }
 
 impl FieldSets<'_> {

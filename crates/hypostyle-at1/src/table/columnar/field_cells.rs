@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
-    UInt32Array, new_null_array,
+    UInt32Array,
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
@@ -16,24 +16,21 @@ use hashbrown::HashMap;
 
 use super::frame::ColumnarFrame;
 use super::group_cells::GroupCells;
-use super::group_lines::GroupLines;
 use super::typed_entries::{TypedDictionary, TypedEntries};
 use crate::codecs::columnar::values::CellNumbers;
 use crate::row_buffer::{DictEntry, PaddedDict};
 use crate::table::cell_list::{CellList, CellRuns};
 use crate::table::cell_value::CellSyntax;
-use crate::table::merge::merge;
-use crate::table::typed_cells::{self, CellError, not_of_type};
-use crate::table::verbatim_cells::{VerbatimLines, nth_cell};
-use hypostyle_core::error::{Error, ErrorKind, Result};
+use crate::table::field_values::CellFields;
+use crate::table::json_values;
+use crate::table::typed_cells::{self, CellError, TypedCells, not_of_type};
+use hypostyle_core::error::{Error, ErrorKind, Result, clipped};
 
 /// A dictionary has at most one entry for so many rows; otherwise its entries are copied.
 const ROWS_PER_ENTRY: usize = 2;
 
-/// The source of a row that is a verbatim line.
-const VERBATIM: u8 = 0;
-/// The source of any other row.
-const CELL: u8 = 1;
+/// The code of an entry that has no value.
+const NO_VALUE: u32 = u32::MAX;
 
 /// How the entries of a dictionary become the array of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,16 +44,15 @@ pub(super) enum Encoding {
 /// One field of the cells of a column, in one row group.
 pub(super) struct FieldCells<'a> {
     pub(super) frame: &'a ColumnarFrame,
-    pub(super) group: &'a GroupLines,
     pub(super) cells: &'a GroupCells,
     /// The column of the archive.
     pub(super) stored: usize,
-    /// The place of the field in the cells of the column.
+    /// The fields of the cells, and the place of this one among them.
+    pub(super) fields: CellFields<'a>,
     pub(super) nth: usize,
     /// The column of the table, and whether it is the last one.
     pub(super) column: usize,
     pub(super) is_last: bool,
-    pub(super) delimiter: u8,
     pub(super) null_words: &'a [Vec<u8>],
     /// The most bytes that texts may take.
     pub(super) max_bytes: u64,
@@ -65,37 +61,14 @@ pub(super) struct FieldCells<'a> {
 }
 
 impl FieldCells<'_> {
-    /// Returns the field of all rows of the row group.
+    /// Returns the field of the cells of the row group.
     pub(super) fn array(&self, data_type: &DataType, encoding: Encoding) -> Result<ArrayRef> {
         let GroupCells { column, cells } = self.cells;
         if column.cells() < cells.end {
             let why = format!("has {} cells for {} rows", column.cells(), cells.end);
             return Err(Error::malformed("column", why).in_stream("values"));
         }
-        if self.group.verbatim.is_empty() {
-            return self.cells_array(data_type, encoding);
-        }
-        let modes = self.frame.layout.modes.get(self.group.lines.clone()).unwrap_or_default();
-        let source = |&mode: &u8| if mode == 0 { VERBATIM } else { CELL };
-        let order: Vec<u8> = modes.iter().map(source).collect();
-        let cells = self.cells_array(data_type, Encoding::Plain)?;
-        merge(&[(CELL, cells), (VERBATIM, self.verbatim_array(data_type)?)], &order)
-    }
-
-    fn verbatim_array(&self, data_type: &DataType) -> Result<ArrayRef> {
-        let lines = VerbatimLines {
-            text: &self.frame.verbatim,
-            lines: &self.group.verbatim,
-            delimiter: Some(self.delimiter),
-            starts_text: false,
-        };
-        let all = 0..self.group.verbatim.len();
-        let lists = lines.columns(slice::from_ref(&all), &[self.column], &[])?;
-        let syntax = CellSyntax::Csv { is_last: false, null_words: self.null_words };
-        match lists.first() {
-            Some(list) => typed(data_type, list, all.len(), syntax),
-            None => Ok(new_null_array(data_type, 0)),
-        }
+        self.cells_array(data_type, encoding)
     }
 
     /// Returns the syntax of the cells.
@@ -118,15 +91,24 @@ impl FieldCells<'_> {
         }
         let (mut values, mut codes) = (HashMap::with_capacity(entries.len()), Vec::new());
         let mut distinct = Vec::new();
-        for part in self.part_of_each(texts_of(entries), self.width())? {
+        for entry in texts_of(entries) {
+            let part = match (self.fields.nth(entry, self.nth), self.fields) {
+                (Some(part), _) => part,
+                // Entries that no cell names may have any text.
+                (None, CellFields::Objects(_)) => {
+                    codes.push(NO_VALUE);
+                    continue;
+                }
+                (None, CellFields::Delimited { .. }) => return Err(self.unfit(entry)),
+            };
             codes.push(*values.entry(part).or_insert_with(|| {
                 distinct.push(part);
                 // Entries have indexes of 32 bits.
-                u32::try_from(distinct.len() - 1).unwrap_or(u32::MAX)
+                u32::try_from(distinct.len() - 1).unwrap_or(NO_VALUE)
             }));
         }
         let len = distinct.len();
-        let values = typed(data_type, &list_of(distinct)?, len, self.syntax())?;
+        let values = self.typed(data_type, &list_of(distinct)?, len)?;
         let codes = (len < codes.len()).then(|| Arc::new(codes));
         let dictionary = TypedDictionary { values, codes };
         self.typed_entries.insert(entries, self.column, &dictionary);
@@ -144,6 +126,7 @@ impl FieldCells<'_> {
         entries: &Arc<PaddedDict>,
         encoding: Encoding,
     ) -> Result<ArrayRef> {
+        let text = |&id: &u32| entries.get(id as usize).map(DictEntry::bytes).unwrap_or_default();
         let is_known = self.typed_entries.get(entries, self.column).is_some();
         let used = self.typed_entries.count_uses(entries, self.column, ids.len());
         if is_known || used >= entries.len() || encoding == Encoding::Dictionary {
@@ -151,8 +134,11 @@ impl FieldCells<'_> {
             let Some(codes) = codes else {
                 return taken(ids, &values, encoding, self.max_bytes);
             };
-            let code = |&id: &u32| codes.get(id as usize).copied().unwrap_or(u32::MAX);
-            let codes: Vec<u32> = ids.iter().map(code).collect();
+            let code = |&id: &u32| match codes.get(id as usize).copied() {
+                Some(NO_VALUE) | None => Err(self.unfit(text(&id))),
+                Some(code) => Ok(code),
+            };
+            let codes = ids.iter().map(code).collect::<Result<Vec<u32>>>()?;
             return taken(&codes, &values, encoding, self.max_bytes);
         }
         let (mut places, mut named) = (HashMap::with_capacity(ids.len()), Vec::new());
@@ -163,25 +149,19 @@ impl FieldCells<'_> {
             })
         };
         let ids: Vec<u32> = ids.iter().map(&mut place_of).collect();
-        let text = |&id: &u32| entries.get(id as usize).map(DictEntry::bytes).unwrap_or_default();
-        let parts = self.part_of_each(named.iter().map(text), self.width())?;
-        let values = typed(data_type, &list_of(parts)?, named.len(), self.syntax())?;
+        let parts = self.part_of_each(named.iter().map(text))?;
+        let values = self.typed(data_type, &list_of(parts)?, named.len())?;
         taken(&ids, &values, encoding, self.max_bytes)
-    }
-
-    /// Returns the number of fields that the column has.
-    fn width(&self) -> usize {
-        self.frame.layout.columns.get(self.stored).map_or(1, |stored| stored.width)
     }
 
     /// Returns the field of the cells.
     fn cells_array(&self, data_type: &DataType, encoding: Encoding) -> Result<ArrayRef> {
         let GroupCells { column, cells } = self.cells;
         let stored = self.frame.layout.columns.get(self.stored);
-        let (width, quotes) = stored.map_or((1, 0), |stored| (stored.width, stored.quotes));
-        let (count, syntax) = (cells.len(), self.syntax());
-        if width == 1
-            && let Some(array) = self.numbers(data_type, syntax)
+        let quotes = stored.map_or(0, |stored| stored.quotes);
+        let count = cells.len();
+        if self.fields.are_cells()
+            && let Some(array) = self.numbers(data_type, self.syntax())
         {
             return Ok(array);
         }
@@ -207,32 +187,36 @@ impl FieldCells<'_> {
                 out
             });
             let quoted: Vec<Vec<u8>> = quoted.collect();
-            let parts = self.part_of_each(quoted.iter().map(Vec::as_slice), width)?;
-            return typed(data_type, &list_of(parts)?, count, syntax);
+            let parts = self.part_of_each(quoted.iter().map(Vec::as_slice))?;
+            return self.typed(data_type, &list_of(parts)?, count);
         }
-        if width > 1 {
-            let parts = self.part_of_each(texts, width)?;
-            return typed(data_type, &list_of(parts)?, count, syntax);
+        if !self.fields.are_cells() {
+            let parts = self.part_of_each(texts)?;
+            return self.typed(data_type, &list_of(parts)?, count);
         }
         let list = CellList::try_new(text, count);
         let list = list.map_err(|_| Error::malformed("column", "has too few cells"))?;
-        typed(data_type, &list, count, syntax)
+        self.typed(data_type, &list, count)
     }
 
     /// Returns this field of each cell.
-    fn part_of_each<'c>(
-        &self,
-        cells: impl Iterator<Item = &'c [u8]>,
-        width: usize,
-    ) -> Result<Vec<&'c [u8]>> {
-        let part = |cell: &'c [u8]| {
-            if width == 1 {
-                return Ok(cell);
-            }
-            nth_cell(cell, self.delimiter, self.nth)
-                .ok_or_else(|| Error::malformed("cell", "has a quote that is never closed"))
-        };
+    fn part_of_each<'c>(&self, cells: impl Iterator<Item = &'c [u8]>) -> Result<Vec<&'c [u8]>> {
+        let part = |cell: &'c [u8]| self.fields.nth(cell, self.nth).ok_or_else(|| self.unfit(cell));
         cells.map(part).collect()
+    }
+
+    /// Returns the error for a cell without its fields.
+    #[cold]
+    fn unfit(&self, cell: &[u8]) -> Error {
+        unfit_cell(self.fields, cell)
+    }
+
+    /// Returns the fields of the first cells of a list as an array.
+    fn typed(&self, data_type: &DataType, list: &CellList, count: usize) -> Result<ArrayRef> {
+        match self.fields {
+            CellFields::Delimited { .. } => typed(data_type, list, count, self.syntax()),
+            CellFields::Objects(_) => typed_json(data_type, list, count, self.null_words),
+        }
     }
 
     /// Returns the cells as numbers, if they are stored as numbers of the type.
@@ -339,20 +323,55 @@ fn list_of(cells: Vec<&[u8]>) -> Result<CellList> {
     list.map_err(|_| Error::malformed("column", "has too few cells"))
 }
 
-fn typed(
+/// Returns the first cells of a list as an array.
+pub(super) fn typed(
     data_type: &DataType,
     list: &CellList,
     count: usize,
     syntax: CellSyntax<'_>,
 ) -> Result<ArrayRef> {
+    array_of(data_type, list, count, |cells| typed_cells::array(data_type, cells, syntax))
+}
+
+/// Returns the first cells of a list, which are JSON values, as an array.
+pub(super) fn typed_json(
+    data_type: &DataType,
+    list: &CellList,
+    count: usize,
+    null_words: &[Vec<u8>],
+) -> Result<ArrayRef> {
+    array_of(data_type, list, count, |cells| json_values::array(data_type, cells, null_words))
+}
+
+fn array_of(
+    data_type: &DataType,
+    list: &CellList,
+    count: usize,
+    array: impl FnOnce(&CellRuns<'_>) -> Result<TypedCells, CellError>,
+) -> Result<ArrayRef> {
     let all = 0..count;
     let runs = slice::from_ref(&all);
     let cells = CellRuns::new(list, runs);
-    match typed_cells::array(data_type, &cells, syntax) {
+    match array(&cells) {
         Ok((array, _)) => Ok(array),
         Err(CellError::Other(err)) => Err(err),
         Err(CellError::Odd(index)) => {
             Err(not_of_type(cells.nth(index), data_type).in_row(index as u64))
+        }
+    }
+}
+
+/// Returns the error for a cell without its fields.
+#[cold]
+pub(super) fn unfit_cell(fields: CellFields<'_>, cell: &[u8]) -> Error {
+    match fields {
+        CellFields::Delimited { .. } => {
+            Error::malformed("cell", "has a quote that is never closed")
+        }
+        CellFields::Objects(_) => {
+            let cell = String::from_utf8_lossy(cell);
+            let why = format!("`{}` does not fit the template of its column", clipped(&cell));
+            Error::malformed("cell", why).in_stream("values")
         }
     }
 }

@@ -106,7 +106,13 @@ impl ColumnarFrame {
             Some(_) => &[ROW_MODES, VERBATIM],
         };
         let lines = context.decompress(|name| lines.contains(&name))?;
-        let layout = ColumnLayout::read(&streams, &lines, directory.as_ref(), &context)?;
+        let mut layout = ColumnLayout::read(&streams, &lines, directory.as_ref(), &context)?;
+        // The fields of JSON objects are their values.
+        for (column, stored) in layout.columns.iter_mut().enumerate() {
+            if let Some(template) = directory.as_ref().and_then(|it| it.template(column)) {
+                stored.width = template.values();
+            }
+        }
         let (backend, offset, len) = found.unread("values").unwrap_or((Backend::Stored, 0, 0));
         let blocks = match backend {
             Backend::Xz => RemoteBlocks::find(len, |range| {

@@ -5,7 +5,8 @@
 //! 2. `group_cells` decodes the columns of a row group; `piece_cache` keeps what the next row
 //!    groups need too.
 //! 3. `field_cells` turns the cells of a column into arrays of its fields; `typed_entries` keeps
-//!    the arrays of dictionaries.
+//!    the arrays of dictionaries. `object_columns` finds the columns of JSON Lines in cells, and
+//!    `group_columns` puts the rows of a row group together.
 //! 4. `pruning` is what is known of the cells of a row group.
 //! 5. `check` and `cell_check` compare what a frame states about its row groups with its
 //!    columns; `salvage` prints the lines of those that are not damaged.
@@ -15,7 +16,9 @@ mod check;
 mod field_cells;
 mod frame;
 mod group_cells;
+mod group_columns;
 mod group_lines;
+mod object_columns;
 mod piece_cache;
 mod pruning;
 mod salvage;
@@ -36,15 +39,18 @@ use hashbrown::HashMap;
 use field_cells::{Encoding, FieldCells};
 use frame::ColumnarFrame;
 use group_cells::{DecodedGroup, GroupCells, GroupDecoder, SharedPieces};
+use group_columns::GroupColumns;
 use group_lines::GroupLines;
+use object_columns::{FieldPlace, ObjectColumns, TableColumn};
 use pruning::{ColumnarPruning, table_bounds};
 use typed_entries::TypedEntries;
 
+use super::field_values::CellFields;
 use super::shape::TableShape;
 use crate::container::Method;
 use crate::frames::FrameReader;
 use hypostyle_core::deviation::Deviation;
-use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::error::{ErrorKind, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::predicate::{NumberBounds, PruningStatistics};
 use hypostyle_core::projection::column_out_of_range;
@@ -66,7 +72,8 @@ pub(crate) struct ColumnarReader {
     shape: TableShape,
     /// The bounds of each column in the whole table.
     table_bounds: Vec<NumberBounds>,
-    delimiter: u8,
+    /// The byte between cells; `None` for JSON Lines.
+    delimiter: Option<u8>,
     shared: SharedPieces,
     typed_entries: TypedEntries,
     /// The distinct values of the columns that predicates test, by frame and column of the
@@ -78,8 +85,10 @@ pub(crate) struct ColumnarReader {
 #[derive(Debug)]
 struct TableFrame {
     frame: ColumnarFrame,
-    /// For each column of the table the column of the archive, and its place in the cells.
-    fields: Vec<(usize, usize)>,
+    /// Where each column of the table is.
+    columns: Vec<TableColumn>,
+    /// For JSON Lines the number of each value by its name.
+    value_numbers: HashMap<String, usize>,
 }
 
 /// A row group of the table.
@@ -97,32 +106,30 @@ impl ColumnarReader {
     ///
     /// Returns `None` if the columns of the archive are not those of the table.
     pub(crate) fn try_new(archive: &Arc<FrameReader>, shape: &TableShape) -> Result<Option<Self>> {
-        let TextKind::Delimited { delimiter } = shape.format.kind else { return Ok(None) };
+        let delimiter = match shape.format.kind {
+            TextKind::Delimited { delimiter } => Some(delimiter),
+            TextKind::JsonLines => None,
+            _ => return Ok(None),
+        };
         let (mut frames, mut groups): (Vec<TableFrame>, Vec<TableGroup>) = Default::default();
         let mut first_row = 0_u64;
         for extent in archive.extents()? {
             if extent.method == Method::Raw || frames.last().is_some_and(TableFrame::is_open) {
                 return Ok(None);
             }
-            let Some(mut frame) = ColumnarFrame::read(archive, extent)? else { return Ok(None) };
-            frame.name_columns(shape.schema.fields().iter().map(|field| field.name().as_str()));
-            let layout = &frame.layout;
+            let Some(frame) = ColumnarFrame::read(archive, extent)? else { return Ok(None) };
             // A header of a later frame would be a row.
             let has_header = shape.format.header && frames.is_empty();
-            let widths = layout.columns.iter().map(|column| column.width);
-            let fields: Vec<(usize, usize)> = widths
-                .enumerate()
-                .flat_map(|(column, width)| (0..width).map(move |nth| (column, nth)))
-                .collect();
-            if layout.delimiter != [delimiter]
-                || layout.has_header != has_header
-                // Cells of such rows have several fields, or the text is not a table.
-                || layout.is_ragged
-                || fields.len() != shape.schema.fields().len()
-            {
+            let layout = &frame.layout;
+            // Cells of ragged rows have several fields, or the text is not a table.
+            if layout.is_ragged || layout.has_header != (has_header && delimiter.is_some()) {
                 return Ok(None);
             }
-            let frame = TableFrame { frame, fields };
+            let found = match delimiter {
+                Some(delimiter) => TableFrame::of_cells(frame, delimiter, shape),
+                None => TableFrame::of_objects(frame, shape),
+            };
+            let Some(frame) = found else { return Ok(None) };
             let Some(lines) = frame.frame.group_lines()? else { return Ok(None) };
             for (group, lines) in lines.into_iter().enumerate() {
                 let rows = lines.lines.len() as u64;
@@ -170,26 +177,22 @@ impl ColumnarReader {
     fn field_cells<'r>(
         &'r self,
         frame: &'r TableFrame,
-        group: &'r GroupLines,
         column: usize,
+        place: FieldPlace,
         cells: &'r GroupCells,
-    ) -> Result<FieldCells<'r>> {
-        let Some(&(stored, nth)) = frame.fields.get(column) else {
-            return Err(column_out_of_range(column, frame.fields.len()));
-        };
-        Ok(FieldCells {
+    ) -> FieldCells<'r> {
+        FieldCells {
             frame: &frame.frame,
-            group,
             cells,
-            stored,
-            nth,
+            stored: place.stored,
+            fields: frame.fields(place.stored),
+            nth: place.nth,
             column,
-            is_last: column + 1 == frame.fields.len(),
-            delimiter: self.delimiter,
+            is_last: column + 1 == frame.columns.len(),
             null_words: self.shape.null_words(column),
             max_bytes: self.archive.limits().read_bytes,
             typed_entries: &self.typed_entries,
-        })
+        }
     }
 
     /// Decodes columns of all rows of a row group.
@@ -203,20 +206,16 @@ impl ColumnarReader {
         let (group, frame) = self.group(group)?;
         let stored = frame.stored_columns(columns);
         let cells = self.decoder(group, frame, threads).decode(&stored, decoded)?;
+        let columns_of_group = GroupColumns { reader: self, frame, group, cells };
         let array = |&column: &usize| {
             let Some(field) = self.shape.schema.fields().get(column) else {
-                return Err(column_out_of_range(column, frame.fields.len()));
+                return Err(column_out_of_range(column, frame.columns.len()));
             };
-            let stored = frame.fields.get(column).and_then(|(stored, _)| cells.get(stored));
-            let Some(cells) = stored else {
-                return Err(Error::internal("a column that was not decoded"));
-            };
-            let cells = self.field_cells(frame, &group.lines, column, cells)?;
             let encoding = match dictionaries && self.has_dictionary(column) {
                 true => Encoding::Dictionary,
                 false => Encoding::Smaller,
             };
-            cells.array(field.data_type(), encoding).map_err(|err| {
+            columns_of_group.array(column, field, encoding).map_err(|err| {
                 let err = match err.row() {
                     Some(row) => err.at_row(row.saturating_add(group.first_row)),
                     None => err,
@@ -238,14 +237,13 @@ impl ColumnarReader {
         let Some(table_frame) = self.frames.get(frame) else { return Ok(()) };
         let field = self.shape.schema.fields().get(column);
         let (Some(field), false) = (field, self.has_values(frame, column)) else { return Ok(()) };
-        let stored = table_frame.fields.get(column).map(|&(stored, _)| stored);
-        let stored = stored.filter(|_| table_frame.has_dictionary(column));
-        let Some(stored) = stored else { return Ok(()) };
+        let place = table_frame.field(column).filter(|_| table_frame.has_dictionary(column));
+        let Some(place) = place else { return Ok(()) };
         let group = TableGroup { frame, group: 0, first_row: 0, lines: GroupLines::default() };
         let decoder = self.decoder(&group, table_frame, 1);
-        let Some(dictionary) = decoder.dictionary(stored)? else { return Ok(()) };
+        let Some(dictionary) = decoder.dictionary(place.stored)? else { return Ok(()) };
         let cells = GroupCells::of_entries(&dictionary.entries);
-        let cells = self.field_cells(table_frame, &group.lines, column, &cells)?;
+        let cells = self.field_cells(table_frame, column, place, &cells);
         let typed = cells.typed_dictionary(field.data_type(), &dictionary.entries);
         let values = typed.map_err(|err| err.in_column(column, field.name()))?.values;
         let mut known = self.tested_values.lock().unwrap_or_else(PoisonError::into_inner);
@@ -255,6 +253,50 @@ impl ColumnarReader {
 }
 
 impl TableFrame {
+    /// Returns a frame of delimited text; `None` if its fields are not the columns of the table.
+    fn of_cells(mut frame: ColumnarFrame, delimiter: u8, shape: &TableShape) -> Option<Self> {
+        frame.name_columns(shape.schema.fields().iter().map(|field| field.name().as_str()));
+        let has_templates = frame.directory.as_ref().is_some_and(|it| it.templates.is_some());
+        let widths = frame.layout.columns.iter().map(|column| column.width);
+        let columns: Vec<TableColumn> = widths
+            .enumerate()
+            .flat_map(|(stored, width)| (0..width).map(move |nth| (stored, nth)))
+            .enumerate()
+            .map(|(number, (stored, nth))| TableColumn::Field(FieldPlace { stored, nth, number }))
+            .collect();
+        let is_table = frame.layout.delimiter == [delimiter]
+            && columns.len() == shape.schema.fields().len()
+            && !has_templates;
+        is_table.then(|| Self { frame, columns, value_numbers: HashMap::new() })
+    }
+
+    /// Returns a frame of JSON Lines; `None` if it does not say where the values are (§5.7.1).
+    fn of_objects(mut frame: ColumnarFrame, shape: &TableShape) -> Option<Self> {
+        let templates = frame.directory.as_ref()?.templates.as_ref()?;
+        let is_quoted = frame.layout.columns.iter().any(|column| column.quotes != 0);
+        let names: Vec<&str> =
+            shape.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let found = ObjectColumns::of(templates, &frame.layout.delimiter, &names)?;
+        let ObjectColumns { columns, numbers } = found;
+        let mut by_number: Vec<(usize, &str)> =
+            numbers.iter().map(|(name, &number)| (number, name.as_str())).collect();
+        by_number.sort_unstable();
+        frame.name_columns(by_number.into_iter().map(|(_, name)| name));
+        (!is_quoted).then_some(Self { frame, columns, value_numbers: numbers })
+    }
+
+    /// Returns where a column of the table is, if it is a field of a column of the archive.
+    fn field(&self, column: usize) -> Option<FieldPlace> {
+        self.columns.get(column)?.field()
+    }
+
+    /// Returns the fields of a column of the archive.
+    fn fields(&self, stored: usize) -> CellFields<'_> {
+        let delimiter = self.frame.layout.delimiter.first().copied().unwrap_or_default();
+        let width = self.frame.layout.columns.get(stored).map_or(1, |stored| stored.width);
+        CellFields::of(self.frame.directory.as_ref(), stored, delimiter, width)
+    }
+
     /// Returns whether the last line of the frame continues in the next frame.
     fn is_open(&self) -> bool {
         !self.frame.layout.trailing
@@ -262,8 +304,8 @@ impl TableFrame {
 
     /// Returns the columns of the archive that columns of the table are in.
     fn stored_columns(&self, columns: &[usize]) -> Vec<usize> {
-        let stored = columns.iter().filter_map(|&column| self.fields.get(column));
-        let mut stored: Vec<usize> = stored.map(|&(column, _)| column).collect();
+        let columns = columns.iter().filter_map(|&column| self.columns.get(column));
+        let mut stored: Vec<usize> = columns.flat_map(TableColumn::stored).collect();
         stored.sort_unstable();
         stored.dedup();
         stored

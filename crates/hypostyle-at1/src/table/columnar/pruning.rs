@@ -8,6 +8,7 @@ use arrow_array::types::Int64Type;
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_schema::{DataType, Field};
 
+use super::object_columns::{FieldPlace, TableColumn};
 use super::{ColumnarReader, TableFrame, TableGroup};
 use crate::codecs::columnar::group_directory::{ColumnPieces, ValueSets, has_dictionary};
 use crate::group_statistics::RowGroupStatistics;
@@ -37,6 +38,20 @@ impl<'r> ColumnarPruning<'r> {
         self.reader.shape.schema.index_of(name).ok()
     }
 
+    /// Returns the number of the field that a column, or a member of one, is.
+    fn number(&self, name: &str) -> Option<usize> {
+        match self.index(name) {
+            Some(column) => self.frame.field(column).map(|field| field.number),
+            None => self.frame.value_numbers.get(name).copied(),
+        }
+    }
+
+    /// Returns whether no row of the row group has the key of a column.
+    fn is_absent(&self, name: &str) -> bool {
+        let column = self.index(name).and_then(|column| self.frame.columns.get(column));
+        column == Some(&TableColumn::Absent)
+    }
+
     /// Returns the bounds of the numbers of a column in the whole table.
     fn bounds_of_table(&self, column: &str) -> NumberBounds {
         let bounds = self.index(column).and_then(|column| self.reader.table_bounds.get(column));
@@ -44,8 +59,7 @@ impl<'r> ColumnarPruning<'r> {
     }
 
     fn statistics(&self) -> RowGroupStatistics<'r, impl Fn(&str) -> Option<usize>> {
-        let schema = &self.reader.shape.schema;
-        self.frame.frame.statistics.group(self.group.group, |name| schema.index_of(name).ok())
+        self.frame.frame.statistics.group(self.group.group, |name| self.number(name))
     }
 }
 
@@ -59,7 +73,7 @@ impl PruningStatistics for ColumnarPruning<'_> {
 
     fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
         let statistics = &self.frame.frame.statistics;
-        statistics.texts_of(self.group.group, self.index(column)?)
+        statistics.texts_of(self.group.group, self.number(column)?)
     }
 
     fn may_hold(&self, column: &str, text: &[u8]) -> bool {
@@ -75,7 +89,18 @@ impl PruningStatistics for ColumnarPruning<'_> {
     }
 
     fn cells(&self, column: &str) -> CellPresence {
-        self.statistics().cells(column)
+        match self.index(column) {
+            Some(_) if self.is_absent(column) => CellPresence { blank: true, filled: false },
+            Some(_) => self.statistics().cells(column),
+            // Whether a member is null also depends on what it is a member of.
+            None => CellPresence::default(),
+        }
+    }
+
+    fn nested_name(&self, column: &str, members: &[&str]) -> Option<String> {
+        let name = [&[column], members].concat().join(".");
+        let is_member = self.frame.value_numbers.contains_key(&name);
+        (is_member && self.index(&name).is_none()).then_some(name)
     }
 
     fn entries(&self, column: &str) -> Option<OccurringEntries> {
@@ -112,7 +137,7 @@ impl TableFrame {
     /// Returns whether a column of the table has a dictionary that a predicate can be
     /// evaluated on.
     pub(super) fn has_dictionary(&self, column: usize) -> bool {
-        let stored = self.fields.get(column).map(|&(stored, _)| stored);
+        let stored = self.field(column).map(|field| field.stored);
         let directory = self.frame.directory.as_ref();
         directory.zip(stored).is_some_and(|(it, stored)| has_dictionary(&it.columns, stored))
     }
@@ -123,7 +148,7 @@ impl TableFrame {
         if let Some(sets) = self.sets(column) {
             return Some(sets.values as u64);
         }
-        let &(stored, _) = self.fields.get(column)?;
+        let FieldPlace { stored, .. } = self.field(column)?;
         match self.frame.pieces(stored) {
             ColumnPieces::Cut(cut) => cut.entries().map(|entries| entries as u64),
             // A map has at most an entry for each one of its source.
@@ -136,7 +161,7 @@ impl TableFrame {
 
     /// Returns the values of a column of the table that occur in each row group, if known.
     fn sets(&self, column: usize) -> Option<&ValueSets> {
-        let &(stored, nth) = self.fields.get(column)?;
+        let FieldPlace { stored, nth, .. } = self.field(column)?;
         self.frame.directory.as_ref()?.sets.get(stored)?.get(nth)?.as_ref()
     }
 }

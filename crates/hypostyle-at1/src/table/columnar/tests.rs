@@ -21,6 +21,7 @@ use hypostyle_core::options::ReadOptions;
 use hypostyle_core::predicate::Predicate;
 use hypostyle_core::scan::Table;
 use hypostyle_core::source::RangeCache;
+use hypostyle_core::text::TextKind;
 use hypostyle_core::wire::{crc32, put};
 
 /// Returns a table with a column for each type, and some lines that are no rows of cells.
@@ -50,6 +51,41 @@ fn text_of_all_types(rows: i64) -> String {
         if row % 150 == 70 {
             // The writer cuts such a line in another place, so that it is verbatim.
             let _ = writeln!(text, "\"{low:08x},\"x,{walk},w{word}x,{whole}.{part:02},c{code},,1");
+        }
+    }
+    text
+}
+
+/// Returns JSON Lines with values of each kind in objects of one shape, and a few others.
+fn objects_of_all_kinds(rows: i64) -> String {
+    let mut text = String::new();
+    let mut dice = 7_u64;
+    let mut roll = |sides: u64| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        i64::try_from((dice >> 33) % sides).unwrap()
+    };
+    let mut walk = 5000;
+    for row in 0..rows {
+        walk += roll(100) - 40;
+        let word = (roll(14) + row / 70) % 30;
+        let word_text = ["\\\"w", "wé", r"w\u00e9", "w"][usize::try_from(word % 4).unwrap()];
+        let price = ["null", "1.50", "-0", "2e3", "17"][usize::try_from(roll(5)).unwrap()];
+        let (note, flag) = (roll(1 << 31), [r#""NA""#, "true", "12"][usize::from(row % 9 == 1)]);
+        let _ = writeln!(
+            text,
+            r#"{{"walk":{walk},"word": "{word_text}{word}x","price":{price},"note":"{note:08x}","in":{{"code":"c{}","at":[{},{word}]}},"flag":{flag}}}"#,
+            word * word * 7 % 100,
+            roll(3),
+        );
+        if row == 70 {
+            let _ = writeln!(text, r#"{{"walk":{walk},"word":"w7x","else":[1,{{"b":2}}]}}"#);
+        }
+        if row == 400 {
+            // The keys are those of all lines, in another order.
+            let _ = writeln!(
+                text,
+                r#"{{"word":"w","walk":{walk},"price":1,"note":"","in":{{"at":[1,2],"code":"c"}},"flag":1}}"#
+            );
         }
     }
     text
@@ -152,11 +188,18 @@ fn has_other_start(one: &GroupDirectory, other: &GroupDirectory) -> bool {
 
 #[test]
 fn a_directory_comes_back_as_it_was_written() {
-    let sample = Sample::new(&text_of_all_types(900), 96);
+    comes_back(&Sample::new(&text_of_all_types(900), 96));
+    let objects = Sample::new(&objects_of_all_kinds(900), 96);
+    comes_back(&objects);
+    let directory = objects.read(&objects.directory).unwrap().unwrap();
+    assert!(directory.templates.is_some() && directory.groups.count() > 8);
+}
+
+fn comes_back(sample: &Sample) {
     let directory = sample.read(&sample.directory).unwrap().unwrap();
     assert_eq!(directory.content(), sample.directory);
     let mut later = sample.directory.to_vec();
-    later[0] = 2;
+    later[0] = 3;
     assert!(sample.read(&later.into()).unwrap().is_none());
     for len in 1..sample.directory.len() {
         assert!(sample.read(&sample.directory.slice(..len)).is_err());
@@ -179,8 +222,31 @@ fn a_directory_that_lies_is_found_out_or_changes_nothing() {
     assert_eq!(cut, all_types, "{:?}", sample.kinds);
     assert!(!good.verbatim.is_empty() && good.sets.iter().flatten().any(Option::is_some));
 
-    let (want, shape) = table_of(&text, CSV);
     let predicates = ["true", "walk between 5500 and 5600", "word = 'w7x' and noise > 0"];
+    lies_are_found_out(&sample, &text, CSV, &predicates);
+}
+
+#[test]
+fn a_directory_that_lies_about_objects_is_found_out_or_changes_nothing() {
+    let text = objects_of_all_kinds(600);
+    let sample = Sample::new(&text, 96);
+    let directory = sample.read(&sample.directory).unwrap().unwrap();
+    assert!(!directory.verbatim.is_empty());
+    assert!(directory.sets.iter().flatten().any(Option::is_some));
+    let predicates = [
+        "true",
+        "walk between 5500 and 5600",
+        "word like 'wé%' and price > 0",
+        "\"in\".code = 'c7'",
+        "note >= '7'",
+    ];
+    lies_are_found_out(&sample, &text, TextKind::JsonLines, &predicates);
+}
+
+/// Changes every byte of a directory, and compares what queries and checks say.
+fn lies_are_found_out(sample: &Sample, text: &str, kind: TextKind, predicates: &[&str]) {
+    let good = sample.read(&sample.directory).unwrap().unwrap();
+    let (want, shape) = table_of(text, kind);
     let wanted: Vec<Vec<String>> =
         predicates.iter().map(|test| rows_of(&want, test.parse().unwrap()).unwrap()).collect();
     assert!(wanted.iter().all(|rows| rows.len() > 5));
@@ -252,13 +318,18 @@ fn a_directory_that_lies_is_found_out_or_changes_nothing() {
 fn damage_in_a_piece_loses_its_row_groups_and_nothing_else() {
     let text = text_of_all_types(900);
     // One text ends with a newline, the other does not.
-    for text in [text.as_str(), text.trim_end()] {
+    damage_loses_row_groups(&[&text, text.trim_end()], CSV);
+    damage_loses_row_groups(&[&objects_of_all_kinds(900)], TextKind::JsonLines);
+}
+
+fn damage_loses_row_groups(texts: &[&str], kind: TextKind) {
+    for &text in texts {
         let sample = Sample::new(text, 96);
         let frames = opened(&sample.archive).frames().unwrap();
         let values = frames[0].streams.iter().find(|stream| stream.name == "values").unwrap();
         let start = usize::try_from(values.offset).unwrap();
         let end = start + usize::try_from(values.stored).unwrap();
-        let (want, shape) = table_of(text, CSV);
+        let (want, shape) = table_of(text, kind);
         let want = rows_of(&want, "true".parse().unwrap()).unwrap();
         let (mut saved, mut lost) = (0, 0);
         for at in (start + 20..end).step_by(251) {

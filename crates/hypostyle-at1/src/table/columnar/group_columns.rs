@@ -1,0 +1,159 @@
+//! The columns of the table in one row group.
+
+use std::collections::BTreeMap;
+use std::slice;
+
+use arrow_array::{ArrayRef, new_null_array};
+use arrow_schema::{DataType, Field};
+
+use super::field_cells::{Encoding, typed, typed_json, unfit_cell};
+use super::group_cells::GroupCells;
+use super::object_columns::{FieldPlace, TableColumn};
+use super::{ColumnarReader, TableFrame, TableGroup};
+use crate::table::cell_list::CellList;
+use crate::table::cell_value::CellSyntax;
+use crate::table::merge::merge;
+use crate::table::verbatim_cells::VerbatimLines;
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::projection::column_out_of_range;
+
+/// The source of a row that is a verbatim line.
+const VERBATIM: u8 = 0;
+/// The source of any other row.
+const CELL: u8 = 1;
+
+/// The decoded columns of a row group.
+pub(super) struct GroupColumns<'r> {
+    pub(super) reader: &'r ColumnarReader,
+    pub(super) frame: &'r TableFrame,
+    pub(super) group: &'r TableGroup,
+    /// The columns of the archive that were decoded.
+    pub(super) cells: BTreeMap<usize, GroupCells>,
+}
+
+impl GroupColumns<'_> {
+    /// Returns a column of the table, in all rows of the row group.
+    pub(super) fn array(
+        &self,
+        column: usize,
+        field: &Field,
+        encoding: Encoding,
+    ) -> Result<ArrayRef> {
+        let data_type = field.data_type();
+        let lines = &self.group.lines;
+        if lines.verbatim.is_empty() {
+            return self.structured(column, data_type, encoding);
+        }
+        let modes = self.frame.frame.layout.modes.get(lines.lines.clone()).unwrap_or_default();
+        let source = |&mode: &u8| if mode == 0 { VERBATIM } else { CELL };
+        let order: Vec<u8> = modes.iter().map(source).collect();
+        let cells = self.structured(column, data_type, Encoding::Plain)?;
+        let verbatim = self.verbatim(column, field)?;
+        merge(&[(CELL, cells), (VERBATIM, verbatim)], &order)
+    }
+
+    /// Returns a column in the structured lines.
+    fn structured(
+        &self,
+        column: usize,
+        data_type: &DataType,
+        encoding: Encoding,
+    ) -> Result<ArrayRef> {
+        match self.frame.columns.get(column) {
+            Some(TableColumn::Field(place)) => {
+                let cells = self.cells_of(place.stored)?;
+                let cells = self.reader.field_cells(self.frame, column, *place, cells);
+                cells.array(data_type, encoding)
+            }
+            Some(TableColumn::Nested { around, fields }) => {
+                let list = self.nested(around, fields)?;
+                typed_json(data_type, &list, self.rows(), &[])
+            }
+            Some(TableColumn::Absent) => Ok(new_null_array(data_type, self.rows())),
+            None => Err(column_out_of_range(column, self.frame.columns.len())),
+        }
+    }
+
+    /// Returns the number of structured lines.
+    fn rows(&self) -> usize {
+        self.group.lines.lines.len().saturating_sub(self.group.lines.verbatim.len())
+    }
+
+    fn cells_of(&self, stored: usize) -> Result<&GroupCells> {
+        let cells = self.cells.get(&stored);
+        cells.ok_or_else(|| Error::internal("a column that was not decoded"))
+    }
+
+    /// Returns objects or arrays, put together from their values.
+    fn nested(&self, around: &[Vec<u8>], fields: &[FieldPlace]) -> Result<CellList> {
+        let rows = self.rows();
+        let stored = fields.first().map_or(0, |field| field.stored)
+            ..=fields.last().map_or(0, |field| field.stored);
+        let mut columns: Vec<(usize, Vec<u8>)> = Vec::new();
+        for stored in stored {
+            let GroupCells { column, cells } = self.cells_of(stored)?;
+            if column.cells() < cells.end {
+                let why = format!("has {} cells for {} rows", column.cells(), cells.end);
+                return Err(Error::malformed("column", why).in_stream("values"));
+            }
+            columns.push((stored, column.text(cells.clone())));
+        }
+        let mut values: Vec<Vec<&[u8]>> = vec![Vec::with_capacity(rows); fields.len()];
+        for (stored, text) in &columns {
+            let parts_of = self.frame.fields(*stored);
+            for cell in text.split(|&byte| byte == b'\n').take(rows) {
+                let parts = parts_of.parts(cell).ok_or_else(|| unfit_cell(parts_of, cell))?;
+                for (field, values) in fields.iter().zip(&mut values) {
+                    if field.stored == *stored {
+                        values.push(parts.get(field.nth).copied().unwrap_or_default());
+                    }
+                }
+            }
+        }
+        // The file has the text around values once, but a row has it each time.
+        let per_row: usize = around.iter().map(Vec::len).sum::<usize>().saturating_add(1);
+        let cells = values.iter().flatten().map(|value| value.len()).sum::<usize>();
+        let asked = per_row.saturating_mul(rows).saturating_add(cells) as u64;
+        let (what, limit) = ("size of the values", self.reader.archive.limits().read_bytes);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        let mut text = Vec::new();
+        for row in 0..rows {
+            if row > 0 {
+                text.push(b'\n');
+            }
+            let mut values = values.iter().map(|values| values.get(row).copied());
+            for before in around {
+                text.extend_from_slice(before);
+                text.extend_from_slice(values.next().flatten().unwrap_or_default());
+            }
+        }
+        let list = CellList::try_new(text, rows);
+        list.map_err(|_| Error::malformed("column", "has too few cells"))
+    }
+
+    /// Returns a column in the verbatim lines.
+    fn verbatim(&self, column: usize, field: &Field) -> Result<ArrayRef> {
+        let layout = &self.frame.frame.layout;
+        let lines = VerbatimLines {
+            text: &self.frame.frame.verbatim,
+            lines: &self.group.lines.verbatim,
+            delimiter: self.reader.delimiter,
+            starts_text: self.group.frame == 0
+                && !layout.has_header
+                && layout.modes.first() == Some(&0),
+        };
+        let all = 0..lines.lines.len();
+        let lists = lines.columns(slice::from_ref(&all), &[column], &[field.name()])?;
+        let Some(list) = lists.first() else { return Ok(new_null_array(field.data_type(), 0)) };
+        let null_words = self.reader.shape.null_words(column);
+        match self.reader.delimiter {
+            Some(_) => {
+                let syntax = CellSyntax::Csv { is_last: false, null_words };
+                typed(field.data_type(), list, all.len(), syntax)
+            }
+            None => typed_json(field.data_type(), list, all.len(), null_words),
+        }
+    }
+}
