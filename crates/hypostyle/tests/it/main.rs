@@ -14,6 +14,7 @@ mod at1_columns;
 mod at1_genomes_and_maps;
 mod at1_json;
 mod at1_logs;
+mod at1_objects;
 mod at1_queries;
 mod at1_tables;
 mod at1_types;

@@ -1,5 +1,7 @@
 //! The text around the JSON values in the cells of a column (§5.7.1).
 
+use std::ops::Range;
+
 use crate::json_scan::scalar_len;
 use crate::streams::StreamCursor;
 use hypostyle_core::error::Result;
@@ -19,7 +21,7 @@ pub(crate) struct CellTemplate {
 
 impl CellTemplate {
     /// Returns the template of a cell with values in these places, which are in order.
-    pub(crate) fn of_cell(cell: &[u8], values: &[std::ops::Range<usize>]) -> Self {
+    pub(crate) fn of_cell(cell: &[u8], values: &[Range<usize>]) -> Self {
         let text = |from: usize, to: usize| cell.get(from..to).unwrap_or_default().to_vec();
         let ends = values.iter().skip(1).map(|value| value.start).chain([cell.len()]);
         let after = values.iter().zip(ends).map(|(value, end)| text(value.end, end)).collect();
@@ -100,6 +102,7 @@ impl CellTemplate {
 }
 
 #[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "a list of one place")]
 mod tests {
     use super::*;
 

@@ -32,8 +32,8 @@ const LISTED: u8 = 2;
 pub(crate) struct GroupDirectory {
     pub(crate) groups: RowGroups,
     /// The verbatim lines before the first structured line of each row group but the first;
-    /// empty if there are none at all.
-    pub(crate) verbatim: Vec<usize>,
+    /// `None` if there are none at all.
+    pub(crate) verbatim: Option<Vec<usize>>,
     /// The values in the cells of each column, if the structured lines are JSON objects.
     pub(crate) templates: Option<Vec<CellTemplate>>,
     /// How each column is stored.
@@ -213,7 +213,7 @@ impl CutColumn {
 impl GroupDirectory {
     /// Returns the content of the stream.
     pub(crate) fn content(&self) -> Vec<u8> {
-        let verbatim = if self.verbatim.is_empty() { 0 } else { VERBATIM };
+        let verbatim = if self.verbatim.is_some() { VERBATIM } else { 0 };
         let mut out = match self.templates {
             None => vec![VERSION, verbatim],
             Some(_) => vec![OBJECTS_VERSION, verbatim | OBJECTS],
@@ -221,7 +221,7 @@ impl GroupDirectory {
         put::uv(&mut out, self.groups.cells as u64);
         put::uv(&mut out, self.groups.rows as u64);
         let mut last = 0;
-        for &verbatim in &self.verbatim {
+        for &verbatim in self.verbatim.iter().flatten() {
             put::uv(&mut out, verbatim.saturating_sub(last) as u64);
             last = verbatim;
         }
@@ -284,13 +284,14 @@ impl GroupDirectory {
         let groups = RowGroups { cells, rows };
         // A column that is not cut has no state, and a piece may have all row groups. So the
         // stream does not back their number, which the caller must bound before it allocates.
-        let mut verbatim = Vec::new();
+        let mut verbatim = None;
         if flags & VERBATIM != 0 {
-            let mut before = 0_usize;
+            let (mut before, mut all) = (0_usize, Vec::new());
             for _ in 1..groups.count() {
                 before = before.saturating_add(stream.size("verbatim lines")?);
-                verbatim.push(before);
+                all.push(before);
             }
+            verbatim = Some(all);
         }
         let mut templates = None;
         if flags & OBJECTS != 0 {
@@ -325,14 +326,14 @@ impl GroupDirectory {
 }
 
 /// Returns the verbatim lines before the first structured line of each row group but the
-/// first; nothing if there are none at all. Lines of mode 0 are verbatim.
-pub(crate) fn verbatim_before(modes: &[u8], groups: RowGroups) -> Vec<usize> {
+/// first; `None` if there are none at all. Lines of mode 0 are verbatim.
+pub(crate) fn verbatim_before(modes: &[u8], groups: RowGroups) -> Option<Vec<usize>> {
     if !modes.contains(&0) {
-        return Vec::new();
+        return None;
     }
     let structured = modes.iter().enumerate().filter(|(_, mode)| **mode != 0);
     let firsts = structured.map(|(line, _)| line).enumerate().step_by(groups.rows).skip(1);
-    firsts.map(|(cell, line)| line - cell).collect()
+    Some(firsts.map(|(cell, line)| line - cell).collect())
 }
 
 /// Returns whether a column has a dictionary, or a map of the entries of one, so that its

@@ -75,7 +75,7 @@ impl ColumnLayout {
         let meta = meta(streams, context)?;
         let rows = usize::try_from(meta.rows).unwrap_or(usize::MAX);
         let modes = match directory {
-            Some(directory) if directory.verbatim.is_empty() => Bytes::new(),
+            Some(directory) if directory.verbatim.is_none() => Bytes::new(),
             _ => row_modes(lines, rows)?,
         };
         let verbatim = modes.iter().filter(|&&mode| mode == 0).count();

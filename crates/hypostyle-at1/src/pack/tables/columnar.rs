@@ -46,6 +46,13 @@ pub(in crate::pack) struct ColumnarTable<'a> {
     pub(in crate::pack) dict_tail: DictTail,
 }
 
+/// Row groups with their description.
+struct DescribedGroups {
+    /// The blocks of each column, in order; `None` for one that is not cut.
+    blocks: Vec<Option<Vec<Block>>>,
+    stream: Stream,
+}
+
 /// Columns after those of the rows: similar dictionary chunks (§5.2.5), which are
 /// compressed together.
 #[derive(Debug, Default)]
@@ -199,7 +206,7 @@ impl ColumnarTable<'_> {
             None => None,
         };
         let (blocks, directory) = match described {
-            Some((blocks, directory)) => (blocks, Some(directory)),
+            Some(DescribedGroups { blocks, stream }) => (blocks, Some(stream)),
             None => (encoded.iter().map(|_| None).collect(), None),
         };
         let values = self.values(&mut encoded, blocks, directory.is_some(), tail, context)?;
@@ -227,8 +234,7 @@ impl ColumnarTable<'_> {
         Ok(streams)
     }
 
-    /// Returns the blocks of cut columns and the stream that describes the row groups; `None`
-    /// if a single row group is not worth its description.
+    /// Describes the row groups; returns `None` if a single one is not worth its description.
     fn described(
         &self,
         grouped: GroupedColumns,
@@ -236,7 +242,7 @@ impl ColumnarTable<'_> {
         encoded: &[EncodedColumn],
         search: &SearchParams,
         context: &EncodeContext<'_>,
-    ) -> Result<Option<(Vec<Option<Vec<Block>>>, Stream)>> {
+    ) -> Result<Option<DescribedGroups>> {
         let GroupedColumns { blocks, mut directory } = grouped;
         directory.verbatim = verbatim_before(&self.rows.modes, directory.groups);
         let fields: Vec<Range<usize>> =
@@ -265,7 +271,8 @@ impl ColumnarTable<'_> {
         let body = Body::fitted(&directory.content(), search)?;
         let is_small = body.bytes.len() * COLUMNS_PER_DIRECTORY <= plan.estimate;
         let is_worth_it = directory.groups.count() > 1 || is_small || context.must_serve;
-        Ok(is_worth_it.then(|| (blocks, Stream { name: GROUPS.into(), body })))
+        let stream = Stream { name: GROUPS.into(), body };
+        Ok(is_worth_it.then_some(DescribedGroups { blocks, stream }))
     }
 
     /// Returns the stream `values`: the chunks of all columns, as the given blocks if they

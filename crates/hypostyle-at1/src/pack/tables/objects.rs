@@ -113,6 +113,7 @@ impl JsonVisitor for ValueRanges {
 }
 
 #[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "a list of one place")]
 mod tests {
     use super::*;
     use crate::fields::Dialect;

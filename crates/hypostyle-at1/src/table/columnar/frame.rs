@@ -102,7 +102,7 @@ impl ColumnarFrame {
         }
         let lines = match &directory {
             None => [ROW_MODES, FIELD_COUNTS, VERBATIM].as_slice(),
-            Some(directory) if directory.verbatim.is_empty() => &[],
+            Some(directory) if directory.verbatim.is_none() => &[],
             Some(_) => &[ROW_MODES, VERBATIM],
         };
         let lines = context.decompress(|name| lines.contains(&name))?;

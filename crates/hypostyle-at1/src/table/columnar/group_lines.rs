@@ -53,7 +53,7 @@ impl ColumnarFrame {
     /// Fails unless the directory states this number of verbatim lines before a row group.
     fn check_verbatim(&self, group: usize, verbatim: usize) -> Result<()> {
         let directory = self.directory.as_ref();
-        let stated = directory.and_then(|it| it.verbatim.get(group.checked_sub(1)?));
+        let stated = directory.and_then(|it| it.verbatim.as_ref()?.get(group.checked_sub(1)?));
         match stated {
             Some(&stated) if stated != verbatim => {
                 let why = format!("{verbatim} verbatim lines precede one, not {stated}");

@@ -153,6 +153,7 @@ fn scalar_ranges(node: &JsonNode, ranges: &mut Vec<Range<usize>>) {
 }
 
 #[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "a list of one place")]
 mod tests {
     use super::*;
 
