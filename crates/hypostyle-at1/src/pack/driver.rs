@@ -69,7 +69,7 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
         Some((frame, _)) => {
             let columnar = EncodedFrame::with_object_columns(original, served, options)?;
             Some(match columnar {
-                Some(columnar) => frame.min(columnar, options.layout),
+                Some(columnar) => frame.or_columns(columnar, options.layout)?,
                 None => frame,
             })
         }

@@ -1,6 +1,7 @@
 //! Encodes the content of one frame, structured or raw.
 
 use crate::codec::Codec;
+use crate::codecs::columnar::group_directory::has_several_groups;
 use crate::line_groups::{GROUPS, layout, text_sizes};
 use crate::pack::context::EncodeContext;
 use crate::pack::grouping::Grouping;
@@ -311,14 +312,22 @@ impl EncodedFrame {
         Ok(raw.saturating_sub(set.len()))
     }
 
-    /// Returns the smaller one of two frames.
-    pub(super) fn min(self, other: Self, layout: Layout) -> Self {
+    /// Returns another frame of columns if it is smaller and has several row groups.
+    pub(super) fn or_columns(self, columns: Self, layout: Layout) -> Result<Self> {
         let size = |frame: &Self| {
             let mut out = Vec::new();
             frame.put(layout, &mut out);
             out.len()
         };
-        if size(&other) < size(&self) { other } else { self }
+        let has_groups = match &columns {
+            Self::Structured(Codec::Columnar, streams) => {
+                let groups = streams.iter().find(|stream| stream.name == GROUPS);
+                let groups = groups.map(|stream| has_several_groups(&stream.body.content()?));
+                groups.transpose()? == Some(true)
+            }
+            _ => false,
+        };
+        Ok(if has_groups && size(&columns) < size(&self) { columns } else { self })
     }
 
     /// Appends the frame as it is written.

@@ -325,6 +325,15 @@ impl GroupDirectory {
     }
 }
 
+/// Returns whether a stream of this content states several row groups.
+pub(crate) fn has_several_groups(content: &[u8]) -> Result<bool> {
+    let mut stream = StreamCursor::new(GROUPS, content);
+    stream.u8("version")?;
+    stream.u8("flags")?;
+    let cells = stream.size("cell count")?;
+    Ok(cells > stream.size("rows of a row group")?)
+}
+
 /// Returns the verbatim lines before the first structured line of each row group but the
 /// first; `None` if there are none at all. Lines of mode 0 are verbatim.
 pub(crate) fn verbatim_before(modes: &[u8], groups: RowGroups) -> Option<Vec<usize>> {

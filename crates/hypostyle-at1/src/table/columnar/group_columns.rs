@@ -1,6 +1,7 @@
 //! The columns of the table in one row group.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::slice;
 
 use arrow_array::{ArrayRef, new_null_array};
@@ -65,8 +66,8 @@ impl GroupColumns<'_> {
                 let cells = self.reader.field_cells(self.frame, column, *place, cells);
                 cells.array(data_type, encoding)
             }
-            Some(TableColumn::Nested { around, fields }) => {
-                let list = self.nested(around, fields)?;
+            Some(TableColumn::Nested { around, fields, stored }) => {
+                let list = self.nested(around, fields, stored.clone())?;
                 typed_json(data_type, &list, self.rows(), &[])
             }
             Some(TableColumn::Absent) => Ok(new_null_array(data_type, self.rows())),
@@ -85,10 +86,13 @@ impl GroupColumns<'_> {
     }
 
     /// Returns objects or arrays, put together from their values.
-    fn nested(&self, around: &[Vec<u8>], fields: &[FieldPlace]) -> Result<CellList> {
+    fn nested(
+        &self,
+        around: &[Vec<u8>],
+        fields: &[FieldPlace],
+        stored: Range<usize>,
+    ) -> Result<CellList> {
         let rows = self.rows();
-        let stored = fields.first().map_or(0, |field| field.stored)
-            ..=fields.last().map_or(0, |field| field.stored);
         let mut columns: Vec<(usize, Vec<u8>)> = Vec::new();
         for stored in stored {
             let GroupCells { column, cells } = self.cells_of(stored)?;
@@ -100,13 +104,15 @@ impl GroupColumns<'_> {
         }
         let mut values: Vec<Vec<&[u8]>> = vec![Vec::with_capacity(rows); fields.len()];
         for (stored, text) in &columns {
+            // The fields are in the order of the columns.
+            let first = fields.partition_point(|field| field.stored < *stored);
+            let end = fields.partition_point(|field| field.stored <= *stored);
+            let here = fields.get(first..end).unwrap_or_default();
             let parts_of = self.frame.fields(*stored);
             for cell in text.split(|&byte| byte == b'\n').take(rows) {
                 let parts = parts_of.parts(cell).ok_or_else(|| unfit_cell(parts_of, cell))?;
-                for (field, values) in fields.iter().zip(&mut values) {
-                    if field.stored == *stored {
-                        values.push(parts.get(field.nth).copied().unwrap_or_default());
-                    }
+                for (field, values) in here.iter().zip(values.iter_mut().skip(first)) {
+                    values.push(parts.get(field.nth).copied().unwrap_or_default());
                 }
             }
         }

@@ -47,6 +47,8 @@ use typed_entries::TypedEntries;
 
 use super::field_values::CellFields;
 use super::shape::TableShape;
+use crate::codecs::columnar::group_directory::GROUPS;
+use crate::codecs::columnar::sections::unfit;
 use crate::container::Method;
 use crate::frames::FrameReader;
 use hypostyle_core::deviation::Deviation;
@@ -142,6 +144,7 @@ impl ColumnarReader {
         if first_row != shape.rows || frames.is_empty() {
             return Ok(None);
         }
+        check_absent(&frames, shape)?;
         let bounds = shape.schema.fields().iter().zip(&shape.statistics);
         Ok(Some(Self {
             table_bounds: bounds.map(|(field, known)| table_bounds(field, known)).collect(),
@@ -250,6 +253,25 @@ impl ColumnarReader {
         known.insert((frame, column), values);
         Ok(())
     }
+}
+
+/// Fails if frames lack a key in more rows than the column has nulls.
+///
+/// No cell is read for a key that is not there, so nothing else would contradict a template
+/// without it.
+fn check_absent(frames: &[TableFrame], shape: &TableShape) -> Result<()> {
+    for (column, statistics) in shape.statistics.iter().enumerate() {
+        let is_absent =
+            |frame: &&TableFrame| frame.columns.get(column) == Some(&TableColumn::Absent);
+        let lacking = frames.iter().filter(is_absent);
+        let rows: u64 = lacking.map(|frame| frame.frame.layout.structured as u64).sum();
+        if statistics.null_count.is_some_and(|nulls| rows > nulls) {
+            let name = shape.schema.fields().get(column).map_or("", |field| field.name());
+            let err = unfit("templates lack a key that rows have").in_stream(GROUPS);
+            return Err(err.in_column(column, name));
+        }
+    }
+    Ok(())
 }
 
 impl TableFrame {

@@ -29,6 +29,8 @@ pub(super) enum TableColumn {
         /// The text before each value, and after the last.
         around: Vec<Vec<u8>>,
         fields: Vec<FieldPlace>,
+        /// The columns of the archive that the text and the values are in.
+        stored: Range<usize>,
     },
     /// No line but verbatim ones has the key.
     Absent,
@@ -37,15 +39,11 @@ pub(super) enum TableColumn {
 impl TableColumn {
     /// Returns the columns of the archive that the cells are in.
     pub(super) fn stored(&self) -> Range<usize> {
-        let (first, last) = match self {
-            Self::Field(field) => (field, field),
-            Self::Nested { fields, .. } => match (fields.first(), fields.last()) {
-                (Some(first), Some(last)) => (first, last),
-                _ => return 0..0,
-            },
-            Self::Absent => return 0..0,
-        };
-        first.stored..last.stored.saturating_add(1)
+        match self {
+            Self::Field(field) => field.stored..field.stored.saturating_add(1),
+            Self::Nested { stored, .. } => stored.clone(),
+            Self::Absent => 0..0,
+        }
     }
 
     /// Returns where the cells are, if they are fields of one column of the archive.
@@ -69,7 +67,7 @@ impl ObjectColumns {
     /// Finds the columns of these names in lines that are cells of these templates; `None` if
     /// the lines are not objects with these keys, or with others too.
     pub(super) fn of(templates: &[CellTemplate], delimiter: &[u8], names: &[&str]) -> Option<Self> {
-        let (line, places) = line_of(templates, delimiter)?;
+        let TemplateLine { line, places, starts } = TemplateLine::of(templates, delimiter)?;
         let values = templates
             .iter()
             .enumerate()
@@ -78,12 +76,16 @@ impl ObjectColumns {
             .enumerate()
             .map(|(number, (stored, nth))| FieldPlace { stored, nth, number })
             .collect();
+        let by_name: HashMap<&str, usize> =
+            names.iter().enumerate().map(|(column, name)| (*name, column)).collect();
+        if by_name.len() < names.len() {
+            return None;
+        }
         let mut columns = vec![TableColumn::Absent; names.len()];
         let mut found = 0;
         for (name, node) in members(&line)? {
-            let column = names.iter().position(|known| *known == name)?;
-            let slot = columns.get_mut(column)?;
-            // A key that occurs twice, or two columns of one name.
+            let slot = columns.get_mut(*by_name.get(name.as_str())?)?;
+            // A key that occurs twice.
             if *slot != TableColumn::Absent {
                 return None;
             }
@@ -94,8 +96,6 @@ impl ObjectColumns {
             let fields = fields.collect::<Option<Vec<_>>>()?;
             *slot = match (&node, &fields[..]) {
                 (JsonNode::Scalar { .. }, [field]) => TableColumn::Field(*field),
-                // Its text would be in no cell that is read.
-                (_, []) => return None,
                 _ => {
                     let mut at = node.range().start;
                     let mut around = Vec::with_capacity(fields.len() + 1);
@@ -105,7 +105,10 @@ impl ObjectColumns {
                         at = hole + 1;
                     }
                     around.push(line.get(at..node.range().end)?.to_vec());
-                    TableColumn::Nested { around, fields }
+                    let first = starts.partition_point(|&start| start <= node.range().start);
+                    let end = starts.partition_point(|&start| start < node.range().end);
+                    let stored = first.saturating_sub(1)..end;
+                    TableColumn::Nested { around, fields, stored }
                 }
             };
         }
@@ -118,21 +121,35 @@ impl ObjectColumns {
     }
 }
 
-/// Returns a line with a byte in place of each value, and the offsets of these bytes.
-pub(super) fn line_of(
-    templates: &[CellTemplate],
-    delimiter: &[u8],
-) -> Option<(Vec<u8>, Vec<usize>)> {
-    let (first, others) = templates.split_first()?;
-    let mut all = first.clone();
-    others.iter().for_each(|template| all.join(delimiter, template));
-    Some(all.text())
+/// A line with a byte in place of each value.
+struct TemplateLine {
+    line: Vec<u8>,
+    /// The offsets of these bytes.
+    places: Vec<usize>,
+    /// Where the cells of each column start.
+    starts: Vec<usize>,
+}
+
+impl TemplateLine {
+    /// Joins templates; returns `None` if there are none.
+    fn of(templates: &[CellTemplate], delimiter: &[u8]) -> Option<Self> {
+        let (first, others) = templates.split_first()?;
+        let mut all = first.clone();
+        others.iter().for_each(|template| all.join(delimiter, template));
+        let (line, places) = all.text();
+        let (mut starts, mut start) = (Vec::with_capacity(templates.len()), 0);
+        for template in templates {
+            starts.push(start);
+            start += template.text().0.len() + delimiter.len();
+        }
+        Some(Self { line, places, starts })
+    }
 }
 
 /// Returns whether each value of a line is the byte that stands for one.
 ///
 /// Otherwise the text around a value would be a part of it.
-pub(super) fn holds_values_only(line: &[u8], places: &[usize]) -> bool {
+fn holds_values_only(line: &[u8], places: &[usize]) -> bool {
     let Some(members) = members(line) else { return false };
     let mut scalars = Vec::new();
     members.iter().for_each(|(_, node)| scalar_ranges(node, &mut scalars));
@@ -177,7 +194,8 @@ mod tests {
         assert_eq!(found.columns[0], TableColumn::Field(place(2, 1, 3)));
         assert_eq!(found.columns[1], TableColumn::Absent);
         assert_eq!(found.columns[3], TableColumn::Field(place(0, 0, 0)));
-        let TableColumn::Nested { around, fields } = &found.columns[2] else { panic!() };
+        let TableColumn::Nested { around, fields, stored } = &found.columns[2] else { panic!() };
+        assert_eq!(stored, &(1..3));
         assert_eq!(around.concat(), br#"{"c":,"d":[]}"#);
         assert_eq!(fields, &[place(1, 0, 1), place(2, 0, 2)]);
         assert_eq!(found.numbers["b.c"], 1);

@@ -243,6 +243,28 @@ fn a_directory_that_lies_about_objects_is_found_out_or_changes_nothing() {
     lies_are_found_out(&sample, &text, TextKind::JsonLines, &predicates);
 }
 
+#[test]
+fn a_key_that_a_template_renames_is_missed() {
+    let text = objects_of_all_kinds(600);
+    let sample = Sample::new(&text, 96);
+    let (table, shape) = table_of(&text, TextKind::JsonLines);
+    let columns = 0..shape.schema.fields().len();
+    let known = columns.map(|column| table.column_statistics(column).unwrap()).collect();
+    let shape = shape.with_statistics(known);
+    assert!(rows(&sample.archive, &shape, "walk > 5").unwrap().is_some());
+    // Only a verbatim line has the other key.
+    let mut bad = sample.directory.to_vec();
+    let at = memchr::memmem::find(&bad, b"\"walk\":").unwrap();
+    bad[at..at + 6].copy_from_slice(b"\"else\"");
+    let body = bad.len() - 4;
+    let sum = crc32(&bad[..body]);
+    bad[body..].copy_from_slice(&sum.to_le_bytes());
+    let lying = sample.with(&bad);
+    let err = rows(&lying, &shape, "walk > 5").unwrap_err();
+    assert!(err.to_string().contains("lack a key"), "{err}");
+    assert!(!opened(&lying).check_groups().unwrap().is_empty());
+}
+
 /// Changes every byte of a directory, and compares what queries and checks say.
 fn lies_are_found_out(sample: &Sample, text: &str, kind: TextKind, predicates: &[&str]) {
     let good = sample.read(&sample.directory).unwrap().unwrap();
