@@ -64,7 +64,7 @@ impl<'a> FrameCheck<'a> {
         } else if verbatim_before(&lines.layout.modes, groups) != directory.verbatim {
             found.push(unfit("they state other verbatim lines").in_stream(GROUPS));
         }
-        frame.name_columns(lines.names());
+        frame.name_columns(lines.names(&frame));
         let (shared, damaged) = (SharedPieces::new(), BTreeSet::new());
         Ok(Some(Self { archive, frame, shared, threads: lines.threads, found, damaged }))
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::object_columns::value_names;
 use crate::codecs::columnar::column::DecodedColumn;
 use crate::codecs::columnar::group_directory::{ColumnPieces, GROUPS, GroupDirectory};
 use crate::codecs::columnar::sections::{RowGroups, unfit};
@@ -52,8 +53,12 @@ pub(super) struct FrameLines {
 }
 
 impl FrameLines {
-    /// Returns the names of the fields, as far as a header has them.
-    pub(super) fn names(&self) -> Vec<String> {
+    /// Returns the names of the fields of a frame, as far as templates or a header have them.
+    pub(super) fn names(&self, frame: &ColumnarFrame) -> Vec<String> {
+        let directory = frame.directory.as_ref();
+        if let Some(templates) = directory.and_then(|directory| directory.templates.as_ref()) {
+            return value_names(templates, &self.layout.delimiter);
+        }
         if !self.layout.has_header || self.layout.delimiter.is_empty() {
             return Vec::new();
         }

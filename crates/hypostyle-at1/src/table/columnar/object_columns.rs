@@ -121,6 +121,13 @@ impl ObjectColumns {
     }
 }
 
+/// Returns the names of the values of lines that are cells of these templates; nothing if they
+/// have none.
+pub(super) fn value_names(templates: &[CellTemplate], delimiter: &[u8]) -> Vec<String> {
+    let line = TemplateLine::of(templates, delimiter);
+    line.and_then(|template| paths(&template.line)).unwrap_or_default()
+}
+
 /// A line with a byte in place of each value.
 struct TemplateLine {
     line: Vec<u8>,

@@ -38,7 +38,7 @@ pub(crate) fn salvage_frame(
     let Some(groups) = frame.group_lines()?.filter(|_| frame.directory.is_some()) else {
         return Ok(None);
     };
-    frame.name_columns(lines.names());
+    frame.name_columns(lines.names(&frame));
     let reader = GroupReader { archive, frame: &frame, shared: SharedPieces::new() };
     let numbers: Vec<usize> = (0..groups.len()).collect();
     let mut writer = LineWriter::new(&frame, &lines, lines_before, out);

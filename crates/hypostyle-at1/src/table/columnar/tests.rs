@@ -371,6 +371,7 @@ fn damage_loses_row_groups(texts: &[&str], kind: TextKind) {
             assert_eq!(errors.len(), 1, "byte {at}: {errors:?}");
             let message = errors[0].to_string();
             assert!(message.contains("column ") && message.contains("row group"), "{message}");
+            assert!(message.contains(" `"), "{message}");
             let is_lost =
                 |line: u64| damaged.iter().any(|it| it.lines.iter().any(|it| it.contains(&line)));
             let kept =
