@@ -150,6 +150,7 @@ fn other_lines_are_verbatim_or_the_text_is_read() {
         "[1]",
         r#"{"id":7"#,
         "\u{feff}{}",
+        "\u{c}{\"id\":7}",
     ];
     for odd in objects {
         let text = with(odd, 400);

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use crate::codecs::columnar::cell_template::CellTemplate;
-use crate::json_scan::{JsonVisitor, paths, walk_object};
+use crate::json_scan::{JsonMembers, JsonVisitor, paths, walk_object};
 use crate::pack::tables::split::SplitRows;
+use hypostyle_core::text::BOM;
 
 /// One line in so many may have its values in other places than the rest; it becomes verbatim,
 /// which takes several times the bytes.
@@ -21,8 +22,8 @@ impl ObjectFields {
     /// Finds the values of objects in the fields of their lines, and makes lines with values in
     /// other places verbatim.
     ///
-    /// Returns `None`, and changes nothing, if there are many of these, or if a value is not in
-    /// one field.
+    /// Returns `None`, and changes nothing, if there are many of these, if a value is not in one
+    /// field, or if a verbatim line is not an object.
     pub(in crate::pack) fn find(rows: &mut SplitRows<'_>) -> Option<Self> {
         if rows.missing > 0 {
             return None;
@@ -33,6 +34,7 @@ impl ObjectFields {
             if let Some(fields) = Self::of_row(rows, model)
                 && let Some(odd) = fields.odd_rows(rows, max_odd)
                 && odd.len() < rows.len()
+                && has_objects_only(rows, &odd)
             {
                 rows.make_verbatim(&odd);
                 return Some(fields);
@@ -100,6 +102,18 @@ impl ObjectFields {
         };
         columns.iter().map(of_column).collect()
     }
+}
+
+/// Returns whether all verbatim lines are objects, and these rows too.
+///
+/// A reader takes their values from their text, by the same rules.
+fn has_objects_only(rows: &SplitRows<'_>, odd: &[usize]) -> bool {
+    let odd = odd.iter().filter_map(|&row| rows.cell(row, &(0..rows.width)));
+    let is_object = |line: &[u8]| {
+        // Only the first line of a text can start with a mark.
+        JsonMembers::of(line.strip_prefix(BOM).unwrap_or(line)).is_some()
+    };
+    rows.verbatim_lines().chain(odd).all(is_object)
 }
 
 /// Collects the places of the values of a line.

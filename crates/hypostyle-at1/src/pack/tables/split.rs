@@ -188,8 +188,13 @@ impl<'a> SplitRows<'a> {
 
     /// Returns the lines that are not rows, joined by newlines.
     pub(in crate::pack) fn verbatim(&self) -> Vec<u8> {
+        self.verbatim_lines().collect::<Vec<_>>().join(&b'\n')
+    }
+
+    /// Returns the lines that are not rows.
+    pub(in crate::pack) fn verbatim_lines(&self) -> impl Iterator<Item = &'a [u8]> {
         let line = |line: &Range<usize>| self.text.get(line.clone()).unwrap_or_default();
-        self.verbatim.iter().map(line).collect::<Vec<_>>().join(&b'\n')
+        self.verbatim.iter().map(line)
     }
 
     /// Returns the text of some neighbouring fields of a row; `None` if it lacks the first.
