@@ -3,6 +3,8 @@
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "remote")]
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -17,7 +19,7 @@ use hypostyle::formats::RequestedType;
 /// One input file, or `-`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FileArg {
-    /// The file to read; - reads standard input
+    /// The file to read, or its URL; - reads standard input
     pub(crate) file: PathBuf,
 }
 
@@ -54,6 +56,10 @@ pub(crate) struct ReadArgs {
 
     #[command(flatten)]
     pub(crate) csv: CsvArgs,
+
+    #[cfg(feature = "remote")]
+    #[command(flatten)]
+    pub(crate) servers: ServerArgs,
 }
 
 impl ReadArgs {
@@ -99,6 +105,27 @@ struct ThreadArgs {
     /// Number of threads; the output does not depend on it [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
+}
+
+/// How long servers are waited for.
+#[cfg(feature = "remote")]
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "URLs")]
+pub(crate) struct ServerArgs {
+    /// Longest time to wait for bytes from a server, such as 30s or 500ms
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s")]
+    timeout: Duration,
+
+    /// How often to repeat a request that failed, within three minutes
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    retries: usize,
+}
+
+#[cfg(feature = "remote")]
+impl ServerArgs {
+    pub(crate) fn settings(self) -> hypostyle_remote::Settings {
+        hypostyle_remote::Settings::default().with_timeout(self.timeout).with_retries(self.retries)
+    }
 }
 
 /// Whether a command reports success.
@@ -429,6 +456,23 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "is too large".to_owned())
 }
 
+/// Parses a time with a unit, such as `30s`; without one it is in seconds.
+#[cfg(feature = "remote")]
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text.get(digits.len()..).unwrap_or("") {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        unit => return Err(format!("unknown unit `{unit}`: use ms, s or m")),
+    };
+    let number: f64 = digits.parse().map_err(|_| "must be a time, such as 30s".to_owned())?;
+    match Duration::try_from_secs_f64(number * unit) {
+        Ok(time) if time >= Duration::from_millis(1) => Ok(time),
+        _ => Err("must be a time of at least 1ms".to_owned()),
+    }
+}
+
 /// Parses rows as `A..B`, counted from 0 and without B; either end may be omitted.
 pub(crate) fn row_range(text: &str) -> Result<std::ops::Range<u64>, String> {
     let (from, to) = text.split_once("..").ok_or("must be A..B, such as 100..200")?;
@@ -446,6 +490,18 @@ pub(crate) fn row_range(text: &str) -> Result<std::ops::Range<u64>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "remote")]
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("30"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("0.5s"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for wrong in ["", "0", "-1s", "1h", "inf", "NaN", "1e400"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn sizes_and_ranges_are_read_as_people_write_them() {

@@ -1,4 +1,4 @@
-//! Inputs: a path or standard input, and what they hold.
+//! Inputs: a path, a URL or standard input, and what they hold.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -13,7 +13,9 @@ use hypostyle::{ByteSource, FileKind, FileSource, ReadOptions, Table, detect_for
 use crate::args::ReadArgs;
 use crate::failure::{Failure, InFile, Result};
 use crate::hint;
-use crate::path_arg::{input_name, is_dash};
+use crate::path_arg::{input_name, is_dash, is_url, no_urls};
+#[cfg(feature = "remote")]
+use crate::remote;
 
 /// Bytes at the start of an input from which its kind is detected.
 const HEAD_BYTES: usize = 64 << 10;
@@ -34,6 +36,9 @@ enum InputBody {
     Stream(InputStream),
     /// The whole content.
     Memory(Bytes),
+    /// A file on a server.
+    #[cfg(feature = "remote")]
+    Remote(Arc<remote::RemoteFile>),
 }
 
 #[derive(Debug)]
@@ -52,8 +57,29 @@ impl Read for InputStream {
 }
 
 impl Input {
+    /// Opens a path or a URL, or standard input for `-`.
+    pub(crate) fn open_any(path: &Path, args: &ReadArgs) -> Result<Self> {
+        if is_url(path) { Self::open_url(path, args) } else { Self::open(path) }
+    }
+
+    #[cfg(feature = "remote")]
+    fn open_url(path: &Path, args: &ReadArgs) -> Result<Self> {
+        let file = remote::open(path, args.servers).in_file(input_name(path))?;
+        let len = usize::try_from(file.size()).unwrap_or(usize::MAX).min(HEAD_BYTES);
+        let head = file.read(0, len).in_file(input_name(path))?.to_vec();
+        Ok(Self { path: path.to_owned(), head, body: InputBody::Remote(Arc::new(file)) })
+    }
+
+    #[cfg(not(feature = "remote"))]
+    fn open_url(_: &Path, _: &ReadArgs) -> Result<Self> {
+        Err(no_urls())
+    }
+
     /// Opens a path, or standard input for `-`.
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        if is_url(path) {
+            return Err(no_urls());
+        }
         let stream = if is_dash(path) {
             InputStream::Stdin(io::stdin())
         } else {
@@ -106,12 +132,18 @@ impl Input {
                 None => detect_format(&Bytes::copy_from_slice(&self.head), name)?,
             },
             InputBody::Memory(content) => detect_format(content, name)?,
+            #[cfg(feature = "remote")]
+            InputBody::Remote(file) => detect_format(&**file, name)?,
         };
         Ok(FileKind::of(id)?)
     }
 
     /// Returns the name of the file, which tells kinds of text apart.
     fn file_name(&self) -> Option<&str> {
+        #[cfg(feature = "remote")]
+        if let InputBody::Remote(file) = &self.body {
+            return Some(file.name());
+        }
         self.path.file_name()?.to_str().filter(|_| !is_dash(&self.path))
     }
 
@@ -126,16 +158,20 @@ impl Input {
             InputBody::File(file) => Ok(Some(file.metadata()?.len())),
             InputBody::Stream(_) => Ok(None),
             InputBody::Memory(content) => Ok(Some(content.len() as u64)),
+            #[cfg(feature = "remote")]
+            InputBody::Remote(file) => Ok(Some(file.size())),
         }
     }
 
     /// Reads the input sequentially.
-    pub(crate) fn into_read(self) -> Box<dyn Read> {
-        match self.body {
+    pub(crate) fn into_read(self) -> Result<Box<dyn Read>> {
+        Ok(match self.body {
             InputBody::File(file) => Box::new(file),
             InputBody::Stream(stream) => Box::new(io::Cursor::new(self.head).chain(stream)),
             InputBody::Memory(content) => Box::new(io::Cursor::new(content)),
-        }
+            #[cfg(feature = "remote")]
+            InputBody::Remote(file) => Box::new(remote::download(&file)?),
+        })
     }
 
     /// Makes the input readable at any offset; a stream is copied to a temporary file.
@@ -143,6 +179,8 @@ impl Input {
         let name = self.name();
         let file = match self.body {
             InputBody::Memory(content) => return Ok(Arc::new(content)),
+            #[cfg(feature = "remote")]
+            InputBody::Remote(file) => return Ok(file),
             InputBody::File(file) => file,
             InputBody::Stream(mut stream) => {
                 let mut file = tempfile::tempfile().in_file(&name)?;
@@ -178,7 +216,11 @@ impl Input {
         if let Some(target) = target {
             options = options.with_target(target);
         }
-        let table = hypostyle::open_source(self.into_source()?, &options);
+        #[cfg(feature = "remote")]
+        let this = self.with_text_downloaded(args)?;
+        #[cfg(not(feature = "remote"))]
+        let this = self;
+        let table = hypostyle::open_source(this.into_source()?, &options);
         // Text is read when its schema is first asked for.
         let table = table.and_then(|table| table.reader().map(|reader| (table, reader)));
         let (table, reader) = table.map_err(hint::reading).in_file(&name)?;
@@ -190,6 +232,20 @@ impl Input {
             }
         }
         Ok(table)
+    }
+}
+
+#[cfg(feature = "remote")]
+impl Input {
+    /// Copies a text from a server to a temporary file: its types are found by reading all of it,
+    /// and its rows are read after that.
+    fn with_text_downloaded(mut self, args: &ReadArgs) -> Result<Self> {
+        if let InputBody::Remote(remote) = &self.body
+            && self.kind(args.from)?.is_text()
+        {
+            self.body = InputBody::File(remote::download(remote).in_file(self.name())?);
+        }
+        Ok(self)
     }
 }
 

@@ -1,7 +1,8 @@
 //! `hyp`: column files and archives from the command line.
 //!
 //! From bottom to top: `failure` (messages and exit codes), `hint`, `path_arg`; `args` (arguments
-//! that commands share); `output`; `input` (any input as a table of the library); `commands`.
+//! that commands share); `remote` (URLs); `output`; `input` (any input as a table of the library);
+//! `commands`.
 
 use std::io;
 use std::process::ExitCode;
@@ -15,6 +16,8 @@ mod hint;
 mod input;
 mod output;
 mod path_arg;
+#[cfg(feature = "remote")]
+mod remote;
 
 fn main() -> ExitCode {
     let cli = match commands::Cli::try_parse() {

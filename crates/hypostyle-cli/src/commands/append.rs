@@ -118,7 +118,7 @@ fn add_all<'a>(
         let name = input.name();
         let size = input.size().in_file(&name)?.unwrap_or_default();
         let progress = Progress::bytes(&format!("appending {name}"), size);
-        appender.add(input.into_read(), |read, _| progress.set(read)).in_file(&name)
+        appender.add(input.into_read()?, |read, _| progress.set(read)).in_file(&name)
     };
     add(first)?;
     for path in rest {

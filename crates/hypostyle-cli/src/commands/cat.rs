@@ -62,7 +62,7 @@ pub(crate) struct Args {
 
 /// Prints the rows.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
-    let input = Input::open(&args.file.file)?;
+    let input = Input::open_any(&args.file.file, &args.read)?;
     let name = input.name();
     let table = input.into_table(&args.read, None)?;
     let stats = print(&table, args, out).map_err(|failure| failure.in_file(&name))?;

@@ -19,6 +19,8 @@ use crate::hint;
 use crate::input::Input;
 use crate::output::{Out, Progress, Target};
 use crate::path_arg::is_dash;
+#[cfg(feature = "remote")]
+use crate::path_arg::is_url;
 
 /// Arguments of `hyp convert`.
 #[derive(clap::Args, Debug)]
@@ -38,10 +40,10 @@ are text.
 Lines: a .txt file is one column of lines. Converted to .onpair and back, it is restored byte for
 byte.")]
 pub(crate) struct Args {
-    /// The table to read; - reads standard input
+    /// The table to read, or its URL; - reads standard input
     input: PathBuf,
 
-    /// The file to write; - writes to standard output
+    /// The file to write, or its URL; - writes to standard output
     output: PathBuf,
 
     /// Format of the output [default: by the extension of OUTPUT]
@@ -92,8 +94,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         return Err(Failure::usage(why));
     }
     // Check the output first: a long conversion must not fail at its end.
-    let target = Target::create(&args.output, !to.is_text(), args.write.force, out)?;
-    let input = Input::open(&args.input)?;
+    let target = target(args, to, out)?;
+    let input = Input::open_any(&args.input, &args.read)?;
     let name = input.name();
     let kind = input.kind(args.read.from)?;
     let table = input.into_table(&args.read, Some(to))?;
@@ -103,6 +105,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         summary(args, to, written, out)?;
     }
     Ok(Status::Fine)
+}
+
+/// Prepares to write the output.
+fn target(args: &Args, to: FileKind, out: &dyn Out) -> Result<Target> {
+    #[cfg(feature = "remote")]
+    if is_url(&args.output) {
+        return Target::at_url(&args.output, args.write.force, args.read.servers);
+    }
+    Target::create(&args.output, !to.is_text(), args.write.force, out)
 }
 
 fn writer_options(args: &Args, from: FileKind, to: FileKind) -> WriterOptions {

@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 /// Prints the columns of a table.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
-    let input = Input::open(&args.file.file)?;
+    let input = Input::open_any(&args.file.file, &args.read)?;
     let kind = input.kind(args.read.from)?;
     let name = input.name();
     let table = input.into_table(&args.read, None)?;

@@ -18,7 +18,7 @@ use crate::output::{Out, Progress};
 /// Arguments of `hyp verify`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The files to verify; - reads standard input
+    /// The files to verify, or their URLs; - reads standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
 
@@ -48,7 +48,7 @@ struct FileReport {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let mut worst = Status::Fine;
     for path in &args.files {
-        let input = Input::open(path)?;
+        let input = Input::open_any(path, &args.read)?;
         let report = check(input, args)?;
         let status = report.status(args.read.strict);
         worst = worst.max(status);

@@ -9,13 +9,16 @@ use hypostyle::{NewFile, SeekSink, Sink};
 
 use super::Out;
 use crate::failure::{Failure, InFile, Result};
-use crate::path_arg::{is_dash, output_name};
+use crate::path_arg::{is_dash, is_url, no_urls, output_name};
+#[cfg(feature = "remote")]
+use crate::{args::ServerArgs, remote::RemoteOutput};
 
 /// The destination of an output.
 ///
 /// A regular file is written under a temporary name in the same folder and renamed when
-/// complete, so a failure or a kill leaves an existing file untouched. Standard output and
-/// devices receive the bytes once all of them are written.
+/// complete, so a failure or a kill leaves an existing file untouched. A file on a server appears
+/// when all of it is uploaded. Standard output and devices receive the bytes once all of them are
+/// written.
 #[derive(Debug)]
 pub(crate) struct Target {
     name: String,
@@ -58,7 +61,15 @@ impl Attributes {
 #[derive(Debug)]
 enum Place {
     Beside(NewFile),
-    Device { temp: File, path: PathBuf },
+    Device {
+        temp: File,
+        path: PathBuf,
+    },
+    #[cfg(feature = "remote")]
+    Remote {
+        temp: File,
+        to: RemoteOutput,
+    },
     Stdout,
 }
 
@@ -75,7 +86,21 @@ impl Target {
         Ok(Self { name, place, attributes: Attributes::default() })
     }
 
-    /// Sets the metadata of the file; devices ignore it.
+    /// Prepares to write to a URL.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file exists and `force` is false, or if the store refuses.
+    #[cfg(feature = "remote")]
+    pub(crate) fn at_url(url: &Path, force: bool, servers: ServerArgs) -> Result<Self> {
+        let name = output_name(url);
+        let to = RemoteOutput::create(url, force, servers);
+        let to = to.map_err(|err| uncompleted(err).in_file(&name))?;
+        let place = Place::Remote { temp: tempfile::tempfile()?, to };
+        Ok(Self { name, place, attributes: Attributes::default() })
+    }
+
+    /// Sets the metadata of the file; devices and servers ignore it.
     pub(crate) fn with_attributes(mut self, attributes: Attributes) -> Self {
         self.attributes = attributes;
         self
@@ -90,6 +115,9 @@ impl Target {
             }
             return Ok(Place::Stdout);
         }
+        if is_url(path) {
+            return Err(no_urls());
+        }
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => return Err(Failure::usage("is a directory")),
             Ok(meta) if !meta.is_file() => {
@@ -98,7 +126,7 @@ impl Target {
             _ => {}
         }
         let new = NewFile::create(path, force).map_err(|err| match err.kind() {
-            io::ErrorKind::AlreadyExists => Failure::usage("already exists; -f overwrites it"),
+            io::ErrorKind::AlreadyExists => uncompleted(err),
             _ => {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -118,6 +146,8 @@ impl Target {
         let file = match &place {
             Place::Beside(new) => new.file().try_clone(),
             Place::Device { temp, .. } => temp.try_clone(),
+            #[cfg(feature = "remote")]
+            Place::Remote { temp, .. } => temp.try_clone(),
             // Bytes may be patched later, so they are copied once all are written.
             Place::Stdout => tempfile::tempfile(),
         };
@@ -157,13 +187,10 @@ impl Place {
         match self {
             Self::Beside(new) => {
                 attributes.apply(new.file())?;
-                new.complete().map_err(|err| match err.kind() {
-                    io::ErrorKind::AlreadyExists => {
-                        Failure::usage("already exists; -f overwrites it")
-                    }
-                    _ => err.into(),
-                })
+                new.complete().map_err(uncompleted)
             }
+            #[cfg(feature = "remote")]
+            Self::Remote { temp, to } => to.complete(temp).map_err(uncompleted),
             Self::Device { mut temp, path } => {
                 temp.seek(SeekFrom::Start(0))?;
                 io::copy(&mut temp, &mut OpenOptions::new().write(true).open(path)?)?;
@@ -171,5 +198,13 @@ impl Place {
             }
             Self::Stdout => Ok(()),
         }
+    }
+}
+
+/// Returns the failure of a file that does not get its name.
+fn uncompleted(err: io::Error) -> Failure {
+    match err.kind() {
+        io::ErrorKind::AlreadyExists => Failure::usage("already exists; -f overwrites it"),
+        _ => err.into(),
     }
 }

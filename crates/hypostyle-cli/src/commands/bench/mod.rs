@@ -176,7 +176,7 @@ fn read_all(input: Input) -> Result<Bytes> {
         return Err(too_large());
     }
     let mut content = Vec::new();
-    input.into_read().take(MAX_IN_MEMORY_BYTES + 1).read_to_end(&mut content)?;
+    input.into_read()?.take(MAX_IN_MEMORY_BYTES + 1).read_to_end(&mut content)?;
     if content.len() as u64 > MAX_IN_MEMORY_BYTES {
         return Err(too_large());
     }

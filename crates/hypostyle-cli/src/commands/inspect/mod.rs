@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
 /// Prints the layout, without decoding columns.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
-    let input = Input::open(&args.file.file)?;
+    let input = Input::open_any(&args.file.file, &args.read)?;
     let kind = input.kind(args.read.from)?;
     if kind.id() == FormatId::At1 {
         let name = input.name();

@@ -178,7 +178,7 @@ fn pack_file(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
     let target = Target::create(&place, true, args.output.write.force, out)?;
     let input = Input::open(path)?;
     let size = input.size()?;
-    let mut text = input.into_read();
+    let mut text = input.into_read()?;
     let mut start = Vec::new();
     let whole = !args.stream
         && match size {
