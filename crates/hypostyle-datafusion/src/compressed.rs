@@ -1,4 +1,5 @@
-//! Files that are compressed as a whole: `.gz` and `.zst`.
+//! Files that are read from start to end into temporary ones: texts of remote stores, and those
+//! that are compressed as a whole, `.gz` and `.zst`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -34,6 +35,14 @@ impl Compression {
         file.rewind()?;
         FileSource::try_new(file)
     }
+}
+
+/// Copies an input to a temporary file.
+pub(crate) fn copy_to_file(mut input: impl Read) -> io::Result<FileSource> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut input, &mut file)?;
+    file.rewind()?;
+    FileSource::try_new(file)
 }
 
 fn copy(decoder: impl Read, file: &File, limit: u64) -> io::Result<()> {

@@ -34,7 +34,13 @@ impl FileError {
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`: {}", self.location, self.cause)
+        match self.cause.downcast_ref() {
+            // What the engine puts before the message tells a reader nothing.
+            Some(object_store::Error::Generic { source, .. }) => {
+                write!(f, "`{}`: {source}", self.location)
+            }
+            _ => write!(f, "`{}`: {}", self.location, self.cause),
+        }
     }
 }
 

@@ -27,6 +27,7 @@ use crate::format::HypostyleFormat;
 use crate::open_file::blocking;
 use crate::options::TableOptions;
 use crate::store_source::StoreSource;
+use crate::table_url;
 
 /// Makes files, folders and globs tables of a session, by their names in quotes.
 ///
@@ -50,10 +51,14 @@ pub struct FileTables {
     options: TableOptions,
     kind: Option<FileKind>,
     on_damage: Option<Arc<OnDamage>>,
+    on_url: Option<Arc<OnUrl>>,
 }
 
 /// Is told about each file that is left out, and why.
 type OnDamage = dyn Fn(&str) + Send + Sync;
+
+/// Is told about each URL that names a table.
+type OnUrl = dyn Fn(&str) -> Result<()> + Send + Sync;
 
 impl FileTables {
     /// Sets how files are read.
@@ -74,6 +79,17 @@ impl FileTables {
     #[must_use]
     pub fn skip_damaged(mut self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_damage = Some(Arc::new(report));
+        self
+    }
+
+    /// Calls `prepare` with each URL that names a table, before its store is asked for; an error
+    /// fails the query.
+    ///
+    /// Of the URL of a file on an HTTP server, a store only gets the path. `prepare` gets the query
+    /// too, which may be a signature.
+    #[must_use]
+    pub fn on_url(mut self, prepare: impl Fn(&str) -> Result<()> + Send + Sync + 'static) -> Self {
+        self.on_url = Some(Arc::new(prepare));
         self
     }
 
@@ -131,6 +147,9 @@ impl UrlTableFactory for FileTableFactory {
     async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         let state = self.session.get().and_then(|state| state());
         let (Some(state), true) = (state, looks_like_file(name)) else { return Ok(None) };
+        if let (Some(prepare), true) = (&self.tables.on_url, table_url::is_url(name)) {
+            prepare(name)?;
+        }
         let named = NamedFiles::list(&state, name).await?;
         Ok(Some(self.tables.table(&state, named).await?))
     }
@@ -152,7 +171,8 @@ struct NamedFiles {
 
 impl NamedFiles {
     async fn list(state: &SessionState, name: &str) -> Result<Self> {
-        let url = url_of(name)?;
+        let url = table_url::parse(name)?;
+        let name = &table_url::without_secrets(name);
         let store = state.runtime_env().object_store(&url)?;
         let mut files = match list(state, &url, store.as_ref()).await {
             Ok(files) => files,
@@ -186,24 +206,6 @@ fn is_not_found(err: &DataFusionError) -> bool {
         }
         _ => false,
     }
-}
-
-/// Returns the URL of a name; a path that exists is not a glob.
-fn url_of(name: &str) -> Result<ListingTableUrl> {
-    let path = std::path::Path::new(name);
-    if !name.contains("://")
-        && path.exists()
-        && let Ok(path) = std::path::absolute(path)
-    {
-        let url = match path.is_dir() {
-            true => url::Url::from_directory_path(&path),
-            false => url::Url::from_file_path(&path),
-        };
-        if let Ok(url) = url {
-            return ListingTableUrl::try_new(url, None);
-        }
-    }
-    ListingTableUrl::parse(name)
 }
 
 /// Returns whether a file below a folder is none of the data: `.tmp`, `_SUCCESS`.

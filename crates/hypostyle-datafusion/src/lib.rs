@@ -65,6 +65,7 @@ mod sink;
 mod source;
 mod statistics;
 mod store_source;
+mod table_url;
 
 pub use file_error::FileError;
 pub use file_tables::FileTables;

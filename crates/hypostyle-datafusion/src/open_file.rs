@@ -13,10 +13,10 @@ use datafusion::execution::cache::cache_manager::{
     CachedFileMetadataEntry, FileMetadata, FileMetadataCache,
 };
 use hypostyle::formats::Reader;
-use hypostyle::{ByteSource, FileKind, MissingRanges, OpenOptions, RangeCache, Table};
+use hypostyle::{ByteSource, FileKind, FileSource, MissingRanges, OpenOptions, RangeCache, Table};
 use object_store::{ObjectMeta, ObjectStore};
 
-use crate::compressed::Compression;
+use crate::compressed::{Compression, copy_to_file};
 use crate::fetch::{Fetched, Moment, RangeFetcher};
 use crate::file_error::FileError;
 use crate::options::TableOptions;
@@ -56,7 +56,7 @@ enum Access {
     Fetch(RangeFetcher),
     /// The scan reads and blocks; the number is of bytes that were read and not yet reported.
     Block(Arc<AtomicUsize>),
-    /// The file was decompressed to a temporary file.
+    /// The file was decompressed or copied to a temporary file.
     Local,
 }
 
@@ -109,6 +109,9 @@ impl OpenFile {
             && let Some(opened) = file.fetched().await?
         {
             return Ok(opened);
+        }
+        if kind.is_text() && !file.is_local() {
+            return file.downloaded().await;
         }
         file.blocking().await
     }
@@ -235,7 +238,20 @@ impl Opening<'_> {
         let limit = self.open.read.limits.output_bytes;
         let input = source.sequential();
         let file = blocking(move || compression.to_file(input, limit)).await?;
-        let file: Arc<dyn ByteSource> = Arc::new(file.map_err(|err| self.error(err))?);
+        self.temporary(file.map_err(|err| self.error(err))?).await
+    }
+
+    /// Copies the file to a temporary one, and opens that. The types of a text are found by
+    /// reading all of it, and its rows are read after that.
+    async fn downloaded(&self) -> Result<OpenFile> {
+        let source = StoreSource::new(self.store.clone(), self.meta, false);
+        let input = source.sequential();
+        let file = blocking(move || copy_to_file(input)).await?;
+        self.temporary(file.map_err(|err| self.error(err))?).await
+    }
+
+    async fn temporary(&self, file: FileSource) -> Result<OpenFile> {
+        let file: Arc<dyn ByteSource> = Arc::new(file);
         let cache = Arc::new(RangeCache::over(file));
         let reader = self.metadata(&cache).await?;
         let opened = self.opened(reader, cache, Access::Local);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use hypostyle::ByteSource;
 use object_store::path::Path;
@@ -15,8 +16,10 @@ use tokio::runtime::Handle;
 /// Requests that run at the same time.
 const CONCURRENT_REQUESTS: usize = 8;
 
-/// Bytes of a request of a reader that reads from the start to the end.
+/// Bytes of a request of a reader that reads from the start to the end, and how many of these run
+/// at the same time.
 const SEQUENTIAL_BYTES: u64 = 4 << 20;
+const SEQUENTIAL_REQUESTS: usize = 4;
 
 /// Reads from an object store, and blocks the thread until bytes are there.
 ///
@@ -47,7 +50,17 @@ impl StoreSource {
 
     /// Returns a reader of all bytes from the start on.
     pub(crate) fn sequential(self) -> impl Read + Send {
-        SequentialReader { source: self, offset: 0, held: Bytes::new() }
+        let Self { store, location, size, runtime, .. } = self;
+        let starts = (0..size.div_ceil(SEQUENTIAL_BYTES))
+            .map(|index| index.saturating_mul(SEQUENTIAL_BYTES));
+        let pieces = futures::stream::iter(starts)
+            .map(move |start| {
+                let (store, location) = (store.clone(), location.clone());
+                let range = start..size.min(start.saturating_add(SEQUENTIAL_BYTES));
+                async move { store.get_range(&location, range).await }
+            })
+            .buffered(SEQUENTIAL_REQUESTS);
+        SequentialReader { pieces: pieces.boxed(), runtime, held: Bytes::new() }
     }
 
     fn count(&self, bytes: usize) {
@@ -82,22 +95,20 @@ impl ByteSource for StoreSource {
     }
 }
 
+/// Reads the pieces of a file one after the other, while the next ones are fetched.
 struct SequentialReader {
-    source: StoreSource,
-    offset: u64,
+    pieces: BoxStream<'static, object_store::Result<Bytes>>,
+    runtime: Handle,
     held: Bytes,
 }
 
 impl Read for SequentialReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if self.held.is_empty() {
-            let len = self.source.size.saturating_sub(self.offset).min(SEQUENTIAL_BYTES);
-            if len == 0 {
-                return Ok(0);
+        while self.held.is_empty() {
+            match self.runtime.block_on(self.pieces.next()) {
+                Some(piece) => self.held = piece?,
+                None => return Ok(0),
             }
-            let len = usize::try_from(len).map_err(io::Error::other)?;
-            self.held = self.source.read(self.offset, len)?;
-            self.offset = self.offset.saturating_add(self.held.len() as u64);
         }
         let count = buf.len().min(self.held.len());
         let taken = self.held.split_to(count);

@@ -1,6 +1,6 @@
 //! A store whose files are read by ranges, and must not change meanwhile.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,6 +59,8 @@ struct Found {
     files: HashMap<Path, KnownFile>,
     /// The files below a prefix.
     lists: HashMap<Option<Path>, Vec<ObjectMeta>>,
+    /// Files that are not there.
+    missing: HashSet<Path>,
 }
 
 /// A file, and the bytes of it that were read when it was found.
@@ -158,7 +160,12 @@ impl RemoteStore {
                 }
                 KnownFile { meta, ends: Arc::default() }
             }
-            Err(err) => return Err(err),
+            Err(err) => {
+                if matches!(err, object_store::Error::NotFound { .. }) {
+                    self.lock().missing.insert(location.clone());
+                }
+                return Err(err);
+            }
         };
         let meta = known.meta.clone();
         self.lock().files.insert(location.clone(), known);
@@ -320,10 +327,14 @@ impl ObjectStore for RemoteStore {
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        let prefix = prefix.cloned();
         if !self.can_list() {
+            // The engine looks for a folder where it finds no file.
+            if prefix.as_ref().is_some_and(|prefix| self.lock().missing.contains(prefix)) {
+                return futures::stream::empty().boxed();
+            }
             return futures::stream::once(async { Err(Problem::CannotList.into()) }).boxed();
         }
-        let prefix = prefix.cloned();
         if let Some(files) = self.lock().lists.get(&prefix) {
             return futures::stream::iter(files.clone()).map(Ok).boxed();
         }

@@ -2,7 +2,7 @@
 //!
 //! The engine is DataFusion, behind the feature `sql`. `session` sets it up, `statements` runs
 //! what `names` has prepared, `results` prints, `problem` words errors, and `prompt` is the
-//! interactive prompt, with `completion`.
+//! interactive prompt, with `completion`. `urls` finds object stores.
 
 #[cfg(feature = "sql")]
 mod completion;
@@ -18,6 +18,8 @@ mod results;
 mod session;
 #[cfg(feature = "sql")]
 mod statements;
+#[cfg(all(feature = "sql", feature = "remote"))]
+mod urls;
 
 use std::path::PathBuf;
 
@@ -31,7 +33,8 @@ use crate::output::Out;
 /// Arguments of `hyp sql`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Files: a name in single quotes is a table: a file, a folder or a glob of files of one kind. hyp reads
+Files: a name in single quotes is a table: a file, a folder or a glob of files of one kind, or a URL
+of such in s3://, gs:// or az://, or of a file in http:// (in builds with the feature `remote`). hyp reads
 COLM, COLF, CLMN, AT-1, .onpair, CSV, TSV, JSON Lines, logs, Parquet and Arrow, also with .gz and .zst.
 Folders such as year=2024 become columns. COPY (...) TO 'file' and -o write files of these formats.
 
@@ -52,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "output")]
     format: Option<SqlFormat>,
 
-    /// Write the result of the last query to a file, in the format of its extension
+    /// Write the result of the last query to a file or URL, in the format of its extension
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 

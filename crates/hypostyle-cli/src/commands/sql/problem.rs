@@ -8,13 +8,14 @@ use unicode_width::UnicodeWidthStr;
 use crate::failure::{Failure, INPUT, INTERNAL, IO, USAGE};
 
 /// What the engine puts before messages.
-const PREFIXES: [&str; 8] = [
+const PREFIXES: [&str; 9] = [
     "External error: ",
     "Error during planning: ",
     "Execution error: ",
     "Schema error: ",
     "Arrow error: ",
     "Object Store error: ",
+    "Generic remote error: ",
     "Invalid or Unsupported Configuration: ",
     "This feature is not implemented: ",
 ];
@@ -156,7 +157,10 @@ fn find_word(sql: &str, word: &str) -> Option<Place> {
 impl Place {
     /// Returns the line of the statement with a mark below the place.
     fn pointer(&self, sql: &str) -> String {
-        let Some(line) = sql.lines().nth(self.line.saturating_sub(1)) else { return String::new() };
+        let line = sql.lines().nth(self.line.saturating_sub(1));
+        // A URL may have a password or a signature.
+        let has_secrets = |line: &&str| line.contains("://") && line.contains(['@', '?']);
+        let Some(line) = line.filter(|line| !has_secrets(line)) else { return String::new() };
         let before: String = line.chars().take(self.columns.start.saturating_sub(1)).collect();
         let marked = self.columns.end.saturating_sub(self.columns.start).max(1);
         let word: String = line.chars().skip(before.chars().count()).take(marked).collect();

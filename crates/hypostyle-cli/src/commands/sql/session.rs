@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+#[cfg(not(feature = "remote"))]
+use datafusion::common::DataFusionError;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -14,8 +16,12 @@ use tokio::sync::Notify;
 
 use super::Args;
 use super::problem;
+#[cfg(feature = "remote")]
+use super::urls::UrlStores;
 use crate::commands::Status;
 use crate::failure::{Failure, INTERRUPTED, Result};
+#[cfg(not(feature = "remote"))]
+use crate::path_arg::{is_url_text, no_urls};
 
 /// An engine, and the runtime that it runs on.
 pub(crate) struct Session {
@@ -25,6 +31,8 @@ pub(crate) struct Session {
     handle: Handle,
     interrupts: Arc<Interrupts>,
     has_damage: Arc<AtomicBool>,
+    #[cfg(feature = "remote")]
+    pub(crate) urls: Arc<UrlStores>,
 }
 
 /// Whether the user has pressed Ctrl-C.
@@ -51,6 +59,10 @@ impl Session {
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             environment = environment.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
         }
+        #[cfg(feature = "remote")]
+        let urls = Arc::new(UrlStores::new(args.read.servers.settings()));
+        #[cfg(feature = "remote")]
+        let environment = environment.with_object_store_registry(urls.clone());
         let environment = environment.build().map_err(|err| problem::failure(&err, ""))?;
         let ctx = SessionContext::new_with_config_rt(config, Arc::new(environment));
         let options = TableOptions::default()
@@ -65,6 +77,16 @@ impl Session {
                 let _ = writeln!(io::stderr(), "warning: {why}");
             });
         }
+        #[cfg(feature = "remote")]
+        let tables = {
+            let urls = urls.clone();
+            tables.on_url(move |url| urls.prepare(url))
+        };
+        #[cfg(not(feature = "remote"))]
+        let tables = tables.on_url(|url| match is_url_text(url) {
+            true => Err(DataFusionError::Plan(no_urls().message().to_owned())),
+            false => Ok(()),
+        });
         let ctx = tables.enable(ctx).map_err(|err| problem::failure(&err, ""))?;
         let interrupts = Arc::new(Interrupts::default());
         let handle = runtime.handle().clone();
@@ -75,7 +97,15 @@ impl Session {
                 heard.pressed.notify_waiters();
             }
         });
-        Ok(Self { ctx, runtime: Some(runtime), handle, interrupts, has_damage })
+        Ok(Self {
+            ctx,
+            runtime: Some(runtime),
+            handle,
+            interrupts,
+            has_damage,
+            #[cfg(feature = "remote")]
+            urls,
+        })
     }
 
     /// Returns a handle of the runtime.
@@ -83,8 +113,10 @@ impl Session {
         self.handle.clone()
     }
 
-    /// Forgets that the user pressed Ctrl-C before.
+    /// Forgets that the user pressed Ctrl-C before, and which files servers had.
     pub(crate) fn start_statement(&self) {
+        #[cfg(feature = "remote")]
+        self.urls.remote.forget();
         self.interrupts.is_pressed.store(false, Ordering::SeqCst);
     }
 

@@ -15,8 +15,11 @@ use futures::StreamExt;
 use super::results::ResultPrinter;
 use super::session::Session;
 use super::{Args, names, problem};
+#[cfg(feature = "remote")]
+use crate::failure::InFile;
 use crate::failure::{Failure, Result};
 use crate::output::Out;
+use crate::path_arg::{is_url, is_url_text, output_name};
 
 /// Runs all statements of a text, and prints their results.
 pub(crate) fn run(
@@ -57,6 +60,7 @@ fn run_one(
 ) -> Result<ReadBytes> {
     let worded = |err: DataFusionError| problem::failure(&err, text);
     let ctx = &session.ctx;
+    refuse_queries(&statement)?;
     let tables = session.run(names::match_case(ctx, &mut statement, text))?;
     let state = ctx.state();
     let plan = session.run(state.statement_to_plan(statement))?.map_err(worded)?;
@@ -104,10 +108,21 @@ fn run_one(
     Ok(read)
 }
 
+/// Refuses a table whose location has a query: the engine would leave it out.
+fn refuse_queries(statement: &Statement) -> Result<()> {
+    let has_query = |url: &String| is_url_text(url) && url.starts_with("http") && url.contains('?');
+    match statement {
+        Statement::CreateExternalTable(table) if table.locations.iter().any(has_query) => {
+            Err(Failure::usage("LOCATION takes no URL with a query; name the URL in FROM instead"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the plan that writes the result of another one to a file.
 fn write_to(session: &Session, plan: LogicalPlan, path: &Path, force: bool) -> Result<LogicalPlan> {
-    let failed = |why: &str| Failure::usage(why).in_file(path.display());
-    if path.exists() && !force {
+    let failed = |why: &str| Failure::usage(why).in_file(output_name(path));
+    if exists(session, path, force)? && !force {
         return Err(failed("already exists; --force overwrites it"));
     }
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -118,11 +133,32 @@ fn write_to(session: &Session, plan: LogicalPlan, path: &Path, force: bool) -> R
     if plan.schema().fields().is_empty() {
         return Err(failed("the last statement has no result to write"));
     }
-    let path = std::path::absolute(path)?;
+    let path = if is_url(path) { path.to_owned() } else { std::path::absolute(path)? };
     let (url, kind) = (path.to_string_lossy().into_owned(), format_as_file_type(factory));
     LogicalPlanBuilder::copy_to(plan, url, kind, HashMap::new(), Vec::new())
         .and_then(LogicalPlanBuilder::build)
         .map_err(|err| problem::failure(&err, ""))
+}
+
+/// Returns whether an output exists; fails if it is a URL that cannot be written.
+#[cfg(feature = "remote")]
+fn exists(session: &Session, path: &Path, force: bool) -> Result<bool> {
+    if !is_url(path) {
+        return Ok(path.exists());
+    }
+    let (store, location) =
+        session.urls.remote.locate(&path.to_string_lossy()).in_file(output_name(path))?;
+    match session.run(store.check_new(&location, force))? {
+        Ok(()) => Ok(false),
+        Err(err) if err.kind() == io::ErrorKind::AlreadyExists => Ok(true),
+        Err(err) => Err(Failure::from(err).in_file(output_name(path))),
+    }
+}
+
+/// Returns whether an output exists.
+#[cfg(not(feature = "remote"))]
+fn exists(_: &Session, path: &Path, _: bool) -> Result<bool> {
+    if is_url(path) { Err(crate::path_arg::no_urls()) } else { Ok(path.exists()) }
 }
 
 /// What the scans of a plan read.

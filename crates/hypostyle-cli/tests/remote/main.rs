@@ -1,0 +1,113 @@
+//! `hyp` with URLs, as users run it, against servers on the loopback interface.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test may panic")]
+
+mod buckets;
+mod faults;
+mod reads;
+#[cfg(feature = "sql")]
+mod s3;
+mod server;
+#[cfg(feature = "sql")]
+mod sql;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A temporary folder in which `hyp` runs.
+pub(crate) struct Folder {
+    folder: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// What a run printed.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn with(self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        fs::write(self.path(name), content).unwrap();
+        self
+    }
+
+    /// Sets a variable of the environment.
+    pub(crate) fn variable(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.variables.push((name.to_owned(), value.into()));
+        self
+    }
+
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        // A proxy of the machine does not lead to the loopback interface.
+        command.env("NO_PROXY", "*").current_dir(self.folder.path());
+        command.envs(self.variables.iter().cloned());
+        command
+    }
+
+    pub(crate) fn hyp(&self, words: &[&str]) -> Ran {
+        Ran::of(self.command(env!("CARGO_BIN_EXE_hyp")).args(words))
+    }
+
+    /// Runs a command that must succeed, and returns what it prints.
+    #[track_caller]
+    pub(crate) fn ok(&self, words: &[&str]) -> String {
+        let ran = self.hyp(words);
+        assert_eq!(ran.code, 0, "{words:?}: {}", ran.err);
+        ran.out
+    }
+
+    /// Runs a command that must fail, and returns its error.
+    #[track_caller]
+    pub(crate) fn fails(&self, words: &[&str]) -> String {
+        let ran = self.hyp(words);
+        assert_ne!(ran.code, 0, "{words:?}: {}", ran.out);
+        ran.err
+    }
+}
+
+impl Ran {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap();
+        Self {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Returns a CSV file of flights on some days, in their order.
+pub(crate) fn flights(days: usize, per_day: usize) -> String {
+    let mut csv = String::from("day,carrier,flight,delay,tail\n");
+    let mut state = 1_u64;
+    let mut noise = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state >> 33
+    };
+    for day in 1..=days {
+        for _ in 0..per_day {
+            let carrier = ["AA", "DL", "UA", "WN"][(noise() % 4) as usize];
+            let (flight, delay) = (noise() % 9000, (noise() % 200) as i64 - 30);
+            let (one, two) = (noise() % 999_983, noise() % 999_983);
+            writeln!(csv, "{day},{carrier},{flight},{delay},N{one:06}-{two}").unwrap();
+        }
+    }
+    csv
+}
