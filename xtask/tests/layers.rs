@@ -34,6 +34,7 @@ const CRATES: &[&str] = &[
     "hypostyle-at1",
     "hypostyle",
     "hypostyle-datafusion",
+    "hypostyle-remote",
     "hypostyle-cli",
     "hypostyle-testkit",
     "hypostyle-bench",

@@ -15,7 +15,7 @@ use percent_encoding::percent_decode_str;
 use url::{Position, Url};
 
 use crate::connection::{Connector, ExactUrls};
-use crate::stores::Settings;
+use crate::settings::Settings;
 
 /// The longest time in which a connection is made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

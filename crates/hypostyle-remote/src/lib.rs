@@ -16,11 +16,13 @@ mod environment;
 mod problem;
 mod remote_file;
 mod remote_store;
+mod settings;
 mod stores;
 mod upload;
 
 pub use object_store::path::Path;
 pub use remote_file::RemoteFile;
 pub use remote_store::RemoteStore;
-pub use stores::{Settings, Stores, without_secrets};
+pub use settings::Settings;
+pub use stores::{Stores, without_secrets};
 pub use upload::upload;

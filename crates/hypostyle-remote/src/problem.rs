@@ -65,6 +65,9 @@ pub(crate) fn worded(err: object_store::Error) -> object_store::Error {
     if let Some(problem) = Problem::of(&err) {
         return problem.clone().into();
     }
+    if causes(&err).any(|cause| cause.is::<Worded>()) {
+        return err;
+    }
     let source = || Box::new(Worded(words(&err)));
     match &err {
         Error::NotFound { path, .. } => Error::NotFound { path: path.clone(), source: source() },

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use object_store::path::Path;
 use url::{Position, Url};
@@ -11,39 +10,7 @@ use url::{Position, Url};
 use crate::environment::{ServerKind, store_of};
 use crate::problem::io_error;
 use crate::remote_store::RemoteStore;
-
-/// How long servers are waited for, and how often.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Settings {
-    /// The longest time without a byte from the server, after which a request ends.
-    pub timeout: Duration,
-    /// How often a request is repeated after it failed, within three minutes.
-    pub retries: usize,
-}
-
-impl Default for Settings {
-    /// 30 seconds, and 10 times.
-    fn default() -> Self {
-        Self { timeout: Duration::from_secs(30), retries: 10 }
-    }
-}
-
-impl Settings {
-    /// Sets the longest time without a byte from the server.
-    #[must_use]
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
-    }
-
-    /// Sets how often a request is repeated.
-    #[must_use]
-    pub fn with_retries(mut self, retries: usize) -> Self {
-        self.retries = retries;
-        self
-    }
-}
+use crate::settings::Settings;
 
 /// The stores that URLs are in, each made once.
 ///

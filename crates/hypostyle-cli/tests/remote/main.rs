@@ -6,6 +6,9 @@ mod buckets;
 mod faults;
 mod reads;
 #[cfg(feature = "sql")]
+#[path = "../recipes/mod.rs"]
+mod recipe_pages;
+#[cfg(feature = "sql")]
 mod s3;
 mod server;
 #[cfg(feature = "sql")]

@@ -4,6 +4,8 @@
 
 mod prompt;
 mod queries;
+#[path = "../recipes/mod.rs"]
+mod recipe_pages;
 mod recipes;
 
 use std::fs;
