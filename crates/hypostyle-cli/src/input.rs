@@ -204,9 +204,16 @@ impl Input {
     }
 
     /// Opens the input as an AT-1 archive.
+    ///
+    /// An archive on a server is copied first: what is shown of it has the sizes of all streams,
+    /// which are found by reading them.
     pub(crate) fn into_archive(self, options: &ReadOptions) -> Result<Archive> {
         let name = self.name();
-        Archive::open(self.into_source()?, options).in_file(&name)
+        #[cfg(feature = "remote")]
+        let this = self.downloaded()?;
+        #[cfg(not(feature = "remote"))]
+        let this = self;
+        Archive::open(this.into_source()?, options).in_file(&name)
     }
 
     /// Opens the input as a table, with types of text that `target` can store.
@@ -239,10 +246,14 @@ impl Input {
 impl Input {
     /// Copies a text from a server to a temporary file: its types are found by reading all of it,
     /// and its rows are read after that.
-    fn with_text_downloaded(mut self, args: &ReadArgs) -> Result<Self> {
-        if let InputBody::Remote(remote) = &self.body
-            && self.kind(args.from)?.is_text()
-        {
+    fn with_text_downloaded(self, args: &ReadArgs) -> Result<Self> {
+        let is_remote = matches!(self.body, InputBody::Remote(_));
+        if is_remote && self.kind(args.from)?.is_text() { self.downloaded() } else { Ok(self) }
+    }
+
+    /// Copies an input from a server to a temporary file.
+    fn downloaded(mut self) -> Result<Self> {
+        if let InputBody::Remote(remote) = &self.body {
             self.body = InputBody::File(remote::download(remote).in_file(self.name())?);
         }
         Ok(self)

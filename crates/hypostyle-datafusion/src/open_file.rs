@@ -72,6 +72,7 @@ impl OpenFile {
         let key = &meta.location;
         if let Some(entry) = cache.and_then(|cache| cache.get(key))
             && entry.is_valid_for(meta)
+            && entry.meta.e_tag == meta.e_tag
             && let Some(cached) = entry.file_metadata.as_any().downcast_ref::<CachedFile>()
             && Arc::ptr_eq(&cached.0.store, store)
             && cached.0.options == *options

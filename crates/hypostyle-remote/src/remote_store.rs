@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
@@ -39,6 +39,9 @@ const BODY_RETRIES: usize = 3;
 
 /// The time before the first repetition; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The time of a file whose server states none.
+const UNKNOWN_TIME: i64 = 0;
 
 /// An HTTP server, or a bucket of an object store.
 ///
@@ -167,6 +170,11 @@ impl RemoteStore {
                 return Err(err);
             }
         };
+        let mut known = known;
+        if known.meta.last_modified.timestamp() == UNKNOWN_TIME {
+            // Caches of the engine must not take it for the file that was there before.
+            known.meta.last_modified = SystemTime::now().into();
+        }
         let meta = known.meta.clone();
         self.lock().files.insert(location.clone(), known);
         Ok(meta)
@@ -274,6 +282,7 @@ fn strong_tag(version: &ObjectMeta) -> Option<String> {
 fn check_version(version: &ObjectMeta, now: &ObjectMeta) -> Result<()> {
     let is_same = match (&version.e_tag, &now.e_tag) {
         (Some(before), Some(now)) => before.trim_matches('"') == now.trim_matches('"'),
+        _ if now.last_modified.timestamp() == UNKNOWN_TIME => true,
         // Lists have parts of a second, and headers do not.
         _ => version.last_modified.timestamp() == now.last_modified.timestamp(),
     };

@@ -114,6 +114,8 @@ fn servers_without_suffix_ranges_tags_or_lengths_will_do() {
     server.set(Manners::default());
     server.put("/data/flights.csv.at1", folder.read("flights.csv.at1"), None);
     assert_eq!(folder.ok(&words), expected);
+    server.set(Manners { hides_time: true, ..Manners::default() });
+    assert_eq!(folder.ok(&words), expected);
     server.put("/data/flights.csv.at1", folder.read("flights.csv.at1"), Some("W/\"weak\""));
     assert_eq!(folder.ok(&words), expected);
 }

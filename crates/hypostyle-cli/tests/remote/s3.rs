@@ -79,7 +79,9 @@ fn proxy(server: SocketAddr, requests: &Arc<AtomicUsize>, bytes: &Arc<AtomicUsiz
                 requests.fetch_add(usize::from(is_start), Ordering::SeqCst);
             };
             thread::spawn(move || forward(from, to, count));
-            let count = move |sent: &[u8]| drop(bytes.fetch_add(sent.len(), Ordering::SeqCst));
+            let count = move |sent: &[u8]| {
+                bytes.fetch_add(sent.len(), Ordering::SeqCst);
+            };
             thread::spawn(move || forward(server, client, count));
         }
     });

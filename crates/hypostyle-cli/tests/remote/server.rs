@@ -45,6 +45,8 @@ pub(crate) struct Manners {
     pub(crate) chunks: bool,
     /// Ignores `If-Match`.
     pub(crate) ignores_conditions: bool,
+    /// Does not say when a file was modified.
+    pub(crate) hides_time: bool,
     /// Waits before each response.
     pub(crate) delay: Duration,
 }
@@ -224,7 +226,10 @@ fn answer(mut request: Request, out: &mut TcpStream, state: &Mutex<State>) -> io
             return Ok(true);
         }
     };
-    let mut headers = String::from("Last-Modified: Wed, 01 Jan 2025 00:00:00 GMT\r\n");
+    let mut headers = String::new();
+    if !manners.hides_time {
+        headers += "Last-Modified: Wed, 01 Jan 2025 00:00:00 GMT\r\n";
+    }
     if let Some(tag) = &tag {
         headers += &format!("ETag: {tag}\r\n");
     }
