@@ -16,10 +16,10 @@ usage: cargo xtask TASK
   test            run all tests in Rust: unit, property, conformance, CLI and doc tests
   test --all      run these, and the tests that need other runtimes, which are installed under the
                   target folder: predicates in DuckDB (needs python3 with venv, and pip), SQL in
-                  DataFusion (takes minutes to build)
+                  DataFusion (takes minutes to build), URLs with the S3 server s3s-fs
   check           check formatting, clippy lints, docs and features
   features        run clippy on the library with the default features, with none, with each alone,
-                  and with each pair of column files
+                  and with each pair of column files, and on the command with its features
   ci              run test --all, then check
   bench [ARGS]    build in release mode and run the benchmarks; `--quick` only checks that they
                   run, `--write` updates docs/benchmarks, `--help` lists the benchmarks
@@ -93,7 +93,25 @@ fn features() -> bool {
         line.extend(["--", "-D", "warnings"]);
         cargo(&line, &[])
     };
-    clippy(&[]) && SETS.iter().all(|set| clippy(&["--no-default-features", "--features", set]))
+    clippy(&[])
+        && SETS.iter().all(|set| clippy(&["--no-default-features", "--features", set]))
+        && command_features()
+}
+
+/// Runs clippy on the command with its features.
+fn command_features() -> bool {
+    let clippy = |packages: &[&str], features: &str| {
+        let mut line = vec!["clippy", "--all-targets", "--features", features];
+        line.extend(packages);
+        line.extend(["--", "-D", "warnings"]);
+        cargo(&line, &[])
+    };
+    let command = ["--package", "hypostyle-cli"];
+    // The engine is checked once: with the crate for URLs, both sets are one to its dependencies.
+    let with_urls = ["--package", "hypostyle-cli", "--package", "hypostyle-remote"];
+    clippy(&command, "hypostyle-cli/remote")
+        && clippy(&with_urls, "hypostyle-cli/sql")
+        && clippy(&with_urls, "hypostyle-cli/sql,hypostyle-cli/remote")
 }
 
 fn bench(words: &[&str]) -> bool {

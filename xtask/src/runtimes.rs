@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::process::cargo;
+use crate::process::{cargo, target_folder};
 use crate::python::Environment;
 
 /// A test that needs another runtime, or one that takes minutes to build.
@@ -12,10 +12,26 @@ struct RuntimeTest {
     run: fn() -> Result<(), String>,
 }
 
-const ALL: [RuntimeTest; 2] = [
+const ALL: [RuntimeTest; 3] = [
     RuntimeTest { name: "predicates in DuckDB", run: predicates_in_duckdb },
     RuntimeTest { name: "SQL in DataFusion", run: sql_in_datafusion },
+    RuntimeTest { name: "URLs, and S3 by s3s-fs", run: urls },
 ];
+
+/// The packages and features of all tests with the engine, so that it is built once.
+const WITH_ENGINE: [&str; 8] = [
+    "--package",
+    "hypostyle-datafusion",
+    "--package",
+    "hypostyle-remote",
+    "--package",
+    "hypostyle-cli",
+    "--features",
+    "hypostyle-cli/sql,hypostyle-cli/remote",
+];
+
+/// The S3-compatible server of the tests. Later versions need a newer Rust.
+const S3_SERVER: (&str, &str) = ("s3s-fs", "0.14.1");
 
 /// Runs all tests, also after one has failed. Returns whether all succeeded.
 pub(crate) fn test() -> bool {
@@ -40,12 +56,34 @@ fn predicates_in_duckdb() -> Result<(), String> {
 
 /// Tests the formats as tables of DataFusion, and the command with it.
 fn sql_in_datafusion() -> Result<(), String> {
-    let crates = ["--package", "hypostyle-datafusion", "--package", "hypostyle-cli"];
-    let mut line = vec!["test", "--no-fail-fast", "--features", "hypostyle-cli/sql"];
-    line.extend(crates);
+    let mut line = vec!["test", "--no-fail-fast"];
+    line.extend(WITH_ENGINE);
     // The other tests of the command ran without the feature.
     line.extend(["--test", "sql", "--lib", "--bins"]);
     let tested = cargo(&line, &[]);
-    let documented = cargo(&["test", "--doc", "--package", "hypostyle-datafusion"], &[]);
+    let mut line = vec!["test", "--doc"];
+    line.extend(WITH_ENGINE);
+    let documented = cargo(&line, &[]);
     (tested && documented).then_some(()).ok_or_else(|| "tests failed".to_owned())
+}
+
+/// Tests files behind URLs, with an HTTP server of the tests and a real S3-compatible one.
+fn urls() -> Result<(), String> {
+    let (server, version) = S3_SERVER;
+    let folder = target_folder().join("xtask").join(server);
+    let root = folder.display().to_string();
+    // An unoptimized build takes a minute, and is fast enough.
+    let install = ["install", server, "--version", version, "--features", "binary", "--locked"];
+    let install = [&install[..], &["--profile", "dev", "--root", &root]].concat();
+    // Cargo does nothing if it is installed.
+    if !cargo(&install, &[]) {
+        return Err(format!("cargo cannot install {server} {version}"));
+    }
+    let program = folder.join("bin").join(format!("{server}{}", std::env::consts::EXE_SUFFIX));
+    let program = program.display().to_string();
+    let mut line = vec!["test", "--no-fail-fast"];
+    line.extend(WITH_ENGINE);
+    line.extend(["--test", "remote", "--", "--include-ignored"]);
+    let tested = cargo(&line, &[("HYPOSTYLE_S3_SERVER", &program)]);
+    tested.then_some(()).ok_or_else(|| "tests failed".to_owned())
 }

@@ -23,6 +23,10 @@ use crate::problem::Problem;
 /// The slowest upload that is waited for, in bytes per second.
 const MIN_UPLOAD_RATE: f64 = 64.0 * 1024.0;
 
+/// The servers that machines in clouds ask for the credentials of their role.
+const METADATA_HOSTS: [&str; 3] =
+    ["169.254.169.254", "[fd00:ec2::254]", "metadata.google.internal"];
+
 /// URLs as their users wrote them, by the paths that a store makes of them.
 ///
 /// A store knows paths only: the query is not in them, and some letters are escaped otherwise.
@@ -96,7 +100,12 @@ impl HttpService for Connection {
         )]
         let sending = request.body().content_length() as f64 / MIN_UPLOAD_RATE;
         let limit = patience + Duration::from_secs_f64(sending);
+        let is_role = request.uri().host().is_some_and(|host| METADATA_HOSTS.contains(&host));
         let response = timeout(limit, self.client.execute(request)).await;
+        if is_role && !has_role(&response) {
+            // Asking again would take minutes where no such server is.
+            return Err(Problem::NoCredentials.http(HttpErrorKind::Decode));
+        }
         let silence = |_| Problem::Silence(limit).http(HttpErrorKind::Timeout);
         let mut response = response.map_err(silence)??;
         let expected = match asked {
@@ -110,6 +119,16 @@ impl HttpService for Connection {
             response.headers_mut().insert(CONTENT_LENGTH, len.into());
         }
         Ok(response.map(|body| HttpResponseBody::new(CheckedBody::new(body, patience, expected))))
+    }
+}
+
+/// Returns whether a server that knows the role of the machine gave an answer.
+fn has_role<E>(response: &Result<Result<HttpResponse, HttpError>, E>) -> bool {
+    // The older protocol is tried after the newer one is refused.
+    let is_refusal_final = std::env::var_os("AWS_IMDSV1_FALLBACK").is_none();
+    match response {
+        Ok(Ok(response)) => response.status().is_success() || !is_refusal_final,
+        Ok(Err(_)) | Err(_) => false,
     }
 }
 

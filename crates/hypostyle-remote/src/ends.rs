@@ -73,17 +73,20 @@ mod tests {
                 tail: file.slice(tail..),
                 tail_start: tail as u64,
             };
-            for start in 0..=40 {
-                for end in start..=40 {
-                    let missing = ends.missing(&(start as u64..end as u64));
-                    assert!(start as u64 <= missing.start && missing.end <= end as u64);
-                    assert!(missing.is_empty() || missing.start >= head as u64);
-                    assert!(missing.is_empty() || missing.end <= tail as u64);
-                    let middle = if missing.is_empty() { 0..0 } else { missing.start..missing.end };
-                    let middle = file.slice(middle.start as usize..middle.end as usize);
-                    let all = ends.assemble(&(start as u64..end as u64), middle);
-                    assert_eq!(all, file.slice(start..end), "{start}..{end}, {head}, {tail}");
-                }
+            for (start, end) in (0..=40).flat_map(|start| (start..=40).map(move |end| (start, end)))
+            {
+                let missing = ends.missing(&(start as u64..end as u64));
+                assert!(start as u64 <= missing.start && missing.end <= end as u64);
+                assert!(missing.is_empty() || missing.start >= head as u64);
+                assert!(missing.is_empty() || missing.end <= tail as u64);
+                let of_middle = |(at, _): &(u64, u8)| missing.contains(at);
+                let middle: Vec<u8> = (0..)
+                    .zip(file.iter().copied())
+                    .filter(of_middle)
+                    .map(|(_, byte)| byte)
+                    .collect();
+                let all = ends.assemble(&(start as u64..end as u64), middle.into());
+                assert_eq!(all, file.slice(start..end), "{start}..{end}, {head}, {tail}");
             }
         }
     }

@@ -30,6 +30,8 @@ pub(crate) enum Problem {
     LongBody,
     #[error("the file changed while it was read")]
     Changed,
+    #[error("there are no credentials in the environment, and the machine has no role")]
+    NoCredentials,
     #[error("an HTTP server cannot list files: name one file")]
     CannotList,
     #[error("hyp does not write to HTTP servers: use s3://, gs:// or az://")]
