@@ -174,3 +174,22 @@ fn a_build_without_the_sql_engine_says_how_to_get_it() {
     let ran = Folder::new().hyp_words(&["sql", "select 1", "--format", "json"]);
     ran.fails(2, &["cargo install hypostyle-cli --features sql"]);
 }
+
+#[cfg(not(feature = "remote"))]
+#[test]
+fn a_build_without_urls_says_how_to_get_one_with_them() {
+    let folder = numbers();
+    let features = if cfg!(feature = "sql") { "sql,remote" } else { "remote" };
+    let how = format!("cargo install hypostyle-cli --features {features}");
+    for command in [
+        "cat https://me:secret@host/a.csv",
+        "get s3://bucket/a.csv 1",
+        "inspect gs://bucket/a.colf",
+        "convert az://container/a.csv b.colf",
+        "convert a.csv s3://bucket/a.colf",
+        "pack http://host/a.csv",
+    ] {
+        let err = folder.hyp(command).fails(2, &[&how]).err;
+        assert!(!err.contains("secret"), "{err}");
+    }
+}

@@ -44,7 +44,7 @@ fn a_server_that_stays_silent_is_given_up() {
     let started = Instant::now();
     let err = folder.fails(&["cat", &url, "--timeout", "200ms", "--retries", "2"]);
     assert!(err.contains("the server sent nothing for 0.2 s"), "{err}");
-    assert!(started.elapsed() < Duration::from_secs(10));
+    assert!(started.elapsed() < Duration::from_secs(15));
 }
 
 #[test]
@@ -124,13 +124,8 @@ fn requests_run_at_the_same_time() {
     let text = flights(300, 2000);
     let folder = Folder::new();
     let server = Server::start().with("/big.csv", text);
-    let delay = Duration::from_millis(400);
-    server.set(Manners { delay, ..Manners::default() });
-    let started = Instant::now();
+    server.set(Manners { delay: Duration::from_millis(300), ..Manners::default() });
     folder.ok(&["convert", "-q", &server.url("/big.csv"), "copy.csv"]);
-    let count = u32::try_from(server.take_requests().len()).unwrap();
-    assert!(count >= 4);
-    // One after the other, the requests alone would take longer than all that is done.
-    let limit = delay * count + Duration::from_secs(3);
-    assert!(started.elapsed() < limit, "{:?} for {count} requests", started.elapsed());
+    assert!(server.take_requests().len() >= 4);
+    assert!((2..=4).contains(&server.most_in_flight()), "{}", server.most_in_flight());
 }

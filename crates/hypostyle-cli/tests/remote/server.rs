@@ -20,6 +20,9 @@ struct State {
     /// What the next requests meet with.
     faults: VecDeque<Fault>,
     manners: Manners,
+    /// Requests that are being answered, and the most of these at a time.
+    in_flight: usize,
+    most_in_flight: usize,
 }
 
 #[derive(Clone)]
@@ -132,6 +135,11 @@ impl Server {
         std::mem::take(&mut self.lock().requests)
     }
 
+    /// Returns the most requests that were answered at the same time.
+    pub(crate) fn most_in_flight(&self) -> usize {
+        self.lock().most_in_flight
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
     }
@@ -167,7 +175,14 @@ fn serve(stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
                 _ => {}
             }
         }
-        if !answer(request, &mut out, state)? {
+        {
+            let mut state = state.lock().unwrap();
+            state.in_flight += 1;
+            state.most_in_flight = state.most_in_flight.max(state.in_flight);
+        }
+        let answered = answer(request, &mut out, state);
+        state.lock().unwrap().in_flight -= 1;
+        if !answered? {
             return Ok(());
         }
     }
