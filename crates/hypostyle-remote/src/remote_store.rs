@@ -278,10 +278,15 @@ fn strong_tag(version: &ObjectMeta) -> Option<String> {
     version.e_tag.clone().filter(|tag| tag.starts_with('"'))
 }
 
+/// Returns a tag without its quotes, and whether it is weak or not: proxies change both.
+fn bare_tag(tag: &str) -> &str {
+    tag.trim_start_matches("W/").trim_matches('"')
+}
+
 /// Fails if a file is not the version that was found.
 fn check_version(version: &ObjectMeta, now: &ObjectMeta) -> Result<()> {
     let is_same = match (&version.e_tag, &now.e_tag) {
-        (Some(before), Some(now)) => before.trim_matches('"') == now.trim_matches('"'),
+        (Some(before), Some(now)) => bare_tag(before) == bare_tag(now),
         _ if now.last_modified.timestamp() == UNKNOWN_TIME => true,
         // Lists have parts of a second, and headers do not.
         _ => version.last_modified.timestamp() == now.last_modified.timestamp(),

@@ -131,6 +131,19 @@ fn a_url_keeps_its_query_and_its_escapes() {
 }
 
 #[test]
+fn redirects_are_followed() {
+    let (folder, server, _) = archive();
+    let words = ["--where", "day = 7", "--columns", "delay"];
+    let expected = folder.ok(&[&["cat", "flights.csv.at1"], &words[..]].concat());
+    server.redirect("/old/flights.csv.at1", server.url("/data/flights.csv.at1"));
+    let url = server.url("/old/flights.csv.at1");
+    assert_eq!(folder.ok(&[&["cat", &url], &words[..]].concat()), expected);
+    let requests = server.take_requests();
+    let sent = requests.iter().filter(|request| request.bytes > 0);
+    assert!(sent.clone().count() > 0 && sent.clone().all(|request| request.range.is_some()));
+}
+
+#[test]
 fn credentials_are_sent_and_not_printed() {
     let folder = Folder::new();
     let server = Server::start().with("/t.csv", "x\n7\n");

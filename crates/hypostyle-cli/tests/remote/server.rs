@@ -16,6 +16,7 @@ pub(crate) struct Server {
 #[derive(Default)]
 struct State {
     files: BTreeMap<String, ServedFile>,
+    redirects: BTreeMap<String, String>,
     requests: Vec<Request>,
     /// What the next requests meet with.
     faults: VecDeque<Fault>,
@@ -106,6 +107,11 @@ impl Server {
     pub(crate) fn put(&self, path: &str, content: impl Into<Vec<u8>>, tag: Option<&str>) {
         let (content, tag) = (Arc::new(content.into()), tag.map(str::to_owned));
         self.lock().files.insert(path.to_owned(), ServedFile { content, tag, next: None });
+    }
+
+    /// Redirects a path to another URL.
+    pub(crate) fn redirect(&self, path: &str, url: String) {
+        self.lock().redirects.insert(path.to_owned(), url);
     }
 
     /// Replaces a file after some more requests for it.
@@ -218,6 +224,12 @@ fn answer(mut request: Request, out: &mut TcpStream, state: &Mutex<State>) -> io
         }
         Some(Fault::Stall(time)) => thread::sleep(time),
         _ => {}
+    }
+    let redirect = state.lock().unwrap().redirects.get(&path).cloned();
+    if let Some(url) = redirect {
+        note(request);
+        write!(out, "HTTP/1.1 302 Found\r\nLocation: {url}\r\nContent-Length: 0\r\n\r\n")?;
+        return Ok(true);
     }
     let Some(ServedFile { content, tag, .. }) = file else {
         note(request);
