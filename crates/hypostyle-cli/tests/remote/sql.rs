@@ -111,3 +111,17 @@ fn a_server_has_files_and_no_folders() {
     let err = folder.fails(&["sql", &copy]);
     assert!(err.contains("does not write to HTTP servers"), "{err}");
 }
+
+#[test]
+fn the_next_statement_sees_a_file_that_has_changed() {
+    let folder = Folder::new();
+    for tag in [Some("\"one\""), None] {
+        let server = Server::start();
+        server.set(Manners { hides_time: true, ..Manners::default() });
+        server.put("/t.csv", "x\n7\n", tag);
+        // The first statement takes two requests. The new file has the size of the old one.
+        server.replace_after(2, "/t.csv", b"x\n8\n", "\"two\"");
+        let query = format!("select x from '{}'; ", server.url("/t.csv"));
+        assert_eq!(folder.ok(&["sql", &query.repeat(2)]), "x\n7\nx\n8\n", "{tag:?}");
+    }
+}

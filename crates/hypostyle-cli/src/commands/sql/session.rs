@@ -113,10 +113,14 @@ impl Session {
         self.handle.clone()
     }
 
-    /// Forgets that the user pressed Ctrl-C before, and which files servers had.
-    pub(crate) fn start_statement(&self) {
-        #[cfg(feature = "remote")]
+    /// Forgets which files servers had, so that a statement sees those of now.
+    #[cfg(feature = "remote")]
+    pub(crate) fn forget_files(&self) {
         self.urls.remote.forget();
+    }
+
+    /// Forgets that the user pressed Ctrl-C before.
+    pub(crate) fn start_statement(&self) {
         self.interrupts.is_pressed.store(false, Ordering::SeqCst);
     }
 

@@ -60,6 +60,8 @@ fn run_one(
 ) -> Result<ReadBytes> {
     let worded = |err: DataFusionError| problem::failure(&err, text);
     let ctx = &session.ctx;
+    #[cfg(feature = "remote")]
+    session.forget_files();
     refuse_queries(&statement)?;
     let tables = session.run(names::match_case(ctx, &mut statement, text))?;
     let state = ctx.state();
