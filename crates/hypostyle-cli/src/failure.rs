@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use hypostyle::ErrorKind;
 
@@ -89,12 +88,12 @@ impl Failure {
     }
 
     /// Prints the message and returns the exit code.
-    pub(crate) fn report(&self) -> ExitCode {
+    pub(crate) fn report(&self) -> u8 {
         if self.broken_pipe {
-            return ExitCode::SUCCESS;
+            return 0;
         }
         let _ = writeln!(io::stderr(), "error: {}", self.report_text());
-        self.code.into()
+        self.code
     }
 }
 

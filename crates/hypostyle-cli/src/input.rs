@@ -139,7 +139,7 @@ impl Input {
     }
 
     /// Returns the name of the file, which tells kinds of text apart.
-    fn file_name(&self) -> Option<&str> {
+    pub(crate) fn file_name(&self) -> Option<&str> {
         #[cfg(feature = "remote")]
         if let InputBody::Remote(file) = &self.body {
             return Some(file.name());
@@ -175,7 +175,7 @@ impl Input {
     }
 
     /// Makes the input readable at any offset; a stream is copied to a temporary file.
-    fn into_source(self) -> Result<Arc<dyn ByteSource>> {
+    pub(crate) fn into_source(self) -> Result<Arc<dyn ByteSource>> {
         let name = self.name();
         let file = match self.body {
             InputBody::Memory(content) => return Ok(Arc::new(content)),

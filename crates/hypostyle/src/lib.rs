@@ -167,6 +167,7 @@ mod new_file;
 mod open;
 #[cfg(feature = "parquet")]
 mod parquet_file;
+mod verify;
 mod writer;
 
 pub use convert::convert;
@@ -174,8 +175,10 @@ pub use file_kind::FileKind;
 pub use formats::FormatId;
 pub use new_file::NewFile;
 pub use open::{OpenOptions, detect_format, open, open_cache, open_source, open_with};
+pub use verify::{Verification, VerifyError, verify};
 pub use writer::{Destination, Writer, WriterOptions};
 
+pub use hypostyle_core::types::RequestedType;
 pub use hypostyle_core::{cast, coerce, predicate, projection, spelling, spill, text};
 
 #[cfg(feature = "onpair")]

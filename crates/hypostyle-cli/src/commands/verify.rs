@@ -1,17 +1,13 @@
 //! `hyp verify`: decodes files completely and lists errors and deviations.
 
-use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use hypostyle::formats::at1::{Archive, Codec};
-use hypostyle::formats::{FormatId, Reader};
-use hypostyle::{DamagedRowGroup, Deviation, FileKind, Table};
+use hypostyle::{Deviation, FormatId, VerifyError};
 use serde_json::{Value, json};
 
 use super::Status;
 use crate::args::ReadArgs;
-use crate::failure::{CHECK, Failure, Result};
+use crate::failure::{CHECK, Failure, InFile, Result};
 use crate::input::Input;
 use crate::output::{Out, Progress};
 
@@ -63,126 +59,26 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
 
 fn check(input: Input, args: &Args) -> Result<FileReport> {
     let name = input.name();
-    let mut report = FileReport {
-        name: name.clone(),
-        format: None,
-        rows: 0,
-        columns: 0,
-        bytes: None,
-        hashed: false,
-        deviations: Vec::new(),
-        errors: Vec::new(),
-    };
-    let kind = input.kind(args.read.from);
-    if let Ok(kind) = kind
-        && kind.id() == FormatId::At1
-    {
-        report.format = Some(kind.name());
-        let archive = input.into_archive(&args.read.options().with_strict(false));
-        match archive.and_then(|archive| unpack(&archive, &mut report)) {
-            Err(failure) if failure.code() == crate::failure::IO => return Err(failure),
-            Err(failure) => report.errors.push(failure),
-            Ok(()) => {}
-        }
-        return Ok(report);
-    }
-    let checked = kind.and_then(|kind| {
-        report.format = Some(kind.name());
-        match kind.format() {
-            Some(format) => {
-                // Collect all deviations instead of stopping at the first one.
-                let options = args.read.options().with_strict(false).with_thorough(true);
-                decode(&input.into_reader(format, &options)?, &mut report);
-                Ok(())
-            }
-            None => scan(&input.into_table(&args.read, None)?, kind, &mut report),
-        }
+    let options = args.read.open_options(input.file_name());
+    let progress = Progress::steps("verifying", 0);
+    let found = hypostyle::verify(input.into_source()?, &options, |done, steps| {
+        progress.set_steps(done, steps);
     });
-    match checked {
-        Err(failure) if failure.code() == crate::failure::IO => return Err(failure),
-        Err(failure) => report.errors.push(failure),
-        Ok(()) => {}
-    }
-    Ok(report)
-}
-
-/// Decodes all rows through a scan: those of text at once, since a row is parsed as a whole,
-/// and each column of other files separately, as [`decode`] does.
-fn scan(table: &Table, kind: FileKind, report: &mut FileReport) -> Result<()> {
-    // The types of a text follow from all of it, so this finds malformed rows.
-    report.rows = table.num_rows()?;
-    report.columns = table.schema()?.fields().len();
-    let all: Vec<usize> = (0..report.columns).collect();
-    let scanned: Vec<&[usize]> = if kind.is_text() { vec![&all] } else { all.chunks(1).collect() };
-    let reader = table.reader()?;
-    let progress = Progress::steps("verifying", scanned.len() as u64);
-    for columns in scanned {
-        let scan = table.scan().columns(columns.iter().copied());
-        let mut batches = scan.skip_damaged(true).batches()?;
-        while batches.next_batch()?.is_some() {}
-        for DamagedRowGroup { group, rows, error, .. } in batches.stats().damaged {
-            let mut why = format!("{error} (rows {} to {}", rows.start + 1, rows.end);
-            if let Some(first) = reader.ranges(group, columns).first() {
-                why += &format!(", stored from byte {} on", first.start);
-            }
-            report.errors.push(Failure::input(why + ")"));
-        }
-        progress.step();
-    }
-    report.deviations = reader.deviations();
-    Ok(())
-}
-
-/// Unpacks an archive and discards the content, to decode and hash everything.
-fn unpack(archive: &Archive, report: &mut FileReport) -> Result<()> {
-    let done = if archive.codec() == Codec::Bundle {
-        verify_bundle(archive, report)
-    } else {
-        archive.unpack(&mut io::sink()).map(|unpacked| {
-            report.bytes = Some(unpacked.bytes);
-            report.hashed = unpacked.hash_agreed;
-        })
+    let found = found.in_file(&name)?;
+    let failure = |error| match error {
+        VerifyError::Failed(err) => Failure::from(err),
+        other => Failure::input(other.to_string()),
     };
-    report.deviations.extend(archive.deviations());
-    // Check each block, to list every damaged one, and every index that would mislead queries.
-    let mut blocks = archive.check_groups().unwrap_or_default();
-    if done.is_ok() {
-        // Check what the archive states about its table, which readers rely on.
-        blocks.extend(archive.check_table()?);
-    }
-    if !blocks.is_empty() {
-        report.errors.extend(blocks.into_iter().map(Failure::from));
-        return Ok(());
-    }
-    Ok(done?)
-}
-
-fn verify_bundle(archive: &Archive, report: &mut FileReport) -> hypostyle::Result<()> {
-    report.hashed = true;
-    for entry in archive.bundle()? {
-        let unpacked = entry.archive.unpack(&mut io::sink());
-        report.deviations.extend(entry.archive.deviations());
-        let unpacked = unpacked?;
-        report.bytes = Some(report.bytes.unwrap_or(0) + unpacked.bytes);
-        report.hashed &= unpacked.hash_agreed;
-    }
-    Ok(())
-}
-
-/// Decodes each column separately, so that an error in one does not hide errors in others.
-fn decode(reader: &Arc<dyn Reader>, report: &mut FileReport) {
-    report.rows = reader.rows();
-    report.columns = reader.schema().fields().len();
-    let progress = Progress::steps("verifying", report.columns as u64);
-    for chunk in 0..reader.row_groups() {
-        for column in 0..report.columns {
-            if let Err(err) = reader.read(chunk, &[column]) {
-                report.errors.push(err.into());
-            }
-            progress.step();
-        }
-    }
-    report.deviations = reader.deviations();
+    Ok(FileReport {
+        name,
+        format: found.format.map(FormatId::name),
+        rows: found.rows,
+        columns: found.columns,
+        bytes: found.bytes,
+        hashed: found.is_hashed,
+        deviations: found.deviations,
+        errors: found.errors.into_iter().map(failure).collect(),
+    })
 }
 
 impl FileReport {

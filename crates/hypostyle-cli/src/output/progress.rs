@@ -50,6 +50,12 @@ impl Progress {
         self.bar.set_position(done);
     }
 
+    /// Sets how many steps are done, and how many there are.
+    pub(crate) fn set_steps(&self, done: u64, total: u64) {
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+    }
+
     pub(crate) fn step(&self) {
         self.bar.inc(1);
     }

@@ -1,0 +1,50 @@
+//! The command `hyp`: column files and archives from the command line.
+//!
+//! [`run`] is the whole command, for the executable and for the Python package.
+//!
+//! From bottom to top: `failure` (messages and exit codes), `hint`, `path_arg`; `args` (arguments
+//! that commands share); `remote` (URLs); `output`; `input` (any input as a table of the library);
+//! `commands`.
+
+use std::ffi::OsString;
+use std::io;
+
+use clap::Parser;
+
+mod args;
+mod commands;
+mod failure;
+mod hint;
+mod input;
+mod output;
+mod path_arg;
+#[cfg(feature = "remote")]
+mod remote;
+
+/// Runs the command with these arguments, of which the first is the name of the program.
+///
+/// Returns the exit code.
+pub fn run<I, T>(args: I) -> u8
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    let cli = match commands::Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(err) => {
+            // clap prints help to stdout and errors to stderr. A reader that closed the pipe
+            // is not an error.
+            let _ = err.print();
+            return if err.use_stderr() { failure::USAGE } else { 0 };
+        }
+    };
+    let mut out = output::Stdout::new();
+    let result = commands::run(&cli, &mut out).and_then(|status| {
+        io::Write::flush(&mut out)?;
+        Ok(status)
+    });
+    match result {
+        Ok(status) => status.into(),
+        Err(failure) => failure.report(),
+    }
+}
