@@ -44,10 +44,16 @@ impl Environment {
 
     /// Runs a Python file of the workspace.
     pub(crate) fn run(&self, file: &str) -> Result<(), String> {
-        match run("python", &self.python, &[file], &[]) {
+        self.run_words(&[file], &[])
+    }
+
+    /// Runs Python with these arguments and environment variables.
+    pub(crate) fn run_words(&self, words: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
+        let shown = words.join(" ");
+        match run("python", &self.python, words, env) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(format!("`{file}` failed")),
-            Err(err) => Err(format!("cannot run `{file}`: {err}")),
+            Ok(false) => Err(format!("`python {shown}` failed")),
+            Err(err) => Err(format!("cannot run `python {shown}`: {err}")),
         }
     }
 }

@@ -12,10 +12,11 @@ struct RuntimeTest {
     run: fn() -> Result<(), String>,
 }
 
-const ALL: [RuntimeTest; 3] = [
+const ALL: [RuntimeTest; 4] = [
     RuntimeTest { name: "predicates in DuckDB", run: predicates_in_duckdb },
     RuntimeTest { name: "SQL in DataFusion", run: sql_in_datafusion },
     RuntimeTest { name: "URLs, and S3 by s3s-fs", run: urls },
+    RuntimeTest { name: "the Python package", run: python_package },
 ];
 
 /// The packages and features of all tests with the engine, so that it is built once.
@@ -86,4 +87,14 @@ fn urls() -> Result<(), String> {
     line.extend(["--test", "remote", "--", "--include-ignored"]);
     let tested = cargo(&line, &[("HYPOSTYLE_S3_SERVER", &program)]);
     tested.then_some(()).ok_or_else(|| "tests failed".to_owned())
+}
+
+/// Installs the Python package with its test dependencies, and runs its tests.
+fn python_package() -> Result<(), String> {
+    let python = Environment::with_packages("python", &["maturin"])?;
+    // Without optimisation the package is built from what the other tests have compiled.
+    let profile = [("MATURIN_PEP517_ARGS", "--profile dev")];
+    let install = ["-m", "pip", "install", "--quiet", "./python[test]"];
+    python.run_words(&install, &profile)?;
+    python.run_words(&["-m", "pytest", "-q", "python"], &[])
 }

@@ -1,0 +1,142 @@
+"""Translates expressions of polars and pyarrow into filters.
+
+A translation is exact or does not happen: ``expression`` raises ``TypeError`` then. ``wider``
+translates what it can of a conjunction, for callers that filter the rows themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from ._hypostyle import Expr, Schema, col, lit
+
+
+class _Untranslatable(Exception):
+    pass
+
+
+def expression(value: Any, schema: Schema) -> Expr:
+    """Translates an expression; raises TypeError if that is not possible."""
+    try:
+        module = type(value).__module__
+        if module.startswith("polars"):
+            return _polars(_polars_tree(value))
+        if module.startswith("pyarrow"):
+            from ._substrait import translate
+
+            return translate(value, schema)
+    except (_Untranslatable, NotImplementedError) as err:
+        raise TypeError(f"the expression cannot be translated into a filter: {err}") from None
+    raise TypeError(
+        f"expected a text, an expression of hypostyle.col, polars or pyarrow, not `{type(value).__name__}`"
+    )
+
+
+def wider(value: Any) -> Expr | None:
+    """Returns a condition that all rows fulfil which fulfil a polars expression, if there is one."""
+    try:
+        return _wider(_polars_tree(value))
+    except _Untranslatable:
+        return None
+
+
+def _polars_tree(value: Any) -> Any:
+    try:
+        return json.loads(value.meta.serialize(format="json"))
+    except Exception as err:  # a Python function in the expression cannot be serialized
+        raise _Untranslatable(str(err)) from None
+
+
+_COMPARISONS = {
+    "Eq": lambda a, b: a == b,
+    "NotEq": lambda a, b: a != b,
+    "Lt": lambda a, b: a < b,
+    "LtEq": lambda a, b: a <= b,
+    "Gt": lambda a, b: a > b,
+    "GtEq": lambda a, b: a >= b,
+}
+_LOGIC = {"And": lambda a, b: a & b, "LogicalAnd": lambda a, b: a & b}
+_LOGIC |= {"Or": lambda a, b: a | b, "LogicalOr": lambda a, b: a | b}
+
+
+def _wider(tree: Any) -> Expr | None:
+    operation = tree.get("BinaryExpr") if isinstance(tree, dict) else None
+    if operation and operation["op"] in ("And", "LogicalAnd"):
+        left, right = _wider(operation["left"]), _wider(operation["right"])
+        if left is None or right is None:
+            return left if right is None else right
+        return left & right
+    try:
+        return _polars(tree)
+    except _Untranslatable:
+        return None
+
+
+def _polars(tree: Any) -> Expr:
+    if not isinstance(tree, dict) or len(tree) != 1:
+        raise _Untranslatable(str(tree)[:80])
+    (kind, body), = tree.items()
+    if kind == "BinaryExpr":
+        left, right, op = body["left"], body["right"], body["op"]
+        if op in _LOGIC:
+            return _LOGIC[op](_polars(left), _polars(right))
+        if op in _COMPARISONS:
+            return _COMPARISONS[op](_value(left), _value(right))
+    if kind == "Function":
+        function, inputs = body["function"], body["input"]
+        boolean = function.get("Boolean") if isinstance(function, dict) else None
+        if boolean == "IsNull":
+            return _value(inputs[0]).is_null()
+        if boolean == "IsNotNull":
+            return _value(inputs[0]).is_not_null()
+        if boolean == "Not":
+            return ~_polars(inputs[0])
+        if isinstance(boolean, dict) and "IsBetween" in boolean:
+            value, low, high = (_value(it) for it in inputs)
+            closed = boolean["IsBetween"]["closed"]
+            above = value >= low if closed in ("Both", "Left") else value > low
+            below = value <= high if closed in ("Both", "Right") else value < high
+            return above & below
+        text = function.get("StringExpr") if isinstance(function, dict) else None
+        if text in ("StartsWith", "EndsWith"):
+            needle = _literal(inputs[1])
+            if not isinstance(needle, str) or any(it in needle for it in "%_\\"):
+                raise _Untranslatable("a pattern with wildcards")
+            return _value(inputs[0]).like(needle + "%" if text == "StartsWith" else "%" + needle)
+    if kind == "Column":
+        # A column of booleans by itself.
+        return _value(tree) == True  # noqa: E712
+    raise _Untranslatable(kind)
+
+
+def _value(tree: Any) -> Expr:
+    if isinstance(tree, dict) and "Column" in tree:
+        name = tree["Column"]
+        if any(it in name for it in ".[]\"") or not name:
+            raise _Untranslatable("a column name with the characters of a path")
+        return col(name)
+    return lit(_literal(tree))
+
+
+def _literal(tree: Any) -> Any:
+    if not isinstance(tree, dict) or "Literal" not in tree:
+        raise _Untranslatable(str(tree)[:80])
+    literal = tree["Literal"]
+    for outer in ("Scalar", "Dyn"):
+        if isinstance(literal, dict) and outer in literal:
+            literal = literal[outer]
+    if not isinstance(literal, dict) or len(literal) != 1:
+        raise _Untranslatable(str(literal)[:80])
+    (kind, value), = literal.items()
+    # Infinities and NaN are written as null, and cannot be told apart.
+    if kind.startswith(("Int", "UInt")) and isinstance(value, int):
+        return value
+    if kind.startswith("Float") and isinstance(value, (int, float)) and math.isfinite(value):
+        return float(value)
+    if kind in ("String", "StringOwned", "Str") and isinstance(value, str):
+        return value
+    if kind == "Boolean" and isinstance(value, bool):
+        return value
+    raise _Untranslatable(kind)

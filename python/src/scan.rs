@@ -1,0 +1,328 @@
+//! Scans of a table.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use hypostyle::predicate::Predicate;
+use hypostyle::{Batches, ScanStats};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyString};
+
+use crate::errors;
+use crate::expr::Expr;
+use crate::memory_table::MemoryTable;
+use crate::schema::Schema;
+use crate::stream;
+
+/// A column by name or by position.
+#[derive(Clone, Debug, FromPyObject)]
+pub(crate) enum ColumnArg {
+    Index(usize),
+    Name(String),
+}
+
+/// The arguments of a scan.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ScanArgs {
+    pub(crate) columns: Option<Vec<ColumnArg>>,
+    pub(crate) filter: Option<Predicate>,
+    pub(crate) limit: Option<u64>,
+    pub(crate) rows: Option<(u64, u64)>,
+    pub(crate) take: Option<Vec<u64>>,
+    pub(crate) batch_size: Option<usize>,
+    pub(crate) threads: Option<usize>,
+    pub(crate) memory_limit: Option<u64>,
+    pub(crate) skip_damaged: bool,
+    pub(crate) dictionaries: bool,
+}
+
+impl ScanArgs {
+    /// Starts the scan. Must be called without the interpreter lock.
+    pub(crate) fn start(&self, table: &hypostyle::Table) -> PyResult<Batches> {
+        let mut scan = table.scan();
+        if let Some(columns) = &self.columns {
+            let schema = table.schema().map_err(errors::to_py)?;
+            let mut indexes = Vec::with_capacity(columns.len());
+            for column in columns {
+                indexes.push(match column {
+                    ColumnArg::Index(index) => *index,
+                    // A name is taken as it is: it may contain the characters of a path.
+                    ColumnArg::Name(name) => schema.index_of(name).map_err(|_| {
+                        let names: Vec<&str> =
+                            schema.fields().iter().map(|field| field.name().as_str()).collect();
+                        let names = names.join("`, `");
+                        errors::invalid(format!("there is no column `{name}`; there are `{names}`"))
+                    })?,
+                });
+            }
+            scan = scan.columns(indexes);
+        }
+        if let Some(filter) = &self.filter {
+            scan = scan.filter(filter.clone());
+        }
+        if let Some(rows) = self.limit {
+            scan = scan.limit(rows);
+        }
+        if let Some((start, end)) = self.rows {
+            scan = scan.rows(start..end.max(start));
+        }
+        if let Some(rows) = &self.take {
+            scan = scan.take(rows);
+        }
+        if let Some(rows) = self.batch_size {
+            scan = scan.batch_size(rows.max(1));
+        }
+        if let Some(threads) = self.threads {
+            scan = scan.threads(threads.max(1));
+        }
+        if let Some(bytes) = self.memory_limit {
+            scan = scan.memory_limit(bytes);
+        }
+        scan = scan.skip_damaged(self.skip_damaged).dictionaries(self.dictionaries);
+        scan.batches().map_err(errors::to_py)
+    }
+}
+
+/// Takes a filter: a text in the predicate language, an expression of this package, or one of
+/// polars or pyarrow that can be translated.
+pub(crate) fn filter_of(
+    filter: Option<&Bound<'_, PyAny>>,
+    schema: impl FnOnce() -> PyResult<SchemaRef>,
+) -> PyResult<Option<Predicate>> {
+    let Some(filter) = filter.filter(|filter| !filter.is_none()) else { return Ok(None) };
+    if let Ok(text) = filter.cast::<PyString>() {
+        return Predicate::parse(text.to_str()?).map(Some).map_err(errors::to_py);
+    }
+    if let Ok(expr) = filter.cast::<Expr>() {
+        return Ok(Some(expr.get().0.clone().into()));
+    }
+    let translate = filter.py().import("hypostyle._translate")?.getattr("expression")?;
+    let translated = translate.call1((filter, Schema(schema()?)))?;
+    match translated.cast::<Expr>() {
+        Ok(expr) => Ok(Some(expr.get().0.clone().into())),
+        Err(_) => {
+            let kind = filter.get_type().name()?;
+            Err(PyTypeError::new_err(format!("`{kind}` cannot be translated into a filter")))
+        }
+    }
+}
+
+/// Some columns and rows of a table, read when they are asked for.
+///
+/// A scan can be read as often as wanted, each time from the start, by several threads at once:
+/// by iteration over batches, or by other packages through the Arrow PyCapsule protocol.
+#[pyclass(frozen, module = "hypostyle")]
+pub(crate) struct Scan {
+    table: hypostyle::Table,
+    args: ScanArgs,
+    schema: OnceLock<SchemaRef>,
+    stats: Arc<Mutex<ScanStats>>,
+}
+
+impl Scan {
+    pub(crate) fn new(table: hypostyle::Table, args: ScanArgs) -> Self {
+        Self { table, args, schema: OnceLock::new(), stats: Arc::default() }
+    }
+
+    /// Starts the scan. The caller holds the interpreter lock, which opening does not need.
+    fn batches(&self, py: Python<'_>) -> PyResult<Batches> {
+        let batches = py.detach(|| self.args.start(&self.table))?;
+        self.schema.get_or_init(|| batches.schema());
+        Ok(batches)
+    }
+
+    /// Fails if the columns or the filter do not fit the table.
+    pub(crate) fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.batches(py).map(|_| ())
+    }
+
+    /// Returns the batches for the Arrow C interface.
+    pub(crate) fn stream<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let batches = self.batches(py)?;
+        let schema = batches.schema();
+        let batches = Counted { batches, stats: self.stats.clone() };
+        stream::export(py, &schema, batches, requested_schema)
+    }
+}
+
+/// Batches that note what was read.
+pub(crate) struct Counted {
+    batches: Batches,
+    stats: Arc<Mutex<ScanStats>>,
+}
+
+impl Counted {
+    fn next_batch(&mut self) -> hypostyle::Result<Option<RecordBatch>> {
+        let next = self.batches.next_batch();
+        *self.stats.lock().unwrap_or_else(PoisonError::into_inner) = self.batches.stats();
+        next
+    }
+}
+
+impl Iterator for Counted {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().map_err(into_arrow).transpose()
+    }
+}
+
+/// Keeps an I/O error one, so that other packages raise `OSError`.
+fn into_arrow(error: hypostyle::Error) -> ArrowError {
+    match error.kind() {
+        hypostyle::ErrorKind::Io(cause) => {
+            let message = error.to_string();
+            ArrowError::IoError(message.clone(), std::io::Error::new(cause.kind(), message))
+        }
+        hypostyle::ErrorKind::LimitExceeded { .. } => ArrowError::MemoryError(error.to_string()),
+        hypostyle::ErrorKind::Unsupported(_) => ArrowError::NotYetImplemented(error.to_string()),
+        _ => ArrowError::InvalidArgumentError(error.to_string()),
+    }
+}
+
+#[pymethods]
+impl Scan {
+    /// The names and types of the columns.
+    #[getter]
+    fn schema(&self, py: Python<'_>) -> PyResult<Schema> {
+        match self.schema.get() {
+            Some(schema) => Ok(Schema(schema.clone())),
+            None => Ok(Schema(self.batches(py)?.schema())),
+        }
+    }
+
+    /// What the last read of this scan has read and skipped so far: row groups, rows and bytes.
+    #[getter]
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.stats.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        stats_dict(py, &stats)
+    }
+
+    /// Reads all rows into memory.
+    pub(crate) fn read(&self, py: Python<'_>) -> PyResult<MemoryTable> {
+        let batches = self.batches(py)?;
+        let mut batches = Counted { batches, stats: self.stats.clone() };
+        let schema = batches.batches.schema();
+        let mut all = Vec::new();
+        py.detach(|| {
+            while let Some(batch) = batches.next_batch().map_err(errors::to_py)? {
+                all.push(batch);
+                Python::attach(|py| py.check_signals())?;
+            }
+            Ok::<_, PyErr>(())
+        })?;
+        Ok(MemoryTable::new(schema, all))
+    }
+
+    /// Counts the rows. It decodes only the columns that the filter needs.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| {
+            let mut args = self.args.clone();
+            args.columns = Some(Vec::new());
+            let batches = args.start(&self.table)?;
+            let mut batches = Counted { batches, stats: self.stats.clone() };
+            let mut rows = 0_u64;
+            while let Some(batch) = batches.next_batch().map_err(errors::to_py)? {
+                rows = rows.saturating_add(batch.num_rows() as u64);
+                Python::attach(|py| py.check_signals())?;
+            }
+            Ok(rows)
+        })
+    }
+
+    /// Iterates over the batches; each is a `MemoryTable`.
+    fn __iter__(&self, py: Python<'_>) -> PyResult<BatchIterator> {
+        let batches = self.batches(py)?;
+        let schema = batches.schema();
+        let batches = Counted { batches, stats: self.stats.clone() };
+        Ok(BatchIterator { schema, batches: Mutex::new(Some(batches)) })
+    }
+
+    fn __repr__(&self) -> String {
+        let mut parts = Vec::new();
+        if let Some(columns) = &self.args.columns {
+            let shown = columns.iter().map(|column| match column {
+                ColumnArg::Name(name) => name.clone(),
+                ColumnArg::Index(index) => index.to_string(),
+            });
+            parts.push(format!("columns: {}", shown.collect::<Vec<_>>().join(", ")));
+        }
+        if let Some(filter) = &self.args.filter {
+            parts.push(format!("filter: {filter}"));
+        }
+        if let Some(limit) = self.args.limit {
+            parts.push(format!("limit: {limit}"));
+        }
+        format!("Scan({})", parts.join("; "))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        self.schema(py)?.capsule(py)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        self.stream(py, requested_schema)
+    }
+}
+
+/// Iterates over the batches of a scan.
+#[pyclass(frozen, module = "hypostyle")]
+pub(crate) struct BatchIterator {
+    schema: SchemaRef,
+    batches: Mutex<Option<Counted>>,
+}
+
+#[pymethods]
+impl BatchIterator {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<MemoryTable>> {
+        let next = py.detach(|| {
+            let mut held = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(batches) = held.as_mut() else { return Ok(None) };
+            let next = catch_unwind(AssertUnwindSafe(|| batches.next_batch()));
+            let next = match next {
+                Ok(next) => next.map_err(errors::to_py),
+                Err(_) => Err(PyRuntimeError::new_err("the library panicked; please report it")),
+            };
+            if !matches!(next, Ok(Some(_))) {
+                *held = None;
+            }
+            next
+        })?;
+        Ok(next.map(|batch| MemoryTable::new(self.schema.clone(), vec![batch])))
+    }
+}
+
+fn stats_dict<'py>(py: Python<'py>, stats: &ScanStats) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("row_groups", stats.row_groups)?;
+    dict.set_item("row_groups_read", stats.row_groups_read)?;
+    dict.set_item("row_groups_pruned", stats.row_groups_pruned)?;
+    dict.set_item("rows_read", stats.rows_read)?;
+    dict.set_item("rows_returned", stats.rows_returned)?;
+    dict.set_item("bytes", stats.bytes)?;
+    dict.set_item("bytes_read", stats.bytes_read)?;
+    dict.set_item("reads", stats.reads)?;
+    let damaged: Vec<(u64, u64, &str)> = stats
+        .damaged
+        .iter()
+        .map(|damage| (damage.rows.start, damage.rows.end, damage.error.as_str()))
+        .collect();
+    dict.set_item("damaged", damaged)?;
+    Ok(dict)
+}
