@@ -1,0 +1,99 @@
+"""Measures the package beside its rivals, in one run, and prints ratios.
+
+    python benches/speed.py TABLE.csv [--rounds N] [--columns A,B] [--filter 'A = 1'] [--rust BINARY]
+
+`BINARY` is `hypostyle-bench` of this workspace, built with optimisation; it scans the same files in Rust.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+
+import hypostyle
+import hypostyle.polars
+
+
+def best(rounds: int, work: Callable[[], object]) -> float:
+    """The least seconds of some rounds."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def memory(program: str) -> int:
+    """The peak of resident memory of a Python program, in bytes."""
+    probe = (
+        "import resource\n" + program + "\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    ran = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    return int(ran.stdout.split()[-1]) << 10
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("csv", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--columns", default="carrier,dep_delay")
+    parser.add_argument("--filter", default="dep_delay > 190")
+    parser.add_argument("--rust", type=pathlib.Path)
+    options = parser.parse_args()
+    columns, rounds = options.columns.split(","), options.rounds
+    folder = pathlib.Path(tempfile.mkdtemp())
+    csv = options.csv
+    colf, packed, query = folder / "t.colf", folder / f"{csv.name}.at1", folder / f"q-{csv.name}.at1"
+    hypostyle.write(hypostyle.open(csv), colf)
+    hypostyle.pack(csv, packed)
+    hypostyle.pack(csv, query, query=True)
+
+    print("| full read into pyarrow | seconds | of the Rust scan |\n|---|---|---|")
+    for path in (colf, packed, csv):
+        seconds = best(rounds, lambda: pa.table(hypostyle.open(path)))
+        ratio = ""
+        if options.rust:
+            command = [options.rust, "read", "--alone", "--threads", str(os.cpu_count()), path]
+            runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(rounds)]
+            ratio = f"{seconds / min(float(ran.stdout.split()[0]) for ran in runs):.2f}"
+        print(f"| {path.suffix} | {seconds:.3f} | {ratio} |")
+
+    print(f"\n| {len(columns)} columns | seconds | ratio to COLF | ratio to AT-1 |\n|---|---|---|---|")
+    rivals = {
+        "COLF": lambda: pa.table(hypostyle.open(colf).scan(columns)),
+        "AT-1": lambda: pa.table(hypostyle.open(packed).scan(columns)),
+        "polars on CSV": lambda: pl.read_csv(csv, columns=columns, null_values="NA", infer_schema_length=None),
+        "DuckDB on CSV": lambda: duckdb.sql(
+            f"select {options.columns} from read_csv('{csv}', nullstr='NA')"
+        ).to_arrow_table(),
+    }
+    seconds = {name: best(rounds, work) for name, work in rivals.items()}
+    for name, took in seconds.items():
+        print(f"| {name} | {took:.4f} | {took / seconds['COLF']:.2f} | {took / seconds['AT-1']:.2f} |")
+
+    name, op, value = options.filter.split()
+    condition = {">": pl.col(name) > float(value), "=": pl.col(name) == float(value)}[op]
+    ours = best(rounds, lambda: pa.table(hypostyle.open(query).scan(columns, options.filter)))
+    lazy = best(rounds, lambda: hypostyle.polars.scan(query).filter(condition).select(columns).collect())
+    print(f"\npolars.scan with `{options.filter}`: {lazy:.4f} s, {lazy / ours:.2f} of our scan ({ours:.4f} s)")
+
+    imports = "import pyarrow as pa, hypostyle\n"
+    base = memory(imports)
+    nbytes = pa.table(hypostyle.open(colf)).nbytes
+    peak = memory(imports + f"t = pa.table(hypostyle.open({str(colf)!r}))")
+    print(f"memory: {(peak - base) / nbytes:.2f} of the {nbytes >> 20} MiB of batches")
+
+
+if __name__ == "__main__":
+    main()
