@@ -23,6 +23,7 @@ usage: cargo xtask TASK
   ci              run test --all, then check
   bench [ARGS]    build in release mode and run the benchmarks; `--quick` only checks that they
                   run, `--write` updates docs/benchmarks, `--help` lists the benchmarks
+  bench sql       the benchmark of SQL, which runs only if it is named: it builds DataFusion
   bench outside   build a program that depends on Hypostyle from outside the workspace, and check
                   that its LZMA encoder is fast
   oracle [ARGS]   build in release mode and compare the vendor's AT-1 decoder with ours; see
@@ -115,7 +116,12 @@ fn command_features() -> bool {
 }
 
 fn bench(words: &[&str]) -> bool {
-    let mut line = vec!["run", "--release", "--package", "hypostyle-bench", "--"];
+    let mut line = vec!["run", "--release", "--package", "hypostyle-bench"];
+    // DataFusion takes long to build, so only its own bench does.
+    if words.contains(&"sql") {
+        line.extend(["--features", "sql"]);
+    }
+    line.push("--");
     line.extend(words);
     cargo(&line, &[])
 }

@@ -16,7 +16,7 @@ pub(crate) struct Bench {
 }
 
 /// Every bench, in the order in which they run.
-pub(crate) const ALL: [Bench; 7] = [
+pub(crate) const ALL: &[Bench] = &[
     Bench { name: "size", title: "Size: every file, every compressor", run: size::run },
     Bench {
         name: "archives",
@@ -35,6 +35,12 @@ pub(crate) const ALL: [Bench; 7] = [
         run: queries::run,
     },
     Bench { name: "scaling", title: "Scaling: threads, sizes, columns", run: scaling::run },
+    #[cfg(feature = "sql")]
+    Bench {
+        name: "sql",
+        title: "SQL: archives, column files, CSV and Parquet in DataFusion",
+        run: crate::sql::run,
+    },
     Bench { name: "strings", title: "Strings: OnPair and its rivals", run: strings::run },
 ];
 

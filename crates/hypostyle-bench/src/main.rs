@@ -30,6 +30,8 @@ mod rivals;
 mod scaling;
 mod setup;
 mod size;
+#[cfg(feature = "sql")]
+mod sql;
 mod strings;
 mod table;
 
@@ -43,7 +45,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true, after_help = benches())]
 struct Cli {
-    /// The benches to run [default: all].
+    /// The benches to run [default: all that are built].
     names: Vec<String>,
     /// Use little data and few rounds: checks in a few minutes that the benches run.
     #[arg(long)]
@@ -135,12 +137,15 @@ impl Cli {
             return command.run();
         }
         let named = |name: &String| {
-            Bench::named(name).ok_or_else(|| format!("unknown bench `{name}`; {}", benches()))
+            Bench::named(name).ok_or_else(|| match name.as_str() {
+                "sql" => "the bench `sql` needs the feature `sql` of this program".to_owned(),
+                _ => format!("unknown bench `{name}`; {}", benches()),
+            })
         };
         let mut benches =
             self.names.iter().map(named).collect::<std::result::Result<Vec<_>, _>>()?;
         if benches.is_empty() {
-            benches.extend(&bench::ALL);
+            benches.extend(bench::ALL);
         }
         let setup = Setup::new(self.quick, self.corpus)?;
         for bench in benches {

@@ -47,7 +47,7 @@ impl Python {
     /// Opens the environment next to cargo's build output. If `install` is set, creates it and
     /// installs the wheels that can be installed.
     pub(crate) fn prepare(install: bool) -> Self {
-        let folder = environment();
+        let folder = beside_program("bench-python");
         let program = folder.join("bin").join("python");
         if install && !program.exists() {
             eprintln!("creating a Python environment for the rivals in {}", folder.display());
@@ -127,11 +127,11 @@ impl Wheel {
     }
 }
 
-/// Returns the folder of the environment, next to the folder of this program.
-fn environment() -> PathBuf {
+/// Returns a path next to the folder of this program.
+pub(crate) fn beside_program(name: &str) -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
     let target = program.ancestors().nth(2).unwrap_or(Path::new("target"));
-    target.join("bench-python")
+    target.join(name)
 }
 
 /// Runs a command to its end. On failure, the error is the last line of its standard error.

@@ -60,6 +60,14 @@ impl Setup {
         Ok(folder)
     }
 
+    /// Returns a folder next to that of this program, whose files later runs can use.
+    #[cfg(feature = "sql")]
+    pub(crate) fn kept_folder(&self, name: &str) -> Result<PathBuf> {
+        let folder = crate::rivals::beside_program(&format!("bench-{name}"));
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
     /// Returns the number of rounds to time: `full` unless the run is quick.
     pub(crate) fn rounds(&self, full: usize) -> usize {
         if self.quick { 1 } else { full }

@@ -14,6 +14,7 @@
 //! - [`source`]: byte sources that record reads, delay them, lack bytes, or are mostly zeros.
 //! - [`text_tables`]: the law that a packed text is the same table as the text.
 //! - [`sweeps`]: checks of every prefix of a file and of mutations of every byte.
+//! - `tpch`: the tables and queries of TPC-H, with the feature of this name.
 //!
 //! Functions here panic when a law is violated.
 
@@ -33,3 +34,5 @@ pub mod scans;
 pub mod source;
 pub mod sweeps;
 pub mod text_tables;
+#[cfg(feature = "tpch")]
+pub mod tpch;

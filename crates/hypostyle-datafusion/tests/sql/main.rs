@@ -15,3 +15,4 @@ mod random;
 mod session;
 mod sqllogic;
 mod tables;
+mod tpch;
