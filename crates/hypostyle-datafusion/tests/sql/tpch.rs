@@ -23,9 +23,6 @@ const FORMATS: [(&str, &str); 7] = [
     ("CSV", "csv"),
 ];
 
-/// Queries without rows at this scale.
-const EMPTY: [usize; 0] = [];
-
 #[tokio::test]
 async fn queries_of_tpch_give_the_rows_of_parquet() {
     let folder = tempfile::tempdir().unwrap();
@@ -43,7 +40,7 @@ async fn queries_of_tpch_give_the_rows_of_parquet() {
     let mut expected = Vec::new();
     for query in &queries {
         let rows: Vec<_> = run(&parquet, query.sql).await.iter().flat_map(rows_of).collect();
-        assert_eq!(rows.is_empty(), EMPTY.contains(&query.number), "Q{}", query.number);
+        assert!(!rows.is_empty(), "Q{} finds nothing to compare", query.number);
         expected.push(rows);
     }
     for (format, extension) in FORMATS {
