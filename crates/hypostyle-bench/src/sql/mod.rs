@@ -21,6 +21,7 @@ mod tpch;
 use contender::{Contender, Engine, Times};
 use duckdb::DuckDb;
 use files::{Kind, TableFiles};
+use flights::Tables;
 use queries::{BenchQuery, Pruning};
 
 /// The number of rounds of each measurement.
@@ -50,10 +51,14 @@ pub(crate) fn run(setup: &Setup, page: &mut ReportPage) -> Result<()> {
 }
 
 fn flights_bench(setup: &Setup, threads: usize, page: &mut ReportPage) -> Result<()> {
-    let (flights, airports, origin) = flights::tables(setup)?;
+    let Tables { flights, airports, original, origin } = flights::tables(setup)?;
     page.heading("Flights");
     page.add(origin);
     report_sizes(&flights, setup, page)?;
+    if let Some(original) = &original {
+        page.add("The original table alone:");
+        report_sizes(original, setup, page)?;
+    }
     let tables = [&flights, &airports];
     let mut contenders: Vec<Contender> = Vec::new();
     for (name, kind) in
