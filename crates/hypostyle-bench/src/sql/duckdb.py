@@ -9,6 +9,8 @@ import duckdb
 task = json.loads(sys.argv[1])
 connection = duckdb.connect()
 connection.execute(f"set threads = {task['threads']}")
+# The bar would be printed between the answers if a query takes seconds.
+connection.execute("set enable_progress_bar = false")
 for name, source in task["tables"].items():
     connection.execute(f"create view {name} as select * from {source}")
 
