@@ -1,5 +1,6 @@
 //! Scans of a table.
 
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -40,24 +41,50 @@ pub(crate) struct ScanArgs {
 }
 
 impl ScanArgs {
+    /// Returns the positions of the columns; all of them if none are named.
+    fn indexes(&self, schema: &SchemaRef) -> PyResult<Option<Vec<usize>>> {
+        let Some(columns) = &self.columns else { return Ok(None) };
+        let mut indexes = Vec::with_capacity(columns.len());
+        for column in columns {
+            indexes.push(match column {
+                ColumnArg::Index(index) => *index,
+                // A name is taken as it is: it may contain the characters of a path.
+                ColumnArg::Name(name) => schema.index_of(name).map_err(|_| {
+                    let names: Vec<&str> =
+                        schema.fields().iter().map(|field| field.name().as_str()).collect();
+                    let names = names.join("`, `");
+                    errors::invalid(format!("there is no column `{name}`; there are `{names}`"))
+                })?,
+            });
+        }
+        Ok(Some(indexes))
+    }
+
+    /// Returns the schema of the batches; fails if the columns or the filter do not fit the table.
+    ///
+    /// This reads nothing but the metadata, and must be called without the interpreter lock.
+    pub(crate) fn schema(&self, table: &hypostyle::Table) -> PyResult<SchemaRef> {
+        let of_table = table.schema().map_err(errors::to_py)?;
+        if let Some(filter) = &self.filter {
+            filter.bind(&of_table).map_err(errors::to_py)?;
+        }
+        let stored = match self.dictionaries {
+            true => table.dictionary_schema().map_err(errors::to_py)?,
+            false => of_table.clone(),
+        };
+        match self.indexes(&of_table)? {
+            None => Ok(stored),
+            Some(indexes) => {
+                let projected = stored.project(&indexes);
+                Ok(Arc::new(projected.map_err(|err| errors::invalid(err.to_string()))?))
+            }
+        }
+    }
+
     /// Starts the scan. Must be called without the interpreter lock.
     pub(crate) fn start(&self, table: &hypostyle::Table) -> PyResult<Batches> {
         let mut scan = table.scan();
-        if let Some(columns) = &self.columns {
-            let schema = table.schema().map_err(errors::to_py)?;
-            let mut indexes = Vec::with_capacity(columns.len());
-            for column in columns {
-                indexes.push(match column {
-                    ColumnArg::Index(index) => *index,
-                    // A name is taken as it is: it may contain the characters of a path.
-                    ColumnArg::Name(name) => schema.index_of(name).map_err(|_| {
-                        let names: Vec<&str> =
-                            schema.fields().iter().map(|field| field.name().as_str()).collect();
-                        let names = names.join("`, `");
-                        errors::invalid(format!("there is no column `{name}`; there are `{names}`"))
-                    })?,
-                });
-            }
+        if let Some(indexes) = self.indexes(&table.schema().map_err(errors::to_py)?)? {
             scan = scan.columns(indexes);
         }
         if let Some(filter) = &self.filter {
@@ -75,9 +102,7 @@ impl ScanArgs {
         if let Some(rows) = self.batch_size {
             scan = scan.batch_size(rows.max(1));
         }
-        if let Some(threads) = self.threads {
-            scan = scan.threads(threads.max(1));
-        }
+        scan = scan.threads_or_all(self.threads.and_then(NonZeroUsize::new));
         if let Some(bytes) = self.memory_limit {
             scan = scan.memory_limit(bytes);
         }
@@ -129,14 +154,16 @@ impl Scan {
 
     /// Starts the scan. The caller holds the interpreter lock, which opening does not need.
     fn batches(&self, py: Python<'_>) -> PyResult<Batches> {
-        let batches = py.detach(|| self.args.start(&self.table))?;
-        self.schema.get_or_init(|| batches.schema());
-        Ok(batches)
+        py.detach(|| self.args.start(&self.table))
     }
 
-    /// Fails if the columns or the filter do not fit the table.
-    pub(crate) fn check(&self, py: Python<'_>) -> PyResult<()> {
-        self.batches(py).map(|_| ())
+    /// Returns the schema; fails if the columns or the filter do not fit the table.
+    pub(crate) fn arrow_schema(&self, py: Python<'_>) -> PyResult<SchemaRef> {
+        if let Some(schema) = self.schema.get() {
+            return Ok(schema.clone());
+        }
+        let schema = py.detach(|| self.args.schema(&self.table))?;
+        Ok(self.schema.get_or_init(|| schema).clone())
     }
 
     /// Returns the batches for the Arrow C interface.
@@ -192,10 +219,7 @@ impl Scan {
     /// The names and types of the columns.
     #[getter]
     fn schema(&self, py: Python<'_>) -> PyResult<Schema> {
-        match self.schema.get() {
-            Some(schema) => Ok(Schema(schema.clone())),
-            None => Ok(Schema(self.batches(py)?.schema())),
-        }
+        self.arrow_schema(py).map(Schema)
     }
 
     /// What the last read of this scan has read and skipped so far: row groups, rows and bytes.

@@ -193,7 +193,7 @@ impl Table {
             dictionaries,
         };
         let scan = Scan::new(self.table.clone(), args);
-        scan.check(py)?;
+        scan.arrow_schema(py)?;
         Ok(scan)
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::claims::Claims;
 use super::frame::{ColumnarFrame, DecompressedBlocks};
 use super::piece_cache::PieceCache;
 use crate::codecs::columnar::column::DecodedColumn;
@@ -34,6 +35,8 @@ pub(super) struct SharedPieces {
     blocks: PieceCache<(usize, usize), Bytes>,
     /// Dictionaries and maps, by frame and column.
     dictionaries: PieceCache<(usize, usize), Dictionary>,
+    /// The pieces that are being decoded, by frame, column and piece.
+    decoding: Claims<(usize, usize, usize)>,
 }
 
 /// The entries of a dictionary or a map.
@@ -50,6 +53,7 @@ impl SharedPieces {
             columns: PieceCache::new(CACHE_BYTES),
             blocks: PieceCache::new(CACHE_BYTES),
             dictionaries: PieceCache::new(DICTIONARY_BYTES),
+            decoding: Claims::default(),
         }
     }
 }
@@ -109,15 +113,22 @@ impl GroupDecoder<'_> {
         columns: &[usize],
         decoded: &mut DecodedGroup,
     ) -> Result<BTreeMap<usize, GroupCells>> {
-        let missing: Vec<usize> = columns
+        let mut missing: Vec<usize> = columns
             .iter()
             .copied()
             .filter(|column| !decoded.columns.contains_key(column))
             .collect();
-        let blocks: Vec<usize> = missing.iter().flat_map(|&it| self.blocks(it)).collect();
-        self.decompress(&blocks, decoded)?;
-        for column in missing {
-            self.column(column, decoded)?;
+        while !missing.is_empty() {
+            let keys: Vec<_> = missing.iter().map(|&column| self.key(column)).collect();
+            let claim = self.shared.decoding.take(&keys, self.threads.max(1));
+            let is_mine = |&column: &usize| claim.has(&self.key(column));
+            let mine: Vec<usize> = missing.iter().copied().filter(is_mine).collect();
+            let blocks: Vec<usize> = mine.iter().flat_map(|&it| self.blocks(it)).collect();
+            self.decompress(&blocks, decoded)?;
+            for column in mine {
+                self.column(column, decoded)?;
+            }
+            missing.retain(|column| !is_mine(column));
         }
         // The blocks are decoded, and a column that is read later has others.
         decoded.blocks.clear();
@@ -125,6 +136,21 @@ impl GroupDecoder<'_> {
             .iter()
             .filter_map(|column| decoded.columns.get(column).map(|cells| (*column, cells.clone())));
         Ok(found.collect())
+    }
+
+    /// Returns the key of the piece that a column of the row group is decoded from.
+    fn key(&self, column: usize) -> (usize, usize, usize) {
+        let (frame, group) = self.place;
+        let piece = match (&self.frame.directory, self.frame.pieces(column)) {
+            (Some(directory), ColumnPieces::Cut(cut)) => {
+                let main = cut.spans.len().saturating_sub(1);
+                cut.piece_of(main, group, directory.groups).0
+            }
+            // The cells of a derived column are those of the row group.
+            (Some(_), ColumnPieces::Derived { .. }) => group,
+            _ => WHOLE,
+        };
+        (frame, column, piece)
     }
 
     /// Returns the entries of a dictionary, if the column has one.

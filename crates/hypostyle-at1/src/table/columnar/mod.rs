@@ -13,6 +13,7 @@
 
 mod cell_check;
 mod check;
+mod claims;
 mod field_cells;
 mod frame;
 mod group_cells;
