@@ -70,11 +70,11 @@ pub(super) const FLIGHTS: [BenchQuery; 11] = [
          group by a.name",
     ),
     scan("count distinct", "select count(distinct tailnum) from flights where tailnum <> 'NA'"),
-    scan(
+    other(
         "text equality",
         "select count(*), sum(distance) from flights where tailnum = 'N14228'",
     ),
-    scan(
+    other(
         "text prefix",
         "select count(*), sum(distance) from flights where tailnum like 'N14%'",
     ),
