@@ -20,7 +20,7 @@ use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Result};
 /// The piece of a column that is decoded as a whole.
 const WHOLE: usize = usize::MAX;
 
-/// Bytes of decoded pieces that a table keeps for the next row groups.
+/// Bytes of decoded pieces that a table keeps for the next row groups, at least.
 const CACHE_BYTES: usize = 32 << 20;
 
 /// Bytes of dictionaries that a table keeps; more than one row group needs any of them.
@@ -234,6 +234,17 @@ impl GroupDecoder<'_> {
         Ok(cells)
     }
 
+    /// Keeps a piece for other row groups.
+    ///
+    /// All pieces of one row group are in memory together, so that room for all of them takes
+    /// no more. Without it, each row group would decode the same large pieces again.
+    fn keep(&self, key: (usize, usize, usize), piece: &Arc<DecodedColumn>, decoded: &DecodedGroup) {
+        let others = decoded.columns.values().map(|cells| cells.column.memory());
+        let bytes = piece.memory();
+        self.shared.columns.reserve(others.fold(bytes, usize::saturating_add));
+        self.shared.columns.insert(key, piece.clone(), bytes);
+    }
+
     /// Decodes a whole column, and returns its cells of the row group.
     fn whole(&self, column: usize, decoded: &mut DecodedGroup) -> Result<GroupCells> {
         let (frame, group) = self.place;
@@ -260,7 +271,7 @@ impl GroupDecoder<'_> {
             return Err(Error::malformed("column", why));
         }
         if groups.count() > 1 {
-            self.shared.columns.insert(key, whole.clone(), whole.memory());
+            self.keep(key, &whole, decoded);
         }
         Ok(GroupCells { column: whole, cells })
     }
@@ -361,7 +372,7 @@ impl GroupDecoder<'_> {
         };
         let whole = Arc::new(whole);
         if of_piece.len() > 1 {
-            self.shared.columns.insert(key, whole.clone(), whole.memory());
+            self.keep(key, &whole, decoded);
         }
         Ok(GroupCells { column: whole, cells })
     }
