@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::archive::Archive;
 use crate::codec::Codec;
+use crate::codecs::columnar::group_directory::GROUPS;
 use hypostyle_core::options::ReadOptions;
 
 fn options() -> impl Strategy<Value = PackOptions> {
@@ -352,6 +353,35 @@ fn frames_of_a_table_have_its_cells_and_one_header() {
         assert_eq!(metadata.frames.len(), 4);
         assert_eq!(metadata.frames.iter().map(|it| it.bytes).sum::<u64>(), text.len() as u64);
         assert_eq!(metadata.frames.iter().map(|it| it.newlines).sum::<u64>(), 401);
+    }
+}
+
+#[test]
+fn row_groups_cost_little_where_rows_repeat_far_apart() {
+    let mut state = 7_u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    let block: Vec<String> =
+        (0..4000).map(|_| format!("{},{}", random(100_000), random(250))).collect();
+    // The last column does not repeat, so that row groups pay.
+    let row = |row: &String| format!("{row},{}\n", random(1000));
+    let repeated: String = (0..6).flat_map(|_| &block).map(row).collect();
+    let text = "id,kind,count\n".to_owned() + &repeated;
+    for codec in [Choice::Auto, Choice::Query, Choice::Only(Codec::Columnar)] {
+        let options = PackOptions::default().with_codec(codec);
+        let (archive, packed) = pack(text.as_bytes(), &options).unwrap();
+        assert_eq!(unpacked(&archive), text.as_bytes());
+        assert_eq!(packed.codec, Codec::Columnar);
+        let (without, _) = pack(text.as_bytes(), &options.with_index(false)).unwrap();
+        let ratio = archive.len() as f64 / without.len() as f64;
+        assert!(ratio < 1.05, "{codec:?}: {} and {} bytes", archive.len(), without.len());
+        let source = Arc::new(Bytes::from(archive));
+        let archive = Archive::open(source, &ReadOptions::default()).unwrap();
+        let streams = &archive.frames().unwrap()[0].streams;
+        assert!(streams.iter().any(|stream| stream.name == GROUPS), "{codec:?}");
+        assert!(archive.check_groups().unwrap().is_empty());
     }
 }
 

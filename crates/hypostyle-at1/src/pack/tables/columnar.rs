@@ -8,6 +8,7 @@ use crate::codecs::columnar::group_directory::{GROUPS, verbatim_before};
 use crate::codecs::kind;
 use crate::fields::Dialect;
 use crate::pack::context::EncodeContext;
+use crate::pack::grouping::Grouping;
 use crate::pack::lines::split_final_newline;
 use crate::pack::options::Layout;
 use crate::pack::row_syntax::RowSyntax;
@@ -33,6 +34,10 @@ const SHARED_BLOCK_BYTES: usize = 1 << 10;
 
 /// The directory of a single row group may take one part in so many of the columns.
 const COLUMNS_PER_DIRECTORY: usize = 100;
+
+/// Maximum bytes of the cells of a table that is planned again if its columns repeat
+/// themselves: the sample of a larger table does not show that.
+const MAX_REPLANNED_BYTES: usize = 4 << 20;
 
 /// A text that was split into rows, to be written as columns.
 pub(in crate::pack) struct ColumnarTable<'a> {
@@ -158,7 +163,27 @@ impl ColumnarTable<'_> {
         let rows = &self.rows;
         let grouping =
             context.grouping.filter(|_| rows.missing == 0 && self.dict_tail.chunks.is_empty());
-        let plan = TablePlanner::new(rows, search, grouping.is_some(), context.threads).plan()?;
+        let is_divided = grouping.is_some();
+        let (best, repeats) = self.planned(search, grouping, is_divided, tail, context)?;
+        if !repeats || rows.cell_bytes > MAX_REPLANNED_BYTES {
+            return Ok(best);
+        }
+        let (whole, _) = self.planned(search, grouping, false, tail, context)?;
+        Ok(if size(&whole) < size(&best) { whole } else { best })
+    }
+
+    /// Plans the columns, as columns that are cut into row groups or that stay whole; returns
+    /// their streams, and whether a column repeats itself so much that it should stay whole.
+    fn planned(
+        &self,
+        search: &SearchParams,
+        grouping: Option<Grouping>,
+        is_divided: bool,
+        tail: Option<&Block>,
+        context: &EncodeContext<'_>,
+    ) -> Result<(Vec<Stream>, bool)> {
+        let rows = &self.rows;
+        let plan = TablePlanner::new(rows, search, is_divided, context.threads).plan()?;
         (context.report_estimate)(plan.estimate + tail.map_or(0, Block::cost));
         let mut encoded = encode_columns(&plan, search, context.threads)?;
         // A value in quotes would lose them.
@@ -190,7 +215,7 @@ impl ColumnarTable<'_> {
                     // A zstd frame cannot be cut, so that xz takes its place.
                     encoded.iter_mut().for_each(EncodedColumn::compress_quickly);
                 }
-                row_groups::divide(&encoded, rows.len(), grouping, context.threads)?
+                row_groups::divide(&mut encoded, rows.len(), grouping, context.threads)?
             }
             None => None,
         };
@@ -231,7 +256,7 @@ impl ColumnarTable<'_> {
         }
         // A reader needs it before the other streams.
         streams.splice(0..0, directory);
-        Ok(streams)
+        Ok((streams, encoded.iter().any(|column| column.repeats)))
     }
 
     /// Describes the row groups; returns `None` if a single one is not worth its description.
@@ -388,8 +413,9 @@ fn encode_column(
                 (kind::DERIVED, encoder.derived(*source, map), *tuning, Some(*source))
             }
         };
+        let (block, repeats) = (None, false);
         let mut encoded =
-            EncodedColumn { type_id, quoted, chunk, block: None, estimate, tuning, source };
+            EncodedColumn { type_id, quoted, chunk, block, estimate, tuning, source, repeats };
         if search.is_quick() || column.encodings.len() == 1 {
             return Ok(Some(encoded));
         }

@@ -17,6 +17,8 @@ pub(in crate::pack) struct EncodedColumn {
     pub(in crate::pack) tuning: Tuning,
     /// The column that this one is derived from.
     pub(in crate::pack) source: Option<usize>,
+    /// Whether pieces of the chunk would lose much, because it repeats itself.
+    pub(in crate::pack) repeats: bool,
 }
 
 impl EncodedColumn {

@@ -6,8 +6,8 @@
 //! 3. `plan` decides which fields share a column and which encodings to try for it; `tuning`
 //!    lists the xz tunings to try.
 //! 4. `column` encodes a column as a chunk, with the numbers of `decimal`.
-//! 5. `row_groups` cuts the chunks at row group borders, and `field_statistics` says what each
-//!    row group has.
+//! 5. `row_groups` cuts the chunks at row group borders; `far_repeats` warns it where cuts
+//!    separate repeats, and `field_statistics` says what each row group has.
 //! 6. `columnar` compresses the chunks and writes the streams.
 
 pub(super) mod column;
@@ -15,6 +15,7 @@ pub(super) mod columnar;
 pub(super) mod decimal;
 pub(super) mod dialect;
 pub(super) mod encoded_column;
+pub(super) mod far_repeats;
 pub(super) mod field_statistics;
 pub(super) mod interned;
 pub(super) mod objects;

@@ -11,6 +11,7 @@ use crate::codecs::columnar::sections::{ChunkSections, GroupStates, RowGroups};
 use crate::codecs::kind;
 use crate::pack::grouping::Grouping;
 use crate::pack::tables::encoded_column::EncodedColumn;
+use crate::pack::tables::far_repeats::FarRepeats;
 use hypostyle_core::compress::xz::encode::{Block, Effort, Tuning};
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
@@ -49,6 +50,22 @@ const MIN_CUT_BYTES: usize = 512;
 /// With a given number of rows, a piece is at least this many times as large as the cut.
 const MIN_PIECE_RATIO: f64 = 2.0;
 
+/// If pieces lose more than this share of a column because it repeats itself, it is compressed
+/// as a whole too, and what its cuts really cost is known.
+const MAX_UNMEASURED_LOSS: f64 = 0.05;
+
+/// Less than this share of the table does not matter.
+const MIN_MEASURED_LOSS: f64 = 0.0002;
+
+/// If they lose more than this share, the column should be planned as one that stays whole.
+const MIN_REPEATED_LOSS: f64 = 0.25;
+
+/// Measured cuts may cost this many times what was estimated.
+const MAX_COST_RATIO: f64 = 1.25;
+
+/// Bytes that they may cost besides.
+const COST_SLACK_BYTES: f64 = 64.0;
+
 /// Bytes of a section by which its size is estimated.
 const SECTION_PROBE_BYTES: usize = 16 << 10;
 
@@ -73,6 +90,35 @@ struct CutCost {
     cut: Option<CostCurve>,
     /// The compressed head, if the column has one.
     head: Option<Block>,
+    repeats: FarRepeats,
+    /// Compressed bytes for each byte that is not a repeat.
+    rate: f64,
+    /// Whether the size is that of the compressed column, which repeats itself.
+    is_measured: bool,
+}
+
+impl CutCost {
+    /// Returns what pieces lose because they cannot copy from those before.
+    fn loss(&self, pieces: f64) -> f64 {
+        self.repeats.lost_bytes(pieces) * self.rate
+    }
+
+    /// Returns what it costs to cut the column into so many pieces instead of half as many.
+    fn of_halving(&self, cut: CostCurve, pieces: f64, cells: usize) -> f64 {
+        let far = match self.is_measured {
+            true => self.loss(pieces) - self.loss(pieces / 2.0),
+            false => 0.0,
+        };
+        pieces / 2.0 * cut.at(cells as f64 / pieces) + far
+    }
+
+    /// Returns what it costs to cut the column into so many pieces.
+    fn of_pieces(&self, pieces: f64, cells: usize) -> f64 {
+        let Some(cut) = self.cut else { return 0.0 };
+        let counts = std::iter::successors(Some(2.0), |count| Some(count * 2.0));
+        let counts = counts.take_while(|&count| count <= pieces);
+        counts.map(|count| self.of_halving(cut, count, cells)).sum()
+    }
 }
 
 /// What a cut costs that divides a piece into two of some rows.
@@ -106,8 +152,10 @@ impl CostCurve {
 }
 
 /// Divides the columns of a table with `cells` rows; `None` if one row group is best.
+///
+/// Columns that repeat themselves are compressed.
 pub(in crate::pack) fn divide(
-    columns: &[EncodedColumn],
+    columns: &mut [EncodedColumn],
     cells: usize,
     grouping: Grouping,
     threads: usize,
@@ -115,16 +163,25 @@ pub(in crate::pack) fn divide(
     let rows = (cells / PROBE_DIVISOR).clamp(MIN_PROBE_ROWS, MAX_PROBE_ROWS).min(cells / 3);
     let rows = rows.next_multiple_of(8 * PROBE_RATIO);
     let probes = [rows, rows / PROBE_RATIO].map(|rows| RowGroups { cells, rows: rows.max(8) });
-    let costs = parallel::map(columns, threads, |column| cut_cost(column, probes))?;
-    let Some((groups, wanted)) = choose(&costs, cells, grouping) else { return Ok(None) };
-    let jobs: Vec<(&EncodedColumn, f64)> = columns.iter().zip(wanted).collect();
-    let cut = parallel::map(&jobs, threads, |&(column, pieces)| cut_column(column, pieces, groups));
-    let (mut cuts, pieces): (Vec<_>, Vec<_>) = cut?.into_iter().map(Option::unzip).unzip();
+    let mut costs = parallel::map(&*columns, threads, |column| cut_cost(column, probes))?;
+    let Some((_, pieces)) = choose(&costs, cells, grouping) else { return Ok(None) };
+    measure(columns, &mut costs, &pieces, threads)?;
+    let Some((groups, pieces)) = choose(&costs, cells, grouping) else { return Ok(None) };
+    let limits: Vec<f64> = costs
+        .iter()
+        .zip(&pieces)
+        .map(|(cost, &pieces)| match (cost.is_measured, grouping) {
+            (false, _) => f64::INFINITY,
+            (true, Grouping::Rows(_)) => cost.size / MIN_PIECE_RATIO,
+            (true, Grouping::Budget(_)) => {
+                cost.of_pieces(pieces, cells) * MAX_COST_RATIO + COST_SLACK_BYTES
+            }
+        })
+        .collect();
+    let (mut cuts, blocks) = cut_columns(columns, costs, pieces, &limits, groups, threads)?;
     if cuts.iter().all(Option::is_none) {
         return Ok(None);
     }
-    let heads = costs.into_iter().map(|cost| cost.head).collect();
-    let blocks = compress(columns, heads, &pieces, threads)?;
     let sources: Vec<usize> = columns.iter().filter_map(|column| column.source).collect();
     for (index, (column, cut)) in columns.iter().zip(&mut cuts).enumerate() {
         if let Some(cut) = cut
@@ -159,10 +216,50 @@ pub(in crate::pack) fn undivided(columns: &[EncodedColumn], cells: usize) -> Gro
     GroupedColumns { blocks, directory }
 }
 
+/// Compresses the columns whose repeats so many pieces would lose, so that their sizes are
+/// known.
+fn measure(
+    columns: &mut [EncodedColumn],
+    costs: &mut [CutCost],
+    pieces: &[f64],
+    threads: usize,
+) -> Result<()> {
+    let least_loss = costs.iter().map(|cost| cost.size).sum::<f64>() * MIN_MEASURED_LOSS;
+    let mut suspects: Vec<(&mut EncodedColumn, &mut CutCost)> = columns
+        .iter_mut()
+        .zip(costs)
+        .zip(pieces)
+        .filter(|((column, cost), pieces)| {
+            let least = column.chunk.len().div_ceil(MAX_PIECE_BYTES) as f64;
+            let loss = cost.loss(pieces.max(least));
+            loss > least_loss && loss > cost.size * MAX_UNMEASURED_LOSS
+        })
+        .map(|((column, cost), pieces)| {
+            column.repeats = cost.loss(*pieces) > cost.size * MIN_REPEATED_LOSS;
+            (column, cost)
+        })
+        .collect();
+    let blocks = parallel::map(&suspects, threads, |(column, _)| column.compressed())?;
+    for ((column, cost), block) in suspects.iter_mut().zip(blocks) {
+        let head = cost.head.as_ref().map_or(0, Block::cost);
+        cost.size = (block.cost() as f64 - head as f64).max(1.0);
+        cost.is_measured = true;
+        column.block = Some(block);
+    }
+    Ok(())
+}
+
 /// Measures what a cut of a column costs, by pieces of two sizes, the larger ones first.
 fn cut_cost(column: &EncodedColumn, probes: [RowGroups; 2]) -> Result<CutCost> {
     let size = column.block.as_ref().map_or(column.estimate, |block| block.cost() as f64);
-    let never = || CutCost { size, cut: None, head: None };
+    let never = || CutCost {
+        size,
+        cut: None,
+        head: None,
+        repeats: FarRepeats::default(),
+        rate: 0.0,
+        is_measured: false,
+    };
     let [large, small] = probes;
     if size < MIN_CUT_BYTES as f64 && column.chunk.len() <= MAX_PIECE_BYTES || large.count() < 3 {
         return Ok(never());
@@ -177,7 +274,18 @@ fn cut_cost(column: &EncodedColumn, probes: [RowGroups; 2]) -> Result<CutCost> {
     let head = column.chunk.get(..larger.head).filter(|head| !head.is_empty());
     let head = head.map(|head| Block::new(head, head_tuning(head, column)?)).transpose()?;
     let head_size = head.as_ref().map_or(0, Block::cost);
-    Ok(CutCost { size: (size - head_size as f64).max(1.0), cut: Some(cut), head })
+    let size = (size - head_size as f64).max(1.0);
+    let mut repeats = FarRepeats::default();
+    let mut bytes = 0;
+    for borders in &larger.borders {
+        let section = borders.first().zip(borders.last());
+        let section = section.and_then(|(&start, &end)| column.chunk.get(start..end));
+        let section = section.unwrap_or_default();
+        repeats.add(section);
+        bytes += section.len();
+    }
+    let rate = size / bytes.max(1) as f64;
+    Ok(CutCost { size, cut: Some(cut), head, repeats, rate, is_measured: false })
 }
 
 /// Measures what one cut of a column costs: two neighbouring pieces are compressed together
@@ -221,7 +329,14 @@ fn choose(costs: &[CutCost], cells: usize, grouping: Grouping) -> Option<(RowGro
         Grouping::Rows(rows) => {
             let pieces = |cost: &CutCost| {
                 let cut = cost.cut.map_or(f64::INFINITY, |cut| cut.at(rows as f64));
-                cost.size / (cut * MIN_PIECE_RATIO)
+                let mut pieces = cost.size / (cut * MIN_PIECE_RATIO);
+                while cost.is_measured
+                    && pieces > 1.0
+                    && cost.loss(pieces) * MIN_PIECE_RATIO > cost.size
+                {
+                    pieces /= 2.0;
+                }
+                pieces
             };
             (rows, costs.iter().map(pieces).collect())
         }
@@ -248,7 +363,7 @@ fn affordable_pieces(costs: &[CutCost], cells: usize, mut budget: f64) -> Vec<us
         for (cost, pieces) in costs.iter().zip(&mut pieces) {
             let Some(cut) = cost.cut.filter(|_| *pieces * 2 <= most) else { continue };
             let count = *pieces as f64;
-            let spent = count * cut.at(cells as f64 / (2.0 * count));
+            let spent = cost.of_halving(cut, 2.0 * count, cells);
             let gain = cost.size / (2.0 * count) / spent;
             if spent <= budget && best.as_ref().is_none_or(|best| gain > best.0) {
                 best = Some((gain, spent, pieces));
@@ -263,14 +378,76 @@ fn affordable_pieces(costs: &[CutCost], cells: usize, mut budget: f64) -> Vec<us
 /// A piece of a chunk as a range of bytes.
 type PieceRange = std::ops::Range<usize>;
 
+/// A column that is cut, if it is, and its blocks.
+type CutBlocks = (Vec<Option<CutColumn>>, Vec<Option<Vec<Block>>>);
+
+/// Cuts columns into so many pieces each, and compresses them.
+///
+/// Where that costs more than the limit of a column, it is cut into fewer.
+fn cut_columns(
+    columns: &[EncodedColumn],
+    costs: Vec<CutCost>,
+    mut pieces: Vec<f64>,
+    limits: &[f64],
+    groups: RowGroups,
+    threads: usize,
+) -> Result<CutBlocks> {
+    let mut cuts: Vec<Option<CutColumn>> = columns.iter().map(|_| None).collect();
+    let mut blocks: Vec<Option<Vec<Block>>> = columns.iter().map(|_| None).collect();
+    let mut left: Vec<usize> = (0..columns.len()).collect();
+    while !left.is_empty() {
+        let cut = parallel::map(&left, threads, |&index| {
+            let (column, cost) = (columns.get(index), costs.get(index));
+            let (Some((column, cost)), Some(&pieces)) = (column.zip(cost), pieces.get(index))
+            else {
+                return Ok(None);
+            };
+            cut_column(column, pieces, !cost.is_measured, groups)
+        })?;
+        let jobs: Vec<(&EncodedColumn, PieceRange)> = left
+            .iter()
+            .zip(&cut)
+            .filter_map(|(&index, cut)| Some((columns.get(index)?, cut.as_ref()?)))
+            .flat_map(|(column, (_, ranges))| ranges.iter().map(move |it| (column, it.clone())))
+            .collect();
+        let compressed = parallel::map(&jobs, threads, |(column, piece)| {
+            Block::new(column.chunk.get(piece.clone()).unwrap_or_default(), column.tuning)
+        })?;
+        let mut compressed = compressed.into_iter();
+        for (index, cut) in std::mem::take(&mut left).into_iter().zip(cut) {
+            let Some((cut, ranges)) = cut else { continue };
+            let own: Vec<Block> = compressed.by_ref().take(ranges.len()).collect();
+            let (Some(cost), Some(pieces)) = (costs.get(index), pieces.get_mut(index)) else {
+                continue;
+            };
+            let bytes: f64 = own.iter().map(|block| block.cost() as f64 + CHECK_BYTES).sum();
+            let limit = limits.get(index).copied().unwrap_or(f64::INFINITY);
+            if bytes - cost.size > limit {
+                *pieces = (*pieces / 2.0).min(ranges.len() as f64 / 2.0);
+                left.push(index);
+                continue;
+            }
+            let head = cost.head.clone();
+            if let (Some(place), Some(blocks)) = (cuts.get_mut(index), blocks.get_mut(index)) {
+                *place = Some(cut);
+                *blocks = Some(head.into_iter().chain(own).collect());
+            }
+        }
+    }
+    Ok((cuts, blocks))
+}
+
 /// Decides where to cut a column, given how many pieces it deserves; `None` if it stays whole.
+///
+/// With `is_bounded`, pieces of several row groups have [`MAX_PIECE_BYTES`] at most.
 fn cut_column(
     column: &EncodedColumn,
     pieces: f64,
+    is_bounded: bool,
     groups: RowGroups,
 ) -> Result<Option<(CutColumn, Vec<PieceRange>)>> {
     let count = groups.count();
-    let is_large = column.chunk.len() > MAX_PIECE_BYTES;
+    let is_large = is_bounded && column.chunk.len() > MAX_PIECE_BYTES;
     if pieces < 1.5 && !is_large {
         return Ok(None);
     }
@@ -291,7 +468,7 @@ fn cut_column(
                 span = span_of(count, pieces);
             }
         }
-        while span > 1 && bytes / count.div_ceil(span) > MAX_PIECE_BYTES {
+        while is_bounded && span > 1 && bytes / count.div_ceil(span) > MAX_PIECE_BYTES {
             span = span.div_ceil(2);
         }
         spans.push(span);
@@ -316,30 +493,6 @@ fn span_of(groups: usize, pieces: f64) -> usize {
         span *= 2;
     }
     span.min(groups)
-}
-
-/// Compresses the pieces of all columns; returns them after the heads.
-fn compress(
-    columns: &[EncodedColumn],
-    heads: Vec<Option<Block>>,
-    pieces: &[Option<Vec<PieceRange>>],
-    threads: usize,
-) -> Result<Vec<Option<Vec<Block>>>> {
-    let pieces_of = |(column, pieces): (_, &'_ Option<Vec<PieceRange>>)| {
-        let pieces = pieces.clone().unwrap_or_default();
-        pieces.into_iter().map(move |piece| (column, piece))
-    };
-    let all: Vec<(&EncodedColumn, PieceRange)> =
-        columns.iter().zip(pieces).flat_map(pieces_of).collect();
-    let blocks = parallel::map(&all, threads, |(column, piece)| {
-        Block::new(column.chunk.get(piece.clone()).unwrap_or_default(), column.tuning)
-    })?;
-    let mut blocks = blocks.into_iter();
-    let of_column = |(pieces, head): (&Option<Vec<PieceRange>>, Option<Block>)| {
-        let pieces = pieces.as_ref()?;
-        Some(head.into_iter().chain(blocks.by_ref().take(pieces.len())).collect())
-    };
-    Ok(pieces.iter().zip(heads).map(of_column).collect())
 }
 
 /// Returns the indexes of a DICT chunk that our encoder made.
