@@ -55,6 +55,18 @@ impl StructuredSize {
         }
     }
 
+    /// Waits for an estimate, and for the final size if the estimate is smaller than `bytes`.
+    pub(in crate::pack) fn wait_if_estimated_below(&self, bytes: f64) {
+        let mut state = self.lock();
+        loop {
+            match *state {
+                SizeState::Estimated(size) if size as f64 >= bytes => return,
+                SizeState::Final(_) | SizeState::Absent => return,
+                SizeState::Estimated(_) | SizeState::Pending => state = self.wait(state),
+            }
+        }
+    }
+
     /// Waits for the final size, and returns whether it is smaller than `bytes`.
     pub(in crate::pack) fn is_finally_below(&self, bytes: usize) -> bool {
         let mut state = self.lock();
@@ -125,10 +137,16 @@ mod tests {
         let reporter = size.reporter();
         reporter.estimate(100);
         assert!(!size.is_below(100.0) && !size.is_absent());
+        size.wait_if_estimated_below(100.0);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| (size.is_below(101.0), size.is_finally_below(99)));
+            let likely = scope.spawn(|| {
+                size.wait_if_estimated_below(101.0);
+                size.is_below(99.0)
+            });
             reporter.finish(98);
             assert_eq!(waiting.join().unwrap(), (true, true));
+            assert!(likely.join().unwrap());
         });
         assert!(!size.is_absent() && !size.is_below(98.0) && !size.is_finally_below(98));
     }

@@ -129,11 +129,16 @@ impl Check {
 impl Block {
     /// Compresses `raw`.
     pub fn new(raw: &[u8], tuning: Tuning) -> Result<Self> {
-        Self::new_while(raw, tuning, || true)?.ok_or_else(refused)
+        Self::new_while(raw, tuning, |_| true)?.ok_or_else(refused)
     }
 
-    /// Compresses `raw`; returns `None` if `go_on` returned false before the end.
-    pub fn new_while(raw: &[u8], tuning: Tuning, go_on: impl Fn() -> bool) -> Result<Option<Self>> {
+    /// Compresses `raw`; returns `None` if `go_on`, given the bytes written so far, returned
+    /// false before the end.
+    pub fn new_while(
+        raw: &[u8],
+        tuning: Tuning,
+        go_on: impl Fn(usize) -> bool,
+    ) -> Result<Option<Self>> {
         let dictionary = dictionary_for(raw.len());
         // The header declares a rounded size; the encoder needs only as much as the input.
         let size = dictionary_size(dictionary).min(u32::try_from(raw.len()).unwrap_or(u32::MAX));
@@ -143,7 +148,7 @@ impl Block {
         let (mut steps, mut step) = (raw.chunks(STEP_BYTES), &[][..]);
         loop {
             if step.is_empty() {
-                if !go_on() {
+                if !go_on(data.len()) {
                     return Ok(None);
                 }
                 step = steps.next().unwrap_or_default();
@@ -244,15 +249,15 @@ fn joined<'a>(blocks: impl IntoIterator<Item = &'a Block>, check: Check) -> Vec<
 
 /// Compresses `raw` as a stream of one block.
 pub fn compress(raw: &[u8], tuning: Tuning) -> Result<Vec<u8>> {
-    compress_while(raw, tuning, || true)?.ok_or_else(refused)
+    compress_while(raw, tuning, |_| true)?.ok_or_else(refused)
 }
 
-/// Compresses `raw` as a stream of one block; returns `None` if `go_on` returned false
-/// before the end.
+/// Compresses `raw` as a stream of one block; returns `None` if `go_on`, given the bytes
+/// written so far, returned false before the end.
 pub fn compress_while(
     raw: &[u8],
     tuning: Tuning,
-    go_on: impl Fn() -> bool,
+    go_on: impl Fn(usize) -> bool,
 ) -> Result<Option<Vec<u8>>> {
     match raw {
         [] => Ok(Some(stream([]))),
