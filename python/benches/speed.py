@@ -76,7 +76,8 @@ def main() -> None:
         print(f"| {name} | {took:.4f} | {took / seconds['COLF']:.2f} | {took / seconds['AT-1']:.2f} |")
 
     name, op, value = options.filter.split()
-    condition = {">": pl.col(name) > float(value), "=": pl.col(name) == float(value)}[op]
+    number = float(value) if "." in value else int(value)
+    condition = {">": pl.col(name) > number, "=": pl.col(name) == number}[op]
     ours = best(rounds, lambda: pa.table(hypostyle.open(query).scan(columns, options.filter)))
     lazy = best(rounds, lambda: hypostyle.polars.scan(query).filter(condition).select(columns).collect())
     print(f"\npolars.scan with `{options.filter}`: {lazy:.4f} s, {lazy / ours:.2f} of our scan ({ours:.4f} s)")

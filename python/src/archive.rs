@@ -100,8 +100,8 @@ impl Write for Target {
     }
 }
 
-/// Calls a Python function with the bytes that were read and all bytes; an exception ends the work.
-fn report(progress: Option<&Py<PyAny>>, done: u64, total: u64) -> PyResult<()> {
+/// Calls a Python function with what is done and all there is; an exception ends the work.
+fn report(progress: Option<&Py<PyAny>>, done: u64, total: Option<u64>) -> PyResult<()> {
     let Some(progress) = progress else { return Ok(()) };
     Python::attach(|py| progress.call1(py, (done, total)).map(|_| ()))
 }
@@ -125,8 +125,29 @@ impl<R: Read> Read for Reported<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.done = self.done.saturating_add(read as u64);
-        report(self.progress.as_ref(), self.done, self.total).map_err(std::io::Error::other)?;
+        report(self.progress.as_ref(), self.done, Some(self.total))
+            .map_err(std::io::Error::other)?;
         Ok(read)
+    }
+}
+
+/// A writer that reports how much was written, of a total that is not known.
+struct ReportedWriter<W> {
+    inner: W,
+    done: u64,
+    progress: Option<Py<PyAny>>,
+}
+
+impl<W: Write> Write for ReportedWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.done = self.done.saturating_add(written as u64);
+        report(self.progress.as_ref(), self.done, None).map_err(std::io::Error::other)?;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
     }
 }
 
@@ -203,17 +224,20 @@ pub(crate) fn pack<'py>(
 ///
 /// Without `to` it returns the original as bytes, else its number of bytes. A bundle is refused:
 /// unpack its members one by one.
+///
+/// `progress` is called with the bytes that were written, and None.
 #[pyfunction]
-#[pyo3(signature = (source, to=None, *, threads=None, replace=true))]
+#[pyo3(signature = (source, to=None, *, threads=None, replace=true, progress=None))]
 pub(crate) fn unpack<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     to: Option<&Bound<'py, PyAny>>,
     threads: Option<usize>,
     replace: bool,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let archive = Archive::new(py, source, threads)?;
-    archive.unpack(py, to, replace)
+    archive.unpack(py, to, replace, progress)
 }
 
 /// Adds text to an archive of a table, and returns the bytes that were added.
@@ -223,14 +247,16 @@ pub(crate) fn unpack<'py>(
 /// Args:
 ///     path: The path of the archive.
 ///     source: What to add: a path, bytes, or a binary file object.
+///     progress: A function that is called with the bytes that were read, and all bytes.
 #[pyfunction]
-#[pyo3(signature = (path, source, *, level=None, threads=None))]
+#[pyo3(signature = (path, source, *, level=None, threads=None, progress=None))]
 pub(crate) fn append(
     py: Python<'_>,
     path: PathBuf,
     source: &Bound<'_, PyAny>,
     level: Option<u8>,
     threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
     let input = Input::extract(source)?;
     interrupt::run(py, move |canceled| {
@@ -248,7 +274,9 @@ pub(crate) fn append(
         let source = hypostyle::FileSource::try_new(file.try_clone().map_err(os)?).map_err(os)?;
         let archive = at1::Archive::open(Arc::new(source), &read).map_err(failed)?;
         let mut target = Target::open(Some(Output::Path(path.clone())), true)?;
-        let text = canceled.reader(input.reader()?);
+        let total = input.source()?.size();
+        let text = Reported { inner: input.reader()?, done: 0, total, progress };
+        let text = canceled.reader(text);
         let out = canceled.writer(&mut target);
         let appended = at1::append(&archive, text, out, &options, |_, _| {}).map_err(failed)?;
         target.complete(canceled)?;
@@ -260,21 +288,29 @@ pub(crate) fn append(
 /// Decodes everything in a file, and says what is wrong with it.
 ///
 /// Returns a dictionary with `ok`, `format`, `rows`, `columns`, `bytes`, `errors` and
-/// `deviations`.
+/// `deviations`. `progress` is called with the steps that are done, and all steps.
 #[pyfunction]
-#[pyo3(signature = (source, *, format=None, threads=None))]
+#[pyo3(signature = (source, *, format=None, threads=None, progress=None))]
 pub(crate) fn verify<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     format: Option<&str>,
     threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let input = Input::extract(source)?;
     let mut options = OpenOptions::default().with_read(read_options(false, threads, None));
     options.format = format.map(format_id).transpose()?;
     options.name = input.name();
     let found = interrupt::run(py, move |_| {
-        hypostyle::verify(input.source()?, &options, |_, _| {}).map_err(in_input(&input))
+        let mut raised = Ok(());
+        let found = hypostyle::verify(input.source()?, &options, |done, steps| {
+            if raised.is_ok() {
+                raised = report(progress.as_ref(), done, Some(steps));
+            }
+        });
+        raised?;
+        found.map_err(in_input(&input))
     })?;
     let dict = PyDict::new(py);
     let texts = |it: &dyn ToString| it.to_string();
@@ -348,14 +384,15 @@ impl Archive {
 
     /// Restores the original: returns it as bytes, or writes it to a path or a file object and
     /// returns the number of bytes.
-    #[pyo3(signature = (to=None, *, replace=true))]
+    #[pyo3(signature = (to=None, *, replace=true, progress=None))]
     fn unpack<'py>(
         &self,
         py: Python<'py>,
         to: Option<&Bound<'py, PyAny>>,
         replace: bool,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        unpack_archive(py, &self.archive, to, replace)
+        unpack_archive(py, &self.archive, to, replace, progress)
     }
 
     /// Iterates over the lines of the original, as bytes without the newline.
@@ -387,14 +424,15 @@ pub(crate) struct PyMember {
 #[pymethods]
 impl PyMember {
     /// Restores the file: returns it as bytes, or writes it and returns the number of bytes.
-    #[pyo3(signature = (to=None, *, replace=true))]
+    #[pyo3(signature = (to=None, *, replace=true, progress=None))]
     fn unpack<'py>(
         &self,
         py: Python<'py>,
         to: Option<&Bound<'py, PyAny>>,
         replace: bool,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        unpack_archive(py, &self.archive, to, replace)
+        unpack_archive(py, &self.archive, to, replace, progress)
     }
 
     fn __repr__(&self) -> String {
@@ -407,12 +445,15 @@ fn unpack_archive<'py>(
     archive: &Arc<at1::Archive>,
     to: Option<&Bound<'py, PyAny>>,
     replace: bool,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let output = to.map(Output::extract).transpose()?;
     let archive = archive.clone();
     let (bytes, text) = interrupt::run(py, move |canceled| {
         let mut target = Target::open(output, replace)?;
-        let unpacked = archive.unpack(&mut canceled.writer(&mut target)).map_err(errors::to_py)?;
+        let mut out = ReportedWriter { inner: canceled.writer(&mut target), done: 0, progress };
+        let unpacked = archive.unpack(&mut out).map_err(errors::to_py)?;
+        drop(out);
         Ok((unpacked.bytes, target.complete(canceled)?))
     })?;
     match text {

@@ -18,6 +18,9 @@ use crate::memory_table::MemoryTable;
 use crate::schema::Schema;
 use crate::stream;
 
+/// The rows that an iteration returns at once by default.
+const ITERATED_ROWS: usize = 64 << 10;
+
 /// A column by name or by position.
 #[derive(Clone, Debug, FromPyObject)]
 pub(crate) enum ColumnArg {
@@ -266,7 +269,9 @@ impl Scan {
         let batches = self.batches(py)?;
         let schema = batches.schema();
         let batches = Counted { batches, stats: self.stats.clone() };
-        Ok(BatchIterator { schema, batches: Mutex::new(Some(batches)) })
+        let most = self.args.batch_size.unwrap_or(ITERATED_ROWS).max(1);
+        let open = OpenIterator { batches, most, pending: None };
+        Ok(BatchIterator { schema, open: Mutex::new(Some(open)) })
     }
 
     fn __repr__(&self) -> String {
@@ -305,7 +310,36 @@ impl Scan {
 #[pyclass(frozen, module = "hypostyle")]
 pub(crate) struct BatchIterator {
     schema: SchemaRef,
-    batches: Mutex<Option<Counted>>,
+    open: Mutex<Option<OpenIterator>>,
+}
+
+struct OpenIterator {
+    batches: Counted,
+    /// The most rows that are returned at once.
+    most: usize,
+    /// A batch that did not fit.
+    pending: Option<RecordBatch>,
+}
+
+impl OpenIterator {
+    /// Returns the next batches, which are small where a filter keeps few rows of a row group.
+    fn next(&mut self) -> hypostyle::Result<Vec<RecordBatch>> {
+        let (mut next, mut rows) = (Vec::new(), 0_usize);
+        while rows < self.most {
+            let batch = match self.pending.take() {
+                Some(batch) => Some(batch),
+                None => self.batches.next_batch()?,
+            };
+            let Some(batch) = batch else { break };
+            if rows > 0 && rows.saturating_add(batch.num_rows()) > self.most {
+                self.pending = Some(batch);
+                break;
+            }
+            rows = rows.saturating_add(batch.num_rows());
+            next.push(batch);
+        }
+        Ok(next)
+    }
 }
 
 #[pymethods]
@@ -316,19 +350,18 @@ impl BatchIterator {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<MemoryTable>> {
         let next = py.detach(|| {
-            let mut held = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(batches) = held.as_mut() else { return Ok(None) };
-            let next = catch_unwind(AssertUnwindSafe(|| batches.next_batch()));
-            let next = match next {
+            let mut held = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(open) = held.as_mut() else { return Ok(Vec::new()) };
+            let next = match catch_unwind(AssertUnwindSafe(|| open.next())) {
                 Ok(next) => next.map_err(errors::to_py),
                 Err(_) => Err(PyRuntimeError::new_err("the library panicked; please report it")),
             };
-            if !matches!(next, Ok(Some(_))) {
+            if next.as_ref().map_or(true, Vec::is_empty) {
                 *held = None;
             }
             next
         })?;
-        Ok(next.map(|batch| MemoryTable::new(self.schema.clone(), vec![batch])))
+        Ok((!next.is_empty()).then(|| MemoryTable::new(self.schema.clone(), next)))
     }
 }
 

@@ -29,7 +29,10 @@ def test_pack_and_unpack(tmp_path: pathlib.Path) -> None:
     report = hypostyle.pack(path, packed, progress=lambda done, total: seen.append((done, total)))
     assert report["original_bytes"] == len(TEXT) and report["archive_bytes"] == packed.stat().st_size
     assert seen[-1] == (len(TEXT), len(TEXT))
-    assert hypostyle.unpack(packed, restored) == len(TEXT)
+    assert hypostyle.unpack(packed, restored, progress=lambda *it: seen.append(it)) == len(TEXT)
+    assert seen[-1] == (len(TEXT), None)
+    with pytest.raises(ZeroDivisionError):
+        hypostyle.pack(path, packed, progress=lambda done, _: done // 0)
     assert restored.read_bytes() == TEXT
     file = io.BytesIO()
     hypostyle.pack(io.BytesIO(TEXT), file, level=1)
@@ -51,7 +54,9 @@ def test_an_archive_says_what_it_is() -> None:
 def test_append(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "t.csv.at1"
     hypostyle.pack(TEXT, path)
-    assert hypostyle.append(path, b"2000,bonn\n") == 10
+    seen = []
+    assert hypostyle.append(path, b"2000,bonn\n", progress=lambda *it: seen.append(it)) == 10
+    assert seen[-1] == (10, 10)
     assert hypostyle.unpack(path) == TEXT + b"2000,bonn\n"
     assert rows(hypostyle.open(path).scan(filter="city = 'bonn'")) == [{"id": 2000, "city": "bonn"}]
     before = path.read_bytes()
@@ -64,6 +69,9 @@ def test_verify(tmp_path: pathlib.Path) -> None:
     archive = bytearray(hypostyle.pack(TEXT))
     report = hypostyle.verify(bytes(archive))
     assert report["ok"] and report["format"] == "at1" and report["bytes"] == len(TEXT)
+    path, steps = tmp_path / "t.colf", []
+    hypostyle.write({"a": ["x", "y"], "b": ["z", None]}, path)
+    assert hypostyle.verify(path, progress=lambda *it: steps.append(it))["ok"] and steps == [(1, 2), (2, 2)]
     archive[len(archive) // 2] ^= 1
     report = hypostyle.verify(bytes(archive))
     assert not report["ok"] and report["errors"]

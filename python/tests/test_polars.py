@@ -24,6 +24,8 @@ QUERIES = [
     lambda frame: frame.filter(pl.col("city").str.len_chars() > 4, pl.col("group") < 2),
     lambda frame: frame.filter(pl.col("id").is_in([3, 5, 4999])),
     lambda frame: frame.filter(pl.col("price") > float("inf")),
+    lambda frame: frame.filter(pl.col("id") >= 4990.5, 3.0 > pl.col("group") - 7),
+    lambda frame: frame.filter(pl.col("city").cast(pl.Float64, strict=False) > 3.0),
     lambda frame: frame.filter(pl.col("id").map_elements(lambda it: it % 7 == 0, return_dtype=pl.Boolean)),
     lambda frame: frame.group_by("city").agg(pl.col("price").mean(), pl.len()).sort("city"),
     lambda frame: frame.select(pl.len()),

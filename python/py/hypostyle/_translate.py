@@ -83,6 +83,7 @@ def _polars(tree: Any) -> Expr:
         if op in _LOGIC:
             return _LOGIC[op](_polars(left), _polars(right))
         if op in _COMPARISONS:
+            left, right = _without_widening(left, right), _without_widening(right, left)
             return _COMPARISONS[op](_value(left), _value(right))
     if kind == "Function":
         function, inputs = body["function"], body["input"]
@@ -109,6 +110,27 @@ def _polars(tree: Any) -> Expr:
         # A column of booleans by itself.
         return _value(tree) == True  # noqa: E712
     raise _Untranslatable(kind)
+
+
+def _without_widening(tree: Any, other: Any) -> Any:
+    """Returns the column of a cast that polars adds to compare it with a number.
+
+    All integers compare with a number below 2**53 as their floats do. The library refuses to
+    compare columns that are no numbers with one, so that the type of the column need not be known.
+    """
+    cast = tree.get("Cast") if isinstance(tree, dict) else None
+    if not cast or not isinstance(cast.get("expr"), dict) or "Column" not in cast["expr"]:
+        return tree
+    if not _is_number(cast.get("dtype")):
+        return tree
+    number = _literal(other)
+    is_safe = isinstance(number, (int, float)) and not isinstance(number, bool) and abs(number) < 2**53
+    return cast["expr"] if is_safe else tree
+
+
+def _is_number(dtype: Any) -> bool:
+    name = dtype.get("Literal") if isinstance(dtype, dict) else dtype
+    return name in ("Int64", "Int128", "Float64")
 
 
 def _value(tree: Any) -> Expr:

@@ -291,6 +291,10 @@ impl Reader for ArchiveTable {
         self.table.column_statistics(column)
     }
 
+    fn shares_parts(&self) -> bool {
+        self.table.shares_parts()
+    }
+
     fn has_dictionary(&self, column: usize) -> bool {
         self.table.has_dictionary(column)
     }

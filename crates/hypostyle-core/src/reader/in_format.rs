@@ -54,6 +54,10 @@ impl<R: Reader + 'static> Reader for InFormat<R> {
         self.0.column_statistics(column)
     }
 
+    fn shares_parts(&self) -> bool {
+        self.0.shares_parts()
+    }
+
     fn has_dictionary(&self, column: usize) -> bool {
         self.0.has_dictionary(column)
     }

@@ -120,6 +120,14 @@ pub trait Reader: fmt::Debug + Send + Sync {
         self.ranges(group, columns)
     }
 
+    /// Returns whether row groups that are decoded at the same time wait for each other, because
+    /// they share parts that are decoded once.
+    ///
+    /// A scan on several threads then has more row groups in work than threads.
+    fn shares_parts(&self) -> bool {
+        false
+    }
+
     /// Returns whether several scans share decoded column chunks, so that none of them may release
     /// the bytes of a chunk before it is decoded.
     fn shares_chunks(&self) -> bool {

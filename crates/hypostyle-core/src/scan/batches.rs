@@ -164,6 +164,9 @@ struct Shared {
 
 impl Workers {
     fn start(source: &Arc<RangeCache>, plan: &Arc<ScanPlan>, threads: usize) -> Result<Self> {
+        // A thread that waits for a part that another decodes leaves its core to a third one.
+        let waiting = if plan.reader.shares_parts() { threads } else { 0 };
+        let threads = threads.saturating_add(waiting).min(plan.tasks.len());
         let counter = ScanCounter::start(source, plan.metadata);
         let deliveries = Deliveries::new(plan.tasks.len(), plan.memory / 4);
         let shared = Arc::new(Shared { deliveries, stats: Mutex::default() });

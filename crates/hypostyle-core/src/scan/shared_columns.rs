@@ -119,6 +119,10 @@ impl Reader for SharedColumns {
         self.inner.column_statistics(column)
     }
 
+    fn shares_parts(&self) -> bool {
+        self.inner.shares_parts()
+    }
+
     fn has_dictionary(&self, column: usize) -> bool {
         self.inner.has_dictionary(column)
     }

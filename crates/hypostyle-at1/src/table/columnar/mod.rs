@@ -360,6 +360,10 @@ impl Reader for ColumnarReader {
         self.shape.statistics.get(column).cloned().unwrap_or_default()
     }
 
+    fn shares_parts(&self) -> bool {
+        self.frames.iter().any(|frame| frame.frame.directory.is_some())
+    }
+
     fn has_dictionary(&self, column: usize) -> bool {
         let is_text = |field: &Arc<Field>| *field.data_type() == DataType::Utf8;
         let is_small = |frame: &TableFrame| {
