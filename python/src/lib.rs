@@ -50,7 +50,7 @@ mod module {
     #[pymodule_export]
     use super::schema::Schema;
     #[pymodule_export]
-    use super::strings::{Strings, compress};
+    use super::strings::{ArrowArray, Strings, compress};
     #[pymodule_export]
     use super::table::{Table, open};
     #[pymodule_export]

@@ -11,8 +11,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PyString, PyTuple};
-use pyo3_arrow::PyArray;
-use pyo3_arrow::ffi::to_array_pycapsules;
+use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 use pyo3_arrow::input::AnyArray;
 
 use crate::errors;
@@ -53,6 +52,40 @@ pub(crate) fn compress(
         let column = column.map_err(|err| errors::invalid(err.to_string()))?;
         Ok(Strings { column: Arc::new(column), nulls, is_text })
     })
+}
+
+/// An Arrow array in memory.
+///
+/// Other packages take it through the Arrow PyCapsule protocol, such as `pyarrow.array(array)`.
+#[pyclass(frozen, module = "hypostyle.onpair")]
+pub(crate) struct ArrowArray {
+    array: ArrayRef,
+    field: Arc<Field>,
+}
+
+#[pymethods]
+impl ArrowArray {
+    fn __len__(&self) -> usize {
+        self.array.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ArrowArray({} values, {})", self.array.len(), self.field.data_type())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(to_schema_pycapsule(py, self.field.as_ref())?)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let field = self.field.clone();
+        Ok(to_array_pycapsules(py, field, self.array.as_ref(), requested_schema)?)
+    }
 }
 
 /// The strings, which of them are null, and whether they are text.
@@ -269,13 +302,11 @@ impl Strings {
         self.column.decoded_len()
     }
 
-    /// Decodes all strings into an Arrow array, which has `__arrow_c_array__`.
-    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    /// Decodes all strings into an Arrow array.
+    fn to_arrow(&self, py: Python<'_>) -> PyResult<ArrowArray> {
         let rows: Vec<usize> = (0..self.column.len()).collect();
         let array = py.detach(|| self.array(&rows))?;
-        PyArray::try_new(array, Arc::new(self.field()))
-            .map_err(pyo3_arrow::error::PyArrowError::from)?
-            .into_bound_py_any(py)
+        Ok(ArrowArray { array, field: Arc::new(self.field()) })
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -284,9 +315,7 @@ impl Strings {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let rows: Vec<usize> = (0..self.column.len()).collect();
-        let array = py.detach(|| self.array(&rows))?;
-        Ok(to_array_pycapsules(py, Arc::new(self.field()), array.as_ref(), requested_schema)?)
+        self.to_arrow(py)?.__arrow_c_array__(py, requested_schema)
     }
 
     fn __repr__(&self) -> String {

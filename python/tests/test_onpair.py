@@ -31,7 +31,9 @@ def test_strings(make) -> None:
     assert strings.equals("rome") == where(lambda it: it == "rome")
     assert strings.startswith("") == where(lambda _: True)
     assert pa.array(strings).to_pylist() == CITIES
-    assert pa.array(strings.to_arrow()).to_pylist() == CITIES
+    array = strings.to_arrow()
+    assert pa.array(array).to_pylist() == CITIES and len(array) == len(CITIES)
+    assert "LargeUtf8" in repr(array) and pl.Series(array).to_list() == CITIES
     assert strings.decoded_nbytes == sum(len(it or "") for it in CITIES)
     urls = onpair.compress(make(URLS))
     assert 0 < urls.nbytes < urls.decoded_nbytes / 2 and urls[77] == URLS[77]

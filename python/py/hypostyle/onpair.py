@@ -6,6 +6,6 @@
 ('berlin-wedding', [0, 1])
 """
 
-from ._hypostyle import Strings, compress
+from ._hypostyle import ArrowArray, Strings, compress
 
-__all__ = ["Strings", "compress"]
+__all__ = ["ArrowArray", "Strings", "compress"]
