@@ -15,7 +15,7 @@ use crate::arguments::{format_id, read_options};
 use crate::errors;
 use crate::interrupt::{self, Canceled};
 use crate::sink::Output;
-use crate::source::Input;
+use crate::source::{Input, SourceReader};
 
 /// A larger input is packed frame by frame, so it need not fit in memory.
 const MAX_IN_MEMORY_BYTES: u64 = 1 << 30;
@@ -106,13 +106,6 @@ fn report(progress: Option<&Py<PyAny>>, done: u64, total: Option<u64>) -> PyResu
     Python::attach(|py| progress.call1(py, (done, total)).map(|_| ()))
 }
 
-fn in_input(input: &Input) -> impl Fn(hypostyle::Error) -> PyErr + '_ {
-    move |err| match input {
-        Input::Path(path) => errors::in_path(err, path),
-        _ => errors::to_py(err),
-    }
-}
-
 /// A reader that reports how much was read.
 struct Reported<R> {
     inner: R,
@@ -192,20 +185,22 @@ pub(crate) fn pack<'py>(
     let options =
         pack_options(name.as_deref(), level, query, codec, threads, index, rows_per_group)?;
     let (packed, bytes) = interrupt::run(py, move |canceled| {
-        let failed = in_input(&input);
-        let size = input.source()?.size();
+        let failed = |err| input.error(err);
+        let source = input.source()?;
+        let size = source.size();
         let mut target = Target::open(output, replace)?;
-        let reader = Reported { inner: input.reader()?, done: 0, total: size, progress };
+        let inner = SourceReader::new(source);
+        let reader = Reported { inner, done: 0, total: size, progress };
         let mut reader = canceled.reader(reader);
         let packed = if !stream && size <= MAX_IN_MEMORY_BYTES {
             let mut text = Vec::new();
             reader.read_to_end(&mut text).map_err(|err| failed(err.into()))?;
-            let (archive, packed) = at1::pack(&text, &options).map_err(&failed)?;
+            let (archive, packed) = at1::pack(&text, &options).map_err(failed)?;
             canceled.writer(&mut target).write_all(&archive)?;
             packed
         } else {
             let out = canceled.writer(&mut target);
-            at1::pack_stream(reader, out, &options, |_, _| {}).map_err(&failed)?
+            at1::pack_stream(reader, out, &options, |_, _| {}).map_err(failed)?
         };
         Ok((packed, target.complete(canceled)?))
     })?;
@@ -274,8 +269,9 @@ pub(crate) fn append(
         let source = hypostyle::FileSource::try_new(file.try_clone().map_err(os)?).map_err(os)?;
         let archive = at1::Archive::open(Arc::new(source), &read).map_err(failed)?;
         let mut target = Target::open(Some(Output::Path(path.clone())), true)?;
-        let total = input.source()?.size();
-        let text = Reported { inner: input.reader()?, done: 0, total, progress };
+        let added = input.source()?;
+        let total = added.size();
+        let text = Reported { inner: SourceReader::new(added), done: 0, total, progress };
         let text = canceled.reader(text);
         let out = canceled.writer(&mut target);
         let appended = at1::append(&archive, text, out, &options, |_, _| {}).map_err(failed)?;
@@ -310,7 +306,7 @@ pub(crate) fn verify<'py>(
             }
         });
         raised?;
-        found.map_err(in_input(&input))
+        found.map_err(|err| input.error(err))
     })?;
     let dict = PyDict::new(py);
     let texts = |it: &dyn ToString| it.to_string();
@@ -343,7 +339,7 @@ impl Archive {
         let options = read_options(false, threads, None);
         interrupt::run(py, move |_| {
             let archive =
-                at1::Archive::open(input.source()?, &options).map_err(in_input(&input))?;
+                at1::Archive::open(input.source()?, &options).map_err(|err| input.error(err))?;
             Ok(Self { archive: Arc::new(archive), label })
         })
     }
@@ -395,7 +391,7 @@ impl Archive {
         unpack_archive(py, &self.archive, to, replace, progress)
     }
 
-    /// Iterates over the lines of the original, as bytes without the newline.
+    /// The lines of the original, as bytes without the newline.
     fn lines(&self, py: Python<'_>) -> PyResult<Vec<Py<PyBytes>>> {
         let archive = self.archive.clone();
         let text = interrupt::run(py, move |canceled| {
@@ -403,7 +399,7 @@ impl Archive {
             archive.unpack(&mut canceled.writer(&mut text)).map_err(errors::to_py)?;
             Ok(text)
         })?;
-        let text = text.strip_suffix(b"\n").map(<[u8]>::to_vec).unwrap_or(text);
+        let text = text.strip_suffix(b"\n").unwrap_or(&text);
         Ok(text.split(|&byte| byte == b'\n').map(|line| PyBytes::new(py, line).unbind()).collect())
     }
 

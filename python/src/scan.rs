@@ -194,6 +194,15 @@ impl Counted {
         *self.stats.lock().unwrap_or_else(PoisonError::into_inner) = self.batches.stats();
         next
     }
+
+    /// Calls `each` with every batch, and looks for Ctrl-C between them.
+    fn read_all(&mut self, mut each: impl FnMut(RecordBatch)) -> PyResult<()> {
+        while let Some(batch) = self.next_batch().map_err(errors::to_py)? {
+            each(batch);
+            Python::attach(|py| py.check_signals())?;
+        }
+        Ok(())
+    }
 }
 
 impl Iterator for Counted {
@@ -238,13 +247,7 @@ impl Scan {
         let mut batches = Counted { batches, stats: self.stats.clone() };
         let schema = batches.batches.schema();
         let mut all = Vec::new();
-        py.detach(|| {
-            while let Some(batch) = batches.next_batch().map_err(errors::to_py)? {
-                all.push(batch);
-                Python::attach(|py| py.check_signals())?;
-            }
-            Ok::<_, PyErr>(())
-        })?;
+        py.detach(|| batches.read_all(|batch| all.push(batch)))?;
         Ok(MemoryTable::new(schema, all))
     }
 
@@ -256,10 +259,7 @@ impl Scan {
             let batches = args.start(&self.table)?;
             let mut batches = Counted { batches, stats: self.stats.clone() };
             let mut rows = 0_u64;
-            while let Some(batch) = batches.next_batch().map_err(errors::to_py)? {
-                rows = rows.saturating_add(batch.num_rows() as u64);
-                Python::attach(|py| py.check_signals())?;
-            }
+            batches.read_all(|batch| rows = rows.saturating_add(batch.num_rows() as u64))?;
             Ok(rows)
         })
     }

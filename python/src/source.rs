@@ -98,10 +98,12 @@ impl Input {
         })
     }
 
-    /// Returns a reader of all bytes. Must be called without the interpreter lock.
-    pub(crate) fn reader(&self) -> PyResult<Box<dyn Read + Send>> {
-        let source = self.source()?;
-        Ok(Box::new(SourceReader { source, offset: 0 }))
+    /// Converts an error of the library about this input.
+    pub(crate) fn error(&self, error: hypostyle::Error) -> PyErr {
+        match self {
+            Self::Path(path) => errors::in_path(error, path),
+            _ => errors::to_py(error),
+        }
     }
 }
 
@@ -112,10 +114,16 @@ fn is_url(text: &str) -> bool {
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Reads a source from start to end.
-struct SourceReader {
+/// Reads a source from start to end. Must be used without the interpreter lock.
+pub(crate) struct SourceReader {
     source: Arc<dyn ByteSource>,
     offset: u64,
+}
+
+impl SourceReader {
+    pub(crate) fn new(source: Arc<dyn ByteSource>) -> Self {
+        Self { source, offset: 0 }
+    }
 }
 
 impl Read for SourceReader {
@@ -123,7 +131,9 @@ impl Read for SourceReader {
         let left = self.source.size().saturating_sub(self.offset);
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         let bytes = self.source.read(self.offset, len)?;
-        buffer.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
+        if let Some(buffer) = buffer.get_mut(..bytes.len()) {
+            buffer.copy_from_slice(&bytes);
+        }
         self.offset = self.offset.saturating_add(bytes.len() as u64);
         Ok(bytes.len())
     }

@@ -66,10 +66,7 @@ pub(crate) fn open(
     let label = input.label();
     interrupt::run(py, move |_| {
         let source = input.source()?;
-        let in_input = |err: hypostyle::Error| match &input {
-            Input::Path(path) => errors::in_path(err, path),
-            _ => errors::to_py(err),
-        };
+        let in_input = |err| input.error(err);
         let format = match options.format {
             Some(format) => format,
             None => hypostyle::detect_format(source.as_ref(), options.name.as_deref())

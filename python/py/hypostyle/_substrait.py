@@ -6,19 +6,21 @@ raises ``NotImplementedError`` for all others.
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Iterator
 from typing import Any
 
-from ._hypostyle import Expr, Schema, col, lit
+from ._hypostyle import Expr, Schema, lit
+from ._translate import column
 
 _COMPARISONS = {
-    "equal": lambda a, b: a == b,
-    "not_equal": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "lte": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "gte": lambda a, b: a >= b,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "lt": operator.lt,
+    "lte": operator.le,
+    "gt": operator.gt,
+    "gte": operator.ge,
 }
 
 
@@ -134,10 +136,7 @@ class _Translation:
         if kind == 1:
             return lit(_literal(body))
         if kind == 2:  # selection: FieldReference
-            name = self.names[self.index(body)]
-            if not name or any(it in name for it in '.[]"'):
-                raise NotImplementedError("a column name with the characters of a path")
-            return col(name)
+            return column(self.names[self.index(body)])
         raise NotImplementedError(f"value {kind}")
 
 

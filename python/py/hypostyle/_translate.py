@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from typing import Any
 
 from ._hypostyle import Expr, Schema, col, lit
-
-
-class _Untranslatable(Exception):
-    pass
 
 
 def expression(value: Any, schema: Schema) -> Expr:
@@ -27,7 +24,7 @@ def expression(value: Any, schema: Schema) -> Expr:
             from ._substrait import translate
 
             return translate(value, schema)
-    except (_Untranslatable, NotImplementedError) as err:
+    except NotImplementedError as err:
         raise TypeError(f"the expression cannot be translated into a filter: {err}") from None
     raise TypeError(
         f"expected a text, an expression of hypostyle.col, polars or pyarrow, not `{type(value).__name__}`"
@@ -38,27 +35,33 @@ def wider(value: Any) -> Expr | None:
     """Returns a condition that all rows fulfil which fulfil a polars expression, if there is one."""
     try:
         return _wider(_polars_tree(value))
-    except _Untranslatable:
+    except NotImplementedError:
         return None
+
+
+def column(name: str) -> Expr:
+    """Returns a column; its name must not be taken for a path into a nested one."""
+    if not name or any(it in name for it in '.[]"'):
+        raise NotImplementedError("a column name with the characters of a path")
+    return col(name)
 
 
 def _polars_tree(value: Any) -> Any:
     try:
         return json.loads(value.meta.serialize(format="json"))
     except Exception as err:  # a Python function in the expression cannot be serialized
-        raise _Untranslatable(str(err)) from None
+        raise NotImplementedError(str(err)) from None
 
 
 _COMPARISONS = {
-    "Eq": lambda a, b: a == b,
-    "NotEq": lambda a, b: a != b,
-    "Lt": lambda a, b: a < b,
-    "LtEq": lambda a, b: a <= b,
-    "Gt": lambda a, b: a > b,
-    "GtEq": lambda a, b: a >= b,
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtEq": operator.le,
+    "Gt": operator.gt,
+    "GtEq": operator.ge,
 }
-_LOGIC = {"And": lambda a, b: a & b, "LogicalAnd": lambda a, b: a & b}
-_LOGIC |= {"Or": lambda a, b: a | b, "LogicalOr": lambda a, b: a | b}
+_LOGIC = {"And": operator.and_, "LogicalAnd": operator.and_, "Or": operator.or_, "LogicalOr": operator.or_}
 
 
 def _wider(tree: Any) -> Expr | None:
@@ -70,13 +73,13 @@ def _wider(tree: Any) -> Expr | None:
         return left & right
     try:
         return _polars(tree)
-    except _Untranslatable:
+    except NotImplementedError:
         return None
 
 
 def _polars(tree: Any) -> Expr:
     if not isinstance(tree, dict) or len(tree) != 1:
-        raise _Untranslatable(str(tree)[:80])
+        raise NotImplementedError(str(tree)[:80])
     (kind, body), = tree.items()
     if kind == "BinaryExpr":
         left, right, op = body["left"], body["right"], body["op"]
@@ -104,12 +107,12 @@ def _polars(tree: Any) -> Expr:
         if text in ("StartsWith", "EndsWith"):
             needle = _literal(inputs[1])
             if not isinstance(needle, str) or any(it in needle for it in "%_\\"):
-                raise _Untranslatable("a pattern with wildcards")
+                raise NotImplementedError("a pattern with wildcards")
             return _value(inputs[0]).like(needle + "%" if text == "StartsWith" else "%" + needle)
     if kind == "Column":
         # A column of booleans by itself.
         return _value(tree) == True  # noqa: E712
-    raise _Untranslatable(kind)
+    raise NotImplementedError(kind)
 
 
 def _without_widening(tree: Any, other: Any) -> Any:
@@ -135,22 +138,19 @@ def _is_number(dtype: Any) -> bool:
 
 def _value(tree: Any) -> Expr:
     if isinstance(tree, dict) and "Column" in tree:
-        name = tree["Column"]
-        if any(it in name for it in ".[]\"") or not name:
-            raise _Untranslatable("a column name with the characters of a path")
-        return col(name)
+        return column(tree["Column"])
     return lit(_literal(tree))
 
 
 def _literal(tree: Any) -> Any:
     if not isinstance(tree, dict) or "Literal" not in tree:
-        raise _Untranslatable(str(tree)[:80])
+        raise NotImplementedError(str(tree)[:80])
     literal = tree["Literal"]
     for outer in ("Scalar", "Dyn"):
         if isinstance(literal, dict) and outer in literal:
             literal = literal[outer]
     if not isinstance(literal, dict) or len(literal) != 1:
-        raise _Untranslatable(str(literal)[:80])
+        raise NotImplementedError(str(literal)[:80])
     (kind, value), = literal.items()
     # Infinities and NaN are written as null, and cannot be told apart.
     if kind.startswith(("Int", "UInt")) and isinstance(value, int):
@@ -161,4 +161,4 @@ def _literal(tree: Any) -> Any:
         return value
     if kind == "Boolean" and isinstance(value, bool):
         return value
-    raise _Untranslatable(kind)
+    raise NotImplementedError(kind)
