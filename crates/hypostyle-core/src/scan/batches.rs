@@ -149,6 +149,9 @@ fn into_arrow(err: Error) -> ArrowError {
     }
 }
 
+/// Memory of a scan for each thread beyond those that were asked for.
+const WAITING_THREAD_BYTES: u64 = 16 << 20;
+
 /// Threads that decode row groups, each one at a time.
 #[derive(Debug)]
 struct Workers {
@@ -164,8 +167,10 @@ struct Shared {
 
 impl Workers {
     fn start(source: &Arc<RangeCache>, plan: &Arc<ScanPlan>, threads: usize) -> Result<Self> {
-        // A thread that waits for a part that another decodes leaves its core to a third one.
-        let waiting = if plan.reader.shares_parts() { threads } else { 0 };
+        // A thread that waits for a part that another decodes leaves its core to a third one, if
+        // the memory has room for the row group of the third.
+        let room = usize::try_from(plan.memory / WAITING_THREAD_BYTES).unwrap_or(usize::MAX);
+        let waiting = if plan.reader.shares_parts() { threads.min(room) } else { 0 };
         let threads = threads.saturating_add(waiting).min(plan.tasks.len());
         let counter = ScanCounter::start(source, plan.metadata);
         let deliveries = Deliveries::new(plan.tasks.len(), plan.memory / 4);
