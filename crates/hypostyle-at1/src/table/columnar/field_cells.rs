@@ -16,6 +16,7 @@ use hashbrown::HashMap;
 
 use super::frame::ColumnarFrame;
 use super::group_cells::GroupCells;
+use super::group_reader::WantedRows;
 use super::typed_entries::{TypedDictionary, TypedEntries};
 use crate::codecs::columnar::values::CellNumbers;
 use crate::row_buffer::{DictEntry, PaddedDict};
@@ -61,14 +62,32 @@ pub(super) struct FieldCells<'a> {
 }
 
 impl FieldCells<'_> {
-    /// Returns the field of the cells of the row group.
-    pub(super) fn array(&self, data_type: &DataType, encoding: Encoding) -> Result<ArrayRef> {
+    /// Returns the field of the wanted cells.
+    pub(super) fn array(
+        &self,
+        data_type: &DataType,
+        encoding: Encoding,
+        rows: &WantedRows<'_>,
+    ) -> Result<ArrayRef> {
         let GroupCells { column, cells } = self.cells;
         if column.cells() < cells.end {
             let why = format!("has {} cells for {} rows", column.cells(), cells.end);
             return Err(Error::malformed("column", why).in_stream("values"));
         }
-        self.cells_array(data_type, encoding)
+        let stored = self.frame.layout.columns.get(self.stored);
+        if stored.is_none_or(|stored| stored.quotes <= 1)
+            && let Some((ids, entries)) = column.dictionary()
+        {
+            let ids = ids.get(cells.clone()).unwrap_or_default();
+            let Some(selection) = rows.selection else {
+                return self.named_entries(data_type, ids, entries, encoding);
+            };
+            let runs = selection.runs().iter();
+            let ids = runs.flat_map(|run| ids.get(run.clone()).unwrap_or_default());
+            let ids: Vec<u32> = ids.copied().collect();
+            return self.named_entries(data_type, &ids, entries, encoding);
+        }
+        rows.of_array(self.cells_array(data_type)?)
     }
 
     /// Returns the syntax of the cells.
@@ -134,12 +153,13 @@ impl FieldCells<'_> {
             let Some(codes) = codes else {
                 return taken(ids, &values, encoding, self.max_bytes);
             };
-            let code = |&id: &u32| match codes.get(id as usize).copied() {
-                Some(NO_VALUE) | None => Err(self.unfit(text(&id))),
-                Some(code) => Ok(code),
-            };
-            let codes = ids.iter().map(code).collect::<Result<Vec<u32>>>()?;
-            return taken(&codes, &values, encoding, self.max_bytes);
+            let code = |&id: &u32| codes.get(id as usize).copied().unwrap_or(NO_VALUE);
+            let named: Vec<u32> = ids.iter().map(code).collect();
+            // One pass finds that all have a value, which the loop above does without branches.
+            if let Some(at) = named.iter().position(|&code| code == NO_VALUE) {
+                return Err(self.unfit(ids.get(at).map(text).unwrap_or_default()));
+            }
+            return taken(&named, &values, encoding, self.max_bytes);
         }
         let (mut places, mut named) = (HashMap::with_capacity(ids.len()), Vec::new());
         let mut place_of = |&id: &u32| {
@@ -154,8 +174,8 @@ impl FieldCells<'_> {
         taken(&ids, &values, encoding, self.max_bytes)
     }
 
-    /// Returns the field of the cells.
-    fn cells_array(&self, data_type: &DataType, encoding: Encoding) -> Result<ArrayRef> {
+    /// Returns the field of the cells of a column without a dictionary, or with mixed quotes.
+    fn cells_array(&self, data_type: &DataType) -> Result<ArrayRef> {
         let GroupCells { column, cells } = self.cells;
         let stored = self.frame.layout.columns.get(self.stored);
         let quotes = stored.map_or(0, |stored| stored.quotes);
@@ -164,12 +184,6 @@ impl FieldCells<'_> {
             && let Some(array) = self.numbers(data_type, self.syntax())
         {
             return Ok(array);
-        }
-        if quotes <= 1
-            && let Some((ids, entries)) = column.dictionary()
-        {
-            let ids = ids.get(cells.clone()).unwrap_or_default();
-            return self.named_entries(data_type, ids, entries, encoding);
         }
         let text = column.text(cells.clone());
         let texts = text.split(|&byte| byte == b'\n').take(count);
@@ -290,12 +304,14 @@ fn taken(ids: &[u32], entries: &ArrayRef, encoding: Encoding, limit: u64) -> Res
         Encoding::Dictionary => true,
     };
     if is_dictionary && is_text {
+        let keys = ids.iter().map(|id| id.cast_signed()).collect();
         // A null is a null index: not every kernel looks for nulls among the entries.
-        let key = |&id: &u32| {
-            let is_null = entries.is_null((id as usize).min(entries.len().saturating_sub(1)));
-            i32::try_from(id).ok().filter(|_| !is_null)
-        };
-        let keys: Int32Array = ids.iter().map(key).collect();
+        let nulls = entries.nulls().map(|nulls| {
+            let is_valid = |&id: &u32| (id as usize) < nulls.len() && nulls.is_valid(id as usize);
+            NullBuffer::from_iter(ids.iter().map(is_valid))
+        });
+        let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+        let keys = Int32Array::new(keys, nulls);
         return Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, entries.clone())?));
     }
     if let Some(texts) = entries.as_string_opt::<i32>() {
