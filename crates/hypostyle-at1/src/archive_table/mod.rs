@@ -295,8 +295,8 @@ impl Reader for ArchiveTable {
         self.table.shares_parts()
     }
 
-    fn has_dictionary(&self, column: usize) -> bool {
-        self.table.has_dictionary(column)
+    fn dictionary_values(&self, column: usize) -> Option<u64> {
+        self.table.dictionary_values(column)
     }
 
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {

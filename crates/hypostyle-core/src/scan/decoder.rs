@@ -133,6 +133,18 @@ impl ScanDecoder {
         self
     }
 
+    /// Sets how many threads decode the columns of a row group at the same time.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Returns the number of row groups that have not been opened.
+    pub fn row_groups_left(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// Returns the schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         self.plan.projection.schema.clone()

@@ -168,8 +168,8 @@ impl Reader for SharedColumns {
         self.inner.shares_parts()
     }
 
-    fn has_dictionary(&self, column: usize) -> bool {
-        self.inner.has_dictionary(column)
+    fn dictionary_values(&self, column: usize) -> Option<u64> {
+        self.inner.dictionary_values(column)
     }
 
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
@@ -187,9 +187,8 @@ impl Reader for SharedColumns {
     /// Returns the ranges that a scan of one partition may release: not those of chunks that the
     /// scan of another one will decode.
     fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
-        let is_done = |column: &usize| {
-            matches!(self.state(group, *column), None | Some(ChunkState::Decoded))
-        };
+        let is_done =
+            |column: &usize| matches!(self.state(group, *column), None | Some(ChunkState::Decoded));
         let columns: Vec<usize> = columns.iter().copied().filter(is_done).collect();
         self.inner.ranges(group, &columns)
     }

@@ -17,7 +17,7 @@ use hashbrown::HashMap;
 use super::frame::ColumnarFrame;
 use super::group_cells::GroupCells;
 use super::group_reader::WantedRows;
-use super::typed_entries::{TypedDictionary, TypedEntries};
+use super::typed_entries::{TypedDictionary, TypedEntries, string_views};
 use crate::codecs::columnar::values::CellNumbers;
 use crate::row_buffer::{DictEntry, PaddedDict};
 use crate::table::cell_list::{CellList, CellRuns};
@@ -40,6 +40,8 @@ pub(super) enum Encoding {
     /// As a dictionary if that takes less memory.
     Smaller,
     Dictionary,
+    /// As string views.
+    Views,
 }
 
 /// One field of the cells of a column, in one row group.
@@ -129,7 +131,7 @@ impl FieldCells<'_> {
         let len = distinct.len();
         let values = self.typed(data_type, &list_of(distinct)?, len)?;
         let codes = (len < codes.len()).then(|| Arc::new(codes));
-        let dictionary = TypedDictionary { values, codes };
+        let dictionary = TypedDictionary::new(values, codes);
         self.typed_entries.insert(entries, self.column, &dictionary);
         Ok(dictionary)
     }
@@ -149,8 +151,12 @@ impl FieldCells<'_> {
         let is_known = self.typed_entries.get(entries, self.column).is_some();
         let used = self.typed_entries.count_uses(entries, self.column, ids.len());
         if is_known || used >= entries.len() || encoding == Encoding::Dictionary {
-            let TypedDictionary { values, codes } = self.typed_dictionary(data_type, entries)?;
-            let Some(codes) = codes else {
+            let typed = self.typed_dictionary(data_type, entries)?;
+            let values = match encoding {
+                Encoding::Views => typed.views(),
+                _ => typed.values,
+            };
+            let Some(codes) = typed.codes else {
                 return taken(ids, &values, encoding, self.max_bytes);
             };
             let code = |&id: &u32| codes.get(id as usize).copied().unwrap_or(NO_VALUE);
@@ -170,7 +176,10 @@ impl FieldCells<'_> {
         };
         let ids: Vec<u32> = ids.iter().map(&mut place_of).collect();
         let parts = self.part_of_each(named.iter().map(text))?;
-        let values = self.typed(data_type, &list_of(parts)?, named.len())?;
+        let mut values = self.typed(data_type, &list_of(parts)?, named.len())?;
+        if encoding == Encoding::Views {
+            values = string_views(&values);
+        }
         taken(&ids, &values, encoding, self.max_bytes)
     }
 
@@ -299,7 +308,7 @@ fn without_others<T>(
 fn taken(ids: &[u32], entries: &ArrayRef, encoding: Encoding, limit: u64) -> Result<ArrayRef> {
     let is_text = *entries.data_type() == DataType::Utf8;
     let is_dictionary = match encoding {
-        Encoding::Plain => false,
+        Encoding::Plain | Encoding::Views => false,
         Encoding::Smaller => entries.len().saturating_mul(ROWS_PER_ENTRY) <= ids.len(),
         Encoding::Dictionary => true,
     };

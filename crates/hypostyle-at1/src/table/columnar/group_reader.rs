@@ -8,8 +8,8 @@ use hashbrown::HashMap;
 
 use super::ColumnarReader;
 use super::group_cells::DecodedGroup;
-use hypostyle_core::error::Result;
-use hypostyle_core::reader::{RowGroupReader, WindowCursor};
+use hypostyle_core::error::{Error, Result};
+use hypostyle_core::reader::{Dictionaries, RowGroupReader, WindowCursor};
 use hypostyle_core::row_selection::RowSelection;
 
 /// A selection of fewer than one row in so many is read run by run; otherwise the window becomes
@@ -47,7 +47,7 @@ impl WantedRows<'_> {
 pub(super) struct GroupOptions {
     pub(super) group: usize,
     pub(super) threads: usize,
-    pub(super) dictionaries: bool,
+    pub(super) dictionaries: Dictionaries,
 }
 
 /// Decodes the cells of a column once, and makes arrays of the rows that are asked for.
@@ -90,6 +90,19 @@ impl GroupReader {
 }
 
 impl RowGroupReader for GroupReader {
+    fn read_tested(&mut self, column: usize) -> Result<ArrayRef> {
+        let wanted = self.options.dictionaries;
+        // With views, each row would be tested.
+        if let Dictionaries::UpTo(_) = wanted
+            && self.whole.is_none()
+        {
+            self.options.dictionaries = Dictionaries::None;
+        }
+        let arrays = self.read(&[column], None);
+        self.options.dictionaries = wanted;
+        arrays?.pop().ok_or_else(|| Error::internal("a row group without the column asked for"))
+    }
+
     fn skip(&mut self, rows: u64) -> Result<u64> {
         Ok(self.cursor.skip(rows))
     }

@@ -61,12 +61,9 @@ use hypostyle_core::format_id::FormatId;
 use hypostyle_core::predicate::{NumberBounds, PruningStatistics};
 use hypostyle_core::projection::column_out_of_range;
 use hypostyle_core::reader::{
-    ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, row_group_out_of_range,
+    ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, TextForm, row_group_out_of_range,
 };
 use hypostyle_core::text::TextKind;
-
-/// A column is returned as a dictionary if it has so many rows for each value.
-const ROWS_PER_VALUE: u64 = 8;
 
 /// The table of an archive of codec columnar.
 #[derive(Debug)]
@@ -217,9 +214,11 @@ impl ColumnarReader {
             let Some(field) = self.shape.schema.fields().get(column) else {
                 return Err(column_out_of_range(column, frame.columns.len()));
             };
-            let encoding = match options.dictionaries && self.has_dictionary(column) {
-                true => Encoding::Dictionary,
-                false => Encoding::Smaller,
+            let values = self.dictionary_values(column);
+            let encoding = match options.dictionaries.form(values, self.shape.rows) {
+                TextForm::Views => Encoding::Views,
+                TextForm::Dictionary => Encoding::Dictionary,
+                TextForm::Plain => Encoding::Smaller,
             };
             columns_of_group.array(column, field, encoding).map_err(|err| {
                 let first = group.first_row.saturating_add(rows.start as u64);
@@ -367,14 +366,11 @@ impl Reader for ColumnarReader {
         self.frames.iter().any(|frame| frame.frame.directory.is_some())
     }
 
-    fn has_dictionary(&self, column: usize) -> bool {
+    fn dictionary_values(&self, column: usize) -> Option<u64> {
         let is_text = |field: &Arc<Field>| *field.data_type() == DataType::Utf8;
-        let is_small = |frame: &TableFrame| {
-            let values = frame.distinct_values(column);
-            values.is_some_and(|values| values.saturating_mul(ROWS_PER_VALUE) <= self.shape.rows)
-        };
-        self.shape.schema.fields().get(column).is_some_and(is_text)
-            && self.frames.iter().all(is_small)
+        self.shape.schema.fields().get(column).filter(|field| is_text(field))?;
+        let values = |frame: &TableFrame| frame.distinct_values(column);
+        self.frames.iter().map(values).try_fold(0, |most, values| Some(values?.max(most)))
     }
 
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {

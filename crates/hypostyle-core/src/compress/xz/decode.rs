@@ -4,13 +4,19 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use liblzma::stream::{Action, Error as LzmaError, Status, Stream, TELL_UNSUPPORTED_CHECK};
+use liblzma::stream::{
+    Action, Error as LzmaError, IGNORE_CHECK, Status, Stream, TELL_UNSUPPORTED_CHECK,
+};
 
 use super::index::{self, HEADER_BYTES, IndexRecord, MAGIC};
 use crate::compress::capacity::initial_capacity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::parallel;
+use crate::wire::crc32;
+
+/// The flags of a stream whose blocks end with a CRC-32.
+const CRC32_FLAGS: [u8; 2] = [0, 1];
 
 const WHAT: &str = "xz stream";
 
@@ -127,11 +133,19 @@ fn decompress_block(
     let IndexRecord { unpadded, raw, .. } = *record;
     let flags = header.get(6..8).unwrap_or_default();
     let tail = index::index_and_footer(&[(unpadded, raw)], flags);
-    let mut decoder = Decoder::new(limits, raw, body.len())?;
+    // We compute this checksum faster than liblzma does.
+    let has_crc32 = flags == CRC32_FLAGS;
+    let check = if has_crc32 { IGNORE_CHECK } else { TELL_UNSUPPORTED_CHECK };
+    let mut decoder = Decoder::new(limits, raw, body.len(), check)?;
     decoder.feed(header)?;
     decoder.feed(body)?;
     decoder.feed(&tail)?;
-    decoder.finish(Some(raw))
+    let content = decoder.finish(Some(raw))?;
+    // The checksum ends a block.
+    if has_crc32 && body.last_chunk() != Some(&crc32(&content).to_le_bytes()) {
+        return Err(Error::malformed(WHAT, "is damaged: the checksum of a block does not fit"));
+    }
+    Ok(content)
 }
 
 /// Bytes at the end of a stream that hold the index of most streams.
@@ -246,7 +260,7 @@ pub fn decompress(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec
             if raw != u64::MAX {
                 check_limit(raw, limits)?;
             }
-            let mut decoder = Decoder::new(limits, raw, stream.len())?;
+            let mut decoder = Decoder::new(limits, raw, stream.len(), TELL_UNSUPPORTED_CHECK)?;
             decoder.feed(stream)?;
             let used = usize::try_from(decoder.stream.total_in()).unwrap_or(stream.len());
             Ok((decoder.finish(None)?, used))
@@ -276,9 +290,10 @@ struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn new(limits: &'a Limits, raw: u64, stored: usize) -> Result<Self> {
-        // Without this flag, liblzma skips a kind of check that it does not support.
-        let stream = Stream::new_stream_decoder(DECODER_MEMORY, TELL_UNSUPPORTED_CHECK)
+    /// Returns a decoder that checks as `check` says: without [`TELL_UNSUPPORTED_CHECK`], liblzma
+    /// skips a kind of check that it does not support.
+    fn new(limits: &'a Limits, raw: u64, stored: usize, check: u32) -> Result<Self> {
+        let stream = Stream::new_stream_decoder(DECODER_MEMORY, check)
             .map_err(|_| Error::malformed(WHAT, "cannot be decompressed: out of memory"))?;
         let claimed = usize::try_from(raw.min(limits.block_bytes)).unwrap_or(usize::MAX);
         Ok(Self {
