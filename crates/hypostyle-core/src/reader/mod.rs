@@ -181,6 +181,8 @@ pub trait Reader: fmt::Debug + Send + Sync {
 pub struct RowGroupRequest<'a> {
     /// All columns that may be read, for the predicate and the projection.
     pub columns: &'a [usize],
+    /// The columns of the predicate, which are read before the others; `None` if there is none.
+    pub filter_columns: Option<&'a [usize]>,
     /// Threads that may decode columns of this row group at the same time.
     pub threads: usize,
     /// The rows after which the caller will stop, if it knows; counted from the first row
@@ -196,7 +198,21 @@ pub struct RowGroupRequest<'a> {
 impl<'a> RowGroupRequest<'a> {
     /// Returns a request for all rows of some columns, on one thread.
     pub fn new(columns: &'a [usize]) -> Self {
-        Self { columns, threads: 1, end: None, memory: u64::MAX, dictionaries: Dictionaries::None }
+        Self {
+            columns,
+            filter_columns: None,
+            threads: 1,
+            end: None,
+            memory: u64::MAX,
+            dictionaries: Dictionaries::None,
+        }
+    }
+
+    /// Sets [`RowGroupRequest::filter_columns`].
+    #[must_use]
+    pub fn with_filter_columns(mut self, columns: Option<&'a [usize]>) -> Self {
+        self.filter_columns = columns;
+        self
     }
 
     /// Sets [`RowGroupRequest::threads`].

@@ -3,6 +3,8 @@
 //! Logs write time stamps in many formats. [`find`] returns them in one format with the
 //! largest unit first, so that the stamps of a log sort as text in order of time.
 
+use std::ops::Range;
+
 /// The first bytes of a line in which a stamp may start.
 const SEARCH_BYTES: usize = 48;
 
@@ -44,22 +46,28 @@ struct Stamp<'a> {
 ///
 /// The year is omitted if the line has none.
 pub fn find(line: &[u8]) -> Option<String> {
+    find_with_place(line).map(|(stamp, _)| stamp)
+}
+
+/// Returns the stamp near the start of a line, and the bytes of the line that it is written in.
+pub fn find_with_place(line: &[u8]) -> Option<(String, Range<usize>)> {
     let is_word = |at: usize| line.get(at).is_some_and(u8::is_ascii_alphanumeric);
     for at in 0..line.len().min(SEARCH_BYTES) {
         if !is_word(at) || (at > 0 && is_word(at - 1)) {
             continue;
         }
         let rest = line.get(at..)?;
-        if let Some(stamp) = STAMP_FORMATS.iter().find_map(|format| Stamp::parse(rest, format)) {
-            return Some(stamp.print());
+        let found = STAMP_FORMATS.iter().find_map(|format| Stamp::parse(rest, format));
+        if let Some((stamp, len)) = found {
+            return Some((stamp.print(), at..at + len));
         }
     }
     None
 }
 
 impl<'a> Stamp<'a> {
-    /// Parses a stamp in one of [`STAMP_FORMATS`] at the start of `text`.
-    fn parse(text: &'a [u8], format: &str) -> Option<Self> {
+    /// Parses a stamp in one of [`STAMP_FORMATS`] at the start of `text`; also returns its length.
+    fn parse(text: &'a [u8], format: &str) -> Option<(Self, usize)> {
         let mut stamp = Self::default();
         let mut rest = text;
         for part in format.bytes() {
@@ -100,7 +108,7 @@ impl<'a> Stamp<'a> {
             && stamp.hour < 24
             && stamp.minute < 60
             && stamp.second <= 60;
-        (ends && is_valid).then_some(stamp)
+        (ends && is_valid).then_some((stamp, text.len() - rest.len()))
     }
 
     fn print(&self) -> String {
@@ -160,6 +168,19 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(find(line.as_bytes()).as_deref(), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_is_where_it_is_written() {
+        for (line, want) in [
+            ("[2016-12-20 00:04:03,231] TRACE", "2016-12-20 00:04:03,231"),
+            ("081109 203615 148 INFO", "081109 203615"),
+            ("[Sun Dec 04 04:47:44 2005] [notice]", "Sun Dec 04 04:47:44 2005"),
+            ("Dec  9 06:55:46 LabSZ", "Dec  9 06:55:46"),
+        ] {
+            let (_, place) = find_with_place(line.as_bytes()).unwrap();
+            assert_eq!(&line[place], want);
         }
     }
 

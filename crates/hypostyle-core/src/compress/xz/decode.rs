@@ -268,6 +268,30 @@ pub fn decompress(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec
     }
 }
 
+/// Decompresses the first `len` bytes of the content of a stream from the first bytes of the
+/// stream; returns fewer if there are not enough of them.
+///
+/// Also returns how many bytes of the stream were needed. What follows them is not read, and the
+/// check of the last block is not compared.
+///
+/// # Errors
+///
+/// Fails if the stream is damaged, and if `len` exceeds `limits`.
+pub fn decompress_start(stream: &[u8], len: usize, limits: &Limits) -> Result<(Vec<u8>, usize)> {
+    check_limit(len as u64, limits)?;
+    let within = limits.clone().with_block_bytes(len as u64);
+    let mut decoder = Decoder::new(&within, len as u64, stream.len())?;
+    let mut used = 0_usize;
+    while decoder.out.len() < len
+        && !decoder.ended
+        && let Some(rest) = stream.get(used..).filter(|rest| !rest.is_empty())
+    {
+        decoder.step(rest)?;
+        used = usize::try_from(decoder.stream.total_in()).unwrap_or(stream.len());
+    }
+    Ok((decoder.out, used))
+}
+
 /// Returns whether the bytes start with the magic of an `.xz` stream.
 pub fn is_xz(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
@@ -307,30 +331,33 @@ impl<'a> Decoder<'a> {
     /// Decompresses `input`, up to the end of the stream.
     fn feed(&mut self, mut input: &[u8]) -> Result<()> {
         while !input.is_empty() && !self.ended {
-            self.reserve()?;
-            let (before_in, before_out) = (self.stream.total_in(), self.out.len());
-            let status = self.stream.process_vec(input, &mut self.out, Action::Run);
-            let used = usize::try_from(self.stream.total_in() - before_in).unwrap_or(input.len());
+            let used = self.step(input)?;
             input = input.get(used..).unwrap_or_default();
-            match status {
-                Ok(Status::StreamEnd) => self.ended = true,
-                Ok(_) if used == 0 && self.out.len() == before_out => {
-                    return Err(Error::malformed(
-                        WHAT,
-                        "is damaged: the decoder makes no progress",
-                    ));
-                }
-                Ok(_) => {}
-                Err(LzmaError::UnsupportedCheck) => {
-                    return Err(Error::unsupported("an xz stream with an unknown kind of check"));
-                }
-                Err(err) => {
-                    let why = format!("is damaged after {} bytes of data: {err}", self.out.len());
-                    return Err(Error::malformed(WHAT, why));
-                }
-            }
         }
         Ok(())
+    }
+
+    /// Decompresses a part of `input`; returns how long it is.
+    fn step(&mut self, input: &[u8]) -> Result<usize> {
+        self.reserve()?;
+        let (before_in, before_out) = (self.stream.total_in(), self.out.len());
+        let status = self.stream.process_vec(input, &mut self.out, Action::Run);
+        let used = usize::try_from(self.stream.total_in() - before_in).unwrap_or(input.len());
+        match status {
+            Ok(Status::StreamEnd) => self.ended = true,
+            Ok(_) if used == 0 && self.out.len() == before_out => {
+                return Err(Error::malformed(WHAT, "is damaged: the decoder makes no progress"));
+            }
+            Ok(_) => {}
+            Err(LzmaError::UnsupportedCheck) => {
+                return Err(Error::unsupported("an xz stream with an unknown kind of check"));
+            }
+            Err(err) => {
+                let why = format!("is damaged after {} bytes of data: {err}", self.out.len());
+                return Err(Error::malformed(WHAT, why));
+            }
+        }
+        Ok(used)
     }
 
     /// Reserves output space if none is left, within the limits.
@@ -421,6 +448,27 @@ mod tests {
                 assert!(parts.flatten().collect::<Vec<_>>() == raw);
             }
         }
+    }
+
+    #[test]
+    fn the_start_of_the_content_needs_the_start_of_the_stream() {
+        let raw = sample(200_000);
+        let limits = Limits::default();
+        for block in [0, 30_000] {
+            let file = packed(&raw, block);
+            for len in [0, 1, 100, 29_999, 30_000, 30_001, 199_999, 200_000] {
+                let (start, used) = decompress_start(&file, len, &limits).unwrap();
+                assert!(start == raw[..len], "{len}");
+                assert!(len > 100_000 || used < file.len() * 3 / 4, "{len} {used}");
+                let (again, _) = decompress_start(&file[..used], len, &limits).unwrap();
+                assert!(again == start);
+                assert!(used == 0 || decompress_start(&file[..used - 1], len, &limits).is_ok());
+            }
+            let (all, used) = decompress_start(&file, 300_000, &limits).unwrap();
+            assert!(all == raw && used == file.len());
+        }
+        let small = Limits::default().with_block_bytes(1000);
+        assert!(decompress_start(&packed(&raw, 0), 1001, &small).is_err());
     }
 
     #[test]

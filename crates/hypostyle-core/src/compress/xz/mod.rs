@@ -10,4 +10,4 @@ pub mod encode;
 mod encoder;
 mod index;
 
-pub use decode::{Blocks, RemoteBlocks, decompress, is_xz};
+pub use decode::{Blocks, RemoteBlocks, decompress, decompress_start, is_xz};
