@@ -4,9 +4,9 @@
 //! `hyp.table`, or its name and its text tell. The rows come from the columns of the archive,
 //! if they are the columns of the table, and from the decoded text otherwise.
 
+mod log_table;
 #[cfg(test)]
 mod tests;
-mod log_table;
 mod typed_pruning;
 
 use std::ops::Range;
@@ -114,10 +114,7 @@ pub(super) fn open(
 }
 
 /// Opens the line groups of an archive, if it has them.
-fn line_groups(
-    lists: &ListDirectory,
-    summary: &TextSummary,
-) -> Result<Option<Arc<LineGroups>>> {
+fn line_groups(lists: &ListDirectory, summary: &TextSummary) -> Result<Option<Arc<LineGroups>>> {
     let Some(groups) = LineGroups::of(lists)? else { return Ok(None) };
     groups.check_summary(summary)?;
     Ok(Some(Arc::new(groups)))
@@ -374,9 +371,7 @@ impl Reader for ArchiveTable {
     fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
         match &self.ranges {
             RangeSource::Table => self.table.ranges(group, columns),
-            RangeSource::Groups(groups) => {
-                groups.ranges(group, columns.len() == self.names.len())
-            }
+            RangeSource::Groups(groups) => groups.ranges(group, columns.len() == self.names.len()),
             RangeSource::Unknown => Vec::new(),
         }
     }

@@ -125,11 +125,6 @@ impl LineGroups {
         }))
     }
 
-    /// The number of columns of `values`.
-    pub(crate) fn columns(&self) -> usize {
-        self.columns.len()
-    }
-
     /// The number of groups.
     pub(crate) fn len(&self) -> usize {
         self.metadata.groups.len()

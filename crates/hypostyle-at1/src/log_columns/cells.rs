@@ -28,6 +28,11 @@ impl LogColumn {
         }
     }
 
+    /// Returns whether the column is computed from elements of a slot of this class.
+    pub(crate) fn reads(self, class: SlotClass) -> bool {
+        self.needs(class) || class.has(SlotClass::CONSTANT)
+    }
+
     /// What stands for an element on which the column does not depend.
     fn placeholder(self) -> &'static [u8] {
         match self {
@@ -206,7 +211,7 @@ pub(super) fn needed_lists(
     for plan in lines.used_plans() {
         for slot in plan.slots() {
             let class = class_of(classes, slot)?;
-            if (column.needs(class) || class.has(SlotClass::CONSTANT))
+            if column.reads(class)
                 && let Some(needed) = needed.get_mut(slot.list)
             {
                 *needed = true;
@@ -267,10 +272,17 @@ pub(super) fn times(
     limits: &Limits,
 ) -> Result<StringArray> {
     let mut times: Vec<Option<String>> = Vec::new();
+    let mut last = Vec::new();
     let keys = for_each_line(lines, LogColumn::Time, classes, lists, limits, |line| {
+        // The next lines often have the same time.
+        if !times.is_empty() && last == line {
+            let len = times.last().and_then(Option::as_ref).map_or(0, String::len);
+            return Ok((u32::try_from(times.len() - 1).unwrap_or(u32::MAX), len));
+        }
+        last.clear();
+        last.extend_from_slice(line);
         let time = log::time(line);
         let len = time.as_ref().map_or(0, String::len);
-        // The next lines often have the same time.
         if times.last() != Some(&time) {
             times.push(time);
         }

@@ -6,9 +6,7 @@ use arrow_array::{Array, StringArray};
 use bytes::Bytes;
 
 use super::cells::{Templates, time_sum, times};
-use super::lines::{
-    LOG_LISTS, Part, PlannedLines, SSH_LISTS, SSH_NUMBERS, log_slots, ssh_slots,
-};
+use super::lines::{LOG_LISTS, Part, PlannedLines, SSH_LISTS, SSH_NUMBERS, log_slots, ssh_slots};
 use super::lists::{ListContent, ListCursor, Lists};
 use super::metadata::{ColumnSums, LogMetadata, SlotClass};
 use crate::codec::Codec;
@@ -125,12 +123,7 @@ impl LogClaims {
             start = range.end;
             self.sums(range)
         });
-        LogMetadata {
-            has_time: self.times.is_some(),
-            slots: classes,
-            starts,
-            sums: sums.collect(),
-        }
+        LogMetadata { has_time: self.times.is_some(), slots: classes, starts, sums: sums.collect() }
     }
 
     fn sums(&self, lines: Range<usize>) -> ColumnSums {
@@ -149,8 +142,7 @@ pub(super) fn planned(
     Ok(match codec {
         Codec::JsonDoc => {
             let columns = column_lengths(&stream("value_index"))?.len();
-            let lines =
-                PlannedLines::of_records(&stream("skeleton"), &stream("colids"), columns)?;
+            let lines = PlannedLines::of_records(&stream("skeleton"), &stream("colids"), columns)?;
             lines.map(|lines| (lines, columns))
         }
         Codec::Log => {

@@ -86,11 +86,7 @@ impl PlannedLines {
     /// Finds the parts of lines of records (§7.4); `None` if the document has another form.
     ///
     /// The slots and the lists are the columns.
-    pub(crate) fn of_records(
-        skeleton: &[u8],
-        ids: &[u8],
-        columns: usize,
-    ) -> Result<Option<Self>> {
+    pub(crate) fn of_records(skeleton: &[u8], ids: &[u8], columns: usize) -> Result<Option<Self>> {
         let Some(holes) = record_holes(skeleton) else { return Ok(None) };
         let lines = skeleton.len().div_ceil(holes.saturating_add(1));
         let mut found = Self::default();

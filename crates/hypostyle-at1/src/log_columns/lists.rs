@@ -40,9 +40,7 @@ impl<'a> ListCursor<'a> {
     /// Returns a cursor before the first element.
     pub(crate) fn new(list: &'a ListContent) -> Self {
         match list {
-            ListContent::Elements(bytes) => {
-                Self::Elements { rest: bytes.as_deref(), element: &[] }
-            }
+            ListContent::Elements(bytes) => Self::Elements { rest: bytes.as_deref(), element: &[] },
             ListContent::Numbers(bytes) => {
                 Self::Numbers { rest: StreamCursor::new("pids", bytes), element: Vec::new() }
             }

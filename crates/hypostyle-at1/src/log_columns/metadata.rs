@@ -102,8 +102,9 @@ impl LogMetadata {
         }
         let (content, sum) = content.split_last_chunk::<4>().unwrap_or((content, &[0; 4]));
         if crc32(content).to_le_bytes() != *sum {
-            return Err(Error::malformed("columns of a log", "do not match their checksum")
-                .in_stream(LOG));
+            return Err(
+                Error::malformed("columns of a log", "do not match their checksum").in_stream(LOG)
+            );
         }
         let mut stream = StreamCursor::new(LOG, content);
         stream.u8("version")?;

@@ -17,8 +17,8 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use claims::{LogClaims, column_lengths};
 pub(crate) use cells::LogColumn;
+pub(crate) use claims::{LogClaims, column_lengths};
 pub(crate) use metadata::SlotClass;
 pub(crate) use read::{LogColumns, LogGroup};
 

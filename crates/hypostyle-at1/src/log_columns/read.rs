@@ -169,12 +169,7 @@ impl LogColumns {
     }
 
     /// Reads the lists of a group that some columns need.
-    fn lists(
-        &self,
-        group: usize,
-        planned: &PlannedLines,
-        columns: &[LogColumn],
-    ) -> Result<Lists> {
+    fn lists(&self, group: usize, planned: &PlannedLines, columns: &[LogColumn]) -> Result<Lists> {
         let codec = self.archive.codec();
         let count = match codec {
             Codec::Log => LOG_LISTS.len(),
@@ -264,9 +259,7 @@ impl LogColumns {
 
     /// Returns byte ranges of the archive that columns of a group are computed from.
     pub(crate) fn ranges(&self, group: usize, columns: &[LogColumn]) -> Vec<Range<u64>> {
-        let is_needed = |slot: &SlotClass| {
-            slot.has(SlotClass::CONSTANT) || columns.iter().any(|column| column.needs(*slot))
-        };
+        let is_needed = |class: &SlotClass| columns.iter().any(|column| column.reads(*class));
         match &self.lists {
             ListSource::Groups(groups) if self.archive.codec() == Codec::JsonDoc => groups
                 .ranges_of_columns(group, |column| {

@@ -113,11 +113,18 @@ impl<'a> Stamp<'a> {
 
     fn print(&self) -> String {
         let Self { year, month, day, hour, minute, second, fraction } = self;
-        let mut out = String::new();
+        let mut out = String::with_capacity(32);
         if let Some(year) = year {
-            out += &format!("{year:04}-");
+            put_two_digits(year / 100, &mut out);
+            put_two_digits(year % 100, &mut out);
+            out.push('-');
         }
-        out += &format!("{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}");
+        let parts = [(month, '-'), (day, ' '), (hour, ':'), (minute, ':')];
+        for (number, after) in parts {
+            put_two_digits(*number, &mut out);
+            out.push(after);
+        }
+        put_two_digits(*second, &mut out);
         if !fraction.is_empty() {
             out.push('.');
             out += &String::from_utf8_lossy(fraction);
@@ -126,10 +133,17 @@ impl<'a> Stamp<'a> {
     }
 }
 
-/// Parses a number that consists of digits only.
+/// Appends a number below 100.
+fn put_two_digits(number: u32, out: &mut String) {
+    let digit = |number: u32| char::from_digit(number % 10, 10).unwrap_or('0');
+    out.push(digit(number / 10));
+    out.push(digit(number));
+}
+
+/// Parses a number of one to four digits.
 fn number(token: &[u8]) -> Option<u32> {
     let is_digits = !token.is_empty() && token.iter().all(u8::is_ascii_digit);
-    is_digits.then(|| std::str::from_utf8(token).ok()?.parse().ok()).flatten()
+    is_digits.then(|| token.iter().fold(0, |sum, &digit| sum * 10 + u32::from(digit - b'0')))
 }
 
 /// Returns the position, from 1, of a name among names of three letters.

@@ -51,7 +51,7 @@ pub(super) fn streams(
         (0..columns).partition(|&column| plan.cut.get(of(column)) == Some(&true));
     let old_blocks = column_blocks(contents);
     // A reader of a column of a log needs some classes of columns only.
-    let class = |column: usize| Some(claims?.classes.get(column)?.rank() / 2);
+    let class = |column: usize| Some(claims?.classes.get(column)?.rank().saturating_sub(2));
     let block =
         |column: usize| (old_blocks.get(column), plan.blocks.get(of(column)), class(column));
     whole.sort_by_key(|&column| block(column));

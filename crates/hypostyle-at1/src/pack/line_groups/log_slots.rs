@@ -1,16 +1,19 @@
 //! Says on which slots the columns of a log depend, and orders columns by that (§7.11).
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use super::LineStreams;
 use super::contents::renumbered_ids;
 use crate::codec::Codec;
-use crate::log_columns::{LOG, LogClaims, SlotClass};
+use crate::log_columns::{LOG, LogClaims, LogColumn, SlotClass, column_lengths};
 use crate::pack::context::EncodeContext;
 use crate::pack::line_group_request::LineGroupRequest;
 use crate::pack::options::Layout;
 use crate::pack::stream_set::{Stream, size};
 use hypostyle_core::compress::xz;
+use hypostyle_core::compress::xz::encode::Tuning;
 use hypostyle_core::error::Result;
 use hypostyle_core::limits::Limits;
 use hypostyle_core::text::TextKind;
@@ -19,8 +22,11 @@ use hypostyle_core::wire::put;
 /// The part of an archive that the stream may take: one in so many.
 const STREAMS_PER_ARCHIVE: usize = 256;
 
-/// The classes that a template needs, and those that a time needs, have lower ranks.
-const END_RANKS: [u8; 2] = [2, 4];
+/// Columns of at most so many bytes are compressed in several orders.
+const MAX_COMPARED_BYTES: usize = 512 << 10;
+
+/// Orders of the ranks of columns: those that no column of a log depends on come last.
+const RANK_ORDERS: [[u8; 5]; 2] = [[0, 1, 2, 3, 4], [2, 3, 0, 1, 4]];
 
 /// Finds out what the columns of a log depend on, and moves the columns of `values` that they
 /// need to the front; `None` if the text is not a log, or if nobody asks for it.
@@ -42,12 +48,9 @@ pub(super) fn claims(
         return Ok(None);
     };
     if streams.codec == Codec::JsonDoc {
-        let mut order: Vec<usize> = (0..claims.classes.len()).collect();
-        let class = |column: usize| claims.classes.get(column).copied().unwrap_or_default();
-        order.sort_by_key(|&column| class(column).rank());
-        let classes = reordered(&claims.classes, &order);
+        let order = best_order(streams, &claims.classes, context)?;
+        claims.classes = reordered(&claims.classes, &order);
         reorder(streams, &order)?;
-        claims.classes = classes;
     }
     Ok(Some(claims))
 }
@@ -57,26 +60,63 @@ pub(super) fn reordered(classes: &[SlotClass], order: &[usize]) -> Vec<SlotClass
     order.iter().filter_map(|&column| classes.get(column).copied()).collect()
 }
 
+/// Returns the order of the columns of records that makes them smallest, among those in which
+/// the columns that templates and times depend on come first.
+fn best_order(
+    streams: &LineStreams,
+    classes: &[SlotClass],
+    context: &EncodeContext<'_>,
+) -> Result<Vec<usize>> {
+    let columns = columns(streams)?;
+    let is_small = streams.content("values").len() <= MAX_COMPARED_BYTES;
+    let mut best: Option<(f64, Vec<usize>)> = None;
+    for ranks in RANK_ORDERS.iter().take(if is_small { RANK_ORDERS.len() } else { 1 }) {
+        let mut order: Vec<usize> = (0..classes.len()).collect();
+        let class = |column: usize| classes.get(column).copied().unwrap_or_default();
+        order.sort_by_key(|&column| ranks.iter().position(|&it| it == class(column).rank()));
+        let cost = match is_small {
+            true => {
+                let values = joined(streams, &columns, &order);
+                context.search.rough_estimate(&values, Tuning::flat(3))?
+            }
+            false => 0.0,
+        };
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, order));
+        }
+    }
+    Ok(best.map(|(_, order)| order).unwrap_or_default())
+}
+
+/// Returns the places of the columns of records in `values`.
+fn columns(streams: &LineStreams) -> Result<Vec<Range<usize>>> {
+    let mut start = 0;
+    let place = |len: usize| {
+        let place = start..start + len;
+        start = place.end;
+        place
+    };
+    Ok(column_lengths(streams.content("value_index"))?.into_iter().map(place).collect())
+}
+
+/// Returns the columns of records in another order.
+fn joined(streams: &LineStreams, columns: &[Range<usize>], order: &[usize]) -> Vec<u8> {
+    let column = |&old: &usize| streams.content("values").get(columns.get(old)?.clone());
+    order.iter().filter_map(column).collect::<Vec<_>>().concat()
+}
+
 /// Changes the order of the columns of records.
 fn reorder(streams: &mut LineStreams, order: &[usize]) -> Result<()> {
-    let index = streams.content("value_index").to_vec();
-    let lengths = crate::log_columns::column_lengths(&index)?;
-    let mut starts = Vec::with_capacity(lengths.len());
-    let mut start = 0;
-    for &len in &lengths {
-        starts.push(start..start + len);
-        start += len;
-    }
+    let columns = columns(streams)?;
+    let mut values = joined(streams, &columns, order);
     let mut numbers = vec![0_u64; order.len()];
-    let (mut index, mut values) = (Vec::new(), Vec::new());
+    let mut index = Vec::new();
     put::uv(&mut index, order.len() as u64);
     for (new, &old) in order.iter().enumerate() {
         if let Some(number) = numbers.get_mut(old) {
             *number = new as u64;
         }
-        let place = starts.get(old).cloned().unwrap_or_default();
-        put::uv(&mut index, place.len() as u64);
-        values.extend_from_slice(streams.content("values").get(place).unwrap_or_default());
+        put::uv(&mut index, columns.get(old).map_or(0, ExactSizeIterator::len) as u64);
     }
     let ids = renumbered_ids(streams.content("colids"), &numbers)?;
     for (name, content) in &mut streams.streams {
@@ -101,11 +141,11 @@ pub(super) fn add_to_whole(
     let mut starts = [0; 2];
     let values = streams.iter().find(|stream| stream.name == "values");
     if let Some(values) = values.filter(|values| xz::is_xz(&values.body.bytes)) {
-        let lengths = crate::log_columns::column_lengths(contents.content("value_index"))?;
-        for (start, rank) in starts.iter_mut().zip(END_RANKS) {
-            let columns = claims.classes.iter().zip(&lengths);
-            let needed = columns.filter(|(class, _)| class.rank() < rank);
-            let len = needed.map(|(_, len)| len).sum();
+        let columns = columns(contents)?;
+        for (start, column) in starts.iter_mut().zip([LogColumn::Template, LogColumn::Time]) {
+            let columns = claims.classes.iter().zip(&columns);
+            let needed = columns.filter(|(class, _)| column.reads(**class));
+            let len = needed.map(|(_, place)| place.end).max().unwrap_or_default();
             let limits = Limits::default().with_block_bytes(u64::MAX);
             *start = xz::decompress_start(&values.body.bytes, len, &limits)?.1 as u64;
         }
