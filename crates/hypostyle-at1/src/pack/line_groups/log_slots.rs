@@ -20,13 +20,17 @@ use hypostyle_core::text::TextKind;
 use hypostyle_core::wire::put;
 
 /// The part of an archive that the stream may take: one in so many.
-const STREAMS_PER_ARCHIVE: usize = 256;
+const STREAMS_PER_ARCHIVE: usize = 512;
 
 /// Columns of at most so many bytes are compressed in several orders.
 const MAX_COMPARED_BYTES: usize = 512 << 10;
 
-/// Orders of the ranks of columns: those that no column of a log depends on come last.
-const RANK_ORDERS: [[u8; 5]; 2] = [[0, 1, 2, 3, 4], [2, 3, 0, 1, 4]];
+/// The rank of the columns that neither templates nor times depend on. Next to each other, those
+/// with elements of about the same length took 1 to 2 % less.
+const LAST_RANK: u8 = 4;
+
+/// Orders of the ranks of columns.
+const RANK_ORDERS: [[u8; 5]; 2] = [[0, 1, 2, 3, LAST_RANK], [2, 3, 0, 1, LAST_RANK]];
 
 /// Finds out what the columns of a log depend on, and moves the columns of `values` that they
 /// need to the front; `None` if the text is not a log, or if nobody asks for it.
@@ -68,12 +72,16 @@ fn best_order(
     context: &EncodeContext<'_>,
 ) -> Result<Vec<usize>> {
     let columns = columns(streams)?;
+    let widths: Vec<usize> = columns.iter().map(|column| width(streams, column)).collect();
     let is_small = streams.content("values").len() <= MAX_COMPARED_BYTES;
     let mut best: Option<(f64, Vec<usize>)> = None;
     for ranks in RANK_ORDERS.iter().take(if is_small { RANK_ORDERS.len() } else { 1 }) {
         let mut order: Vec<usize> = (0..classes.len()).collect();
-        let class = |column: usize| classes.get(column).copied().unwrap_or_default();
-        order.sort_by_key(|&column| ranks.iter().position(|&it| it == class(column).rank()));
+        let rank = |column: usize| classes.get(column).copied().unwrap_or_default().rank();
+        order.sort_by_key(|&column| {
+            let width = widths.get(column).filter(|_| rank(column) == LAST_RANK);
+            (ranks.iter().position(|&it| it == rank(column)), width)
+        });
         let cost = match is_small {
             true => {
                 let values = joined(streams, &columns, &order);
@@ -86,6 +94,13 @@ fn best_order(
         }
     }
     Ok(best.map(|(_, order)| order).unwrap_or_default())
+}
+
+/// Returns the bytes of an element of a column, in the mean.
+fn width(streams: &LineStreams, column: &Range<usize>) -> usize {
+    let content = streams.content("values").get(column.clone()).unwrap_or_default();
+    let elements = memchr::memchr_iter(b'\n', content).count() + 1;
+    (content.len() + elements / 2) / elements
 }
 
 /// Returns the places of the columns of records in `values`.
