@@ -102,15 +102,13 @@ impl Reader for LogTable {
             return self.text.clone().open_row_group(group, request);
         }
         let rows = usize::try_from(self.text.row_group_rows(group)).unwrap_or(usize::MAX);
-        let of_lines = |column: &usize| self.column(*column).is_none();
-        let text_columns = request.columns.iter().copied().filter(of_lines).collect();
         // Fails if there is no such row group or column.
         self.text.clone().open_row_group(group, request)?;
         Ok(Box::new(LogRowGroup {
             computed: LogGroup::new(&self.log, group),
             table: self,
             group,
-            text_columns,
+            columns: request.columns.to_vec(),
             text: None,
             cursor: WindowCursor::new(rows),
         }))
@@ -126,8 +124,8 @@ struct LogRowGroup {
     table: Arc<LogTable>,
     group: usize,
     computed: LogGroup,
-    /// The columns that may be read from lines.
-    text_columns: Vec<usize>,
+    /// All columns that may be read.
+    columns: Vec<usize>,
     /// A reader of the lines, and the row that it stands before.
     text: Option<(Box<dyn RowGroupReader>, usize)>,
     cursor: WindowCursor,
@@ -146,7 +144,7 @@ impl LogRowGroup {
         let (mut text, at) = match kept {
             Some(kept) => kept,
             None => {
-                let request = RowGroupRequest::new(&self.text_columns);
+                let request = RowGroupRequest::new(&self.columns);
                 (self.table.text.clone().open_row_group(self.group, &request)?, 0)
             }
         };
@@ -197,11 +195,17 @@ impl RowGroupReader for LogRowGroup {
 
     fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
         let table = self.table.clone();
-        let computed: Vec<LogColumn> =
-            columns.iter().filter_map(|&column| table.column(column)).collect();
+        // If lines are read anyway, they also have the columns that were not computed yet.
+        let needs_lines = columns.iter().any(|&column| table.column(column).is_none());
+        let from_lists: Vec<Option<LogColumn>> = columns
+            .iter()
+            .map(|&column| table.column(column))
+            .map(|column| column.filter(|&it| !needs_lines || self.computed.has(it)))
+            .collect();
+        let computed: Vec<LogColumn> = from_lists.iter().copied().flatten().collect();
         self.computed.load(&computed)?;
-        let of_lines: Vec<usize> =
-            columns.iter().copied().filter(|&column| table.column(column).is_none()).collect();
+        let of_lines = columns.iter().zip(&from_lists).filter(|(_, list)| list.is_none());
+        let of_lines: Vec<usize> = of_lines.map(|(&column, _)| column).collect();
         let mut lines = match of_lines.is_empty() {
             true => Vec::new(),
             false => self.read_lines(&of_lines, rows)?,
@@ -209,8 +213,8 @@ impl RowGroupReader for LogRowGroup {
         .into_iter();
         let window = self.cursor.window();
         let mut arrays = Vec::with_capacity(columns.len());
-        for &column in columns {
-            let array = match table.column(column) {
+        for column in from_lists {
+            let array = match column {
                 Some(column) => {
                     let array = self.computed.column(column)?.slice(window.start, window.len());
                     match rows {

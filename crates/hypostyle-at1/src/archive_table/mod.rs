@@ -93,7 +93,7 @@ pub(super) fn open(
         let columns_with_words = (0..text.schema().fields().len())
             .map(|column| !text.null_words(column).is_empty())
             .collect();
-        let log = log.filter(|log| is_served && log.groups() == text.row_groups());
+        let log = log.filter(|log| is_served && log.fits(&text));
         let is_log = log.is_some() && columns.is_none();
         let table: Arc<dyn Reader> = match (columns, log) {
             (Some(columns), _) => columns,

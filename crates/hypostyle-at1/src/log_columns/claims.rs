@@ -6,16 +6,17 @@ use arrow_array::{Array, StringArray};
 use bytes::Bytes;
 
 use super::cells::{Templates, time_sum, times};
-use super::lines::{LOG_LISTS, Part, PlannedLines, SSH_LISTS, SSH_NUMBERS, log_slots, ssh_slots};
+use super::lines::{
+    LOG_LISTS, Part, PlannedLines, SSH_LISTS, SSH_NUMBERS, column_lengths, log_slots, ssh_slots,
+};
 use super::lists::{ListContent, ListCursor, Lists};
 use super::metadata::{ColumnSums, LogMetadata, SlotClass};
 use crate::codec::Codec;
-use crate::streams::StreamCursor;
 use hypostyle_core::error::Result;
 use hypostyle_core::limits::Limits;
 use hypostyle_core::text::{BOM, log, stamp};
 
-/// Texts of more bytes are not examined: a column of them may exceed the size of an array.
+/// Texts of more bytes are not examined: all of their columns are in memory at once.
 const MAX_TEXT_BYTES: usize = 1 << 30;
 
 /// How often the slots of times are extended before times are given up.
@@ -135,10 +136,7 @@ impl LogClaims {
 }
 
 /// Returns the parts of lines and the number of slots; `None` for other codecs and forms.
-pub(super) fn planned(
-    codec: Codec,
-    stream: impl Fn(&str) -> Bytes,
-) -> Result<Option<(PlannedLines, usize)>> {
+fn planned(codec: Codec, stream: impl Fn(&str) -> Bytes) -> Result<Option<(PlannedLines, usize)>> {
     Ok(match codec {
         Codec::JsonDoc => {
             let columns = column_lengths(&stream("value_index"))?.len();
@@ -157,13 +155,6 @@ pub(super) fn planned(
         }
         _ => None,
     })
-}
-
-/// Returns the lengths of the columns of `values`.
-pub(crate) fn column_lengths(index: &[u8]) -> Result<Vec<usize>> {
-    let mut index = StreamCursor::new("value_index", index);
-    let count = index.count(1, "column count")?;
-    (0..count).map(|_| index.size("column length")).collect()
 }
 
 /// Returns all lists of a codec; `None` if they do not fit their streams.
@@ -195,6 +186,9 @@ fn all_lists(codec: Codec, stream: impl Fn(&str) -> Bytes) -> Result<Option<List
     })
 }
 
+/// The time of each line.
+type Times = Vec<Option<String>>;
+
 /// Looks at the elements of all lines; returns what is known of each slot, and the time of each
 /// line. `None` if the lines are not those of the text.
 fn examine(
@@ -202,7 +196,7 @@ fn examine(
     slots: usize,
     lists: &Lists,
     text: &[u8],
-) -> Result<Option<(Vec<SlotState>, Vec<Option<String>>)>> {
+) -> Result<Option<(Vec<SlotState>, Times)>> {
     let state = SlotState { first: None, is_constant: false, is_opaque: true, has_time: false };
     let mut states = vec![state; slots];
     let mut cursors: Vec<Option<ListCursor<'_>>> =

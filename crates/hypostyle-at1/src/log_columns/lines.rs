@@ -208,6 +208,13 @@ impl PlannedLines {
     }
 }
 
+/// Returns the lengths of the columns of `values`.
+pub(crate) fn column_lengths(index: &[u8]) -> Result<Vec<usize>> {
+    let mut index = StreamCursor::new("value_index", index);
+    let count = index.count(1, "column count")?;
+    (0..count).map(|_| index.size("column length")).collect()
+}
+
 /// Returns the slots of codec log.
 pub(crate) fn log_slots(templates: &[u8]) -> usize {
     memchr::memchr_iter(0, templates).count().saturating_add(1)

@@ -1,15 +1,15 @@
 //! The columns `template` and `time` of a log, without its lines (§7.11).
 //!
 //! The codecs of logs rebuild a line from constant text and from elements of lists. [`lines`]
-//! finds of which parts each line is made. A part whose element may come from several texts is a
-//! *slot*, and the stream `hyp.log` ([`metadata`]) says of each slot whether the template or the
+//! finds of which parts each line is made. A part that is an element of a list is a *slot*, and
+//! the stream `hyp.log` ([`metadata`]) says of each slot whether the template or the
 //! time of a line depends on it. [`cells`] computes both from the slots that matter, [`claims`]
 //! finds out what the stream may say, [`read`] reads the lists that a column needs, and [`check`]
 //! compares the columns with the text.
 
-pub(crate) mod cells;
+mod cells;
 mod check;
-pub(crate) mod claims;
+mod claims;
 mod lines;
 mod lists;
 mod metadata;
@@ -18,7 +18,8 @@ mod read;
 mod tests;
 
 pub(crate) use cells::LogColumn;
-pub(crate) use claims::{LogClaims, column_lengths};
+pub(crate) use claims::LogClaims;
+pub(crate) use lines::column_lengths;
 pub(crate) use metadata::SlotClass;
 pub(crate) use read::{LogColumns, LogGroup};
 

@@ -11,14 +11,19 @@ use bytes::Bytes;
 
 use super::LOG;
 use super::cells::{LogColumn, Templates, needed_lists, time_sum, times};
-use super::claims::column_lengths;
-use super::lines::{LOG_LISTS, PlannedLines, SSH_LISTS, SSH_NUMBERS, log_slots, ssh_slots};
+use super::lines::{
+    LOG_LISTS, PlannedLines, SSH_LISTS, SSH_NUMBERS, column_lengths, log_slots, ssh_slots,
+};
 use super::lists::{ListContent, Lists};
 use super::metadata::{ColumnSums, LogMetadata, SlotClass};
 use crate::codec::Codec;
 use crate::frames::FrameReader;
 use crate::line_groups::{GROUPS, LineGroups, ListDirectory, StoredStream, StreamRole};
 use hypostyle_core::error::{Error, Result};
+use hypostyle_core::reader::Reader;
+
+/// The times of more lines may not fit in an array; such logs are read from their lines.
+const MAX_GROUP_LINES: u64 = 10 << 20;
 
 /// The columns `template` and `time` of a log.
 #[derive(Debug)]
@@ -90,6 +95,13 @@ impl LogColumns {
             _ => return Ok(None),
         };
         let count = groups.map_or(1, |groups| groups.len());
+        let group_lines = |group: usize| match groups {
+            Some(groups) => groups.group(group).map_or(u64::MAX, |group| group.lines),
+            None => lines,
+        };
+        if (0..count).any(|group| group_lines(group) > MAX_GROUP_LINES) {
+            return Ok(None);
+        }
         let Some(metadata) = LogMetadata::parse(directory.read.bytes(LOG), slots, count)? else {
             return Ok(None);
         };
@@ -114,6 +126,13 @@ impl LogColumns {
     pub(super) fn sums(&self, group: usize) -> Result<ColumnSums> {
         let sums = self.metadata.sums.get(group).copied();
         sums.ok_or_else(|| Error::invalid_argument("a line group that does not exist"))
+    }
+
+    /// Returns whether a table with these row groups has the lines of these groups.
+    pub(crate) fn fits(&self, table: &dyn Reader) -> bool {
+        let has_rows =
+            |group| self.lines_of(group).is_ok_and(|it| it == table.row_group_rows(group));
+        self.groups() == table.row_groups() && (0..self.groups()).all(has_rows)
     }
 
     /// Returns the number of lines of a group.
@@ -308,10 +327,18 @@ impl LogGroup {
         }
     }
 
+    /// Returns whether a column was computed.
+    pub(crate) fn has(&self, column: LogColumn) -> bool {
+        match column {
+            LogColumn::Template => self.template.is_some(),
+            LogColumn::Time => self.time.is_some(),
+        }
+    }
+
     /// Computes columns, unless they were before.
     pub(crate) fn load(&mut self, columns: &[LogColumn]) -> Result<()> {
         let missing: Vec<LogColumn> =
-            columns.iter().copied().filter(|&column| self.place(column).is_none()).collect();
+            columns.iter().copied().filter(|&column| !self.has(column)).collect();
         if missing.is_empty() {
             return Ok(());
         }

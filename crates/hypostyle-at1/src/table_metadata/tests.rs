@@ -114,7 +114,7 @@ fn the_stream_comes_back() {
 #[test]
 fn a_later_version_is_passed_over() {
     let mut content = metadata().content().unwrap();
-    content[0] = VERSION + 1;
+    content[0] = IMPLIES_NULLS + 1;
     assert_eq!(TableMetadata::parse(&content).unwrap(), None);
 }
 
