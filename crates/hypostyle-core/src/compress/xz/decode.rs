@@ -280,7 +280,7 @@ pub fn decompress(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec
 pub fn decompress_start(stream: &[u8], len: usize, limits: &Limits) -> Result<(Vec<u8>, usize)> {
     check_limit(len as u64, limits)?;
     let within = limits.clone().with_block_bytes(len as u64);
-    let mut decoder = Decoder::new(&within, len as u64, stream.len())?;
+    let mut decoder = Decoder::new(&within, len as u64, stream.len(), TELL_UNSUPPORTED_CHECK)?;
     let mut used = 0_usize;
     while decoder.out.len() < len
         && !decoder.ended
