@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 #[cfg(not(feature = "remote"))]
 use datafusion::common::DataFusionError;
@@ -91,12 +93,26 @@ impl Session {
         let interrupts = Arc::new(Interrupts::default());
         let handle = runtime.handle().clone();
         let heard = interrupts.clone();
+        let (listens, listening) = std::sync::mpsc::channel();
         handle.spawn(async move {
-            while tokio::signal::ctrl_c().await.is_ok() {
+            loop {
+                let mut pressed = pin!(tokio::signal::ctrl_c());
+                // The first poll tells the system that this process handles the signal.
+                let first = futures::poll!(&mut pressed);
+                let _ = listens.send(());
+                let pressed = match first {
+                    Poll::Ready(pressed) => pressed,
+                    Poll::Pending => pressed.await,
+                };
+                if pressed.is_err() {
+                    break;
+                }
                 heard.is_pressed.store(true, Ordering::SeqCst);
                 heard.pressed.notify_waiters();
             }
         });
+        // Until then, Ctrl-C would end the process.
+        let _ = listening.recv();
         Ok(Self {
             ctx,
             runtime: Some(runtime),
