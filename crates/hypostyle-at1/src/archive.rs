@@ -175,7 +175,7 @@ impl Archive {
     /// No line can be read, or writing to `out` fails.
     pub fn salvage(&self, out: &mut dyn Write) -> Result<Vec<Damage>> {
         // Groups that cannot be found cannot be salvaged either.
-        let groups = LineGroups::open(&self.reader).ok().flatten();
+        let groups = LineGroups::open(&self.reader, None).ok().flatten();
         let salvaged = match groups {
             Some(groups) => groups.salvage(out),
             None => row_groups::salvage(&self.reader, table::salvage_frame, out),

@@ -2,12 +2,13 @@
 //! group if it has line groups.
 
 use std::io::{self, Read, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::container::{Extent, in_at1};
+use super::frame_checksums::ArchiveChecksums;
 use super::frame_pipe::FramePipe;
 use super::frames::FrameReader;
 use super::line_groups::LineGroups;
@@ -26,12 +27,25 @@ pub(super) struct ArchiveText {
     bytes: Option<u64>,
     /// The line groups, if the archive has them.
     groups: Option<Arc<LineGroups>>,
+    /// The checksums of the frames, if the archive states them.
+    checksums: Option<ArchiveChecksums>,
+    /// Whether the whole text must be compared with the hash before a part of it is returned.
+    is_suspect: Mutex<bool>,
 }
 
 impl ArchiveText {
     /// Returns the text of an archive of which this is known beforehand.
     pub(super) fn new(frames: Arc<FrameReader>, sizes: Vec<FrameSize>, bytes: Option<u64>) -> Self {
-        Self { frames, sizes, bytes, groups: None }
+        let is_suspect = Mutex::new(false);
+        Self { frames, sizes, bytes, groups: None, checksums: None, is_suspect }
+    }
+
+    /// Sets the checksums of the frames. Without them, the whole text is decoded and compared
+    /// with the hash before any part of it is returned.
+    pub(super) fn with_checksums(mut self, checksums: Option<ArchiveChecksums>) -> Self {
+        self.is_suspect = Mutex::new(checksums.is_none());
+        self.checksums = checksums;
+        self
     }
 
     /// Sets the line groups, which must be those of the text.
@@ -56,10 +70,24 @@ impl ArchiveText {
         head.bytes.truncate(len);
         Ok(head.bytes)
     }
+
+    /// Compares the whole text with the hash of the archive, unless a part of it can be checked
+    /// by itself.
+    fn check_whole(&self) -> Result<()> {
+        // Other threads wait, because they would decode the same.
+        let mut is_suspect = self.is_suspect.lock().unwrap_or_else(PoisonError::into_inner);
+        let hash = self.frames.container().hash;
+        if *is_suspect && hash.is_some() {
+            Unpacker::new(&self.frames).original(&mut io::sink(), hash)?;
+        }
+        *is_suspect = false;
+        Ok(())
+    }
 }
 
 impl TextSource for ArchiveText {
     fn open(&self, offset: u64) -> Result<Box<dyn Read + Send>> {
+        self.check_whole()?;
         // From the start, the text is decoded as a whole, and its hash is compared.
         if let Some(groups) = self.groups.as_ref().filter(|_| offset > 0) {
             return Ok(Box::new(GroupTexts::new(groups, offset, groups.len(), None)));
@@ -80,7 +108,10 @@ impl TextSource for ArchiveText {
         if next.is_none() {
             end.check().map_err(in_at1)?;
         }
+        let checksums = self.checksums.clone();
         Ok(Box::new(FrameTexts {
+            checksums,
+            index,
             frames: self.frames.clone(),
             sizes: self.sizes.get(index..).unwrap_or_default().to_vec().into_iter(),
             next,
@@ -179,6 +210,9 @@ impl Read for GroupTexts {
 #[derive(Debug)]
 struct FrameTexts {
     frames: Arc<FrameReader>,
+    checksums: Option<ArchiveChecksums>,
+    /// The number of the frame `next`.
+    index: usize,
     sizes: std::vec::IntoIter<FrameSize>,
     next: Option<Extent>,
     /// The decoder of the frame `next`, if it was started.
@@ -258,7 +292,11 @@ impl FrameTexts {
     fn step(&mut self, extent: Extent) -> Result<Option<Bytes>> {
         let pipe = match &mut self.pipe {
             Some(pipe) => pipe,
-            None => self.pipe.insert(FramePipe::start(&self.frames, extent)?),
+            None => {
+                let checksums = self.checksums.as_ref();
+                let checksums = checksums.map(|all| all.frame(self.index, extent)).transpose()?;
+                self.pipe.insert(FramePipe::start(&self.frames, extent, checksums)?)
+            }
         };
         let Some(mut piece) = pipe.next()? else {
             self.end_frame(extent)?;
@@ -291,10 +329,15 @@ impl FrameTexts {
             return Err(Error::malformed("text of a frame", why).at(extent.offset));
         }
         let next = self.frames.container().after(self.frames.source(), extent)?;
+        let index = self.index.saturating_add(1);
         if next.is_none() {
             self.end.check()?;
+            if let Some(checksums) = &self.checksums {
+                checksums.expect_frames(index)?;
+            }
         }
         self.sizes.next();
+        self.index = index;
         (self.next, self.pipe, self.in_frame, self.again) = (next, None, 0, 0);
         Ok(())
     }

@@ -112,6 +112,34 @@ impl Codec {
         self.info().has_groups
     }
 
+    /// Whether a stream is a bulk one, of which a reader may read a part: the columns, the
+    /// blocks of row groups, and the lists of line groups.
+    pub(crate) fn is_bulk(self, stream: &str) -> bool {
+        let lists: &[&str] = match self {
+            Self::Columnar => &["values"],
+            Self::QColumnar | Self::QJson | Self::QJson2 => {
+                return stream == "blocks" || stream.ends_with(":blocks");
+            }
+            Self::Log => &["flags", "tids", "vars", "verbatim"],
+            Self::Json => &["flags", "verbatim", "values", "tape"],
+            Self::JsonDoc => &["skeleton", "colids", "values"],
+            Self::Ssh => &[
+                "flags",
+                "months",
+                "days",
+                "times",
+                "hosts",
+                "pids",
+                "template_ids",
+                "vars",
+                "rawmsgs",
+                "verbatim",
+            ],
+            Self::Osm | Self::Vcf | Self::Dicom | Self::Embed | Self::Bundle | Self::Raw => &[],
+        };
+        lists.contains(&stream)
+    }
+
     /// The name, as users type it.
     pub fn name(self) -> &'static str {
         self.info().name

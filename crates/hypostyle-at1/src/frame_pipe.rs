@@ -8,6 +8,7 @@ use std::thread;
 use bytes::Bytes;
 
 use super::container::Extent;
+use super::frame_checksums::FrameChecksums;
 use super::frames::FrameReader;
 use super::unpack::Unpacker;
 use hypostyle_core::error::{ErrorKind, Result};
@@ -31,13 +32,17 @@ pub(super) struct FramePipe {
 type Delivery = Result<Option<Bytes>>;
 
 impl FramePipe {
-    /// Starts to decode a frame.
-    pub(super) fn start(frames: &Arc<FrameReader>, extent: Extent) -> Result<Self> {
+    /// Starts to decode a frame; compares it with its checksums first if they are known.
+    pub(super) fn start(
+        frames: &Arc<FrameReader>,
+        extent: Extent,
+        checksums: Option<FrameChecksums>,
+    ) -> Result<Self> {
         let (sender, pieces) = sync_channel(WAITING_PIECES);
         let frames = frames.clone();
         let decode = move || {
             let mut pipe = PipeWriter(&sender);
-            let decoded = Unpacker::new(&frames).frame(extent, &mut pipe);
+            let decoded = Unpacker::new(&frames).checked_frame(extent, checksums, &mut pipe);
             // Nobody waits for the end if the reader was dropped.
             let _ = sender.send(decoded.map(|()| None));
         };

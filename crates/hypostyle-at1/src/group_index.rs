@@ -88,7 +88,7 @@ fn place(stream: &mut StreamCursor<'_>, what: &'static str) -> Result<Range<usiz
 }
 
 /// The largest number of blocks under one checksum that is compared.
-const MAX_SPAN: usize = 64;
+pub(crate) const MAX_SPAN: usize = 64;
 
 /// The checksums of the blocks of some tables.
 #[derive(Debug, Default)]

@@ -16,7 +16,8 @@
 //! 2. `row_buffer` assembles rows, `output` counts, hashes and limits what is written, and
 //!    `codecs` decodes the frames of each codec.
 //! 3. `frames` walks the frames of an open archive; `table_frame` finds the one that holds no
-//!    text, but the stream `hyp.table`, which `table_metadata` parses.
+//!    text, but the stream `hyp.table`, which `table_metadata` parses. `frame_checksums` are the
+//!    checksums in it.
 //! 4. `describe` lists what an archive contains, `unpack` decodes it, and `row_groups` and
 //!    `table` read single row groups. `archive_table` opens the table that the text is: from `table`
 //!    if the columns of the archive are those of the table, else from `archive_text`, which
@@ -36,6 +37,7 @@ mod container;
 mod describe;
 mod description;
 mod fields;
+mod frame_checksums;
 mod frame_pipe;
 mod frames;
 mod group_index;

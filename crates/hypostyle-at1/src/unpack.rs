@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::codecs;
 use super::container::{Extent, Method, in_at1};
+use super::frame_checksums::FrameChecksums;
 use super::frames::FrameReader;
 use super::output::Output;
 use hypostyle_core::error::Result;
@@ -48,8 +49,22 @@ impl<'a> Unpacker<'a> {
 
     /// Writes the text of one frame.
     pub(super) fn frame(&self, extent: Extent, out: &mut dyn Write) -> Result<()> {
+        self.checked_frame(extent, None, out)
+    }
+
+    /// Writes the text of one frame, after a comparison with its checksums if they are known.
+    pub(super) fn checked_frame(
+        &self,
+        extent: Extent,
+        checksums: Option<FrameChecksums>,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let body = self.frames.body(extent)?;
+        if let Some(checksums) = checksums {
+            checksums.check(self.frames.codec(), extent, &body)?;
+        }
         let mut output = Output::new(out, false, self.frames.limits());
-        self.put_frame(extent, &self.frames.body(extent)?, &mut output)?;
+        self.put_frame(extent, &body, &mut output)?;
         output.finish(None).map(|_| ())
     }
 

@@ -1,8 +1,17 @@
 //! Checks of every prefix of a file and of mutations of every byte.
 
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use arrow_array::RecordBatch;
+use hypostyle::Scan;
 use hypostyle::formats::Format;
+use hypostyle::predicate::Predicate;
+use hypostyle::text::TextOptions;
 
 use crate::laws::{any_archive_returns_or_fails, any_bytes_return_or_fail, decode, small_limits};
+use crate::scans::collected;
+use crate::text_tables::archive_table;
 
 /// Checks that every proper prefix of a canonical file is refused.
 ///
@@ -44,4 +53,59 @@ pub fn an_archive_cut_and_changed(file: &[u8]) {
         }
         *file.get_mut(at).unwrap() = was;
     }
+}
+
+/// Flips bits of every byte of an archive, one at a time, and scans its table in several ways:
+/// each scan returns what it returned before, or fails. Returns how many flips there were, and how
+/// many of them made a scan fail.
+///
+/// `name` is the name of the text, `filters` are predicates on its columns, and `bits` are the bits
+/// of each byte to flip, counted from one that differs from byte to byte.
+pub fn no_flip_changes_a_row(
+    name: Option<&str>,
+    archive: &[u8],
+    filters: &[&str],
+    bits: Range<usize>,
+) -> (usize, usize) {
+    let want = scanned(name, archive, filters);
+    assert!(want.iter().all(Option::is_some), "{name:?}: the archive itself cannot be read");
+    let mut file = archive.to_vec();
+    let (mut flips, mut found) = (0, 0);
+    for at in 0..file.len() {
+        for bit in bits.clone().map(|bit| (bit + 5 * at) % 8) {
+            *file.get_mut(at).unwrap() ^= 1 << bit;
+            let got = scanned(name, &file, filters);
+            for (number, (got, want)) in got.iter().zip(&want).enumerate() {
+                let is_right = got.is_none() || got == want;
+                assert!(is_right, "{name:?}: scan {number} with bit {bit} of byte {at} flipped");
+            }
+            flips += 1;
+            found += usize::from(got.iter().any(Option::is_none));
+            *file.get_mut(at).unwrap() ^= 1 << bit;
+        }
+    }
+    (flips, found)
+}
+
+/// Returns the rows of several scans of the table of an archive; `None` for one that fails.
+fn scanned(name: Option<&str>, file: &[u8], filters: &[&str]) -> Vec<Option<RecordBatch>> {
+    let mut options = TextOptions::default();
+    options.threads = NonZeroUsize::new(1);
+    let table = archive_table(name, file, &options).ok();
+    let schema = table.as_ref().and_then(|table| table.schema().ok());
+    let last = schema.map_or(0, |schema| schema.fields().len().saturating_sub(1));
+    let rows =
+        |scan: &dyn Fn(Scan) -> Scan| collected(scan(table.as_ref()?.scan().threads(1))).ok();
+    let mut scanned = vec![
+        rows(&|scan| scan),
+        rows(&|scan| scan.limit(2)),
+        rows(&|scan| scan.columns([last])),
+        rows(&|scan| scan.rows(10..12)),
+    ];
+    for filter in filters {
+        let filter = Predicate::parse(filter).unwrap();
+        scanned.push(rows(&|scan| scan.filter(filter.clone())));
+        scanned.push(rows(&|scan| scan.columns([last]).filter(filter.clone())));
+    }
+    scanned
 }

@@ -29,7 +29,8 @@ pub fn text_table(name: Option<&str>, text: &[u8], options: &TextOptions) -> Res
 /// Opens the table of an archive.
 pub fn archive_table(name: Option<&str>, file: &[u8], options: &TextOptions) -> Result<Table> {
     let source = Arc::new(RangeCache::over(Arc::new(Bytes::copy_from_slice(file))));
-    let archive = Archive::open(source.clone(), &ReadOptions::default())?;
+    let read_options = ReadOptions::default().with_threads(options.threads);
+    let archive = Archive::open(source.clone(), &read_options)?;
     Ok(Table::new(archive.table(name, options)?, source))
 }
 

@@ -20,6 +20,7 @@ use crate::archive_text::ArchiveText;
 use crate::container::in_at1;
 use crate::describe;
 use crate::description::StreamInfo;
+use crate::frame_checksums::ArchiveChecksums;
 use crate::frames::FrameReader;
 use crate::line_groups::{LineGroups, ListDirectory};
 use crate::log_columns::LogColumns;
@@ -64,9 +65,12 @@ pub(super) fn open(
         let summary = metadata.and_then(|metadata| metadata.summary.clone());
         let sizes = metadata.map(|metadata| metadata.frames.clone()).unwrap_or_default();
         let bytes = summary.as_ref().map(|summary| summary.bytes);
-        let lists = match &summary {
-            Some(_) => ListDirectory::read(frames)?,
-            None => None,
+        let checksums = metadata.and_then(|metadata| metadata.checksums.as_ref());
+        // Without checksums, only the hash tells whether the archive is damaged: rows come from
+        // the text, and nothing else is trusted.
+        let lists = match (&summary, checksums) {
+            (Some(_), Some(_)) => ListDirectory::read(frames, checksums)?,
+            _ => None,
         };
         let groups = match (&summary, &lists) {
             (Some(summary), Some(lists)) => line_groups(lists, summary)?,
@@ -77,11 +81,19 @@ pub(super) fn open(
             _ => None,
         };
         let text = ArchiveText::new(frames.clone(), sizes, bytes).with_groups(groups.clone());
+        let text = match &summary {
+            Some(_) => text.with_checksums(checksums.cloned()),
+            // The text is decoded as a whole now, to summarize it.
+            None => text,
+        };
         let text = Arc::new(text);
         let text = TextTable::open(text, format, options, summary)?;
         let shape = served_shape(&text, options).filter(|_| rows == RowSource::Any);
         let is_served = shape.is_some();
-        let columns = shape.map(|shape| table::open(frames, &shape)).transpose()?.flatten();
+        let columns = match (shape, checksums) {
+            (Some(shape), Some(_)) => table::open(frames, &shape, checksums)?,
+            _ => None,
+        };
         let is_text = columns.is_none();
         // Another summary than that of the archive has other row groups, and statistics are
         // about the cells as they are stored.
@@ -192,6 +204,11 @@ fn detect(frames: &FrameReader, name: Option<&str>) -> Result<TextFormat> {
 
 /// Compares what an archive states about its table with its text; returns how they differ.
 pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Result<Option<Error>> {
+    if let Some(checksums) = &metadata.checksums
+        && let Err(err) = check_frames(frames, checksums)
+    {
+        return Ok(Some(in_at1(err)));
+    }
     let Some(stated) = &metadata.summary else { return Ok(None) };
     let mut text = ArchiveText::new(frames.clone(), metadata.frames.clone(), None).open(0)?;
     let mut options = TextOptions::default();
@@ -234,7 +251,7 @@ pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Resu
 
 /// Compares line groups and the columns of a log with the text; returns whether there are groups.
 fn check_lists(frames: &Arc<FrameReader>, stated: &TextSummary) -> Result<bool> {
-    let Some(lists) = ListDirectory::read(frames)? else { return Ok(false) };
+    let Some(lists) = ListDirectory::read(frames, None)? else { return Ok(false) };
     let groups = line_groups(&lists, stated)?;
     let text = || ArchiveText::new(frames.clone(), Vec::new(), None).open(0);
     if let Some(groups) = &groups {
@@ -244,6 +261,17 @@ fn check_lists(frames: &Arc<FrameReader>, stated: &TextSummary) -> Result<bool> 
         log.check(text()?.as_mut())?;
     }
     Ok(groups.is_some())
+}
+
+/// Fails unless all frames of an archive have the checksums that it states.
+fn check_frames(frames: &FrameReader, checksums: &ArchiveChecksums) -> Result<()> {
+    let mut index = 0;
+    frames.for_each(|extent, body| {
+        let checksums = checksums.frame(index, extent)?;
+        index += 1;
+        checksums.check(frames.codec(), extent, body)
+    })?;
+    checksums.expect_frames(index)
 }
 
 /// Returns the summary of an older archive without what marks its facts as unknown.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::lists::{GroupedStream, StreamRole, layout};
 use super::{GROUPS, LOG};
 use crate::container::Method;
+use crate::frame_checksums::ArchiveChecksums;
 use crate::frames::FrameReader;
 use crate::row_groups::source::StreamDirectory;
 use crate::streams::{Backend, Streams};
@@ -21,7 +22,12 @@ pub(crate) struct ListDirectory {
 
 impl ListDirectory {
     /// Reads the directory of an archive; `None` if it says nothing about parts of its lists.
-    pub(crate) fn read(archive: &Arc<FrameReader>) -> Result<Option<Self>> {
+    ///
+    /// Without checksums of frames, the caller checks the archive in another way.
+    pub(crate) fn read(
+        archive: &Arc<FrameReader>,
+        checksums: Option<&ArchiveChecksums>,
+    ) -> Result<Option<Self>> {
         let container = archive.container();
         let Some(layout) = layout(container.codec).filter(|_| container.chunk_lines.is_none())
         else {
@@ -35,7 +41,8 @@ impl ListDirectory {
             let mut streams = layout.iter();
             streams.any(|stream| stream.name == name && stream.role != StreamRole::Shared)
         };
-        let directory = StreamDirectory::read(archive.source(), extent, false, is_list)?;
+        let checksums = checksums.map(|all| all.frame(0, extent)).transpose()?;
+        let directory = StreamDirectory::checked(archive, extent, checksums)?;
         let Some(directory) = directory else { return Ok(None) };
         let mut streams = directory.set.streams.iter();
         if !streams.any(|stream| stream.name == GROUPS || stream.name == LOG) {

@@ -15,6 +15,7 @@ use super::stored_list::{StoredStream, elements, part_starts};
 use crate::codec::Codec;
 use crate::codecs;
 use crate::codecs::json::{JsonPart, reached_columns, rule_sources};
+use crate::frame_checksums::ArchiveChecksums;
 use crate::frames::FrameReader;
 use crate::group_statistics::TableStatistics;
 use crate::output::Output;
@@ -54,8 +55,11 @@ impl LineGroups {
     /// Opens the groups of an archive; `None` if it has none.
     ///
     /// Decompresses only the streams that all groups share.
-    pub(crate) fn open(archive: &Arc<FrameReader>) -> Result<Option<Self>> {
-        match ListDirectory::read(archive)? {
+    pub(crate) fn open(
+        archive: &Arc<FrameReader>,
+        checksums: Option<&ArchiveChecksums>,
+    ) -> Result<Option<Self>> {
+        match ListDirectory::read(archive, checksums)? {
             Some(directory) => Self::of(&directory),
             None => Ok(None),
         }

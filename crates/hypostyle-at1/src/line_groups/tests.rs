@@ -11,8 +11,10 @@ use bytes::Bytes;
 use super::{GROUPS, LineGroups, layout};
 use crate::archive::Archive;
 use crate::codec::Codec;
+use crate::frame_checksums::{ArchiveChecksums, FrameChecksums};
 use crate::pack::{Choice, PackOptions, pack};
 use crate::streams::Backend;
+use crate::table_frame::TABLE;
 use hypostyle_core::error::Result;
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::scan::{Scan, Table};
@@ -165,7 +167,7 @@ fn groups(archive: &[u8]) -> LineGroups {
     let archive = open(archive);
     let source = archive.reader().shared_source();
     let frames = crate::frames::FrameReader::open(source, &ReadOptions::default(), None).unwrap();
-    LineGroups::open(&Arc::new(frames)).unwrap().unwrap()
+    LineGroups::open(&Arc::new(frames), None).unwrap().unwrap()
 }
 
 /// Predicates of each kind of table.
@@ -328,8 +330,21 @@ fn payload(archive: &[u8], wanted: &str) -> (Backend, Range<usize>) {
     panic!("no stream {wanted}");
 }
 
-/// Returns an archive in which a stream is stored with another content.
+/// Returns an archive in which a stream is stored with another content, and whose checksums
+/// are right.
 fn with_stream(archive: &[u8], wanted: &str, content: &[u8]) -> Vec<u8> {
+    let changed = replace_stream(archive, wanted, content);
+    let opened = open(&changed);
+    let reader = opened.reader();
+    let extent = reader.extents().unwrap()[0];
+    let body = reader.body(extent).unwrap();
+    let checksums = FrameChecksums::of(opened.codec(), extent.method, &body).unwrap();
+    let mut metadata = opened.table_metadata().unwrap().unwrap().clone();
+    metadata.checksums = Some(ArchiveChecksums::new(vec![checksums]));
+    replace_stream(&changed, TABLE, &metadata.content().unwrap())
+}
+
+fn replace_stream(archive: &[u8], wanted: &str, content: &[u8]) -> Vec<u8> {
     let mut cursor = Cursor::new(&archive[5..], 5);
     let mut out = archive[..5].to_vec();
     let count = cursor.uv("streams").unwrap();
@@ -550,4 +565,15 @@ fn without_an_index_there_are_no_groups() {
     let options = options(&case, 10).with_index(false);
     let (archive, _) = pack(case.text.as_bytes(), &options).unwrap();
     assert_eq!(table(&archive).unwrap().reader().unwrap().row_groups(), 1);
+}
+
+/// A reader of line groups reads the parts of these streams, and all of the others.
+#[test]
+fn the_lists_are_the_bulk_streams_of_their_codec() {
+    for codec in Codec::ALL {
+        for stream in super::layout(codec).unwrap_or_default() {
+            let is_list = stream.role != super::StreamRole::Shared;
+            assert_eq!(codec.is_bulk(stream.name), is_list, "{codec}: {}", stream.name);
+        }
+    }
 }

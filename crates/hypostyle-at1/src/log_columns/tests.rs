@@ -145,7 +145,7 @@ fn batch(scan: Scan) -> Result<RecordBatch> {
 fn served(archive: &[u8], lines: u64) -> Option<LogColumns> {
     let bytes = Arc::new(Bytes::copy_from_slice(archive));
     let frames = Arc::new(FrameReader::open(bytes, &ReadOptions::default(), None).unwrap());
-    let directory = ListDirectory::read(&frames).unwrap()?;
+    let directory = ListDirectory::read(&frames, None).unwrap()?;
     let groups = LineGroups::of(&directory).unwrap().map(Arc::new);
     LogColumns::open(&directory, groups.as_ref(), lines).unwrap()
 }
@@ -301,7 +301,7 @@ proptest! {
 fn log_content(archive: &[u8]) -> Vec<u8> {
     let bytes = Arc::new(Bytes::copy_from_slice(archive));
     let frames = Arc::new(FrameReader::open(bytes, &ReadOptions::default(), None).unwrap());
-    ListDirectory::read(&frames).unwrap().unwrap().read.bytes(LOG).to_vec()
+    ListDirectory::read(&frames, None).unwrap().unwrap().read.bytes(LOG).to_vec()
 }
 
 /// Returns an archive with another content of `hyp.log`.

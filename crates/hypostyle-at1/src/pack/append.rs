@@ -19,7 +19,8 @@ use crate::codecs::columnar::table::widths;
 use crate::codecs::groups::GroupsMeta;
 use crate::container::in_at1;
 use crate::fields::Dialect;
-use crate::pack::driver::FrameEncoder;
+use crate::frame_checksums::FrameChecksums;
+use crate::pack::driver::{FrameEncoder, WrittenFrame};
 use crate::pack::first_line::FirstLine;
 use crate::pack::frame::FrameModel;
 use crate::pack::groups::qcolumnar::RowFormat;
@@ -263,10 +264,11 @@ impl<'a, W: Write> Appender<'a, W> {
         if let Some(table) = &mut self.table {
             table.push(text);
         }
-        let (frame, is_raw) = self.frames.encode(text, &self.options)?;
+        let encoded = self.frames.encode(text, &self.options)?;
+        let WrittenFrame { bytes: frame, is_raw, checksums } = encoded;
         self.send(&frame)?;
         if let Some(table) = &mut self.table {
-            table.push_frame(FrameSize::of(frame.len() as u64, text));
+            table.push_frame(FrameSize::of(frame.len() as u64, text), checksums);
         }
         self.hash.update(text);
         self.open_line = !text.ends_with(b"\n");
@@ -369,9 +371,13 @@ impl TextObserver {
     fn unpack(&mut self, archive: &Archive) -> Result<()> {
         let reader = archive.reader();
         let mut start = reader.container().start;
-        for extent in reader.extents()? {
+        let stated = archive.table_metadata().ok().flatten();
+        let stated = stated.and_then(|table| table.checksums.as_ref());
+        for (index, extent) in reader.extents()?.into_iter().enumerate() {
             let (bytes, newlines) = (self.bytes, self.newlines);
-            Unpacker::new(reader).frame(extent, self).map_err(in_at1)?;
+            let checksums = stated.map(|all| all.frame(index, extent)).transpose();
+            let checksums = checksums.map_err(in_at1)?;
+            Unpacker::new(reader).checked_frame(extent, checksums, self).map_err(in_at1)?;
             let (what, asked, limit) = ("unpacked size", self.bytes, reader.limits().output_bytes);
             if asked > limit {
                 return Err(in_at1(ErrorKind::LimitExceeded { what, asked, limit }.into()));
@@ -385,7 +391,15 @@ impl TextObserver {
             start = end;
             if let Some(table) = &mut self.table {
                 let (bytes, newlines) = (self.bytes - bytes, self.newlines - newlines);
-                table.push_frame(FrameSize { stored, bytes, newlines });
+                let checksums = match checksums {
+                    Some(checksums) => Some(checksums),
+                    // A frame in the form of the published text has none.
+                    None => {
+                        let body = reader.body(extent).map_err(in_at1)?;
+                        FrameChecksums::of(archive.codec(), extent.method, &body).ok()
+                    }
+                };
+                table.push_frame(FrameSize { stored, bytes, newlines }, checksums);
             }
         }
         Ok(())

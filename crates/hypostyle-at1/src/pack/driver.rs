@@ -6,7 +6,8 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::codec::Codec;
-use crate::container::{MAGIC, STREAMING, WHOLE};
+use crate::container::{MAGIC, Method, STREAMING, WHOLE};
+use crate::frame_checksums::FrameChecksums;
 use crate::pack::frame::{EncodedFrame, FrameModel};
 use crate::pack::line_group_request::LineGroupRequest;
 use crate::pack::lines::FrameSplitter;
@@ -142,10 +143,10 @@ pub fn pack_stream(
         if let Some(table) = &mut table {
             table.push(&text);
         }
-        let (frame, is_raw) = frames.encode(&text, options)?;
+        let WrittenFrame { bytes: frame, is_raw, checksums } = frames.encode(&text, options)?;
         send(&frame, &mut packed)?;
         if let Some(table) = &mut table {
-            table.push_frame(FrameSize::of(frame.len() as u64, &text));
+            table.push_frame(FrameSize::of(frame.len() as u64, &text), checksums);
         }
         packed.original += text.len() as u64;
         packed.frames.0 += 1;
@@ -236,8 +237,8 @@ impl FrameEncoder {
         self.model.is_some() || self.serves_queries
     }
 
-    /// Encodes the next frame, and returns it and whether it is raw.
-    pub(super) fn encode(&mut self, text: &[u8], options: &PackOptions) -> Result<(Vec<u8>, bool)> {
+    /// Encodes the next frame.
+    pub(super) fn encode(&mut self, text: &[u8], options: &PackOptions) -> Result<WrittenFrame> {
         let by_model = self.model.as_ref().map(|model| model.encode(text, options)).transpose()?;
         let raw = || options.clone().with_codec(Choice::Only(Codec::Raw));
         let encoded = match (by_model, self.first.take()) {
@@ -263,11 +264,28 @@ impl FrameEncoder {
         let is_raw = matches!(encoded, EncodedFrame::Raw(_));
         let mut body = vec![u8::from(is_raw)];
         encoded.put(options.layout, &mut body);
-        let mut frame = Vec::new();
-        put::lp(&mut frame, &body);
-        compare([&self.head[..], &frame].concat(), text, options)?;
-        Ok((frame, is_raw))
+        let method = if is_raw { Method::Raw } else { Method::Structured };
+        let checksums = match options.layout {
+            Layout::Reference => {
+                Some(FrameChecksums::of(self.codec, method, body.get(1..).unwrap_or_default())?)
+            }
+            // This layout has no stream that could state them.
+            Layout::Published => None,
+        };
+        let mut bytes = Vec::new();
+        put::lp(&mut bytes, &body);
+        compare([&self.head[..], &bytes].concat(), text, options)?;
+        Ok(WrittenFrame { bytes, is_raw, checksums })
     }
+}
+
+/// A frame of a streaming archive.
+#[derive(Debug)]
+pub(super) struct WrittenFrame {
+    /// The frame, with its length and its method.
+    pub(super) bytes: Vec<u8>,
+    pub(super) is_raw: bool,
+    pub(super) checksums: Option<FrameChecksums>,
 }
 
 /// Returns the size that `xz -9e` compresses some bytes to.

@@ -2,6 +2,8 @@
 
 use crate::codec::Codec;
 use crate::codecs::columnar::group_directory::has_several_groups;
+use crate::container::Method;
+use crate::frame_checksums::{ArchiveChecksums, FrameChecksums};
 use crate::line_groups::{GROUPS, layout, text_sizes};
 use crate::pack::context::EncodeContext;
 use crate::pack::grouping::Grouping;
@@ -19,6 +21,7 @@ use crate::pack::select::structured_size::{SizeReporter, StructuredSize};
 use crate::pack::self_check;
 use crate::pack::stream_set::{Body, Stream, put_set};
 use crate::pack::table_summary::{max_table_bytes, table_stream};
+use crate::table_frame::TABLE;
 use crate::table_metadata::TableMetadata;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
@@ -267,8 +270,16 @@ impl EncodedFrame {
         let Some(table) = table.filter(|_| options.layout == Layout::Reference) else {
             return Ok(self);
         };
+        // The checksums cover all streams but this one, which counts.
+        streams.insert(0, Stream { name: TABLE.into(), body: Body::stored(Vec::new()) });
+        set.clear();
+        put_set(streams, options.layout, &mut set);
+        let checksums = FrameChecksums::of(*codec, Method::Structured, &set)?;
+        streams.remove(0);
+        let checksums = Some(ArchiveChecksums::new(vec![checksums]));
+        let table = TableMetadata { checksums, ..table.clone() };
         let format = TableMetadata { summary: None, ..table.clone() };
-        for table in [table, &format] {
+        for table in [&table, &format] {
             if let Some(stream) = table_stream(table)?
                 && stream.written_size() <= room
             {

@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use bytes::Bytes;
 
 use crate::codec::Codec;
+use crate::frame_checksums::{ArchiveChecksums, FrameChecksums};
 use crate::pack::options::{Layout, PackOptions};
 use crate::pack::row_syntax::RowSyntax;
 use crate::pack::stream_set::{Body, Stream, put_set};
@@ -58,7 +59,13 @@ pub(super) fn table_metadata(text: &[u8], options: &PackOptions) -> Option<Table
     let format = table_format(text, options)?;
     // A text that cannot be read as a table fails again when the archive is opened.
     let summary = summarize(text, format, options.threads).ok();
-    Some(TableMetadata { format, summary, frames: Vec::new(), has_spellings: true })
+    Some(TableMetadata {
+        format,
+        summary,
+        frames: Vec::new(),
+        has_spellings: true,
+        checksums: None,
+    })
 }
 
 /// Returns the syntax of the rows of a table whose cells a codec can serve.
@@ -116,6 +123,7 @@ pub(super) struct TextSummarizer {
     format: TextFormat,
     thread: Option<(SyncSender<Bytes>, JoinHandle<Result<TextSummary>>)>,
     frames: Vec<FrameSize>,
+    checksums: Vec<Option<FrameChecksums>>,
 }
 
 impl TextSummarizer {
@@ -124,7 +132,7 @@ impl TextSummarizer {
         let (sender, receiver) = sync_channel(WAITING_PIECES);
         let pieces = Pieces { receiver, piece: Bytes::new() };
         let thread = thread::spawn(move || summarize(pieces, format, threads));
-        Self { format, thread: Some((sender, thread)), frames: Vec::new() }
+        Self { format, thread: Some((sender, thread)), frames: Vec::new(), checksums: Vec::new() }
     }
 
     /// Returns the format of the text.
@@ -140,19 +148,22 @@ impl TextSummarizer {
         }
     }
 
-    /// Adds the sizes of a frame.
-    pub(super) fn push_frame(&mut self, frame: FrameSize) {
+    /// Adds the sizes and the checksums of a frame.
+    pub(super) fn push_frame(&mut self, frame: FrameSize, checksums: Option<FrameChecksums>) {
         self.frames.push(frame);
+        self.checksums.push(checksums);
     }
 
     /// Returns the table of all pieces.
     pub(super) fn finish(self) -> TableMetadata {
-        let Self { format, thread, frames } = self;
+        let Self { format, thread, frames, checksums } = self;
         let summary = thread.and_then(|(sender, thread)| {
             drop(sender);
             thread.join().ok()?.ok()
         });
-        TableMetadata { format, summary, frames, has_spellings: true }
+        let checksums: Option<Vec<FrameChecksums>> = checksums.into_iter().collect();
+        let checksums = checksums.map(ArchiveChecksums::new);
+        TableMetadata { format, summary, frames, has_spellings: true, checksums }
     }
 }
 

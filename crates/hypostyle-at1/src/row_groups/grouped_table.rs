@@ -166,6 +166,12 @@ impl GroupedTable {
         StoredBlock { group, column, bytes, covered: covered.len(), sum, offset, len }
     }
 
+    /// Returns whether every block has a checksum.
+    pub(crate) fn has_checksums(&self) -> bool {
+        let blocks = self.index.ends.len();
+        blocks.checked_sub(1).is_none_or(|last| self.sums.of_block(last, blocks).is_some())
+    }
+
     /// Checks the bytes of a block against their checksum, and decompresses it.
     pub(crate) fn decompress(
         &self,

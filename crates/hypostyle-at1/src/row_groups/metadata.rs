@@ -3,11 +3,12 @@
 use bytes::Bytes;
 
 use super::frame_tables::FrameTables;
-use super::source::{StreamDirectory, is_blocks};
+use super::source::StreamDirectory;
 use crate::codecs;
 use crate::codecs::context::DecodeContext;
 use crate::codecs::entry::GroupedCodec;
 use crate::container::{Extent, Method};
+use crate::frame_checksums::{ArchiveChecksums, FrameChecksums};
 use crate::frames::FrameReader;
 use crate::group_index::{INDEX, SUMS};
 use crate::streams::{StreamSet, Streams};
@@ -40,12 +41,19 @@ pub(crate) struct ArchiveMetadata<'a> {
 }
 
 impl<'a> ArchiveMetadata<'a> {
-    /// Reads every frame; `None` if the archive cannot be queried.
-    pub(crate) fn all(reader: &'a FrameReader) -> Result<Option<Self>> {
+    /// Reads every frame, and compares their checksums if they are known; `None` if the
+    /// archive cannot be queried.
+    pub(crate) fn all(
+        reader: &'a FrameReader,
+        checksums: Option<&ArchiveChecksums>,
+    ) -> Result<Option<Self>> {
         let Some(mut metadata) = Self::without_frames(reader) else { return Ok(None) };
         let mut asked = 0_u64;
         for extent in reader.extents()? {
-            let Some(frame) = metadata.read(extent, false)? else { return Ok(None) };
+            let checks = checksums.map(|all| all.frame(metadata.frames.len(), extent));
+            let Some(frame) = metadata.read(extent, checks.transpose()?, false)? else {
+                return Ok(None);
+            };
             asked = asked.saturating_add(frame.bytes());
             let (what, limit) = ("size of the streams without blocks", reader.limits().read_bytes);
             if asked > limit {
@@ -53,13 +61,16 @@ impl<'a> ArchiveMetadata<'a> {
             }
             metadata.frames.push(frame);
         }
+        if let Some(checksums) = checksums {
+            checksums.expect_frames(metadata.frames.len())?;
+        }
         Ok(Some(metadata))
     }
 
     /// Reads one frame, whose blocks may be truncated; `None` if it cannot be queried.
     pub(super) fn one(reader: &'a FrameReader, extent: Extent) -> Result<Option<Self>> {
         let Some(mut metadata) = Self::without_frames(reader) else { return Ok(None) };
-        let Some(frame) = metadata.read(extent, true)? else { return Ok(None) };
+        let Some(frame) = metadata.read(extent, None, true)? else { return Ok(None) };
         metadata.frames.push(frame);
         Ok(Some(metadata))
     }
@@ -72,15 +83,24 @@ impl<'a> ArchiveMetadata<'a> {
     }
 
     /// Reads a frame except its blocks; `None` if its blocks cannot be read one by one.
-    fn read(&self, extent: Extent, truncated: bool) -> Result<Option<FrameMetadata>> {
+    fn read(
+        &self,
+        extent: Extent,
+        checksums: Option<FrameChecksums>,
+        truncated: bool,
+    ) -> Result<Option<FrameMetadata>> {
         if extent.method == Method::Raw {
-            let text = self.reader.raw_text(extent, &self.reader.body(extent)?)?;
-            return Ok(Some(FrameMetadata::Text(text)));
+            let body = self.reader.body(extent)?;
+            if let Some(checksums) = checksums {
+                checksums.check(self.reader.codec(), extent, &body)?;
+            }
+            return Ok(Some(FrameMetadata::Text(self.reader.raw_text(extent, &body)?)));
         }
-        let Some(directory) = StreamDirectory::read(self.source, extent, truncated, is_blocks)?
-        else {
-            return Ok(None);
+        let directory = match checksums {
+            None => StreamDirectory::read(self.reader, extent, truncated)?,
+            some => StreamDirectory::checked(self.reader, extent, some)?,
         };
+        let Some(directory) = directory else { return Ok(None) };
         let context = self.reader.context(&directory.set);
         // Only our writer adds these streams. If they are damaged, queries do without them.
         let is_added = |name: &str| matches!(name, INDEX | SUMS);

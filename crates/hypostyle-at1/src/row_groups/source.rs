@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use bytes::Bytes;
 
 use crate::container::Extent;
+use crate::frame_checksums::{DirectoryHasher, FrameChecksums, mismatch};
+use crate::frames::FrameReader;
 use crate::streams::{self, Backend, CompressedStream, StreamSet};
 use hypostyle_core::error::Result;
 use hypostyle_core::parallel;
@@ -55,7 +57,7 @@ pub(super) fn read_ranges(
     Ok(all)
 }
 
-/// The name and place of a stream of blocks, which is not read as a whole.
+/// The name and place of a bulk stream, which is not read as a whole.
 #[derive(Debug)]
 struct BlocksStream {
     name: String,
@@ -64,26 +66,29 @@ struct BlocksStream {
     len: u64,
 }
 
-/// The streams of a frame, without the bytes of the blocks.
+/// The streams of a frame, without the payloads of bulk streams.
 #[derive(Debug)]
 pub(crate) struct StreamDirectory {
-    /// All streams except blocks, still compressed.
+    /// All streams except bulk ones, still compressed.
     pub(crate) set: StreamSet,
     blocks: Vec<BlocksStream>,
+    /// The checksum of everything but the payloads of bulk streams.
+    checksum: u32,
 }
 
 impl StreamDirectory {
-    /// Reads the directory of a frame, and its streams except those that `is_blocks` names.
+    /// Reads the directory of a frame, and its streams except the bulk ones.
     ///
     /// Returns `None` for a directory in an old form, in which streams cannot be found
-    /// without reading all of them. With `truncated`, the blocks may run past the end of
+    /// without reading all of them. With `truncated`, the bulk streams may run past the end of
     /// the file.
     pub(crate) fn read(
-        source: &dyn ByteSource,
+        archive: &FrameReader,
         extent: Extent,
         truncated: bool,
-        is_blocks: impl Fn(&str) -> bool,
     ) -> Result<Option<Self>> {
+        let (source, codec) = (archive.source(), archive.codec());
+        let mut hasher = DirectoryHasher::new(codec, extent.method);
         let end = extent.offset.saturating_add(extent.len);
         let step = (extent.len / STEP_FRACTION).clamp(*STEP_BYTES.start(), *STEP_BYTES.end());
         let mut window = Window { start: extent.offset, bytes: Bytes::new(), step };
@@ -91,12 +96,14 @@ impl StreamDirectory {
         let mut cursor = window.cursor(source, at, end)?;
         let count = cursor.uv("stream count")?;
         at = cursor.offset();
+        hasher.count(&window.get(source, extent.offset, at.saturating_sub(extent.offset))?);
         if count > streams::MAX_STREAMS as u64 {
             return Ok(None);
         }
         let (mut small, mut blocks): (Vec<CompressedStream>, Vec<BlocksStream>) =
             (Vec::new(), Vec::new());
         for _ in 0..count {
+            let start = at;
             let mut cursor = window.cursor(source, at, end)?;
             let name_len = cursor.size("stream name length")?;
             if name_len > streams::MAX_NAME_BYTES {
@@ -107,7 +114,8 @@ impl StreamDirectory {
             let len = cursor.uv("stream length")?;
             let offset = cursor.offset();
             at = offset.saturating_add(len);
-            let is_blocks = is_blocks(&name);
+            let is_blocks = codec.is_bulk(&name);
+            let entry = window.get(source, start, offset.saturating_sub(start))?;
             if at > end && is_blocks && truncated {
                 blocks.push(BlocksStream { name, backend, offset, len });
                 break;
@@ -115,20 +123,39 @@ impl StreamDirectory {
             if at > end {
                 return Ok(None);
             }
+            let payload = match is_blocks {
+                true => None,
+                false => Some(window.get(source, offset, len)?),
+            };
+            hasher.stream(&name, &entry, payload.as_deref());
             let known = |known: &str| known == name;
             let twice =
                 small.iter().any(|it| known(&it.name)) || blocks.iter().any(|it| known(&it.name));
             if twice {
                 continue;
             }
-            if is_blocks {
-                blocks.push(BlocksStream { name, backend, offset, len });
-            } else {
-                let bytes = window.get(source, offset, len)?;
-                small.push(CompressedStream { name, backend, offset, bytes });
+            match payload {
+                None => blocks.push(BlocksStream { name, backend, offset, len }),
+                Some(bytes) => small.push(CompressedStream { name, backend, offset, bytes }),
             }
         }
-        Ok(Some(Self { set: StreamSet { streams: small }, blocks }))
+        let checksum = hasher.finish();
+        Ok(Some(Self { set: StreamSet { streams: small }, blocks, checksum }))
+    }
+
+    /// Reads the directory of a frame, and compares its checksum if it is known.
+    pub(crate) fn checked(
+        archive: &FrameReader,
+        extent: Extent,
+        checksums: Option<FrameChecksums>,
+    ) -> Result<Option<Self>> {
+        let found = Self::read(archive, extent, false)?;
+        match (&found, checksums) {
+            (Some(found), Some(checksums)) if found.checksum != checksums.directory => {
+                Err(mismatch(extent))
+            }
+            _ => Ok(found),
+        }
     }
 
     /// Returns the backend, offset and length of a stream that was not read.
@@ -146,11 +173,6 @@ impl StreamDirectory {
             Some(_) => None,
         }
     }
-}
-
-/// Returns whether a stream holds the blocks of row groups.
-pub(crate) fn is_blocks(name: &str) -> bool {
-    name == "blocks" || name.ends_with(":blocks")
 }
 
 /// The part of the file that was read last.

@@ -2,7 +2,7 @@
 
 use super::frame_tables::FrameTables;
 use super::grouped_table::{GroupPruning, GroupedTable};
-use super::source::{StreamDirectory, is_blocks};
+use super::source::StreamDirectory;
 use crate::codecs;
 use crate::codecs::context::DecodeContext;
 use crate::container::Method;
@@ -24,7 +24,7 @@ pub(crate) fn check_groups(reader: &FrameReader) -> Result<Vec<Error>> {
         if extent.method == Method::Raw {
             continue;
         }
-        let Some(directory) = StreamDirectory::read(source, extent, false, is_blocks)? else {
+        let Some(directory) = StreamDirectory::read(reader, extent, false)? else {
             continue;
         };
         let context = reader.context(&directory.set);

@@ -13,6 +13,7 @@ use super::pruning::{LineGroupPruning, MAX_VERBATIM_LINES};
 use super::shape::TableShape;
 use super::shared_blocks::SharedBlocks;
 use super::template::TemplateColumns;
+use crate::frame_checksums::ArchiveChecksums;
 use crate::frames::FrameReader;
 use crate::row_groups::frame_tables::FrameTables;
 use crate::row_groups::grouped_table::{GroupPruning, GroupedTable};
@@ -40,9 +41,13 @@ impl GroupedReader {
     /// Reads everything but the blocks.
     ///
     /// Returns `None` if the columns of the archive are not those of the table.
-    pub(crate) fn try_new(archive: &Arc<FrameReader>, shape: &TableShape) -> Result<Option<Self>> {
+    pub(crate) fn try_new(
+        archive: &Arc<FrameReader>,
+        shape: &TableShape,
+        checksums: Option<&ArchiveChecksums>,
+    ) -> Result<Option<Self>> {
         let columns = shape.schema.fields().len();
-        let Some(metadata) = ArchiveMetadata::all(archive)? else { return Ok(None) };
+        let Some(metadata) = ArchiveMetadata::all(archive, checksums)? else { return Ok(None) };
         let is_json = match shape.format.kind {
             TextKind::Delimited { .. } if metadata.groups.delimited => false,
             TextKind::JsonLines if !metadata.groups.delimited => true,
@@ -50,6 +55,10 @@ impl GroupedReader {
         };
         let Some(mut frames) = metadata.frames()? else { return Ok(None) };
         drop(metadata);
+        let mut tables = frames.iter().flat_map(|frame| &frame.tables);
+        if checksums.is_some() && !tables.all(GroupedTable::has_checksums) {
+            return Ok(None);
+        }
         if !fits(&frames, shape) {
             return Ok(None);
         }

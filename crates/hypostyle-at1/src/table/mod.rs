@@ -47,22 +47,25 @@ use grouped::GroupedReader;
 pub(super) use shape::TableShape;
 
 use crate::codec::Codec;
+use crate::frame_checksums::ArchiveChecksums;
 use crate::frames::FrameReader;
 use hypostyle_core::error::Result;
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::reader::{InFormat, Reader};
 
-/// Opens an archive whose columns are those of a table.
+/// Opens an archive whose columns are those of a table. What is read of it is compared with its
+/// checksums, if they are known.
 ///
-/// Returns `None` if they are not.
+/// Returns `None` if the columns are not those of the table, or if parts of them have no checksums.
 pub(super) fn open(
     archive: &Arc<FrameReader>,
     shape: &TableShape,
+    checksums: Option<&ArchiveChecksums>,
 ) -> Result<Option<Arc<dyn Reader>>> {
     if archive.codec() == Codec::Columnar {
-        let reader = ColumnarReader::try_new(archive, shape)?;
+        let reader = ColumnarReader::try_new(archive, shape, checksums)?;
         return reader.map(|reader| InFormat::open(FormatId::At1, || Ok(reader))).transpose();
     }
-    let reader = GroupedReader::try_new(archive, shape)?;
+    let reader = GroupedReader::try_new(archive, shape, checksums)?;
     reader.map(|reader| InFormat::open(FormatId::At1, || Ok(reader))).transpose()
 }

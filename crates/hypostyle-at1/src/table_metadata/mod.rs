@@ -1,8 +1,8 @@
 //! The stream `hyp.table`: what table the text of an archive is (§11.1).
 //!
 //! ```text
-//! version u8 = 2 or 3 │ kind u8 │ [delimiter u8] │ flags u8 │
-//! [rows uv │ bytes uv │ row positions │ columns] │ [frames] │ crc u32
+//! version u8 = 3 │ kind u8 │ [delimiter u8] │ flags u8 │
+//! [rows uv │ bytes uv │ row positions │ columns] │ [frames] │ checksums │ crc u32
 //! ```
 //!
 //! The packer finds the format and the summary once. A reader that finds the stream opens
@@ -16,15 +16,16 @@ mod tests;
 
 pub(super) use find::find;
 
+use super::frame_checksums::ArchiveChecksums;
 use super::table_frame::TABLE;
 use hypostyle_core::error::Result;
 use hypostyle_core::text::{TextFormat, TextSummary};
 
 /// The version of the content.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
-/// The version of JSON Lines, in which the nulls of a column may follow from its values.
-const IMPLIES_NULLS: u8 = 3;
+/// The version without checksums of frames, in which the nulls of a column follow from nothing.
+const NO_CHECKSUMS: u8 = 2;
 
 /// The version that knows neither decimals nor spellings.
 const NUMBERS_ONLY: u8 = 1;
@@ -78,6 +79,8 @@ pub(super) struct TableMetadata {
     pub(super) frames: Vec<FrameSize>,
     /// Whether the summary has decimals and spellings.
     pub(super) has_spellings: bool,
+    /// The checksums of the frames; `None` in an archive of an older version.
+    pub(super) checksums: Option<ArchiveChecksums>,
 }
 
 /// The size of a frame and of its text.

@@ -1,7 +1,7 @@
 //! Writes the stream `hyp.table`.
 
 use super::{
-    FrameSize, IMPLIES_NULLS, NUMBERS_ONLY, TableMetadata, VERSION, column_flag, flag, kind, state,
+    FrameSize, NO_CHECKSUMS, NUMBERS_ONLY, TableMetadata, VERSION, column_flag, flag, kind, state,
 };
 use hypostyle_core::text::{
     ColumnState, ColumnSummary, DecimalRange, Encoding, InferredState, RowPosition, SpelledRange,
@@ -10,20 +10,18 @@ use hypostyle_core::text::{
 use hypostyle_core::wire::{crc32, put};
 
 pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
-    let TableMetadata { format, summary, frames, has_spellings } = metadata;
+    let TableMetadata { format, summary, frames, has_spellings, checksums } = metadata;
     // A summary that depends on options says nothing about the text alone.
     let summary = summary.as_ref().filter(|it| {
         let is_default = it.null_words.is_empty() && it.skipped.count == 0;
         is_default && it.format == *format && it.encoding == Encoding::Utf8
     });
-    let implies_nulls = |summary: &TextSummary| {
-        summary.columns.iter().any(|column| are_nulls_implied(column, summary.rows))
+    let version = match (has_spellings, checksums) {
+        (true, Some(_)) => VERSION,
+        (true, None) => NO_CHECKSUMS,
+        (false, _) => NUMBERS_ONLY,
     };
-    let mut out = vec![match has_spellings {
-        true if summary.is_some_and(implies_nulls) => IMPLIES_NULLS,
-        true => VERSION,
-        false => NUMBERS_ONLY,
-    }];
+    let mut out = vec![version];
     match format.kind {
         TextKind::Delimited { delimiter } => out.extend_from_slice(&[kind::DELIMITED, delimiter]),
         TextKind::JsonLines => out.push(kind::JSON_LINES),
@@ -41,7 +39,7 @@ pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
             | set(summary.is_some_and(|it| it.ends_open), flag::ENDS_OPEN),
     );
     if let Some(summary) = summary {
-        put_summary(summary, *has_spellings, &mut out);
+        put_summary(summary, version, &mut out);
     }
     if !frames.is_empty() {
         put::uv(&mut out, frames.len() as u64);
@@ -51,12 +49,17 @@ pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
             }
         }
     }
+    for frame in checksums.iter().filter(|_| version == VERSION).flat_map(|frames| frames.iter()) {
+        out.extend_from_slice(&frame.directory.to_le_bytes());
+        out.extend_from_slice(&frame.bulk.to_le_bytes());
+    }
     let sum = crc32(&out);
     out.extend_from_slice(&sum.to_le_bytes());
     Some(out)
 }
 
-fn put_summary(summary: &TextSummary, has_spellings: bool, out: &mut Vec<u8>) {
+fn put_summary(summary: &TextSummary, version: u8, out: &mut Vec<u8>) {
+    let has_spellings = version != NUMBERS_ONLY;
     put::uv(out, summary.rows);
     put::uv(out, summary.bytes);
     put::uv(out, summary.row_index.len() as u64);
@@ -69,7 +72,7 @@ fn put_summary(summary: &TextSummary, has_spellings: bool, out: &mut Vec<u8>) {
     }
     put::uv(out, summary.columns.len() as u64);
     for column in &summary.columns {
-        let is_implied = has_spellings && are_nulls_implied(column, summary.rows);
+        let is_implied = version == VERSION && are_nulls_implied(column, summary.rows);
         put_column(column, has_spellings, is_implied, out);
     }
 }

@@ -3,8 +3,9 @@
 use hashbrown::HashSet;
 
 use super::{
-    FrameSize, IMPLIES_NULLS, NUMBERS_ONLY, TableMetadata, VERSION, column_flag, flag, kind, state,
+    FrameSize, NO_CHECKSUMS, NUMBERS_ONLY, TableMetadata, VERSION, column_flag, flag, kind, state,
 };
+use crate::frame_checksums::{ArchiveChecksums, FrameChecksums};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::number;
 use hypostyle_core::spelling::{NULL_TOKENS, Spelling};
@@ -24,9 +25,10 @@ const MAX_SCALE: u8 = 38;
 const MIN_COLUMN_BYTES: usize = 4;
 
 pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
-    let has_spellings = match content.first() {
-        Some(&(VERSION | IMPLIES_NULLS)) | None => true,
-        Some(&NUMBERS_ONLY) => false,
+    let (has_spellings, has_checksums) = match content.first() {
+        Some(&VERSION) | None => (true, true),
+        Some(&NO_CHECKSUMS) => (true, false),
+        Some(&NUMBERS_ONLY) => (false, false),
         Some(_) => return Ok(None),
     };
     let Some((content, sum)) = content.split_last_chunk::<4>() else {
@@ -36,7 +38,7 @@ pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
         return Err(Error::malformed("table", "does not match its checksum"));
     }
     let mut cursor = Cursor::new(content, 0);
-    let implies_nulls = cursor.u8("version")? == IMPLIES_NULLS;
+    let implies_nulls = cursor.u8("version")? == VERSION;
     let kind = match cursor.u8("kind of text")? {
         kind::DELIMITED => TextKind::Delimited { delimiter: delimiter(&mut cursor)? },
         kind::JSON_LINES => TextKind::JsonLines,
@@ -69,13 +71,27 @@ pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
             });
         }
     }
+    let checksums = match has_checksums {
+        true => Some(checksums(&mut cursor, frames.len().max(1))?),
+        false => None,
+    };
     if !cursor.is_empty() {
         let why = format!("{} bytes after the end", cursor.left());
         return Err(Error::malformed("table", why));
     }
-    let metadata = TableMetadata { format, summary, frames, has_spellings };
+    let metadata = TableMetadata { format, summary, frames, has_spellings, checksums };
     check(&metadata)?;
     Ok(Some(metadata))
+}
+
+/// Reads the checksums of so many frames.
+fn checksums(cursor: &mut Cursor<'_>, frames: usize) -> Result<ArchiveChecksums> {
+    let mut number = || {
+        let bytes = cursor.take(4, "checksum of a frame")?;
+        Ok::<_, Error>(u32::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default()))
+    };
+    let all = (0..frames).map(|_| Ok(FrameChecksums { directory: number()?, bulk: number()? }));
+    Ok(ArchiveChecksums::new(all.collect::<Result<_>>()?))
 }
 
 /// Fails unless the numbers fit each other.

@@ -1,6 +1,7 @@
 //! The stream comes back as it was, and no damage to it does harm.
 
 use super::*;
+use crate::frame_checksums::{ArchiveChecksums, FrameChecksums};
 use hypostyle_core::spelling::Spelling;
 use hypostyle_core::text::{
     ColumnState, ColumnSummary, DecimalRange, Encoding, InferredState, ObjectState, OddToken,
@@ -87,7 +88,14 @@ fn metadata() -> TableMetadata {
         summary: Some(summary),
         frames: vec![frame, frame],
         has_spellings: true,
+        checksums: Some(checksums(2)),
     }
+}
+
+/// Returns checksums of so many frames.
+fn checksums(frames: u32) -> ArchiveChecksums {
+    let frame = |number| FrameChecksums { directory: 0xABCD_EF00 + number, bulk: 7 * number };
+    ArchiveChecksums::new((0..frames).map(frame).collect())
 }
 
 /// Corrects the checksum.
@@ -104,17 +112,25 @@ fn the_stream_comes_back() {
     assert!(content.len() < 300, "{} bytes", content.len());
     for kind in [TextKind::JsonLines, TextKind::Lines, TextKind::Log, TextKind::VariantCalls] {
         let format = TextFormat::new(kind);
-        let bare = TableMetadata { format, summary: None, frames: Vec::new(), has_spellings: true };
-        let content = bare.content().unwrap();
-        assert_eq!(content.len(), 7);
-        assert_eq!(TableMetadata::parse(&content).unwrap(), Some(bare));
+        for (checksums, len) in [(None, 7), (Some(checksums(1)), 15)] {
+            let bare = TableMetadata {
+                format,
+                summary: None,
+                frames: Vec::new(),
+                checksums,
+                ..metadata()
+            };
+            let content = bare.content().unwrap();
+            assert_eq!(content.len(), len);
+            assert_eq!(TableMetadata::parse(&content).unwrap(), Some(bare));
+        }
     }
 }
 
 #[test]
 fn a_later_version_is_passed_over() {
     let mut content = metadata().content().unwrap();
-    content[0] = IMPLIES_NULLS + 1;
+    content[0] = VERSION + 1;
     assert_eq!(TableMetadata::parse(&content).unwrap(), None);
 }
 

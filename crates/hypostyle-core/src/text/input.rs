@@ -15,20 +15,9 @@ pub(super) fn read_more(
     buffer: &mut Vec<u8>,
     want: usize,
 ) -> io::Result<usize> {
-    let start = buffer.len();
-    let mut end = start;
-    buffer.resize(start.saturating_add(want), 0);
-    let outcome = loop {
-        match buffer.get_mut(end..) {
-            None | Some([]) => break Ok(end - start),
-            Some(room) => match input.read(room) {
-                Ok(0) => break Ok(end - start),
-                Ok(len) => end += len,
-                Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
-                Err(err) => break Err(err),
-            },
-        }
-    };
-    buffer.truncate(end);
-    outcome
+    // The room is not filled with zeros: most texts are shorter than it.
+    buffer.reserve(want);
+    let before = buffer.len();
+    input.take(want as u64).read_to_end(buffer)?;
+    Ok(buffer.len().saturating_sub(before))
 }

@@ -11,6 +11,7 @@ mod at1_append;
 mod at1_arrays;
 mod at1_bundle;
 mod at1_columns;
+mod at1_flips;
 mod at1_genomes_and_maps;
 mod at1_json;
 mod at1_logs;

@@ -94,7 +94,7 @@ pub(in crate::pack) fn streams(
         extra_streams: Vec::new(),
     };
     let encoded = table.encode(search, options, resolve_threads(options.threads))?;
-    Ok(Some((stream_set(vec![encoded], Vec::new(), search, options)?, width)))
+    Ok(Some((stream_set(vec![encoded], Vec::new(), search)?, width)))
 }
 
 /// Splits lines into rows of the width of the format, else of the header if a third of

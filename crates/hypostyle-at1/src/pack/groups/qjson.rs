@@ -231,7 +231,7 @@ impl<'a> TemplateSet<'a> {
             let modes: Vec<u8> = self.line_map.iter().map(|&id| u8::from(id != 0)).collect();
             let table = template.table("", &modes, verbatim, trailing);
             let encoded = table.encode(search, options, threads)?;
-            return stream_set(vec![encoded], Vec::new(), search, options);
+            return stream_set(vec![encoded], Vec::new(), search);
         }
         let mut meta = Vec::new();
         put::uv(&mut meta, self.line_map.len() as u64);
@@ -250,7 +250,7 @@ impl<'a> TemplateSet<'a> {
             let table = template.table(&format!("t{number}:"), &modes, Vec::new(), false);
             encoded.push(table.encode(search, options, threads)?);
         }
-        stream_set(encoded, first, search, options)
+        stream_set(encoded, first, search)
     }
 }
 

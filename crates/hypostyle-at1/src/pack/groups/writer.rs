@@ -2,7 +2,7 @@
 
 use crate::cell_syntax::Syntax;
 use crate::codecs::groups::{XZ, ZSTD};
-use crate::group_index::{INDEX, SUMS};
+use crate::group_index::{INDEX, MAX_SPAN, SUMS};
 use crate::pack::groups::text_index::{TextIndexBuilder, TextStatistics};
 use crate::pack::groups::zones::{self, ZoneType};
 use crate::pack::options::PackOptions;
@@ -305,9 +305,8 @@ pub(in crate::pack) fn stream_set(
     tables: Vec<EncodedTable>,
     first: Vec<Stream>,
     search: &SearchParams,
-    options: &PackOptions,
 ) -> Result<Vec<Stream>> {
-    let additions = if options.index { additions(&tables, search)? } else { Vec::new() };
+    let additions = additions(&tables, search)?;
     let mut streams = first;
     let mut blocks = Vec::with_capacity(tables.len());
     for table in tables {
@@ -329,7 +328,7 @@ fn additions(tables: &[EncodedTable], search: &SearchParams) -> Result<Vec<Strea
     }
     let bytes: usize = tables.iter().flat_map(|table| &table.block_lens).sum();
     let count: usize = tables.iter().map(|table| table.block_lens.len()).sum();
-    let span = (CHECKSUM_SPAN_BYTES * count).div_ceil(bytes.max(1)).max(1);
+    let span = (CHECKSUM_SPAN_BYTES * count).div_ceil(bytes.max(1)).clamp(1, MAX_SPAN);
     let mut sums = Vec::new();
     put::uv(&mut sums, span as u64);
     for EncodedTable { blocks, block_lens, .. } in tables {

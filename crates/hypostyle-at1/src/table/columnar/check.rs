@@ -54,7 +54,7 @@ struct FrameCheck<'a> {
 impl<'a> FrameCheck<'a> {
     /// Reads a frame, and checks its lines; `None` if it has no row groups.
     fn read(archive: &'a FrameReader, extent: Extent) -> Result<Option<Self>> {
-        let Some(mut frame) = ColumnarFrame::read(archive, extent)? else { return Ok(None) };
+        let Some(mut frame) = ColumnarFrame::read(archive, extent, None)? else { return Ok(None) };
         let Some(directory) = &frame.directory else { return Ok(None) };
         let groups = directory.groups;
         let Some(lines) = ColumnarFrame::read_lines(archive, extent)? else { return Ok(None) };

@@ -15,6 +15,7 @@ use crate::codecs::columnar::values::{
 };
 use crate::container::Extent;
 use crate::fields::{self, Dialect};
+use crate::frame_checksums::FrameChecksums;
 use crate::frames::FrameReader;
 use crate::group_statistics::TableStatistics;
 use crate::row_groups::source::StreamDirectory;
@@ -22,6 +23,7 @@ use crate::streams::{Backend, CompressedStream, StreamCursor, StreamSet};
 use hypostyle_core::compress::xz::RemoteBlocks;
 use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Result};
 use hypostyle_core::source;
+use hypostyle_core::wire::crc32;
 
 /// Row groups for each byte of an archive beyond which their number is wrong.
 ///
@@ -73,6 +75,8 @@ struct Values {
     backend: Backend,
     offset: u64,
     len: u64,
+    /// The checksum of the whole stream, if it is known and the blocks have no checks.
+    checksum: Option<u32>,
     blocks: Option<RemoteBlocks>,
     /// The offset at which the content of each block starts, and the end of the last one.
     starts: Vec<u64>,
@@ -83,9 +87,13 @@ pub(super) type DecompressedBlocks = BTreeMap<usize, Bytes>;
 
 impl ColumnarFrame {
     /// Reads a frame; `None` if its streams cannot be found without reading all of them.
-    pub(super) fn read(archive: &FrameReader, extent: Extent) -> Result<Option<Self>> {
+    pub(super) fn read(
+        archive: &FrameReader,
+        extent: Extent,
+        checksums: Option<FrameChecksums>,
+    ) -> Result<Option<Self>> {
         let source = archive.source();
-        let directory = StreamDirectory::read(source, extent, false, |name| name == "values")?;
+        let directory = StreamDirectory::checked(archive, extent, checksums)?;
         let Some(found) = directory else { return Ok(None) };
         let context = archive.context(&found.set);
         let wanted = |name: &str| name == GROUPS || COLUMN_STREAMS.contains(&name);
@@ -126,6 +134,13 @@ impl ColumnarFrame {
             })?,
             _ => None,
         };
+        // Damage in a block without a check shows only in the checksum of the whole stream.
+        let (blocks, checksum) = match checksums {
+            Some(checksums) if !blocks.as_ref().is_some_and(RemoteBlocks::have_checks) => {
+                (None, Some(checksums.bulk))
+            }
+            _ => (blocks, None),
+        };
         let mut starts = vec![0];
         for index in 0..blocks.as_ref().map_or(0, RemoteBlocks::len) {
             let raw = blocks.as_ref().map_or(0, |blocks| blocks.raw(index));
@@ -137,7 +152,7 @@ impl ColumnarFrame {
             quote_bits: streams.shared("quotebits"),
             statistics: TableStatistics::default(),
             directory,
-            values: Values { backend, offset, len, blocks, starts },
+            values: Values { backend, offset, len, checksum, blocks, starts },
             names: Vec::new(),
         };
         frame.name_columns([""; 0]);
@@ -149,8 +164,7 @@ impl ColumnarFrame {
     /// Reads what says which lines of a frame are rows, and trusts no directory; `None` if the
     /// streams cannot be found without reading all of them.
     pub(super) fn read_lines(archive: &FrameReader, extent: Extent) -> Result<Option<FrameLines>> {
-        let source = archive.source();
-        let directory = StreamDirectory::read(source, extent, false, |name| name == "values")?;
+        let directory = StreamDirectory::read(archive, extent, false)?;
         let Some(found) = directory else { return Ok(None) };
         let context = archive.context(&found.set);
         let lines = [ROW_MODES, FIELD_COUNTS, HEADER];
@@ -310,6 +324,10 @@ impl ColumnarFrame {
             }
             None => {
                 let (backend, offset) = (self.values.backend, self.values.offset);
+                if self.values.checksum.is_some_and(|checksum| checksum != crc32(bytes)) {
+                    let why = "does not match its checksum";
+                    return Err(Error::malformed("stream", why).at(offset));
+                }
                 let name = "values".to_owned();
                 let stream = CompressedStream { name, backend, offset, bytes: bytes.clone() };
                 stream.decompress(context.limits, context.threads, context.deviations)

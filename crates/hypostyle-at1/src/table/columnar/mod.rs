@@ -54,6 +54,7 @@ use super::shape::TableShape;
 use crate::codecs::columnar::group_directory::GROUPS;
 use crate::codecs::columnar::sections::unfit;
 use crate::container::Method;
+use crate::frame_checksums::ArchiveChecksums;
 use crate::frames::FrameReader;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{ErrorKind, Result};
@@ -107,7 +108,11 @@ impl ColumnarReader {
     /// Reads everything but `values`.
     ///
     /// Returns `None` if the columns of the archive are not those of the table.
-    pub(crate) fn try_new(archive: &Arc<FrameReader>, shape: &TableShape) -> Result<Option<Self>> {
+    pub(crate) fn try_new(
+        archive: &Arc<FrameReader>,
+        shape: &TableShape,
+        checksums: Option<&ArchiveChecksums>,
+    ) -> Result<Option<Self>> {
         let delimiter = match shape.format.kind {
             TextKind::Delimited { delimiter } => Some(delimiter),
             TextKind::JsonLines => None,
@@ -119,7 +124,10 @@ impl ColumnarReader {
             if extent.method == Method::Raw || frames.last().is_some_and(TableFrame::is_open) {
                 return Ok(None);
             }
-            let Some(frame) = ColumnarFrame::read(archive, extent)? else { return Ok(None) };
+            let checks = checksums.map(|all| all.frame(frames.len(), extent)).transpose()?;
+            let Some(frame) = ColumnarFrame::read(archive, extent, checks)? else {
+                return Ok(None);
+            };
             // A header of a later frame would be a row.
             let has_header = shape.format.header && frames.is_empty();
             let layout = &frame.layout;
@@ -139,6 +147,9 @@ impl ColumnarReader {
                 first_row = first_row.saturating_add(rows);
             }
             frames.push(frame);
+        }
+        if let Some(checksums) = checksums {
+            checksums.expect_frames(frames.len())?;
         }
         // The text has rows of several lines, or lines that are not rows.
         if first_row != shape.rows || frames.is_empty() {

@@ -33,7 +33,7 @@ pub(crate) fn salvage_frame(
     if extent.method == Method::Raw {
         return Ok(None);
     }
-    let Some(mut frame) = ColumnarFrame::read(archive, extent)? else { return Ok(None) };
+    let Some(mut frame) = ColumnarFrame::read(archive, extent, None)? else { return Ok(None) };
     let Some(lines) = ColumnarFrame::read_lines(archive, extent)? else { return Ok(None) };
     let Some(groups) = frame.group_lines()?.filter(|_| frame.directory.is_some()) else {
         return Ok(None);

@@ -107,7 +107,7 @@ impl Sample {
         let extent = reader.extents().unwrap()[0];
         let set = reader.stream_set(extent, &reader.body(extent).unwrap()).unwrap();
         let streams = reader.context(&set).decompress(|name| name == GROUPS).unwrap();
-        let frame = ColumnarFrame::read(reader, extent).unwrap().unwrap();
+        let frame = ColumnarFrame::read(reader, extent, None).unwrap().unwrap();
         let columns = &frame.layout.columns;
         Self {
             directory: streams.shared(GROUPS),
@@ -155,7 +155,7 @@ fn opened(archive: &Bytes) -> Archive {
 fn rows(archive: &Bytes, shape: &TableShape, predicate: &str) -> Result<Option<Vec<String>>> {
     let cache = Arc::new(RangeCache::over(Arc::new(archive.clone())));
     let archive = Archive::open(cache.clone(), &ReadOptions::default())?;
-    let Some(reader) = crate::table::open(archive.reader(), shape)? else { return Ok(None) };
+    let Some(reader) = crate::table::open(archive.reader(), shape, None)? else { return Ok(None) };
     let predicate: Predicate = predicate.parse().unwrap();
     rows_of(&Table::new(reader, cache), predicate).map(Some)
 }
@@ -381,8 +381,10 @@ fn damage_loses_row_groups(texts: &[&str], kind: TextKind) {
 
             let cache = Arc::new(RangeCache::over(Arc::new(bad.clone())));
             let archive = Archive::open(cache.clone(), &ReadOptions::default()).unwrap();
-            let table =
-                Table::new(crate::table::open(archive.reader(), &shape).unwrap().unwrap(), cache);
+            let table = Table::new(
+                crate::table::open(archive.reader(), &shape, None).unwrap().unwrap(),
+                cache,
+            );
             let mut batches = table.scan().skip_damaged(true).batches().unwrap();
             let schema = batches.schema();
             let mut found = Vec::new();
