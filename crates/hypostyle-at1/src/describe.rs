@@ -5,16 +5,24 @@ use super::container::Method;
 use super::description::{Frame, FrameInfo, StreamInfo};
 use super::frames::FrameReader;
 use super::streams::CompressedStream;
-use hypostyle_core::error::Result;
+use hypostyle_core::error::{ErrorKind, Result};
 
 /// Lists the frames and their streams; decompresses nothing.
 pub(super) fn frames(reader: &FrameReader) -> Result<Vec<Frame>> {
     let mut frames = Vec::new();
+    let mut asked = 0_u64;
     reader.for_each(|extent, body| {
         let streams = match extent.method {
             Method::Raw => vec![reader.raw_stream(extent, body)?],
             Method::Structured => reader.stream_set(extent, body)?.streams,
         };
+        let names: usize = streams.iter().map(|stream| stream.name.len()).sum();
+        let bytes = size_of::<Frame>() + streams.len() * size_of::<StreamInfo>() + names;
+        asked = asked.saturating_add(bytes as u64);
+        let (what, limit) = ("list of frames", reader.limits().header_bytes);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
         frames.push(Frame {
             offset: extent.offset,
             stored: extent.len,

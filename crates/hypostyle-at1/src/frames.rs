@@ -25,6 +25,8 @@ pub(super) struct FrameReader {
     container: Container,
     deviations: Deviations,
     budget: Option<BundleBudget>,
+    /// The number of threads to work with. Finding it out costs more than a small frame.
+    threads: usize,
     /// The frame that holds the table of a streaming archive; it is none of the frames of
     /// the text.
     table_frame: Option<TableFrame>,
@@ -46,7 +48,8 @@ impl FrameReader {
         }
         let deviations = Deviations::new(options.strict);
         let options = options.clone();
-        Ok(Self { source, options, container, deviations, budget, table_frame })
+        let threads = resolve_threads(options.threads);
+        Ok(Self { source, options, container, deviations, budget, threads, table_frame })
     }
 
     /// The codec of all structured frames.
@@ -137,8 +140,8 @@ impl FrameReader {
 
     /// Decompresses the body of a raw frame.
     pub(super) fn raw_text(&self, extent: Extent, body: &Bytes) -> Result<Bytes> {
-        let threads = resolve_threads(self.options.threads);
-        self.raw_stream(extent, body)?.decompress(self.limits(), threads, &self.deviations)
+        let stream = self.raw_stream(extent, body)?;
+        stream.decompress(self.limits(), self.threads, &self.deviations)
     }
 
     /// Parses the body of a structured frame; its streams stay compressed.
@@ -151,7 +154,7 @@ impl FrameReader {
         DecodeContext {
             set,
             limits: self.limits(),
-            threads: resolve_threads(self.options.threads),
+            threads: self.threads,
             deviations: &self.deviations,
         }
     }

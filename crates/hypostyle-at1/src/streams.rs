@@ -2,8 +2,10 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use bytes::Bytes;
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 use hypostyle_core::compress::{xz, zstd};
 use hypostyle_core::deviations::Deviations;
@@ -275,7 +277,8 @@ impl StreamSet {
         }
         let work = |packed: &&CompressedStream| decompress(packed, 1);
         parallel::for_each(&short, threads, work, |packed, bytes| keep(packed, bytes))?;
-        Ok(Streams { streams })
+        let left = limits.read_bytes.saturating_sub(total);
+        Ok(Streams { streams, limit: limits.read_bytes, left: AtomicU64::new(left) })
     }
 }
 
@@ -283,6 +286,9 @@ impl StreamSet {
 #[derive(Debug)]
 pub(super) struct Streams {
     streams: Vec<(String, Bytes)>,
+    /// The limit of a read, and the bytes of it that are left.
+    limit: u64,
+    left: AtomicU64,
 }
 
 impl Streams {
@@ -290,7 +296,33 @@ impl Streams {
     #[cfg(test)]
     pub(super) fn of<const N: usize>(streams: [(&str, Bytes); N]) -> Self {
         let streams = streams.map(|(name, bytes)| (name.to_owned(), bytes)).into();
-        Self { streams }
+        Self { streams, limit: u64::MAX, left: AtomicU64::new(u64::MAX) }
+    }
+
+    /// Charges a list of so many elements to the limit of the read, before it is allocated.
+    ///
+    /// A byte of a stream can become an element of any size: each newline of a list is one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the streams and the lists made of them exceed the limit.
+    pub(super) fn charge<T>(&self, count: usize, what: &'static str) -> Result<()> {
+        let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+        let spend = |left: u64| left.checked_sub(bytes);
+        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend) {
+            Ok(_) => Ok(()),
+            Err(left) => {
+                let asked = self.limit.saturating_sub(left).saturating_add(bytes);
+                let limit = self.limit;
+                Err(ErrorKind::LimitExceeded { what, asked, limit }.into())
+            }
+        }
+    }
+
+    /// Charges a list of the elements of a stream that newlines separate.
+    pub(super) fn charge_lines<T>(&self, name: &str, what: &'static str) -> Result<()> {
+        let newlines = memchr_iter(b'\n', self.bytes(name)).count();
+        self.charge::<T>(newlines.saturating_add(1), what)
     }
 
     /// Adds the streams of another set.

@@ -2,7 +2,7 @@
 
 use crate::streams::{CompressedStream, StreamSet, Streams};
 use hypostyle_core::deviations::Deviations;
-use hypostyle_core::error::Result;
+use hypostyle_core::error::{ErrorKind, Result};
 use hypostyle_core::limits::Limits;
 
 /// One structured frame, with its streams still compressed.
@@ -23,6 +23,17 @@ impl DecodeContext<'_> {
     /// Decompresses the streams whose names `wanted` accepts, and no others.
     pub(crate) fn decompress(&self, wanted: impl Fn(&str) -> bool) -> Result<Streams> {
         self.set.decompress(wanted, self.limits, self.threads, self.deviations)
+    }
+
+    /// Fails if a description with so many elements of a type would be larger than a header
+    /// may be.
+    pub(super) fn check_described<T>(&self, count: usize, what: &'static str) -> Result<()> {
+        let asked = (count as u64).saturating_mul(size_of::<T>() as u64);
+        let limit = self.limits.header_bytes;
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
     }
 
     /// Returns a compressed stream, if the frame has it.

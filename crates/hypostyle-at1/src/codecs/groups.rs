@@ -19,7 +19,7 @@ use crate::statistics::{DECIMAL, GroupStatistics, INTEGER};
 use crate::streams::{Backend, LineList, StreamCursor, Streams, report_stray};
 use hypostyle_core::buffer_pool::BufferPool;
 use hypostyle_core::compress::{xz, zstd};
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::parallel;
 
 /// The streams that lines are decoded from; only queries need `paths`.
@@ -124,7 +124,9 @@ impl<'a> RowGroups<'a> {
         let name = format!("{prefix}blocks");
         let blocks = streams.shared(&name);
         let place = place(&name, context)?;
+        streams.charge::<GroupLines<'_>>(groups, "row groups")?;
         let name = format!("{prefix}index");
+        charge_index(streams, &name, groups, meta)?;
         let index = BlockIndex::read(streams.bytes(&name), groups, meta, blocks.len())?;
         if index.odd {
             let message = "a zone map has a bound of more than 128 bits and is ignored";
@@ -204,6 +206,18 @@ impl BlockIndex {
     }
 }
 
+/// Charges the index of `groups` groups to the limit of a read.
+pub(crate) fn charge_index(
+    streams: &Streams,
+    name: &str,
+    groups: usize,
+    meta: &GroupsMeta,
+) -> Result<()> {
+    // Each block has at least a byte in the index.
+    let blocks = groups.saturating_mul(meta.types.len()).min(streams.bytes(name).len());
+    streams.charge::<(usize, Option<GroupStatistics>)>(blocks, "index of blocks")
+}
+
 /// Reads the length of a block and its statistics.
 fn index_entry(
     stream: &mut StreamCursor<'_>,
@@ -240,6 +254,10 @@ fn describe_table(
     named: bool,
     context: &DecodeContext<'_>,
 ) -> Result<FrameInfo> {
+    // Each block has at least a byte in the index.
+    let index = streams.bytes(&format!("{prefix}index"));
+    context.check_described::<ColumnInfo>(meta.types.len(), "columns")?;
+    context.check_described::<Option<GroupStatistics>>(index.len(), "statistics")?;
     let names = if named { paths(streams, prefix, meta, context)? } else { Vec::new() };
     let mut names = names.into_iter();
     let mut columns: Vec<ColumnInfo> = meta
@@ -254,7 +272,6 @@ fn describe_table(
             ColumnInfo { name: names.next(), kind, bytes: 0 }
         })
         .collect();
-    let index = streams.bytes(&format!("{prefix}index"));
     let mut stream = StreamCursor::new("index", index);
     let mut statistics = Vec::new();
     while !stream.is_empty() && !meta.types.is_empty() {
@@ -381,7 +398,8 @@ pub(super) fn write(
         table.fill(&mut writing, separators, &mut buffer)?;
         Ok((writing, buffer))
     };
-    parallel::for_each(&runs, context.threads, decode, |_, (mut writing, mut buffer)| {
+    let threads = table.threads(runs.len(), context);
+    parallel::for_each(&runs, threads, decode, |_, (mut writing, mut buffer)| {
         out.put(buffer.text())?;
         while !writing.lines.is_empty() {
             buffer.clear();
@@ -425,14 +443,43 @@ fn runs<'a>(table: &RowGroups<'a>) -> Result<Vec<GroupLines<'a>>> {
 }
 
 impl<'a> RowGroups<'a> {
+    /// Returns how many threads may each decompress a group within the limit of a read.
+    fn threads(&self, groups: usize, context: &DecodeContext<'_>) -> usize {
+        let raw_size = |at: usize| {
+            let (&tag, packed) = self.blocks.get(self.index.block(at))?.split_first()?;
+            match tag {
+                ZSTD => zstd::content_size(packed),
+                _ => xz::Blocks::find(packed).map(|blocks| blocks.raw_total()),
+            }
+        };
+        let columns = self.meta.columns;
+        let group_size = |group: usize| {
+            let blocks =
+                group.saturating_mul(columns)..group.saturating_add(1).saturating_mul(columns);
+            blocks.map(raw_size).try_fold(0_u64, |sum, size| sum.checked_add(size?))
+        };
+        // The buffer of the rows takes as much again.
+        let largest = (0..groups).map(group_size).try_fold(1_u64, |max, size| Some(max.max(size?)));
+        let Some(largest) = largest else { return 1 };
+        let fitting = context.limits.read_bytes / largest.saturating_mul(2);
+        context.threads.min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1)
+    }
+
     /// Decompresses the blocks of a group.
     fn start(&self, run: &GroupLines<'a>, context: &DecodeContext<'_>) -> Result<GroupWriter<'a>> {
         let modes = self.modes.get(run.lines.clone()).unwrap_or_default();
         let needed = modes.iter().any(|&mode| mode != 0);
         let columns = if needed { self.meta.columns } else { 0 };
-        let blocks = (0..columns)
-            .map(|column| Ok((self.cells(run.group, column, context)?, Some(0))))
-            .collect::<Result<_>>()?;
+        let (mut blocks, mut asked) = (Vec::new(), 0_u64);
+        for column in 0..columns {
+            let cells = self.cells(run.group, column, context)?;
+            asked = asked.saturating_add(cells.len() as u64);
+            let (what, limit) = ("size of a row group", context.limits.read_bytes);
+            if asked > limit {
+                return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+            }
+            blocks.push((cells, Some(0)));
+        }
         let (lines, verbatim) = (run.lines.clone(), run.verbatim.clone());
         Ok(GroupWriter { lines, columns: 0, blocks, verbatim })
     }

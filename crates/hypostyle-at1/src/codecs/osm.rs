@@ -68,6 +68,10 @@ pub(super) static ENTRY: CodecEntry = CodecEntry::new(decode);
 fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let streams = context.streams(&STREAMS)?;
     let trailing = trailing(streams.read("meta").u8("trailing")?, true, context)?;
+    for name in ["tag_keys", "roles"] {
+        let count = memchr::memchr_iter(0, streams.bytes(name)).count();
+        streams.charge::<&[u8]>(count, "strings")?;
+    }
     let keys = strings(streams.read("tag_keys"), "tag key")?;
     let roles = strings(streams.read("roles"), "role")?;
     let mut verbatim = streams.read("verbatim");
@@ -292,7 +296,7 @@ impl<'a> Tags<'a> {
 /// Reads a list of strings, each of which ends with a byte 0.
 fn strings<'a>(mut stream: StreamCursor<'a>, what: &'static str) -> Result<Vec<&'a [u8]>> {
     let count = stream.count(1, "string count")?;
-    let mut strings = Vec::with_capacity(count);
+    let mut strings = Vec::new();
     for _ in 0..count {
         let Some(len) = memchr(0, stream.clone().rest()) else {
             return Err(stream.malformed(what, "has no byte 0 at its end"));

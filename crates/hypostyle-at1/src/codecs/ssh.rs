@@ -47,6 +47,9 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let mut meta = streams.read("meta");
     let lines = meta.uv("line count")?;
     let trailing = trailing(meta.u8("trailing")?, false, context)?;
+    streams.charge_lines::<Template>("templates", "templates")?;
+    let holes = memmem::find_iter(streams.bytes("templates"), HOLE).count();
+    streams.charge::<usize>(holes, "holes of templates")?;
     let templates = Templates::parse(streams.read("templates").lines());
     let mut flags = streams.read("flags");
     let mut months = streams.read("months").lines();

@@ -39,6 +39,7 @@ impl<'a> TokenColumns<'a> {
         let mut values = streams.read(VALUES);
         // Each length takes a byte.
         let count = index.count(1, "column count")?;
+        streams.charge::<TokenColumn<'_>>(count, "columns")?;
         let mut columns = Vec::with_capacity(count);
         for column in 0..count {
             if column > 0 {

@@ -136,7 +136,9 @@ impl TableParser<'_> {
         let rows = modes.iter().filter(|&&mode| mode != 0).count();
         let groups = rows.div_ceil(meta.group_rows);
         let len = usize::try_from(len).unwrap_or(usize::MAX);
-        let index = BlockIndex::read(streams.bytes(&format!("{prefix}index")), groups, &meta, len)?;
+        let name = format!("{prefix}index");
+        groups::charge_index(streams, &name, groups, &meta)?;
+        let index = BlockIndex::read(streams.bytes(&name), groups, &meta, len)?;
         let mut texts = Bytes::new();
         if !self.index.is_empty() {
             let mut stream = StreamCursor::new(INDEX, &self.index);

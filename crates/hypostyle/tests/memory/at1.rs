@@ -561,3 +561,99 @@ fn every_weak_spot_of_the_spec_has_a_test() {
         assert!(include_str!("at1.rs").contains(&start), "no test starts with `{start}`");
     }
 }
+
+/// Lists that are made of streams count to the limit of a read, whose bytes they multiply.
+#[test]
+fn further_lists_that_are_larger_than_their_streams() {
+    let _alone = alone();
+    const ELEMENTS: usize = 12 << 20;
+    let limits = Limits::default().with_read_bytes(40 << 20).with_header_bytes(8 << 20);
+    let zeros = zstd(&vec![0; ELEMENTS]);
+    let newlines = zstd(&vec![b'\n'; ELEMENTS]);
+    let holes = zstd(&b"<*>".repeat(ELEMENTS / 3));
+    let packed = |name: &str, payload: &[u8]| Stream::packed(name, 1, payload);
+    let file = |codec: u8, small: &[(&str, &[u8])], large: Vec<Stream>| {
+        File::whole(codec, &[stored(small), large].concat())
+    };
+    let count = uv(ELEMENTS as u128);
+    let prefixed = |head: &[u8]| zstd(&[head, &vec![0; ELEMENTS]].concat());
+    for file in [
+        file(3, &[("meta", &[0, 0])], vec![packed("templates", &newlines)]),
+        file(3, &[("meta", &[0, 0])], vec![packed("templates", &zeros)]),
+        file(0, &[("meta", &[0, 0])], vec![packed("templates", &newlines)]),
+        file(0, &[("meta", &[0, 0])], vec![packed("templates", &holes)]),
+        file(
+            1,
+            &[("meta", &[0, 0]), ("value_index", &[0]), ("rules", &[0])],
+            vec![packed("keyvocab", &newlines)],
+        ),
+        file(
+            1,
+            &[("meta", &[0, 0]), ("rules", &[0])],
+            vec![packed("value_index", &prefixed(&count)), packed("values", &zeros)],
+        ),
+        file(6, &[("meta", &[1])], vec![packed("value_index", &prefixed(&count))]),
+        file(2, &[("meta", &[0]), ("roles", &[0])], vec![packed("tag_keys", &prefixed(&count))]),
+        file(
+            4,
+            &[("meta", &[&[0, 0, 0, 1, b','], &count[..]].concat())],
+            vec![
+                packed("coltypes", &zeros),
+                packed("quotemodes", &zeros),
+                packed("col_index", &zeros),
+            ],
+        ),
+    ] {
+        stopped(&file, &limits);
+    }
+    // One row in each group, and as many blocks of one column.
+    let meta = [&count[..], &[1, 1, b',', 1, 1], &count, &count, &[0]].concat();
+    let ones = zstd(&vec![1; ELEMENTS]);
+    let streams = vec![packed("row_modes", &ones), packed("index", &ones), packed("blocks", &ones)];
+    stopped(&file(7, &[("meta", &meta)], streams), &limits);
+}
+
+/// A look at an archive takes memory for each frame and column.
+#[test]
+fn further_long_lists_of_frames_and_columns() {
+    let _alone = alone();
+    let limits = Limits::default().with_header_bytes(8 << 20);
+    let options = ReadOptions::default().with_limits(limits);
+    let frames = vec![frame(1, &[2]); 300_000];
+    let file = File::streaming(255, 1, &frames).build();
+    let archive = Archive::open(Arc::new(Bytes::from(file)), &options).unwrap();
+    let (bytes, time) = cost(|| {
+        let err = archive.frames().unwrap_err();
+        assert!(matches!(err.kind(), ErrorKind::LimitExceeded { .. }), "{err}");
+    });
+    assert!(bytes <= 32 << 20, "{bytes} bytes");
+    assert!(time <= MOST_TIME, "{time:?}");
+    let (_, time) = cost(|| assert_eq!(archive.unpack(&mut io::sink()).unwrap().bytes, 0));
+    assert!(time <= MOST_TIME, "{time:?}");
+}
+
+/// The blocks of a row group are in memory together, and so are those of several groups.
+#[test]
+fn further_row_groups_of_many_large_blocks() {
+    let _alone = alone();
+    const COLUMNS: usize = 40;
+    let block = [&[1][..], &zstd(&vec![b'\n'; 4 << 20])].concat();
+    let rows = 4;
+    let meta = [
+        &uv(rows)[..],
+        &[1, 1, b','],
+        &uv(COLUMNS as u128),
+        &[1],
+        &uv(rows),
+        &uv(rows),
+        &[0; COLUMNS],
+    ]
+    .concat();
+    let index = uv(block.len() as u128).repeat(COLUMNS * 4);
+    let blocks = block.repeat(COLUMNS * 4);
+    let streams =
+        [("meta", &meta[..]), ("row_modes", &[1; 4]), ("index", &index), ("blocks", &blocks)];
+    let file = File::whole(7, &stored(&streams));
+    // One group has 160 MiB.
+    stopped(&file, &Limits::default().with_read_bytes(16 << 20));
+}

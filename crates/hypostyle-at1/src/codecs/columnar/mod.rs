@@ -62,6 +62,9 @@ fn describe(context: &DecodeContext<'_>) -> Result<Vec<FrameInfo>> {
     let wanted = ["meta", "coltypes", "quotemodes", "col_index", "header", FIELDS];
     let streams = context.streams(&wanted)?;
     let meta = meta(&streams, context)?;
+    // The name of a column is a string of its own.
+    context.check_described::<(ColumnInfo, String)>(meta.columns, "columns")?;
+    context.check_described::<String>(streams.bytes("header").len() / 2, "names")?;
     let mut lengths = streams.read("col_index");
     let dialect = Dialect { delimiter: meta.delimiter.to_vec(), quotes: true };
     let header: Vec<&[u8]> = if meta.has_header && !meta.delimiter.is_empty() {

@@ -94,6 +94,7 @@ pub(super) fn columns(
     meta: &TableMeta<'_>,
     context: &DecodeContext<'_>,
 ) -> Result<Vec<DecodedColumn>> {
+    streams.charge::<(usize, u8, Bytes, DecodedColumn, Quotes<'_>)>(meta.columns, "columns")?;
     let chunks = chunks(streams, meta)?;
     let types = streams.bytes("coltypes");
     let jobs: Vec<(usize, u8, Bytes)> = (0..)

@@ -92,6 +92,7 @@ impl ColumnLayout {
         let modes = if verbatim == 0 { Bytes::new() } else { modes };
         let kinds = streams.bytes("coltypes").iter();
         let quotes = streams.bytes("quotemodes").iter();
+        streams.charge::<[StoredColumn; 2]>(meta.columns, "columns")?;
         let places = chunk_ranges(streams, meta.columns)?;
         let columns = places.into_iter().zip(widths(streams, meta.columns));
         let columns = columns

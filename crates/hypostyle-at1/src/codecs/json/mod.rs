@@ -48,6 +48,10 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     let lines = meta.uv("line count")?;
     let trailing = trailing(meta.u8("trailing")?, true, context)?;
     let columns = TokenColumns::parse(&streams, 1)?;
+    streams.charge_lines::<&[u8]>("keyvocab", "keys")?;
+    streams.charge::<&[u8]>(columns.len(), "columns")?;
+    // A rule has at least two bytes, and each of its literals and sources one.
+    streams.charge::<Rule<'_>>(streams.bytes("rules").len(), "rules")?;
     let parts = TapeStreams {
         tape: streams.read("tape"),
         keys: streams.read("keyvocab"),
