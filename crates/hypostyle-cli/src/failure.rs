@@ -5,6 +5,8 @@ use std::io::{self, Write};
 
 use hypostyle::ErrorKind;
 
+use crate::output::plain_lines;
+
 /// The data failed a check.
 pub(crate) const CHECK: u8 = 1;
 /// The command line is wrong.
@@ -92,7 +94,7 @@ impl Failure {
         if self.broken_pipe {
             return 0;
         }
-        let _ = writeln!(io::stderr(), "error: {}", self.report_text());
+        let _ = writeln!(io::stderr(), "error: {}", plain_lines(&self.report_text()));
         self.code
     }
 }

@@ -13,6 +13,7 @@ use hypostyle::{ByteSource, FileKind, FileSource, ReadOptions, Table, detect_for
 use crate::args::ReadArgs;
 use crate::failure::{Failure, InFile, Result};
 use crate::hint;
+use crate::output::warn;
 use crate::path_arg::{input_name, is_dash, is_url, no_urls};
 #[cfg(feature = "remote")]
 use crate::remote;
@@ -235,7 +236,7 @@ impl Input {
         let is_text = |kind: FileKind| kind.is_text() || kind.id() == FormatId::At1;
         if FileKind::of(reader.format()).is_ok_and(is_text) {
             for note in reader.notes() {
-                let _ = writeln!(io::stderr(), "warning: `{name}`: {note}");
+                warn(format_args!("`{name}`: {note}"));
             }
         }
         Ok(table)

@@ -13,7 +13,7 @@ use crate::args::{PackArgs, QuietArg};
 use crate::failure::{Failure, InFile, Result};
 use crate::hint;
 use crate::input::Input;
-use crate::output::{Out, Progress, Target};
+use crate::output::{Out, Progress, Target, plain, warn};
 use crate::path_arg::is_dash;
 
 /// Arguments of `hyp append`.
@@ -65,7 +65,11 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let first = loop {
         let Some(path) = files.next() else {
             if !args.report.quiet {
-                writeln!(out, "{name}: nothing to append, archive unchanged")?;
+                writeln!(
+                    out,
+                    "{}: nothing to append, archive unchanged",
+                    plain(&name.to_string())
+                )?;
             }
             return Ok(Status::Fine);
         };
@@ -88,14 +92,14 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         |frames: u64| if frames == 1 { "1 frame".into() } else { format!("{frames} frames") };
     if !args.report.quiet {
         let frames = count(frames);
+        let (name, frames) = (name.to_string(), frames);
+        let name = plain(&name);
         writeln!(out, "{name}: {added} bytes appended in {frames}, archive now {stored} bytes")?;
     }
     if raw > 0 {
         let shown = if raw == frames { count(raw) } else { format!("{raw} of {}", count(frames)) };
-        writeln!(
-            io::stderr(),
-            "warning: `{name}`: {shown} stored raw: no line fits the table of the archive"
-        )?;
+        let why = "no line fits the table of the archive";
+        warn(format_args!("`{name}`: {shown} stored raw: {why}"));
     }
     Ok(Status::Fine)
 }

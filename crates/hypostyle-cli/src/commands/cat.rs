@@ -11,7 +11,7 @@ use crate::args::{FileArg, PrintArgs, ReadArgs, RowFormat, row_range};
 use crate::failure::Result;
 use crate::hint;
 use crate::input::Input;
-use crate::output::{Out, RowPrinter};
+use crate::output::{Out, RowPrinter, warn};
 
 /// Arguments of `hyp cat`.
 #[derive(clap::Args, Debug)]
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         let count = rows.end.saturating_sub(rows.start);
         let last = rows.end.saturating_sub(1);
         let lost = format!("{count} rows are left out, {} to {last}", rows.start);
-        let _ = writeln!(io::stderr(), "warning: `{name}`: {lost}: {error}");
+        warn(format_args!("`{name}`: {lost}: {error}"));
     }
     Ok(if stats.damaged.is_empty() { Status::Fine } else { Status::Corrupt })
 }

@@ -10,7 +10,7 @@ use super::Status;
 use crate::args::{OutputArgs, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
 use crate::input::Input;
-use crate::output::{Attributes, Out, Progress, Target};
+use crate::output::{Attributes, Out, Progress, Target, plain, warn};
 use crate::path_arg::is_dash;
 
 /// Arguments of `hyp unpack`.
@@ -80,7 +80,7 @@ fn salvage(
     warn_of_damage(name, &damaged);
     if damaged.is_empty() {
         let why = "the hash does not match, but no part is known to be damaged";
-        writeln!(io::stderr(), "warning: `{name}`: {why}")?;
+        warn(format_args!("`{name}`: {why}"));
     }
     Ok(Status::Corrupt)
 }
@@ -130,7 +130,8 @@ fn unpack_file(
     })?;
     if !args.output.write.is_quiet() && !is_dash(target) {
         let hash = if archive.hash().is_some() { "hash agrees" } else { "no hash to compare" };
-        writeln!(out, "{}: {bytes} bytes, {hash}", target.display())?;
+        let place = target.to_string_lossy();
+        writeln!(out, "{}: {bytes} bytes, {hash}", plain(&place))?;
     }
     Ok(())
 }
@@ -225,6 +226,6 @@ fn warn_of_damage(name: &str, damaged: &[Damage]) {
         } else {
             format!("{} lines are left out, {}{more}", damage.count(), lines.join(", "))
         };
-        let _ = writeln!(io::stderr(), "warning: `{name}`: {lost}: {}", damage.what);
+        warn(format_args!("`{name}`: {lost}: {}", damage.what));
     }
 }

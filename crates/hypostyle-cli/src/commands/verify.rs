@@ -9,7 +9,7 @@ use super::Status;
 use crate::args::ReadArgs;
 use crate::failure::{CHECK, Failure, InFile, Result};
 use crate::input::Input;
-use crate::output::{Out, Progress};
+use crate::output::{Out, Progress, plain};
 
 /// Arguments of `hyp verify`.
 #[derive(clap::Args, Debug)]
@@ -112,7 +112,7 @@ impl FileReport {
 
     fn print(&self, status: Status, out: &mut dyn Out) -> Result<()> {
         let Self { name, rows, columns, .. } = self;
-        let paint = out.paint();
+        let (name, paint) = (plain(name), out.paint());
         let verdict = match status {
             Status::Fine => paint.good("ok"),
             Status::Failed => paint.bad("failed"),
@@ -131,11 +131,11 @@ impl FileReport {
             _ => writeln!(out, "{name}: {verdict}")?,
         }
         for failure in &self.errors {
-            let line = paint.bad(format!("  error: {}", failure.message()));
+            let line = paint.bad(format!("  error: {}", plain(failure.message())));
             writeln!(out, "{line}")?;
         }
         for deviation in &self.deviations {
-            let line = paint.warn(format!("  deviation {deviation}"));
+            let line = paint.warn(format!("  deviation {}", plain(&deviation.to_string())));
             writeln!(out, "{line}")?;
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::io;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::plain::plain;
 use super::{Out, Paint};
 
 /// Maximum width of a cell on a terminal.
@@ -34,7 +35,7 @@ pub(crate) enum GridCell {
 impl GridCell {
     fn shown(&self, max_width: usize) -> String {
         match self {
-            Self::Text(text) => clip(&escaped(text), max_width),
+            Self::Text(text) => clip(&plain(text), max_width),
             Self::Null => "NULL".to_owned(),
         }
     }
@@ -95,7 +96,7 @@ impl GridLayout {
         let mut widths: Vec<usize> = grid
             .columns
             .iter()
-            .map(|column| clip(&escaped(&column.title), max_cell_width).width())
+            .map(|column| clip(&plain(&column.title), max_cell_width).width())
             .collect();
         for row in &grid.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -123,7 +124,8 @@ impl GridLayout {
             return Ok(());
         }
         let names = grid.columns.iter().zip(&self.widths).filter(|(_, width)| width.is_none());
-        let names: Vec<_> = names.take(8).map(|(column, _)| escaped(&column.title)).collect();
+        let names: Vec<_> =
+            names.take(8).map(|(column, _)| plain(&column.title).into_owned()).collect();
         let dots = if self.hidden > names.len() { ", ..." } else { "" };
         let note = format!("{} more columns: {}{dots}", self.hidden, names.join(", "));
         let note = out.paint().dim(note);
@@ -133,7 +135,7 @@ impl GridLayout {
     fn head(&self, grid: &Grid, out: &mut dyn Out) -> io::Result<()> {
         let paint = out.paint();
         let titles = grid.columns.iter().zip(&self.widths).filter_map(|(column, width)| {
-            let title = clip(&escaped(&column.title), self.max_cell_width);
+            let title = clip(&plain(&column.title), self.max_cell_width);
             Some(paint.bold(padded(&title, (*width)?, column.right)))
         });
         let line = titles.collect::<Vec<_>>().join(" │ ");
@@ -162,23 +164,6 @@ impl GridLayout {
 fn padded(text: &str, width: usize, right: bool) -> String {
     let gap = " ".repeat(width.saturating_sub(text.width()));
     if right { format!("{gap}{text}") } else { format!("{text}{gap}") }
-}
-
-/// Escapes control characters: they could control the terminal.
-fn escaped(text: &str) -> String {
-    if !text.chars().any(|c| c.is_control() || is_bidi(c)) {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if c.is_control() || is_bidi(c) { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    out
-}
-
-/// Returns whether a character reorders the text around it.
-fn is_bidi(c: char) -> bool {
-    matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 fn clip(text: &str, max_width: usize) -> String {

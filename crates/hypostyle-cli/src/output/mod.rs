@@ -7,6 +7,7 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 mod bar;
 mod grid;
+mod plain;
 mod progress;
 mod rows;
 mod style;
@@ -16,6 +17,7 @@ pub(crate) use bar::{BAR_CELLS, bar};
 pub(crate) use grid::Grid;
 #[cfg(feature = "sql")]
 pub(crate) use grid::GridCell;
+pub(crate) use plain::{plain, plain_lines, warn};
 pub(crate) use progress::Progress;
 pub(crate) use rows::RowPrinter;
 #[cfg(feature = "sql")]

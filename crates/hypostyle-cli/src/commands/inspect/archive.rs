@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::ratio;
 use crate::failure::Result;
-use crate::output::{BAR_CELLS, Grid, Out, bar};
+use crate::output::{BAR_CELLS, Grid, Out, bar, plain};
 
 /// Row groups whose statistics are printed; `--json` prints all of them.
 const MAX_PRINTED_GROUPS: usize = 20;
@@ -45,7 +45,7 @@ pub(super) fn inspect(archive: &Archive, as_json: bool, out: &mut dyn Out) -> Re
         print_table(index, table, described.len(), out)?;
     }
     for deviation in archive.deviations() {
-        let line = out.paint().warn(format!("deviation {deviation}"));
+        let line = out.paint().warn(format!("deviation {}", plain(&deviation.to_string())));
         writeln!(out, "{line}")?;
     }
     Ok(())

@@ -7,7 +7,7 @@ use super::{Status, schema::type_name};
 use crate::args::{FileArg, ReadArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::output::{BAR_CELLS, Grid, Out, bar};
+use crate::output::{BAR_CELLS, Grid, Out, bar, plain};
 
 mod archive;
 
@@ -123,12 +123,12 @@ fn as_map(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
     if !notes.is_empty() {
         writeln!(out)?;
     }
-    notes.iter().try_for_each(|note| writeln!(out, "{note}"))?;
+    notes.iter().try_for_each(|note| writeln!(out, "{}", plain(note)))?;
     if !deviations.is_empty() {
         writeln!(out)?;
     }
     for deviation in deviations {
-        let line = out.paint().warn(format!("deviation {deviation}"));
+        let line = out.paint().warn(format!("deviation {}", plain(&deviation.to_string())));
         writeln!(out, "{line}")?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::fs::{self, File, FileType, Metadata};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -11,7 +11,7 @@ use hypostyle::formats::at1::{self, BundleFile, Content, PackedBundle};
 use super::{Args, MAX_IN_MEMORY_BYTES, explanation, percent, print_summary, xz_comparison};
 use crate::commands::Status;
 use crate::failure::{Failure, InFile, Result};
-use crate::output::{Out, Progress, Target};
+use crate::output::{Out, Progress, Target, warn};
 use crate::path_arg::{input_name, is_dash};
 
 /// The contents of a folder.
@@ -41,10 +41,10 @@ pub(super) fn pack(folder: &Path, args: &Args, out: &mut dyn Out) -> Result<Stat
     drop(progress);
     target.stream(out, |sink| Ok(sink.write_all(&archive)?))?;
     for (path, what) in &skipped {
-        warn(path, &format!("is {what}, which a bundle cannot store: left out"))?;
+        warn_of(path, &format!("is {what}, which a bundle cannot store: left out"));
     }
     for path in &empty {
-        warn(path, "is an empty folder, which a bundle cannot store: left out")?;
+        warn_of(path, "is an empty folder, which a bundle cannot store: left out");
     }
     if !args.output.write.is_quiet() {
         let mut lines = summary(&place, &packed, xz_bytes.get(), args);
@@ -134,8 +134,8 @@ fn content(path: &Path, args: &Args, xz_bytes: &Cell<Option<u64>>) -> Result<Con
     Ok(Content::Whole(bytes))
 }
 
-fn warn(path: &Path, what: &str) -> Result<()> {
-    Ok(writeln!(io::stderr(), "warning: `{}` {what}", path.display())?)
+fn warn_of(path: &Path, what: &str) {
+    warn(format_args!("`{}` {what}", path.display()));
 }
 
 fn summary(place: &Path, packed: &PackedBundle, xz_bytes: Option<u64>, args: &Args) -> String {

@@ -17,7 +17,7 @@ use super::Status;
 use crate::args::{OutputArgs, PackArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::output::{Out, Progress, Target};
+use crate::output::{Out, Progress, Target, plain_lines};
 use crate::path_arg::{input_name, is_dash};
 
 /// Larger files are packed frame by frame, so they need not fit in memory.
@@ -226,9 +226,9 @@ fn pack_file(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
 /// Prints a summary, on standard error if the archive goes to standard output.
 fn print_summary(place: &Path, line: &str, out: &mut dyn Out) -> Result<()> {
     if is_dash(place) {
-        io::stderr().write_all(line.as_bytes())?;
+        io::stderr().write_all(plain_lines(line).as_bytes())?;
     } else {
-        out.write_all(line.as_bytes())?;
+        out.write_all(plain_lines(line).as_bytes())?;
     }
     Ok(())
 }

@@ -22,6 +22,7 @@ use super::problem;
 use super::urls::UrlStores;
 use crate::commands::Status;
 use crate::failure::{Failure, INTERRUPTED, Result};
+use crate::output::warn;
 #[cfg(not(feature = "remote"))]
 use crate::path_arg::{is_url_text, no_urls};
 
@@ -76,7 +77,7 @@ impl Session {
             let has_damage = has_damage.clone();
             tables = tables.skip_damaged(move |why| {
                 has_damage.store(true, Ordering::Relaxed);
-                let _ = writeln!(io::stderr(), "warning: {why}");
+                warn(why);
             });
         }
         #[cfg(feature = "remote")]

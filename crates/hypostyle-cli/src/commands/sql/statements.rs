@@ -18,7 +18,7 @@ use super::{Args, names, problem};
 #[cfg(feature = "remote")]
 use crate::failure::InFile;
 use crate::failure::{Failure, Result};
-use crate::output::Out;
+use crate::output::{Out, warn};
 use crate::path_arg::{is_url, is_url_text, output_name};
 
 /// Runs all statements of a text, and prints their results.
@@ -105,7 +105,7 @@ fn run_one(
     let read = ReadBytes::of(plan.as_ref());
     if read.rows_damaged > 0 {
         session.note_damage();
-        let _ = writeln!(io::stderr(), "warning: {} damaged rows are left out", read.rows_damaged);
+        warn(format_args!("{} damaged rows are left out", read.rows_damaged));
     }
     Ok(read)
 }
