@@ -34,11 +34,13 @@ pub(crate) struct Failure {
     hint: Option<&'static str>,
     /// The reader of the output closed the pipe, which is not an error.
     broken_pipe: bool,
+    /// The message names the file that is to blame.
+    is_placed: bool,
 }
 
 impl Failure {
     pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, broken_pipe: false }
+        Self { code, message: message.into(), hint: None, broken_pipe: false, is_placed: false }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -51,12 +53,21 @@ impl Failure {
 
     pub(crate) fn io(what: impl Display, cause: &io::Error) -> Self {
         let broken_pipe = cause.kind() == io::ErrorKind::BrokenPipe;
-        Self { code: IO, message: format!("{what}: {cause}"), hint: None, broken_pipe }
+        let message = format!("{what}: {cause}");
+        Self { code: IO, message, hint: None, broken_pipe, is_placed: false }
+    }
+
+    /// The failure of an output. No other file is to blame, whatever was being read.
+    pub(crate) fn of_output(name: impl Display, cause: &io::Error) -> Self {
+        let failure = Self::io(format_args!("`{name}`: cannot write"), cause);
+        Self { is_placed: true, ..failure }
     }
 
     /// Prefixes the message with the name of the file.
     pub(crate) fn in_file(mut self, name: impl Display) -> Self {
-        self.message = format!("`{name}`: {}", self.message);
+        if !self.is_placed {
+            self.message = format!("`{name}`: {}", self.message);
+        }
         self
     }
 
@@ -110,14 +121,15 @@ impl From<hypostyle::Error> for Failure {
         };
         let hint = (code == INTERNAL)
             .then_some("this is a bug in hyp, please report it; no output file was written");
-        Self { code, message: err.to_string(), hint, broken_pipe }
+        Self { code, message: err.to_string(), hint, broken_pipe, is_placed: false }
     }
 }
 
 impl From<io::Error> for Failure {
     fn from(cause: io::Error) -> Self {
         let broken_pipe = cause.kind() == io::ErrorKind::BrokenPipe;
-        Self { code: IO, message: cause.to_string(), hint: None, broken_pipe }
+        let message = cause.to_string();
+        Self { code: IO, message, hint: None, broken_pipe, is_placed: false }
     }
 }
 

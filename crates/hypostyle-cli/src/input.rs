@@ -13,7 +13,7 @@ use hypostyle::{ByteSource, FileKind, FileSource, ReadOptions, Table, detect_for
 use crate::args::ReadArgs;
 use crate::failure::{Failure, InFile, Result};
 use crate::hint;
-use crate::output::warn;
+use crate::output::{Attributes, warn};
 use crate::path_arg::{input_name, is_dash, is_url, no_urls};
 #[cfg(feature = "remote")]
 use crate::remote;
@@ -151,6 +151,14 @@ impl Input {
     /// Returns whether the input is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.head.is_empty()
+    }
+
+    /// Returns the attributes that an output of this input has.
+    pub(crate) fn attributes(&self) -> Result<Attributes> {
+        Ok(match &self.body {
+            InputBody::File(file) => Attributes::of_input(Some(&file.metadata()?)),
+            _ => Attributes::default(),
+        })
     }
 
     /// Returns the size of the input, if it is known.

@@ -34,8 +34,12 @@ where
         Err(err) => {
             // clap prints help to stdout and errors to stderr. A reader that closed the pipe
             // is not an error.
-            let _ = err.print();
-            return if err.use_stderr() { failure::USAGE } else { 0 };
+            let printed = err.print().and_then(|()| io::Write::flush(&mut io::stdout()));
+            return match printed {
+                _ if err.use_stderr() => failure::USAGE,
+                Ok(()) => 0,
+                Err(cause) => failure::Failure::of_output("standard output", &cause).report(),
+            };
         }
     };
     let mut out = output::Stdout::new();

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hypostyle::formats::FormatId;
 use hypostyle::formats::at1::{Appended, Appender, Archive};
 use hypostyle::{FileSource, Limits, ReadOptions};
 
@@ -29,8 +30,7 @@ Examples:
 hyp keeps the existing frames of the archive byte for byte and appends new frames for each file.
 Lines that do not fit the table are stored as they are. hyp verifies the archive first and refuses
 to change a damaged one. It writes the new archive beside the old one and renames it when complete,
-so the name always refers to a complete archive. A killed run may leave a file whose name ends in
-.partial; it can be deleted.")]
+so the name always refers to a complete archive.")]
 pub(crate) struct Args {
     /// The archive of a table, or of JSON Lines packed with `hyp pack --query`
     archive: PathBuf,
@@ -120,6 +120,10 @@ fn add_all<'a>(
     drop(checking);
     let mut add = |input: Input| {
         let name = input.name();
+        if input.kind(None).is_ok_and(|kind| kind.id() == FormatId::At1) {
+            let why = "is an archive, not text: unpack it, and append its content";
+            return Err(Failure::usage(why).in_file(&name));
+        }
         let size = input.size().in_file(&name)?.unwrap_or_default();
         let progress = Progress::bytes(&format!("appending {name}"), size);
         appender.add(input.into_read()?, |read, _| progress.set(read)).in_file(&name)

@@ -98,6 +98,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open_any(&args.input, &args.read)?;
     let name = input.name();
     let kind = input.kind(args.read.from)?;
+    let target = target.with_attributes(input.attributes()?);
     let table = input.into_table(&args.read, Some(to))?;
     let conversion = Conversion { table, to, options: writer_options(args, kind, to), args };
     let written = conversion.write(target, out).map_err(|failure| failure.in_file(&name))?;

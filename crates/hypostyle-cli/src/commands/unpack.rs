@@ -45,14 +45,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let mut worst = Status::Fine;
     for path in &args.files {
         let input = Input::open(path)?;
-        let name = input.name();
+        let (name, attributes) = (input.name(), input.attributes()?);
         let archive = input.into_archive(&args.read.options())?;
         if args.salvage && archive.codec() != Codec::Bundle {
-            let status = salvage(&archive, &name, path, args, out);
+            let status = salvage(&archive, (&name, path, attributes), args, out);
             worst = worst.max(status.map_err(|failure| failure.in_file(name))?);
             continue;
         }
-        unpack_archive(&archive, path, args, out).map_err(|failure| failure.in_file(name))?;
+        unpack_archive(&archive, path, attributes, args, out)
+            .map_err(|failure| failure.in_file(name))?;
     }
     Ok(worst)
 }
@@ -60,18 +61,18 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
 /// Writes the lines that can be read.
 fn salvage(
     archive: &Archive,
-    name: &str,
-    path: &Path,
+    (name, path, attributes): (&str, &Path, Attributes),
     args: &Args,
     out: &mut dyn Out,
 ) -> Result<Status> {
     let target = target_for(path, false, args)?;
     // An undamaged archive is unpacked as usual, so that its hash is checked.
     if archive.unpack(&mut io::sink()).is_ok() {
-        unpack_archive(archive, path, args, out)?;
+        unpack_archive(archive, path, attributes, args, out)?;
         return Ok(Status::Fine);
     }
     let file = Target::create(&target, false, args.output.write.force, out)?;
+    let file = file.with_attributes(attributes);
     let mut damaged = Vec::new();
     file.stream(out, |sink| {
         damaged = archive.salvage(&mut CountedWriter::new(sink))?;
@@ -85,7 +86,13 @@ fn salvage(
     Ok(Status::Corrupt)
 }
 
-fn unpack_archive(archive: &Archive, path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
+fn unpack_archive(
+    archive: &Archive,
+    path: &Path,
+    attributes: Attributes,
+    args: &Args,
+    out: &mut dyn Out,
+) -> Result<()> {
     let bundle = archive.codec() == Codec::Bundle;
     if args.output.stdout {
         if bundle {
@@ -100,6 +107,7 @@ fn unpack_archive(archive: &Archive, path: &Path, args: &Args, out: &mut dyn Out
         return unpack_bundle(archive, &target, args, out);
     }
     let file = Target::create(&target, false, args.output.write.force, out)?;
+    let file = file.with_attributes(attributes);
     unpack_file(archive, file, &target, args, out)
 }
 
@@ -112,7 +120,12 @@ fn target_for(path: &Path, bundle: bool, args: &Args) -> Result<PathBuf> {
         if is_dash(path) || !is_at1 {
             return Err(Failure::usage("has no .at1 extension to remove: name the output with -o"));
         }
-        Ok(path.with_extension(""))
+        let target = path.with_extension("");
+        // The name `...at1` without its extension is the folder above.
+        match target.file_name() {
+            Some(_) => Ok(target),
+            None => Err(Failure::usage("has no name before .at1: name the output with -o")),
+        }
     })
 }
 
@@ -150,15 +163,19 @@ fn unpack_bundle(archive: &Archive, folder: &Path, args: &Args, out: &mut dyn Ou
     }
     for BundleEntry { file, archive } in entries {
         let target = folder.join(&file.name);
-        if let Some(parent) = target.parent() {
-            fs::create_dir_all(parent).in_file(parent.display())?;
-            stays_inside(folder, parent)?;
-        }
-        if fs::symlink_metadata(&target).is_ok_and(|meta| meta.is_symlink()) {
-            let why = "is a link, which would lead elsewhere: remove it";
+        create_folders(folder, Path::new(&file.name)).in_file(target.display())?;
+        if let Ok(meta) = fs::symlink_metadata(&target)
+            && !meta.is_file()
+            && !meta.is_dir()
+        {
+            let why = match meta.is_symlink() {
+                true => "is a link, which would lead elsewhere: remove it",
+                false => "is not a regular file: remove it",
+            };
             return Err(Failure::input(why).in_file(target.display()));
         }
-        let attributes = Attributes { mode: file.mode, modified: file.modified };
+        let (mode, modified) = (file.mode, file.modified);
+        let attributes = Attributes { mode, modified, ..Attributes::default() };
         Target::create(&target, false, args.output.write.force, out)
             .map(|target| target.with_attributes(attributes))
             .and_then(|file| unpack_file(&archive, file, &target, args, out))
@@ -167,13 +184,25 @@ fn unpack_bundle(archive: &Archive, folder: &Path, args: &Args, out: &mut dyn Ou
     Ok(())
 }
 
-/// Fails if a link leads from the folder of an entry to outside of `folder`.
-fn stays_inside(folder: &Path, parent: &Path) -> Result<()> {
-    let (folder, parent) = (fs::canonicalize(folder)?, fs::canonicalize(parent)?);
-    if parent.starts_with(&folder) {
-        return Ok(());
+/// Creates the folders that the path of an entry is in, one after the other.
+///
+/// Fails before it creates anything outside of `folder`: a link may lead there.
+fn create_folders(folder: &Path, entry: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let root = fs::canonicalize(folder)?;
+    let mut place = root.clone();
+    for part in entry.parent().into_iter().flat_map(Path::components) {
+        place.push(part);
+        match fs::create_dir(&place) {
+            Err(err) if err.kind() != io::ErrorKind::AlreadyExists => return Err(err.into()),
+            _ => place = fs::canonicalize(&place)?,
+        }
+        if !place.starts_with(&root) {
+            let why = "a link leads outside of the folder: refusing to write through it";
+            return Err(Failure::input(why));
+        }
     }
-    Err(Failure::input("a link leads outside of the folder: refusing to write through it"))
+    Ok(())
 }
 
 /// A writer that shows how much was written.

@@ -31,12 +31,27 @@ pub(crate) struct Target {
 pub(crate) struct Attributes {
     /// Permission bits, on systems that have them.
     pub(crate) mode: Option<u32>,
+    /// Permission bits of a file that replaces no other one.
+    pub(crate) mode_of_new: Option<u32>,
     /// Time of the last modification, in seconds since the Unix epoch.
     pub(crate) modified: Option<i64>,
 }
 
 impl Attributes {
-    fn apply(self, file: &File) -> io::Result<()> {
+    /// Returns the attributes of an output of an input with this metadata: nobody who cannot read
+    /// the input can read the output, and it is no program.
+    pub(crate) fn of_input(input: Option<&fs::Metadata>) -> Self {
+        #[cfg(unix)]
+        let mode_of_new = input.map(|input| {
+            use std::os::unix::fs::PermissionsExt;
+            input.permissions().mode() & 0o666
+        });
+        #[cfg(not(unix))]
+        let mode_of_new = input.and(None);
+        Self { mode_of_new, ..Self::default() }
+    }
+
+    fn set_time(self, file: &File) {
         let time = |seconds: i64| {
             let distance = Duration::from_secs(seconds.unsigned_abs());
             if seconds < 0 {
@@ -49,12 +64,6 @@ impl Attributes {
             // Not every file system can store every time; the content matters more.
             let _ = file.set_modified(time);
         }
-        #[cfg(unix)]
-        if let Some(mode) = self.mode {
-            use std::os::unix::fs::PermissionsExt;
-            file.set_permissions(fs::Permissions::from_mode(mode & 0o777))?;
-        }
-        Ok(())
     }
 }
 
@@ -153,8 +162,12 @@ impl Target {
         };
         let mut sink = SeekSink::try_new(BufWriter::with_capacity(256 << 10, file.in_file(&name)?))
             .in_file(&name)?;
-        write(&mut sink)?;
-        sink.flush().in_file(&name)?;
+        let mut watched = WatchedSink { sink: &mut sink, failed: None };
+        let written = write(&mut watched).and_then(|()| Ok(watched.flush()?));
+        if let Some(failed) = watched.failed {
+            return Err(Failure::of_output(&name, &failed));
+        }
+        written?;
         let mut file =
             sink.into_inner().into_inner().map_err(|err| err.into_error()).in_file(&name)?;
         if let Place::Stdout = place {
@@ -182,11 +195,56 @@ impl Target {
     }
 }
 
+/// A sink that keeps the error of a failed write: its caller may take it for one of the input.
+struct WatchedSink<'s> {
+    sink: &'s mut dyn Sink,
+    failed: Option<io::Error>,
+}
+
+impl WatchedSink<'_> {
+    fn watched<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(err) = &result
+            && err.kind() != io::ErrorKind::Interrupted
+        {
+            let same = match err.raw_os_error() {
+                Some(code) => io::Error::from_raw_os_error(code),
+                None => io::Error::new(err.kind(), err.to_string()),
+            };
+            self.failed.get_or_insert(same);
+        }
+        result
+    }
+}
+
+impl Write for WatchedSink<'_> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let written = self.sink.write(buf);
+        self.watched(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.sink.flush();
+        self.watched(flushed)
+    }
+}
+
+impl Sink for WatchedSink<'_> {
+    fn patch(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let patched = self.sink.patch(at, bytes);
+        self.watched(patched)
+    }
+}
+
 impl Place {
     fn complete(self, attributes: Attributes) -> Result<()> {
         match self {
             Self::Beside(new) => {
-                attributes.apply(new.file())?;
+                attributes.set_time(new.file());
+                let of_new = attributes.mode_of_new.filter(|_| !new.is_replacement());
+                let new = match attributes.mode.or(of_new) {
+                    Some(mode) => new.with_mode(mode),
+                    None => new,
+                };
                 new.complete().map_err(uncompleted)
             }
             #[cfg(feature = "remote")]

@@ -11,7 +11,7 @@ use hypostyle::formats::at1::{self, BundleFile, Content, PackedBundle};
 use super::{Args, MAX_IN_MEMORY_BYTES, explanation, percent, print_summary, xz_comparison};
 use crate::commands::Status;
 use crate::failure::{Failure, InFile, Result};
-use crate::output::{Out, Progress, Target, warn};
+use crate::output::{Attributes, Out, Progress, Target, warn};
 use crate::path_arg::{input_name, is_dash};
 
 /// The contents of a folder.
@@ -31,7 +31,12 @@ pub(super) fn pack(folder: &Path, args: &Args, out: &mut dyn Out) -> Result<Stat
     contents.walk(folder, "", fs::canonicalize(&place).ok().as_deref())?;
     let FolderContents { mut files, skipped, empty } = contents;
     files.sort_by(|one, other| one.name.cmp(&other.name));
+    // Who may read the archive may read every file in it.
+    let mode_of_new = files.iter().filter_map(|file| file.mode).reduce(|all, mode| all & mode);
+    let mode_of_new = mode_of_new.map(|mode| mode & 0o666);
+    let attributes = Attributes { mode_of_new, ..Attributes::default() };
     let target = Target::create(&place, true, args.output.write.force, out)?;
+    let target = target.with_attributes(attributes);
     let progress = Progress::steps(&format!("packing {}", input_name(folder)), files.len() as u64);
     let xz_bytes = Cell::new(args.compare.then_some(0));
     let open =

@@ -177,6 +177,7 @@ fn pack_file(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
     let place = args.target(path)?;
     let target = Target::create(&place, true, args.output.write.force, out)?;
     let input = Input::open(path)?;
+    let target = target.with_attributes(input.attributes()?);
     let size = input.size()?;
     let mut text = input.into_read()?;
     let mut start = Vec::new();
