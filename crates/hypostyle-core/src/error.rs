@@ -143,6 +143,8 @@ pub enum Refusal {
     TooLarge,
     /// The archive has a codec to which nothing can be appended.
     NotAppendable,
+    /// The text to append has another header than the table.
+    OtherHeader,
     /// Appending would join two lines: the text before does not end with a newline.
     OpenLine,
     /// Two options contradict each other.

@@ -18,7 +18,7 @@ use crate::codecs;
 use crate::codecs::columnar::table::widths;
 use crate::codecs::groups::GroupsMeta;
 use crate::container::in_at1;
-use crate::fields::Dialect;
+use crate::fields::{self, Dialect};
 use crate::frame_checksums::FrameChecksums;
 use crate::pack::driver::{FrameEncoder, WrittenFrame};
 use crate::pack::first_line::FirstLine;
@@ -31,10 +31,13 @@ use crate::pack::stream_set::put_trailer;
 use crate::pack::table_summary::{TextSummarizer, peek_format, table_format, table_frame};
 use crate::table_metadata::FrameSize;
 use crate::unpack::Unpacker;
-use hypostyle_core::error::{Error, ErrorKind, Refusal, Result};
+use hypostyle_core::error::{Error, ErrorKind, Refusal, Result, clipped};
 use hypostyle_core::source;
-use hypostyle_core::text::{HEAD_BYTES, TextKind};
+use hypostyle_core::text::{BOM, HEAD_BYTES, TextKind};
 use hypostyle_core::wire::put;
+
+/// Bytes of the first line of an added text that are compared with the header.
+const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// Bytes that are copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
@@ -196,7 +199,7 @@ impl<'a, W: Write> Appender<'a, W> {
             let is_first = read == 0;
             read += text.len() as u64;
             let text = Bytes::from(text);
-            let header = if is_first { self.repeated_header(&text) } else { 0 };
+            let header = if is_first { self.repeated_header(&text)? } else { 0 };
             self.add_frame(&text.slice(header..), is_first)?;
             progress(read, self.appended.stored);
         }
@@ -226,15 +229,43 @@ impl<'a, W: Write> Appender<'a, W> {
     }
 
     /// Returns the bytes of the header of the archive at the start of a text.
-    fn repeated_header(&self, text: &[u8]) -> usize {
-        let has_header = self.table.as_ref().is_some_and(|table| {
-            let format = table.format();
-            format.header && matches!(format.kind, TextKind::Delimited { .. })
-        });
-        if !has_header || self.appended.original == 0 || !self.first_line.starts(text) {
-            return 0;
+    ///
+    /// Fails if the text starts with another header: the values of its rows belong to other
+    /// columns.
+    fn repeated_header(&self, text: &[u8]) -> Result<usize> {
+        let format = self.table.as_ref().map(TextSummarizer::format);
+        let format = format.filter(|format| format.header && self.appended.original > 0);
+        let Some(TextKind::Delimited { delimiter }) = format.map(|format| format.kind) else {
+            return Ok(0);
+        };
+        let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+        if self.first_line.starts(text) {
+            return Ok(text.len().min(end + 1));
         }
-        memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1)
+        let dialect = Dialect { delimiter: vec![delimiter], quotes: true };
+        let names = |line: &[u8]| -> Vec<String> {
+            let line = line.strip_prefix(BOM).unwrap_or(line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            dialect.fields(line).into_iter().map(fields::name).collect()
+        };
+        let line = text.get(..end.min(MAX_HEADER_BYTES)).unwrap_or_default();
+        let (ours, theirs) = (names(self.first_line.line().unwrap_or_default()), names(line));
+        if ours == theirs {
+            return Ok(text.len().min(end + 1));
+        }
+        // A row whose cell is the name of a column is a header.
+        let is_name = |cell: &&String| {
+            !cell.is_empty() && cell.parse::<f64>().is_err() && ours.contains(cell)
+        };
+        if !theirs.iter().any(|cell| is_name(&cell)) {
+            return Ok(0);
+        }
+        let list = |names: &[String]| clipped(&names.join(", "));
+        let (theirs, ours) = (list(&theirs), list(&ours));
+        let why = format!("its header is `{theirs}`, but that of the archive is `{ours}`");
+        let way_out =
+            "put its columns in this order; if the line is a row, put the header before it";
+        Err(Error::refused(Refusal::OtherHeader, why, way_out))
     }
 
     /// Adds a frame; `is_first` says whether it is the first one of its text.

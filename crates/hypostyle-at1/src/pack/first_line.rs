@@ -21,6 +21,11 @@ impl FirstLine {
         self.ended = end.is_some();
     }
 
+    /// Returns the line, if all of it is known.
+    pub(in crate::pack) fn line(&self) -> Option<&[u8]> {
+        (self.ended && self.line.len() <= MAX_LINE_BYTES).then_some(&self.line)
+    }
+
     /// Returns whether a text starts with the same line.
     pub(in crate::pack) fn starts(&self, text: &[u8]) -> bool {
         let rest = text.strip_prefix(self.line.as_slice()).filter(|_| self.ended);

@@ -391,3 +391,31 @@ proptest! {
         }
     }
 }
+
+/// Values never move to another column.
+#[test]
+fn another_header_is_refused_and_named() {
+    let text = format!("{HEADER}{}", csv_rows(0..30));
+    for codec in [Choice::Query, Choice::Only(Codec::QColumnar)] {
+        let old = packed(&text, codec, None);
+        let names: Vec<&str> = HEADER.trim_end().split(',').collect();
+        let mut other = names.clone();
+        other.reverse();
+        for header in
+            [other.join(","), format!("{},town", names[0]), HEADER.trim_end().to_owned() + ",x"]
+        {
+            let err = append(&old, format!("{header}\n1,2,3\n").as_bytes()).unwrap_err();
+            assert_eq!(err.refusal(), Some(Refusal::OtherHeader), "{err}");
+            for name in &names {
+                assert!(err.to_string().contains(name), "{err}");
+            }
+        }
+        // The same names in quotes, or with another line end, are the same header.
+        let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        for header in [quoted.join(",") + "\n", HEADER.replace('\n', "\r\n")] {
+            let (text, mut new) = (format!("{header}{}", csv_rows(30..31)), Vec::new());
+            at1::append(&open(&old), text.as_bytes(), &mut new, &quick(), |_, _| {}).unwrap();
+            assert_eq!(unpacked(&new), format!("{HEADER}{}", csv_rows(0..31)));
+        }
+    }
+}

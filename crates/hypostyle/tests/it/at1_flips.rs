@@ -179,12 +179,11 @@ fn no_flip_of_any_bit_in_a_small_table_changes_a_row() {
     }
 }
 
-/// Prints one line for each archive.
 #[test]
 #[ignore = "takes minutes without optimization"]
 fn no_flip_of_any_bit_changes_a_row() {
     for Case { what, archive, name, filters } in codecs().chain(layouts()) {
         let (flips, found) = no_flip_changes_a_row(Some(name), &archive, filters, 0..8);
-        println!("{what}: {} bytes, {found} of {flips} found", archive.len());
+        assert!(found * 2 > flips, "{what}: {found} of {flips} found");
     }
 }
