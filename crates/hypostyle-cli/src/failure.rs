@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use hypostyle::ErrorKind;
 
-use crate::output::plain_lines;
+use crate::plain::plain_lines;
 
 /// The data failed a check.
 pub(crate) const CHECK: u8 = 1;

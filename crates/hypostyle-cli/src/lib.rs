@@ -2,7 +2,7 @@
 //!
 //! [`run`] is the whole command, for the executable and for the Python package.
 //!
-//! From bottom to top: `failure` (messages and exit codes), `hint`, `path_arg`; `args` (arguments
+//! From bottom to top: `plain`, `failure` (messages and exit codes), `hint`, `path_arg`; `args` (arguments
 //! that commands share); `remote` (URLs); `output`; `input` (any input as a table of the library);
 //! `commands`.
 
@@ -18,6 +18,7 @@ mod hint;
 mod input;
 mod output;
 mod path_arg;
+mod plain;
 #[cfg(feature = "remote")]
 mod remote;
 

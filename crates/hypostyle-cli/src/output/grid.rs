@@ -4,8 +4,8 @@ use std::io;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::plain::plain;
 use super::{Out, Paint};
+use crate::plain::plain;
 
 /// Maximum width of a cell on a terminal.
 const MAX_CELL_WIDTH: usize = 40;

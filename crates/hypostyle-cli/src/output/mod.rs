@@ -7,17 +7,16 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 mod bar;
 mod grid;
-mod plain;
 mod progress;
 mod rows;
 mod style;
 mod target;
 
+pub(crate) use crate::plain::{plain, plain_lines, warn};
 pub(crate) use bar::{BAR_CELLS, bar};
 pub(crate) use grid::Grid;
 #[cfg(feature = "sql")]
 pub(crate) use grid::GridCell;
-pub(crate) use plain::{plain, plain_lines, warn};
 pub(crate) use progress::Progress;
 pub(crate) use rows::RowPrinter;
 #[cfg(feature = "sql")]
