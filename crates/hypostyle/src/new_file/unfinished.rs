@@ -92,6 +92,11 @@ fn remove_abandoned(folder: &Path, prefix: &str) {
 
 /// Returns the permissions of a new file, as the umask leaves them.
 pub(super) fn default_permissions(folder: &Path) -> io::Result<Permissions> {
+    #[cfg(target_os = "linux")]
+    if let Some(umask) = nameless::umask() {
+        use std::os::unix::fs::PermissionsExt;
+        return Ok(Permissions::from_mode(0o666 & !umask));
+    }
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
@@ -163,6 +168,13 @@ mod nameless {
     /// Gives a file a name that does not exist yet.
     pub(super) fn link(file: &File, path: &Path) -> io::Result<()> {
         Ok(rustix::fs::linkat(CWD, place(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    /// Returns the umask of the process; asking the system for it would change it.
+    pub(super) fn umask() -> Option<u32> {
+        let status = fs::read_to_string("/proc/self/status").ok()?;
+        let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
+        u32::from_str_radix(umask.trim(), 8).ok()
     }
 
     fn place(file: &File) -> std::path::PathBuf {
