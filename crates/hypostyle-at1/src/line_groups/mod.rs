@@ -15,7 +15,7 @@ mod salvage;
 mod statistics;
 mod stored_list;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use cells::StatisticsCells;
 pub(crate) use directory::ListDirectory;

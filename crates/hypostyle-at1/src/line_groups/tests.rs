@@ -332,7 +332,7 @@ fn payload(archive: &[u8], wanted: &str) -> (Backend, Range<usize>) {
 
 /// Returns an archive in which a stream is stored with another content, and whose checksums
 /// are right.
-fn with_stream(archive: &[u8], wanted: &str, content: &[u8]) -> Vec<u8> {
+pub(crate) fn with_stream(archive: &[u8], wanted: &str, content: &[u8]) -> Vec<u8> {
     let changed = replace_stream(archive, wanted, content);
     let opened = open(&changed);
     let reader = opened.reader();

@@ -12,6 +12,7 @@ use super::{LOG, LogColumn, LogColumns};
 use crate::archive::Archive;
 use crate::codec::Codec;
 use crate::frames::FrameReader;
+use crate::line_groups::tests::with_stream;
 use crate::line_groups::{LineGroups, ListDirectory};
 use crate::pack::{Choice, PackOptions, pack, pack_stream};
 use hypostyle_core::error::Result;
@@ -19,7 +20,7 @@ use hypostyle_core::options::ReadOptions;
 use hypostyle_core::scan::{Scan, Table};
 use hypostyle_core::source::RangeCache;
 use hypostyle_core::text::{SourceText, TextOptions, TextTable, detect};
-use hypostyle_core::wire::{Cursor, crc32, put};
+use hypostyle_core::wire::crc32;
 
 const NAME: &str = "t.log";
 
@@ -304,23 +305,9 @@ fn log_content(archive: &[u8]) -> Vec<u8> {
     ListDirectory::read(&frames, None).unwrap().unwrap().read.bytes(LOG).to_vec()
 }
 
-/// Returns an archive with another content of `hyp.log`.
+/// Returns an archive with another content of `hyp.log`, and right checksums of its frame.
 fn with_log(archive: &[u8], content: &[u8]) -> Vec<u8> {
-    let mut cursor = Cursor::new(&archive[5..], 5);
-    let mut out = archive[..5].to_vec();
-    let count = cursor.uv("streams").unwrap();
-    put::uv(&mut out, count);
-    for _ in 0..count {
-        let name = cursor.lp("name").unwrap();
-        put::lp(&mut out, name);
-        let backend = cursor.u8("backend").unwrap();
-        let payload = cursor.lp("payload").unwrap();
-        let is_log = name == LOG.as_bytes();
-        out.push(if is_log { 2 } else { backend });
-        put::lp(&mut out, if is_log { content } else { payload });
-    }
-    out.extend_from_slice(cursor.rest());
-    out
+    with_stream(archive, LOG, content)
 }
 
 #[test]

@@ -164,7 +164,6 @@ fn nulls_that_follow_from_values_are_not_stored() {
     let columns = &mut stated.summary.as_mut().unwrap().columns;
     columns.last_mut().unwrap().nulls = Some(1);
     let (content, longer) = (implied.content().unwrap(), stated.content().unwrap());
-    assert_eq!((content[0], longer[0]), (3, 2));
     assert_eq!(content.len() + 1, longer.len());
     assert_eq!(TableMetadata::parse(&content).unwrap(), Some(implied));
     assert_eq!(TableMetadata::parse(&longer).unwrap(), Some(stated));
