@@ -24,6 +24,11 @@
 //! 5. [`Archive`] is the public type over these four, and `reader` adapts it to the traits
 //!    that all formats have. `pack` writes archives.
 
+#![cfg_attr(
+    target_family = "wasm",
+    expect(dead_code, unused_imports, reason = "`pack`, the only user of some items, needs encoders in C")
+)]
+
 mod archive;
 mod archive_table;
 mod archive_text;
@@ -43,6 +48,7 @@ mod group_statistics;
 mod json_scan;
 mod line_groups;
 mod output;
+#[cfg(not(target_family = "wasm"))]
 mod pack;
 
 mod reader;
@@ -59,6 +65,7 @@ pub use archive::{Archive, BundleEntry};
 pub use codec::Codec;
 pub use codecs::bundle::BundleFile;
 pub use description::{ColumnInfo, Frame, FrameInfo, StreamInfo};
+#[cfg(not(target_family = "wasm"))]
 pub use pack::{
     Appended, Appender, Choice, Content, Layout, Outcome, PackOptions, Packed, PackedBundle, Trial,
     append, pack, pack_bundle, pack_stream, xz_size,

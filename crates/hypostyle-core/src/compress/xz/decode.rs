@@ -4,18 +4,18 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use liblzma::stream::{Action, Error as LzmaError, Status, Stream, TELL_UNSUPPORTED_CHECK};
 
 use super::index::{self, HEADER_BYTES, IndexRecord, MAGIC};
+#[cfg(not(target_family = "wasm"))]
+use super::native_decoder::decode_stream;
+#[cfg(target_family = "wasm")]
+use super::pure_decoder::decode_stream;
 use crate::compress::capacity::initial_capacity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::parallel;
 
-const WHAT: &str = "xz stream";
-
-/// Memory that a decoder may use: enough for the dictionary of preset 9 and more.
-const DECODER_MEMORY: u64 = 2 << 30;
+pub(super) const WHAT: &str = "xz stream";
 
 /// The blocks of a stream, as its index lists them.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl<'a> Blocks<'a> {
 
     /// Decompresses one block.
     ///
-    /// liblzma gets the block as a stream of its own, between a header and an index, so
+    /// The decoder gets the block as a stream of its own, between a header and an index, so
     /// that it checks the block's header, sizes and check value.
     ///
     /// # Errors
@@ -127,11 +127,11 @@ fn decompress_block(
     let IndexRecord { unpadded, raw, .. } = *record;
     let flags = header.get(6..8).unwrap_or_default();
     let tail = index::index_and_footer(&[(unpadded, raw)], flags);
-    let mut decoder = Decoder::new(limits, raw, body.len())?;
-    decoder.feed(header)?;
-    decoder.feed(body)?;
-    decoder.feed(&tail)?;
-    decoder.finish(Some(raw))
+    let (content, _) = decode_stream(&[header, body, &tail], raw, limits)?;
+    if raw != content.len() as u64 {
+        return Err(Error::malformed(WHAT, "has a block whose size differs from its index"));
+    }
+    Ok(content)
 }
 
 /// Bytes at the end of a stream that hold the index of most streams.
@@ -246,10 +246,7 @@ pub fn decompress(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec
             if raw != u64::MAX {
                 check_limit(raw, limits)?;
             }
-            let mut decoder = Decoder::new(limits, raw, stream.len())?;
-            decoder.feed(stream)?;
-            let used = usize::try_from(decoder.stream.total_in()).unwrap_or(stream.len());
-            Ok((decoder.finish(None)?, used))
+            decode_stream(&[stream], raw, limits)
         }
     }
 }
@@ -259,7 +256,7 @@ pub fn is_xz(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-fn check_limit(asked: u64, limits: &Limits) -> Result<()> {
+pub(super) fn check_limit(asked: u64, limits: &Limits) -> Result<()> {
     let (what, limit) = (WHAT, limits.block_bytes);
     if asked > limit {
         return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
@@ -267,93 +264,9 @@ fn check_limit(asked: u64, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// A liblzma decoder whose output stays within the limits.
-struct Decoder<'a> {
-    stream: Stream,
-    out: Vec<u8>,
-    limits: &'a Limits,
-    ended: bool,
-}
-
-impl<'a> Decoder<'a> {
-    fn new(limits: &'a Limits, raw: u64, stored: usize) -> Result<Self> {
-        // Without this flag, liblzma skips a kind of check that it does not support.
-        let stream = Stream::new_stream_decoder(DECODER_MEMORY, TELL_UNSUPPORTED_CHECK)
-            .map_err(|_| Error::malformed(WHAT, "cannot be decompressed: out of memory"))?;
-        let claimed = usize::try_from(raw.min(limits.block_bytes)).unwrap_or(usize::MAX);
-        Ok(Self {
-            stream,
-            out: Vec::with_capacity(initial_capacity(stored, claimed)),
-            limits,
-            ended: false,
-        })
-    }
-
-    /// Decompresses `input`, up to the end of the stream.
-    fn feed(&mut self, mut input: &[u8]) -> Result<()> {
-        while !input.is_empty() && !self.ended {
-            self.reserve()?;
-            let (before_in, before_out) = (self.stream.total_in(), self.out.len());
-            let status = self.stream.process_vec(input, &mut self.out, Action::Run);
-            let used = usize::try_from(self.stream.total_in() - before_in).unwrap_or(input.len());
-            input = input.get(used..).unwrap_or_default();
-            match status {
-                Ok(Status::StreamEnd) => self.ended = true,
-                Ok(_) if used == 0 && self.out.len() == before_out => {
-                    return Err(Error::malformed(
-                        WHAT,
-                        "is damaged: the decoder makes no progress",
-                    ));
-                }
-                Ok(_) => {}
-                Err(LzmaError::UnsupportedCheck) => {
-                    return Err(Error::unsupported("an xz stream with an unknown kind of check"));
-                }
-                Err(err) => {
-                    let why = format!("is damaged after {} bytes of data: {err}", self.out.len());
-                    return Err(Error::malformed(WHAT, why));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Reserves output space if none is left, within the limits.
-    fn reserve(&mut self) -> Result<()> {
-        if self.out.len() < self.out.capacity() {
-            return Ok(());
-        }
-        check_limit((self.out.len() as u64).saturating_add(1), self.limits)?;
-        let limit = usize::try_from(self.limits.block_bytes).unwrap_or(usize::MAX);
-        let more = self.out.len().max(1 << 16).min(limit - self.out.len());
-        self.out.reserve_exact(more);
-        Ok(())
-    }
-
-    /// Returns the output; fails unless the stream has ended after `raw` bytes, if given.
-    fn finish(mut self, raw: Option<u64>) -> Result<Vec<u8>> {
-        if !self.ended {
-            // The decoder may have consumed all input without having reported the end yet.
-            self.reserve()?;
-            self.ended = matches!(
-                self.stream.process_vec(&[], &mut self.out, Action::Finish),
-                Ok(Status::StreamEnd)
-            );
-        }
-        if !self.ended {
-            let why = format!("is cut off after {} bytes of data", self.out.len());
-            return Err(Error::malformed(WHAT, why));
-        }
-        if raw.is_some_and(|raw| raw != self.out.len() as u64) {
-            return Err(Error::malformed(WHAT, "has a block whose size differs from its index"));
-        }
-        Ok(self.out)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use liblzma::stream::Check;
+    use liblzma::stream::{Action, Check, Status, Stream};
 
     use super::*;
 
