@@ -7,6 +7,7 @@ use super::archive_table::{self, RowSource};
 use super::bundle_budget::BundleBudget;
 use super::codec::Codec;
 use super::codecs::bundle::{self, BundleFile};
+use super::codecs::log;
 use super::container::in_at1;
 use super::describe;
 use super::description::{Frame, FrameInfo};
@@ -77,6 +78,50 @@ impl Archive {
     /// Describes the tables of each structured frame, if the codec has columns.
     pub fn describe(&self) -> Result<Vec<FrameInfo>> {
         describe::tables(&self.reader)
+    }
+
+    /// Lists the frames and their streams from the directories alone: no stream is read, but the
+    /// end of each, which says how large its content is.
+    ///
+    /// [`Archive::frames`] reads everything, and so finds more damage.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a damaged directory, and if the source fails.
+    pub fn layout(&self) -> Result<Vec<Frame>> {
+        describe::layout(&self.reader)
+    }
+
+    /// Returns the templates of a log with the number of their lines, most lines first; a byte 0
+    /// in a template stands for a value. `None` if the archive has another codec.
+    ///
+    /// # Errors
+    ///
+    /// Fails for damaged streams.
+    pub fn templates(&self) -> Result<Option<Vec<(Vec<u8>, u64)>>> {
+        if self.codec() != Codec::Log {
+            return Ok(None);
+        }
+        let mut counts = std::collections::BTreeMap::new();
+        self.reader.for_each_structured(|context| {
+            for (template, lines) in log::template_counts(context)? {
+                *counts.entry(template).or_insert(0_u64) += lines;
+            }
+            Ok(())
+        })?;
+        let mut found: Vec<(Vec<u8>, u64)> = counts.into_iter().collect();
+        found.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+        Ok(Some(found))
+    }
+
+    /// Returns whether the archive states what table its text is. The text of another archive is
+    /// decoded once to find out.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the statement is damaged, and if the source fails.
+    pub fn states_table(&self) -> Result<bool> {
+        Ok(self.table_metadata()?.is_some())
     }
 
     /// Writes the original bytes to `out`, and compares the hash at the end.

@@ -131,6 +131,11 @@ impl StreamDirectory {
         Ok(Some(Self { set: StreamSet { streams: small }, blocks }))
     }
 
+    /// Returns the name, backend, offset and length of each stream that was not read.
+    pub(crate) fn all_unread(&self) -> impl Iterator<Item = (&str, Backend, u64, u64)> {
+        self.blocks.iter().map(|it| (it.name.as_str(), it.backend, it.offset, it.len))
+    }
+
     /// Returns the backend, offset and length of a stream that was not read.
     pub(crate) fn unread(&self, name: &str) -> Option<(Backend, u64, u64)> {
         let stream = self.blocks.iter().find(|stream| stream.name == name)?;

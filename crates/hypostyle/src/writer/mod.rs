@@ -95,6 +95,10 @@ impl<'a> Writer<'a> {
             };
             return Err(Error::refused(Refusal::TablesNotSupported, why, way_out));
         }
+        // Column files are written with C libraries and a temporary file.
+        if cfg!(target_family = "wasm") && kind.format().is_some() {
+            return Err(Error::unsupported("writing on WebAssembly"));
+        }
         let plan = ColumnPlan::new(kind, schema, options)?;
         let options = options.clone();
         let body = match (format, kind.format()) {

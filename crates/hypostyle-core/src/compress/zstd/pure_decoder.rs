@@ -75,8 +75,11 @@ impl Header {
 
 /// Returns the content size that the header of a frame declares, if it does.
 pub(super) fn declared_size(frame: &[u8]) -> std::result::Result<Option<u64>, ()> {
-    if !frame.starts_with(&MAGIC) {
-        return Err(());
+    match frame.first_chunk() {
+        // A frame to skip has no content.
+        Some([0x50..=0x5F, 0x2A, 0x4D, 0x18]) => return Ok(Some(0)),
+        Some(magic) if *magic == MAGIC => {}
+        _ => return Err(()),
     }
     Header::parse(frame).map(|header| header.content_size).ok_or(())
 }
