@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arrow_array::RecordBatch;
 use hypostyle::predicate::Predicate;
-use hypostyle::{
-    Destination, Error, FormatId, Result, Sink, Step, Table, Writer, WriterOptions,
-};
+use hypostyle::text::{csv, jsonl};
+use hypostyle::{Error, Result, Step, Table};
 use serde_json::json;
 
 use crate::job::{Job, LazyScan, Progress, or_missing};
@@ -14,8 +14,8 @@ use crate::job::{Job, LazyScan, Progress, or_missing};
 /// Writes rows; each part leaves some bytes to take.
 pub(crate) struct ExportJob {
     scan: LazyScan,
-    format: FormatId,
-    writer: Option<Writer<'static>>,
+    format: Format,
+    writer: Option<RowWriter>,
     written: Written,
     rows: u64,
 }
@@ -27,9 +27,9 @@ impl ExportJob {
     /// parsed.
     pub(crate) fn new(table: &Table, format: &str, filter: Option<&str>) -> Result<Self> {
         let format = match format {
-            "csv" => FormatId::Csv,
-            "tsv" => FormatId::Tsv,
-            "jsonl" => FormatId::Jsonl,
+            "csv" => Format::Delimited(b','),
+            "tsv" => Format::Delimited(b'\t'),
+            "jsonl" => Format::JsonLines,
             other => return Err(Error::invalid_argument(format!("no export is called {other}"))),
         };
         let mut scan = table.scan();
@@ -40,14 +40,20 @@ impl ExportJob {
         Ok(Self { scan: LazyScan::new(scan), format, writer, written, rows })
     }
 
-    fn writer(&mut self) -> Result<&mut Writer<'static>> {
+    fn writer(&mut self) -> Result<&mut RowWriter> {
         let writer = match self.writer.take() {
             Some(writer) => writer,
             None => {
                 let schema = self.scan.decoder()?.schema();
-                let sink: Box<dyn Sink> = Box::new(self.written.clone());
-                let options = WriterOptions::default();
-                Writer::create(Destination::Sink(sink), self.format, schema, &options)?
+                let out = self.written.clone();
+                match self.format {
+                    Format::JsonLines => RowWriter::JsonLines(jsonl::Writer::new(out)),
+                    Format::Delimited(delimiter) => {
+                        let mut writer = csv::Writer::new(out, delimiter);
+                        writer.header(&schema)?;
+                        RowWriter::Delimited(writer)
+                    }
+                }
             }
         };
         Ok(self.writer.insert(writer))
@@ -82,6 +88,36 @@ impl Job for ExportJob {
     }
 }
 
+/// The formats of exports.
+#[derive(Clone, Copy)]
+enum Format {
+    Delimited(u8),
+    JsonLines,
+}
+
+/// Writes rows as `hyp cat` prints them.
+enum RowWriter {
+    Delimited(csv::Writer<Written>),
+    JsonLines(jsonl::Writer<Written>),
+}
+
+impl RowWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        match self {
+            Self::Delimited(writer) => writer.write(batch),
+            Self::JsonLines(writer) => writer.write(batch),
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Delimited(writer) => writer.finish()?,
+            Self::JsonLines(writer) => writer.finish()?,
+        };
+        Ok(())
+    }
+}
+
 /// The bytes that a writer has written and nobody has taken.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
@@ -100,12 +136,5 @@ impl Write for Written {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-impl Sink for Written {
-    fn patch(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
-        // Text is written from start to end.
-        Err(io::ErrorKind::Unsupported.into())
     }
 }
