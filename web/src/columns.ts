@@ -59,7 +59,7 @@ function show(item: HTMLElement, column: Column, found: Profile): void {
 function histogram(column: Column, found: Profile): HTMLElement {
   const most = Math.max(1, ...found.bins);
   const label = `Histogram of ${column.name} from ${found.min} to ${found.max}`;
-  const picture = svg("svg", { class: "histogram", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
+  const picture = svg("svg", { class: "histogram", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": label });
   const step = WIDTH / found.bins.length;
   found.bins.forEach((number, index) => {
     const height = number === 0 ? 0 : Math.max(1.5, (number / most) * HEIGHT);

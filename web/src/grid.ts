@@ -99,7 +99,7 @@ export class Grid {
       sample.reduce((most, row) => Math.max(most, [...(row[index] ?? "null")].length), 0);
     this.widths = this.columns.map((column, index) => {
       const chars = Math.max([...column.name].length + 2, Math.min(longest(index), 42), 4);
-      return Math.min(8 + chars * 8 + 8, 360);
+      return Math.min(22 + Math.ceil(chars * 8.4), 380);
     });
     let left = this.numberWidth();
     this.lefts = this.widths.map((width) => (left += width) - width);
@@ -107,7 +107,7 @@ export class Grid {
   }
 
   private numberWidth(): number {
-    return 24 + String(this.source.count()).length * 9;
+    return Math.max(56, 24 + String(this.source.count()).length * 11);
   }
 
   private schedule(): void {

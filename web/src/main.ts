@@ -54,8 +54,9 @@ async function open(from: { blob: Blob; name: string } | { url: string }): Promi
     byId("view").hidden = false;
     map.show({ bytes: file.bytes, nodes: [], deviations: [] });
     choose("rows");
-    if (file.archive?.codec === "bundle") await showMembers(mine);
-    else await showTable(mine);
+    // A file whose rows cannot be read still has bytes to look at.
+    const shown = file.archive?.codec === "bundle" ? showMembers(mine) : showTable(mine);
+    await shown.catch((error: Error) => mine === client && fail(error));
     waitFor(undefined);
     const found = await mine.ask<ByteMap>({ op: "map" });
     map.show(found);

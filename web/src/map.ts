@@ -139,7 +139,12 @@ export class MapView {
   }
 
   private drawGroups(picture: SVGElement, y: number, x: (at: number) => number, width: number): void {
-    this.groups.forEach((group, index) => {
+    // Row groups may share blocks: those that were read are drawn over those that were skipped.
+    const order = this.groups.map((_, index) => index);
+    order.sort((one, other) => Number(this.pruned.has(other)) - Number(this.pruned.has(one)));
+    order.forEach((index) => {
+      const group = this.groups[index];
+      if (!group) return;
       const isPruned = this.pruned.has(index);
       const lane = svg("g", { class: isPruned ? "group pruned" : "group" });
       const label = `Row group ${count(index + 1)}: ${count(group.rows)} rows${isPruned ? ", skipped" : ""}`;

@@ -175,6 +175,7 @@ test("a filter skips row groups, marks its errors, and can be exported", async (
   assert.equal(csv[0], "id,city,price,note");
   assert.deepEqual(csv.slice(1).map((row) => row.split(",")[0]), ["4001", "4006"]);
   await page.click("#clear");
+  await page.waitForSelector("#clear", { state: "hidden" });
   const [whole] = await Promise.all([page.waitForEvent("download"), page.click("#export-jsonl")]);
   const lines = readFileSync(await whole.path(), "utf8").trim().split("\n");
   assert.equal(lines.length, 30_000);

@@ -1,6 +1,6 @@
 //! The byte map of a file: which bytes are what.
 
-use hypostyle::formats::Reader;
+use hypostyle::formats::{FormatId, Reader};
 use hypostyle::formats::at1::{Archive, Frame};
 use hypostyle::{ByteSource, Result};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ const MAX_FRAMES: usize = 2000;
 pub(crate) fn describe(file: &OpenFile) -> Result<Value> {
     let mut whole = json!({
         "name": file.name,
-        "kind": file.kind.name(),
+        "kind": kind_name(file),
         "format": file.kind.id().name(),
         "bytes": file.source.size(),
         "is_text": file.kind.is_text(),
@@ -32,6 +32,16 @@ pub(crate) fn describe(file: &OpenFile) -> Result<Value> {
         });
     }
     Ok(whole)
+}
+
+/// Returns the name of a kind of file as people write it.
+fn kind_name(file: &OpenFile) -> String {
+    match file.kind.id() {
+        FormatId::At1 => "AT-1".to_owned(),
+        FormatId::OnPair => "OnPair".to_owned(),
+        FormatId::Jsonl => "JSON Lines".to_owned(),
+        id => id.name().to_uppercase(),
+    }
 }
 
 /// Returns the byte map: nodes with a label, an offset, a length and nodes inside.

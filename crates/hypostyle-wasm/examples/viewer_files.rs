@@ -7,12 +7,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float64Array, Int32Array, RecordBatch};
 use hypostyle::formats::at1::{Choice, PackOptions, pack};
 use hypostyle::{FormatId, WriteOptions, Writer, WriterOptions};
 
-/// Rows of the large file, which has 300 MB with 24 bytes or so for each.
-const LARGE_ROWS: i32 = 12_500_000;
+/// Rows of the large file, which has 20 bytes for each.
+const LARGE_ROWS: i32 = 15_000_000;
 
 /// Rows of a batch.
 const BATCH_ROWS: i32 = 250_000;
@@ -33,10 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Packs a table with row groups whose statistics differ.
 fn packed_groups() -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut seed = 7_u64;
     let mut text = String::from("id,city,price,note\n");
     for id in 0..30_000 {
         let city = ["Lima", "Oslo", "Pune", "Quito", "Riga"].get(id % 5).unwrap_or(&"");
-        let note = if id % 7 == 0 { String::new() } else { format!("order {}", id * 31 % 1009) };
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let note = if id % 7 == 0 { String::new() } else { format!("{:012x}", seed >> 16) };
         writeln!(text, "{id},{city},{}.{:02},{note}", id % 300, id % 100)?;
     }
     let options = PackOptions::default()
@@ -47,7 +49,9 @@ fn packed_groups() -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(pack(text.as_bytes(), &options)?.0)
 }
 
-/// Writes a file that barely compresses, so that its bytes are those of its rows.
+/// Writes a file whose blocks are stored, so that its bytes are those of its rows.
+///
+/// It has no texts: a COLF file has the lengths of all texts before the first one.
 fn write_large(path: &std::path::Path) -> Result<(), Box<dyn Error>> {
     let mut seed = 0x9E37_79B9_u32;
     let mut random = move || {
@@ -60,11 +64,11 @@ fn write_large(path: &std::path::Path) -> Result<(), Box<dyn Error>> {
         let rows = start..start + BATCH_ROWS;
         let ids: Int32Array = rows.clone().map(Some).collect();
         let floats: Float64Array = rows.clone().map(|_| Some(f64::from(random()) / 64.0)).collect();
-        let texts: StringArray = rows.map(|_| Some(format!("{:08x}", random()))).collect();
+        let others: Float64Array = rows.map(|_| Some(f64::from(random()) / 1024.0)).collect();
         Ok(RecordBatch::try_from_iter([
             ("id", Arc::new(ids) as ArrayRef),
             ("reading", Arc::new(floats)),
-            ("key", Arc::new(texts)),
+            ("other", Arc::new(others)),
         ])?)
     };
     let mut options = WriterOptions::default();
