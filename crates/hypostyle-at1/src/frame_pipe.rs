@@ -68,9 +68,7 @@ fn deliver(
 /// Runs `decode` at once. Its errors are errors of this function, so that a caller can fetch
 /// missing bytes and start again.
 #[cfg(target_family = "wasm")]
-fn deliver(
-    decode: impl FnOnce(&mut PipeWriter<'_>) -> Result<()>,
-) -> Result<Receiver<Delivery>> {
+fn deliver(decode: impl FnOnce(&mut PipeWriter<'_>) -> Result<()>) -> Result<Receiver<Delivery>> {
     let (sender, pieces) = std::sync::mpsc::channel();
     decode(&mut PipeWriter(&|piece| sender.send(piece).is_ok()))?;
     let _ = sender.send(Ok(None));

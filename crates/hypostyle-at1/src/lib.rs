@@ -26,7 +26,11 @@
 
 #![cfg_attr(
     target_family = "wasm",
-    expect(dead_code, unused_imports, reason = "`pack`, the only user of some items, needs encoders in C")
+    expect(
+        dead_code,
+        unused_imports,
+        reason = "`pack`, the only user of some items, needs encoders in C"
+    )
 )]
 
 mod archive;

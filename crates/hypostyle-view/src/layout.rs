@@ -1,7 +1,7 @@
 //! The byte map of a file: which bytes are what.
 
-use hypostyle::formats::{FormatId, Reader};
 use hypostyle::formats::at1::{Archive, Frame};
+use hypostyle::formats::{FormatId, Reader};
 use hypostyle::{ByteSource, Result};
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hypostyle::{Error, RangeCache, Result};
+use hypostyle::{ByteSource, Error, RangeCache, Result};
 use serde_json::{Value, json};
 
 use crate::file::OpenFile;
@@ -114,39 +114,51 @@ impl Session {
     }
 }
 
-/// Answers a request about bytes that are in memory, as one JSON text per step, and returns what
-/// the job has written too.
+/// Requests about files that can be read at once.
 impl Session {
-    /// Runs a request on a whole file in memory. Returns the answers of its steps, missing ranges
-    /// left out, and the bytes that the job has written.
-    pub fn run(name: &str, file: &Bytes, request: &str) -> (Vec<String>, Vec<u8>) {
-        let mut session = Self::new(name, file.len() as u64);
-        session.run_on(file, request)
+    /// Runs a request on a file that is opened for it. Returns the answers of its steps, missing
+    /// ranges left out, and the bytes that the job has written.
+    pub fn run(name: &str, file: &dyn ByteSource, request: &str) -> (Vec<String>, Vec<u8>) {
+        Self::new(name, file.size()).run_on(file, request)
     }
 
-    /// Runs a request, and supplies what is missing from a file in memory.
-    pub fn run_on(&mut self, file: &Bytes, request: &str) -> (Vec<String>, Vec<u8>) {
+    /// Runs a request as [`Session::run`] does, and supplies what is missing from `file`.
+    pub fn run_on(&mut self, file: &dyn ByteSource, request: &str) -> (Vec<String>, Vec<u8>) {
         let id = self.start(request);
         let (mut answers, mut written) = (Vec::new(), Vec::new());
         loop {
             let answer = self.step(id);
             let parsed: Value = serde_json::from_str(&answer).unwrap_or_default();
             written.append(&mut self.take_bytes(id));
-            if let Some(ranges) = parsed.get("missing").and_then(Value::as_array) {
-                for range in ranges {
-                    let end = |at| range.get(at).and_then(Value::as_u64).unwrap_or(0);
-                    let (start, end) = (end(0), end(1));
-                    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(file.len());
-                    self.supply(start..end, file.slice(place(start)..place(end)));
+            let goes_on = match parsed.get("missing").and_then(Value::as_array) {
+                Some(ranges) => match self.supply_from(file, ranges) {
+                    Ok(()) => continue,
+                    Err(err) => {
+                        answers
+                            .push(json!({ "error": { "message": err.to_string() } }).to_string());
+                        false
+                    }
+                },
+                None => {
+                    answers.push(answer);
+                    parsed.get("part").is_some()
                 }
-                continue;
-            }
-            let goes_on = parsed.get("part").is_some();
-            answers.push(answer);
+            };
             if !goes_on {
                 self.end(id);
                 return (answers, written);
             }
         }
+    }
+
+    fn supply_from(&self, file: &dyn ByteSource, ranges: &[Value]) -> std::io::Result<()> {
+        for range in ranges {
+            let end = |at| range.get(at).and_then(Value::as_u64).unwrap_or(0);
+            let (start, end) = (end(0), end(1));
+            let len = usize::try_from(end.saturating_sub(start));
+            let len = len.map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+            self.supply(start..end, file.read(start, len)?);
+        }
+        Ok(())
     }
 }

@@ -71,10 +71,8 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
 /// Returns requests with predicates on the first column, and one that names no column.
 fn predicates(name: &str, bytes: &Bytes) -> Vec<String> {
     let (answers, _) = Session::run(name, bytes, r#"{"op":"table"}"#);
-    let answer: Value = answers
-        .first()
-        .and_then(|answer| serde_json::from_str(answer).ok())
-        .unwrap_or_default();
+    let answer: Value =
+        answers.first().and_then(|answer| serde_json::from_str(answer).ok()).unwrap_or_default();
     let Some(column) = answer.pointer("/done/columns/0/name").and_then(Value::as_str) else {
         return Vec::new();
     };

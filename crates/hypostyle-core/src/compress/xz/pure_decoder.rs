@@ -43,7 +43,10 @@ const FOOTER_FLAGS: std::ops::Range<usize> = 8..10;
 /// # Errors
 ///
 /// Fails if the stream is damaged or cut off, and if its content exceeds `limits`.
-#[cfg_attr(not(feature = "pure-decoders"), expect(unreachable_pub, reason = "the feature exports it"))]
+#[cfg_attr(
+    not(feature = "pure-decoders"),
+    expect(unreachable_pub, reason = "the feature exports it")
+)]
 pub fn decode_stream(parts: &[&[u8]], raw: u64, limits: &Limits) -> Result<(Vec<u8>, usize)> {
     let input = match parts {
         [whole] => Cow::Borrowed(*whole),

@@ -118,7 +118,9 @@ pub(super) fn decode_frame(frame: &[u8], size: usize) -> Result<(Vec<u8>, usize)
     decoder.set_max_window_size(u64::MAX);
     decoder.init(&mut source).map_err(corrupt)?;
     while !decoder.is_finished() {
-        decoder.decode_blocks(&mut source, BlockDecodingStrategy::UptoBlocks(1)).map_err(corrupt)?;
+        decoder
+            .decode_blocks(&mut source, BlockDecodingStrategy::UptoBlocks(1))
+            .map_err(corrupt)?;
         // Nothing of a frame that fits in its window is ready before its end.
         if !decoder.is_finished() && decoder.can_collect() > 0 {
             return Err(Error::malformed(WHAT, "Destination buffer is too small"));
