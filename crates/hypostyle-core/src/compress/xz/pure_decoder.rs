@@ -223,7 +223,9 @@ impl<'a> Decoder<'a> {
                 return Ok(());
             }
             let is_stuck = step.bytes_consumed == 0 && step.bytes_produced == 0;
-            if is_stuck && used == input.len() && input.len() == left.len() {
+            let decoded = (self.out.len() - content_at) as u64;
+            let is_cut = used == input.len() && input.len() == left.len();
+            if is_stuck && is_cut && cut_chunk_end(input) != Some(decoded) {
                 return Err(Fault::Cut);
             }
             if is_stuck {
@@ -341,6 +343,29 @@ fn block_header(header: &[u8]) -> Outcome<BlockHeader> {
     }
     let dictionary = dictionary.ok_or(Fault::Options)?;
     Ok(BlockHeader { compressed, uncompressed, filters, dictionary })
+}
+
+/// Returns how many bytes LZMA2 data has decoded to at the end of a last chunk that is cut off, as
+/// the headers of the chunks state it; `None` if no chunk is cut off.
+///
+/// A chunk that has all of its content, but not all of its compressed bytes, is damaged.
+fn cut_chunk_end(data: &[u8]) -> Option<u64> {
+    let (mut at, mut end) = (0_usize, 0_u64);
+    while let Some(&[control, a, b, c, d]) = data.get(at..).and_then(|rest| rest.first_chunk()) {
+        let size = |high: u8, low: u8| u64::from(u16::from_be_bytes([high, low])) + 1;
+        let (header, stored, content) = match control {
+            0 => break,
+            0x80.. => {
+                let header = if control >= 0xC0 { 6 } else { 5 };
+                (header, size(c, d), size(a, b) + (u64::from(control & 0x1F) << 16))
+            }
+            _ => (3, size(a, b), size(a, b)),
+        };
+        end = end.saturating_add(content);
+        at =
+            at.saturating_add(header).saturating_add(usize::try_from(stored).unwrap_or(usize::MAX));
+    }
+    (at > data.len()).then_some(end)
 }
 
 /// Returns the size that a byte stands for (.xz file format, 5.3.1).
