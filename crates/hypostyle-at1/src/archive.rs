@@ -10,7 +10,7 @@ use super::codecs::bundle::{self, BundleFile};
 use super::codecs::log;
 use super::container::in_at1;
 use super::describe;
-use super::description::{Frame, FrameInfo};
+use super::description::{Frame, FrameInfo, LogTemplate};
 use super::frames::FrameReader;
 use super::line_groups::LineGroups;
 use super::row_groups::{self, Damage};
@@ -92,13 +92,13 @@ impl Archive {
         describe::layout(&self.reader)
     }
 
-    /// Returns the templates of a log with the number of their lines, most lines first; a byte 0
-    /// in a template stands for a value. `None` if the archive has another codec.
+    /// Returns the templates of a log, those with most lines first; `None` if the archive has
+    /// another codec.
     ///
     /// # Errors
     ///
     /// Fails for damaged streams.
-    pub fn templates(&self) -> Result<Option<Vec<(Vec<u8>, u64)>>> {
+    pub fn templates(&self) -> Result<Option<Vec<LogTemplate>>> {
         if self.codec() != Codec::Log {
             return Ok(None);
         }
@@ -109,8 +109,9 @@ impl Archive {
             }
             Ok(())
         })?;
-        let mut found: Vec<(Vec<u8>, u64)> = counts.into_iter().collect();
-        found.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+        let template = |(text, lines)| LogTemplate { text, lines };
+        let mut found: Vec<LogTemplate> = counts.into_iter().map(template).collect();
+        found.sort_by_key(|template| std::cmp::Reverse(template.lines));
         Ok(Some(found))
     }
 

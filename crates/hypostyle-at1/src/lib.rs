@@ -68,7 +68,7 @@ mod unpack;
 pub use archive::{Archive, BundleEntry};
 pub use codec::Codec;
 pub use codecs::bundle::BundleFile;
-pub use description::{ColumnInfo, Frame, FrameInfo, StreamInfo};
+pub use description::{ColumnInfo, Frame, FrameInfo, LogTemplate, StreamInfo};
 #[cfg(not(target_family = "wasm"))]
 pub use pack::{
     Appended, Appender, Choice, Content, Layout, Outcome, PackOptions, Packed, PackedBundle, Trial,

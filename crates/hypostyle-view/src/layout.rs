@@ -21,7 +21,7 @@ pub(crate) fn describe(file: &OpenFile) -> Result<Value> {
         "is_text": file.kind.is_text(),
     });
     if let Some(archive) = &file.archive {
-        whole["archive"] = json!({
+        let facts = json!({
             "container": if archive.chunk_lines().is_some() { "streaming" } else { "whole-file" },
             "codec": archive.codec().name(),
             "chunk_lines": archive.chunk_lines(),
@@ -30,6 +30,7 @@ pub(crate) fn describe(file: &OpenFile) -> Result<Value> {
             }),
             "states_table": archive.states_table()?,
         });
+        whole.as_object_mut().map(|whole| whole.insert("archive".to_owned(), facts));
     }
     Ok(whole)
 }

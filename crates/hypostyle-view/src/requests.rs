@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use hypostyle::formats::at1::{BundleEntry, Codec};
+use hypostyle::formats::at1::{BundleEntry, Codec, LogTemplate};
 use hypostyle::{Error, ErrorKind, OpenOptions, Result};
 use serde_json::{Value, json};
 
@@ -143,8 +143,8 @@ fn templates(file: &OpenFile) -> Result<Value> {
     }
     file.fetch_all()?;
     let found = archive.templates()?.unwrap_or_default();
-    let template = |(template, lines): (Vec<u8>, u64)| {
-        let parts = template.split(|&byte| byte == 0);
+    let template = |LogTemplate { text, lines }| {
+        let parts = text.split(|&byte| byte == 0);
         let parts: Vec<_> = parts.map(|part| String::from_utf8_lossy(part).into_owned()).collect();
         json!({ "template": parts.join(HOLE), "lines": lines })
     };

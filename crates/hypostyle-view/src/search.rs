@@ -71,7 +71,8 @@ impl Job for SearchJob {
         let mut part = self.part(rows)?;
         if !self.is_planned {
             self.is_planned = true;
-            part["pruned"] = self.pruned()?.into();
+            let pruned = self.pruned()?.into();
+            part.as_object_mut().map(|part| part.insert("pruned".to_owned(), pruned));
         }
         match step {
             Step::Done => Ok(Progress::Done(part)),
