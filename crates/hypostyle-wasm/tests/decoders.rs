@@ -1,11 +1,6 @@
 //! The decoders of WebAssembly beside the native ones: the same content, the same words.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a failed test may panic"
-)]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed test may panic")]
 
 use hypostyle_core::compress::{pure, xz, zstd};
 use hypostyle_core::limits::Limits;

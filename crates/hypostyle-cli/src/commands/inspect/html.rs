@@ -44,7 +44,7 @@ pub(super) fn page(name: &str, content: &dyn ByteSource) -> Result<String> {
         let mut answer: Value = serde_json::from_str(answer).unwrap_or_default();
         match answer.pointer("/error/message").and_then(Value::as_str) {
             Some(message) => Err(message.to_owned()),
-            None => Ok(answer["done"].take()),
+            None => Ok(answer.get_mut("done").map(Value::take).unwrap_or_default()),
         }
     };
     let file = ask(r#"{"op":"describe"}"#).map_err(Failure::input)?;
@@ -122,7 +122,7 @@ impl Page {
             return Ok(());
         }
         write!(self.0, "<h2>Deviations</h2><ul>")?;
-        for it in found {
+        for it in &found {
             let (code, offset) = (shown(&it["code"]), shown(&it["offset"]));
             write!(self.0, "<li><b>{code}</b> at byte {offset}: {}", shown(&it["message"]))?;
         }
