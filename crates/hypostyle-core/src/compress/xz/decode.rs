@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 
 use super::index::{self, HEADER_BYTES, IndexRecord, MAGIC};
+use super::limit::{WHAT, check_limit};
 #[cfg(not(target_family = "wasm"))]
 use super::native_decoder::decode_stream;
 #[cfg(target_family = "wasm")]
@@ -14,8 +15,6 @@ use crate::compress::capacity::initial_capacity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::parallel;
-
-pub(super) const WHAT: &str = "xz stream";
 
 /// The blocks of a stream, as its index lists them.
 #[derive(Debug)]
@@ -254,14 +253,6 @@ pub fn decompress(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec
 /// Returns whether the bytes start with the magic of an `.xz` stream.
 pub fn is_xz(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
-}
-
-pub(super) fn check_limit(asked: u64, limits: &Limits) -> Result<()> {
-    let (what, limit) = (WHAT, limits.block_bytes);
-    if asked > limit {
-        return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

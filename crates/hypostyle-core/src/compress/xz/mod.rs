@@ -14,6 +14,7 @@ pub mod encode;
 #[cfg(not(target_family = "wasm"))]
 mod encoder;
 mod index;
+mod limit;
 #[cfg(not(target_family = "wasm"))]
 mod native_decoder;
 #[cfg(any(target_family = "wasm", feature = "pure-decoders"))]

@@ -2,7 +2,7 @@
 
 use liblzma::stream::{Action, Error as LzmaError, Status, Stream, TELL_UNSUPPORTED_CHECK};
 
-use super::decode::{WHAT, check_limit};
+use super::limit::{WHAT, check_limit};
 use crate::compress::capacity::initial_capacity;
 use crate::error::{Error, Result};
 use crate::limits::Limits;

@@ -10,8 +10,8 @@ use lzma_rust2::filter::StreamFilter;
 use lzma_rust2::{Action, FilterConfig, Lzma2Reader, Lzma2Stream, Status};
 use sha2::{Digest, Sha256};
 
-use super::decode::{WHAT, check_limit};
 use super::index::{HEADER_BYTES, MAGIC, index_and_footer};
+use super::limit::{WHAT, check_limit};
 use crate::compress::capacity::initial_capacity;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
