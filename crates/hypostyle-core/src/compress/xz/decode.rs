@@ -12,7 +12,7 @@ use super::native_decoder::decode_stream;
 #[cfg(target_family = "wasm")]
 use super::pure_decoder::decode_stream;
 use crate::compress::capacity::initial_capacity;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::parallel;
 
@@ -260,6 +260,7 @@ mod tests {
     use liblzma::stream::{Action, Check, Status, Stream};
 
     use super::*;
+    use crate::error::ErrorKind;
 
     fn sample(len: usize) -> Vec<u8> {
         (0..len).map(|i| u8::try_from(i * i / 7 % 13 + i / 1000 % 50).unwrap()).collect()
