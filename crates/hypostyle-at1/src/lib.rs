@@ -51,6 +51,7 @@ mod group_index;
 mod group_statistics;
 mod json_scan;
 mod line_groups;
+mod log_columns;
 mod output;
 #[cfg(not(target_family = "wasm"))]
 mod pack;

@@ -33,6 +33,10 @@ use crate::{schema, statistics};
 /// The memory of the scan of a partition: the default of the library.
 const SCAN_MEMORY: u64 = 256 << 20;
 
+/// The memory of the scan of a column file, if that of the engine has no limit. Partitions share
+/// columns that fit in half of it; otherwise each one decompresses them for itself.
+const COLUMN_FILE_MEMORY: u64 = 1 << 30;
+
 /// A kind of file as a format of the engine: for listing tables, `CREATE EXTERNAL TABLE` and
 /// `COPY … TO`.
 #[derive(Clone, Debug)]
@@ -129,7 +133,7 @@ impl FileFormat for HypostyleFormat {
                 let partitions = state.config_options().execution.target_partitions;
                 Some(SCAN_MEMORY.min((limit / partitions.saturating_mul(4).max(1)) as u64))
             }
-            _ => None,
+            _ => self.kind.is_column_file().then_some(COLUMN_FILE_MEMORY),
         };
         let source = config.file_source().downcast_ref::<HypostyleSource>().cloned();
         let config = match source {

@@ -268,10 +268,7 @@ impl Opening<'_> {
     }
 
     fn opened(&self, reader: Arc<dyn Reader>, cache: Arc<RangeCache>, access: Access) -> OpenFile {
-        let schema = match self.options.without_dictionaries {
-            true => reader.schema(),
-            false => reader.dictionary_schema(),
-        };
+        let schema = reader.dictionary_schema(self.options.dictionaries());
         OpenFile {
             meta: self.meta.clone(),
             schema: with_distinct_names(&schema),

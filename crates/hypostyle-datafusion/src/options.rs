@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use datafusion::common::{DataFusionError, Result, config_err, plan_datafusion_err};
 use hypostyle::formats::RequestedType;
 use hypostyle::text::{Encoding, Infer, Ragged};
-use hypostyle::{FileKind, FormatId, OpenOptions, WriteOptions, WriterOptions};
+use hypostyle::{Dictionaries, FileKind, FormatId, OpenOptions, WriteOptions, WriterOptions};
 
 /// The options that `OPTIONS (…)` knows, with what they do.
 pub const KNOWN_OPTIONS: &[(&str, &str)] = &[
@@ -51,7 +51,20 @@ impl PartialEq for TableOptions {
     }
 }
 
+/// The most values of a text column that reaches the engine as a dictionary. The engine looks at
+/// all values of a dictionary in each batch of some thousand rows, and is faster with views of
+/// many values.
+const MAX_DICTIONARY_VALUES: u64 = 1024;
+
 impl TableOptions {
+    /// Returns which columns of text reach the engine as dictionaries.
+    pub(crate) fn dictionaries(&self) -> Dictionaries {
+        match self.without_dictionaries {
+            true => Dictionaries::None,
+            false => Dictionaries::UpTo(MAX_DICTIONARY_VALUES),
+        }
+    }
+
     /// Reads options; keys may start with `format.`.
     ///
     /// # Errors

@@ -26,6 +26,9 @@ const FIRST_RUN: usize = 4;
 /// Row groups of text that are scanned without a chance to cancel.
 const BLOCKING_RUN: usize = 16;
 
+/// The columns of so many row groups are decoded by as many threads as there are partitions.
+const FEW_ROW_GROUPS: usize = 4;
+
 /// The scan of a part of a file.
 pub(crate) struct PartScan {
     shared: SharedFile,
@@ -140,7 +143,7 @@ impl PartScan {
         let mut scan = self.shared.table.scan().partition(&Partition::new(rows));
         scan = scan.columns(self.output.read.iter().copied());
         scan = scan.batch_size(self.request.batch_size);
-        scan = scan.dictionaries(!self.request.options.without_dictionaries);
+        scan = scan.with_dictionaries(self.request.options.dictionaries());
         scan = scan.skip_damaged(self.request.options.skip_damaged);
         if let Some(filter) = filter {
             scan = scan.filter(Predicate::from(filter));
@@ -151,7 +154,11 @@ impl PartScan {
         if let Some(memory) = self.request.memory {
             scan = scan.memory_limit(memory);
         }
-        Ok(Some(plan(&self.shared.file, scan, &self.metrics).await?))
+        let decoder = plan(&self.shared.file, scan, &self.metrics).await?;
+        // Other partitions have little to do either, if statistics have excluded so much.
+        let is_small = decoder.row_groups_left() <= FEW_ROW_GROUPS;
+        let threads = if is_small { self.request.partitions } else { 1 };
+        Ok(Some(decoder.with_threads(threads)))
     }
 
     /// Returns the rows to scan next.

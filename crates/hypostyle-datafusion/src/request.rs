@@ -20,6 +20,8 @@ pub(crate) struct ScanRequest {
     pub(crate) limit: Option<u64>,
     pub(crate) batch_size: usize,
     pub(crate) memory: Option<u64>,
+    /// The number of partitions of the scan.
+    pub(crate) partitions: usize,
 }
 
 /// The filters that a scan was given.

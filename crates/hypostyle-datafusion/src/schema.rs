@@ -87,6 +87,9 @@ fn common_type(one: &DataType, other: &DataType) -> Option<DataType> {
     match (one, other) {
         (one, other) if one == other => Some(one.clone()),
         (T::Null, other) | (other, T::Null) => Some(other.clone()),
+        (T::Utf8View, other) | (other, T::Utf8View) if *plain(other) == T::Utf8 => {
+            Some(T::Utf8View)
+        }
         (T::Dictionary(_, values), other) | (other, T::Dictionary(_, values)) => {
             common_type(values, plain(other))
         }
@@ -99,10 +102,11 @@ fn common_type(one: &DataType, other: &DataType) -> Option<DataType> {
     }
 }
 
-/// Returns the type of the values of a column.
+/// Returns the type of the values of a column, whatever their encoding.
 pub(crate) fn plain(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => values,
+        DataType::Utf8View => &DataType::Utf8,
         other => other,
     }
 }
@@ -129,5 +133,8 @@ mod tests {
         assert_eq!(common_type(&dictionary, &dictionary), Some(dictionary.clone()));
         assert_eq!(common_type(&T::Utf8, &dictionary), Some(T::Utf8));
         assert_eq!(common_type(&dictionary, &T::Int32), None);
+        assert_eq!(common_type(&T::Utf8View, &dictionary), Some(T::Utf8View));
+        assert_eq!(common_type(&T::Utf8, &T::Utf8View), Some(T::Utf8View));
+        assert_eq!(common_type(&T::Utf8View, &T::Int32), None);
     }
 }

@@ -98,6 +98,7 @@ impl FileSource for HypostyleSource {
             limit: config.limit.map(|limit| limit as u64),
             batch_size: config.batch_size.unwrap_or(self.batch_size),
             memory: self.options.memory.or(self.memory),
+            partitions: config.file_groups.len(),
         };
         let opener = Opener {
             store,

@@ -34,7 +34,7 @@ fn native_xz(file: &[u8], limits: &Limits) -> Result<(Vec<u8>, usize), String> {
 }
 
 fn pure_xz(file: &[u8], limits: &Limits) -> Result<(Vec<u8>, usize), String> {
-    pure::decompress_xz(&[file], u64::MAX, limits).map_err(|err| err.to_string())
+    pure::decompress_xz(&[file], u64::MAX, limits, true).map_err(|err| err.to_string())
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn xz_streams_come_back() {
                     let (content, used) = pure_xz(&file, &limits).unwrap();
                     assert!(content == raw && used == stored, "{len} {block}");
                     let (head, tail) = file[..stored].split_at(stored / 2);
-                    let parts = pure::decompress_xz(&[head, tail], raw.len() as u64, &limits);
+                    let parts = pure::decompress_xz(&[head, tail], raw.len() as u64, &limits, true);
                     assert!(parts.unwrap().0 == raw);
                 }
             }

@@ -134,6 +134,11 @@ impl FileKind {
         self.text_kind().is_some()
     }
 
+    /// Returns whether files have one compressed block for each column.
+    pub fn is_column_file(self) -> bool {
+        matches!(self.0, FormatId::Colm | FormatId::Colf | FormatId::Clmn)
+    }
+
     /// Returns whether a [`Writer`](crate::Writer) can write tables in such files.
     pub fn holds_tables(self) -> bool {
         match self.0 {

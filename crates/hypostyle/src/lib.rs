@@ -192,6 +192,7 @@ pub use hypostyle_core::deviations::Deviations;
 pub use hypostyle_core::error::{ColumnRef, Error, ErrorKind, Refusal, Result};
 pub use hypostyle_core::limits::Limits;
 pub use hypostyle_core::options::{Compat, DuplicateNames, ReadOptions, TextPolicy, WriteOptions};
+pub use hypostyle_core::reader::Dictionaries;
 pub use hypostyle_core::row_selection::RowSelection;
 pub use hypostyle_core::scan::{
     Batches, DamagedRowGroup, Partition, Scan, ScanDecoder, ScanStats, Step, Table,

@@ -4,6 +4,7 @@
 //! `hyp.table`, or its name and its text tell. The rows come from the columns of the archive,
 //! if they are the columns of the table, and from the decoded text otherwise.
 
+mod log_table;
 #[cfg(test)]
 mod tests;
 mod typed_pruning;
@@ -13,13 +14,15 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 
+use self::log_table::LogTable;
 use self::typed_pruning::TypedPruning;
 use crate::archive_text::ArchiveText;
 use crate::container::in_at1;
 use crate::describe;
 use crate::description::StreamInfo;
 use crate::frames::FrameReader;
-use crate::line_groups::LineGroups;
+use crate::line_groups::{LineGroups, ListDirectory};
+use crate::log_columns::LogColumns;
 use crate::table::{self, TableShape};
 use crate::table_frame::TABLE;
 use crate::table_metadata::TableMetadata;
@@ -32,7 +35,7 @@ use hypostyle_core::reader::{
 };
 use hypostyle_core::text::{
     self, ColumnState, ColumnSummary, Encoding, HEAD_BYTES, Infer, InferredState, Ragged,
-    TextFormat, TextOptions, TextSource, TextSummary, TextTable, ValueState,
+    TextFormat, TextKind, TextOptions, TextSource, TextSummary, TextTable, ValueState,
 };
 use hypostyle_core::types::Capabilities;
 
@@ -61,14 +64,23 @@ pub(super) fn open(
         let summary = metadata.and_then(|metadata| metadata.summary.clone());
         let sizes = metadata.map(|metadata| metadata.frames.clone()).unwrap_or_default();
         let bytes = summary.as_ref().map(|summary| summary.bytes);
-        let groups = match &summary {
-            Some(summary) => line_groups(frames, summary)?,
+        let lists = match &summary {
+            Some(_) => ListDirectory::read(frames)?,
             None => None,
+        };
+        let groups = match (&summary, &lists) {
+            (Some(summary), Some(lists)) => line_groups(lists, summary)?,
+            _ => None,
+        };
+        let log = match (&summary, &lists) {
+            (Some(summary), Some(lists)) => log_columns(lists, groups.as_ref(), summary)?,
+            _ => None,
         };
         let text = ArchiveText::new(frames.clone(), sizes, bytes).with_groups(groups.clone());
         let text = Arc::new(text);
         let text = TextTable::open(text, format, options, summary)?;
         let shape = served_shape(&text, options).filter(|_| rows == RowSource::Any);
+        let is_served = shape.is_some();
         let columns = shape.map(|shape| table::open(frames, &shape)).transpose()?.flatten();
         let is_text = columns.is_none();
         // Another summary than that of the archive has other row groups, and statistics are
@@ -81,22 +93,43 @@ pub(super) fn open(
         let columns_with_words = (0..text.schema().fields().len())
             .map(|column| !text.null_words(column).is_empty())
             .collect();
-        let table = columns.unwrap_or_else(|| Arc::new(text));
+        let log = log.filter(|log| is_served && log.fits(&text));
+        let is_log = log.is_some() && columns.is_none();
+        let table: Arc<dyn Reader> = match (columns, log) {
+            (Some(columns), _) => columns,
+            (None, Some(log)) => Arc::new(LogTable::new(text, log, groups.clone())),
+            (None, None) => Arc::new(text),
+        };
         let names = table.schema().fields().iter().map(|field| field.name().clone()).collect();
         let frames = frames.clone();
         let sections = OnceLock::new();
-        Ok(ArchiveTable { frames, table, is_text, groups, names, columns_with_words, sections })
+        let ranges = match &groups {
+            // The table of a text knows ranges of the text, not of the archive.
+            _ if is_log || !is_text => RangeSource::Table,
+            Some(groups) => RangeSource::Groups(groups.clone()),
+            None => RangeSource::Unknown,
+        };
+        Ok(ArchiveTable { frames, table, ranges, groups, names, columns_with_words, sections })
     })
 }
 
 /// Opens the line groups of an archive, if it has them.
-fn line_groups(
-    frames: &Arc<FrameReader>,
-    summary: &TextSummary,
-) -> Result<Option<Arc<LineGroups>>> {
-    let Some(groups) = LineGroups::open(frames)? else { return Ok(None) };
+fn line_groups(lists: &ListDirectory, summary: &TextSummary) -> Result<Option<Arc<LineGroups>>> {
+    let Some(groups) = LineGroups::of(lists)? else { return Ok(None) };
     groups.check_summary(summary)?;
     Ok(Some(Arc::new(groups)))
+}
+
+/// Opens the columns of the log in an archive, if they can be read without its lines.
+fn log_columns(
+    lists: &ListDirectory,
+    groups: Option<&Arc<LineGroups>>,
+    summary: &TextSummary,
+) -> Result<Option<Arc<LogColumns>>> {
+    if summary.format.kind != TextKind::Log {
+        return Ok(None);
+    }
+    Ok(LogColumns::open(lists, groups, summary.rows)?.map(Arc::new))
 }
 
 /// Returns the shape of a table that the columns of an archive may serve; `None` if only the
@@ -177,16 +210,10 @@ pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Resu
             &older
         }
     };
-    match line_groups(frames, stated) {
-        Ok(None) => {}
+    match check_lists(frames, stated) {
         // The row index is that of the groups, which are compared with the text.
-        Ok(Some(groups)) => {
-            found.row_index.clone_from(&stated.row_index);
-            let mut text = ArchiveText::new(frames.clone(), Vec::new(), None).open(0)?;
-            if let Err(err) = groups.check(text.as_mut(), stated) {
-                return Ok(Some(in_at1(err)));
-            }
-        }
+        Ok(true) => found.row_index.clone_from(&stated.row_index),
+        Ok(false) => {}
         Err(err) => return Ok(Some(in_at1(err))),
     }
     let why = if found.rows != stated.rows {
@@ -203,6 +230,20 @@ pub(super) fn check(frames: &Arc<FrameReader>, metadata: &TableMetadata) -> Resu
     };
     let err = Error::malformed("table", why).in_stream(TABLE);
     Ok(Some(in_at1(err)))
+}
+
+/// Compares line groups and the columns of a log with the text; returns whether there are groups.
+fn check_lists(frames: &Arc<FrameReader>, stated: &TextSummary) -> Result<bool> {
+    let Some(lists) = ListDirectory::read(frames)? else { return Ok(false) };
+    let groups = line_groups(&lists, stated)?;
+    let text = || ArchiveText::new(frames.clone(), Vec::new(), None).open(0);
+    if let Some(groups) = &groups {
+        groups.check(text()?.as_mut(), stated)?;
+    }
+    if let Some(log) = log_columns(&lists, groups.as_ref(), stated)? {
+        log.check(text()?.as_mut())?;
+    }
+    Ok(groups.is_some())
 }
 
 /// Returns the summary of an older archive without what marks its facts as unknown.
@@ -250,13 +291,20 @@ fn each_state(column: &mut ColumnSummary, change: &mut dyn FnMut(&mut InferredSt
     }
 }
 
+/// What knows which bytes of an archive a row group is decoded from.
+#[derive(Debug)]
+enum RangeSource {
+    Table,
+    Groups(Arc<LineGroups>),
+    Unknown,
+}
+
 /// The table of an archive, with the byte map of the archive.
 #[derive(Debug)]
 struct ArchiveTable {
     frames: Arc<FrameReader>,
     table: Arc<dyn Reader>,
-    /// Whether the rows come from the text.
-    is_text: bool,
+    ranges: RangeSource,
     /// The line groups, if they are the row groups of the table.
     groups: Option<Arc<LineGroups>>,
     /// The names of the columns.
@@ -295,8 +343,8 @@ impl Reader for ArchiveTable {
         self.table.shares_parts()
     }
 
-    fn has_dictionary(&self, column: usize) -> bool {
-        self.table.has_dictionary(column)
+    fn dictionary_values(&self, column: usize) -> Option<u64> {
+        self.table.dictionary_values(column)
     }
 
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
@@ -321,11 +369,10 @@ impl Reader for ArchiveTable {
     }
 
     fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
-        match &self.groups {
-            Some(groups) => groups.ranges(group, columns.len() == self.names.len()),
-            // The table of a text knows ranges of the text, not of the archive.
-            None if self.is_text => Vec::new(),
-            None => self.table.ranges(group, columns),
+        match &self.ranges {
+            RangeSource::Table => self.table.ranges(group, columns),
+            RangeSource::Groups(groups) => groups.ranges(group, columns.len() == self.names.len()),
+            RangeSource::Unknown => Vec::new(),
         }
     }
 

@@ -8,17 +8,16 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 use super::GROUPS;
+use super::directory::ListDirectory;
 use super::lists::{GroupedStream, StreamRole, layout};
 use super::metadata::{GroupText, GroupsMetadata};
 use super::stored_list::{StoredStream, elements, part_starts};
 use crate::codec::Codec;
 use crate::codecs;
 use crate::codecs::json::{JsonPart, reached_columns, rule_sources};
-use crate::container::Method;
 use crate::frames::FrameReader;
 use crate::group_statistics::TableStatistics;
 use crate::output::Output;
-use crate::row_groups::source::StreamDirectory;
 use crate::streams::{Backend, CompressedStream, StreamCursor, StreamSet};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::text::{RowPosition, TextSummary};
@@ -56,28 +55,19 @@ impl LineGroups {
     ///
     /// Decompresses only the streams that all groups share.
     pub(crate) fn open(archive: &Arc<FrameReader>) -> Result<Option<Self>> {
-        let container = archive.container();
-        let Some(layout) = layout(container.codec).filter(|_| container.chunk_lines.is_none())
-        else {
-            return Ok(None);
-        };
-        let Some(extent) = container.first(archive.source())? else { return Ok(None) };
-        if extent.method == Method::Raw {
+        match ListDirectory::read(archive)? {
+            Some(directory) => Self::of(&directory),
+            None => Ok(None),
+        }
+    }
+
+    /// Opens the groups of an archive whose directory was read; `None` if it has none.
+    pub(crate) fn of(directory: &ListDirectory) -> Result<Option<Self>> {
+        if !directory.has(GROUPS) {
             return Ok(None);
         }
-        let is_list = |name: &str| {
-            let mut streams = layout.iter();
-            streams.any(|stream| stream.name == name && stream.role != StreamRole::Shared)
-        };
-        let directory = StreamDirectory::read(archive.source(), extent, false, is_list)?;
-        let Some(directory) = directory else {
-            return Ok(None);
-        };
-        let context = archive.context(&directory.set);
-        if directory.set.streams.iter().all(|stream| stream.name != GROUPS) {
-            return Ok(None);
-        }
-        let read = context.decompress(|name| name != "raw" && !is_list(name))?;
+        let ListDirectory { archive, layout, read, .. } = directory;
+        let (layout, container) = (*layout, archive.container());
         let mut meta = read.read("meta");
         let is_records = container.codec == Codec::JsonDoc;
         // The skeleton of records has its newlines.
@@ -106,7 +96,7 @@ impl LineGroups {
                 }
                 shared.push((stream.name, content));
             }
-            let place = directory.unread(stream.name);
+            let place = directory.place(stream.name);
             streams.push(StoredStream::new(stream.name, place, parts.crc));
         }
         let mut offsets = vec![0_u64];
@@ -186,7 +176,8 @@ impl LineGroups {
         Err(Error::malformed("line groups", why).in_stream(GROUPS))
     }
 
-    fn group(&self, group: usize) -> Result<GroupText> {
+    /// Returns what is stated of the text of a group.
+    pub(crate) fn group(&self, group: usize) -> Result<GroupText> {
         let found = self.metadata.groups.get(group).copied();
         found.ok_or_else(|| Error::invalid_argument("a line group that does not exist"))
     }
@@ -195,12 +186,13 @@ impl LineGroups {
         self.layout.iter().position(|stream| stream.name == name)
     }
 
-    fn shared(&self, name: &str) -> &[u8] {
+    /// Returns the content of a stream that all groups share.
+    pub(crate) fn shared(&self, name: &str) -> &[u8] {
         self.shared.iter().find(|(known, _)| *known == name).map_or(&[], |(_, content)| content)
     }
 
     /// Returns the part of a stream that belongs to a group; `None` if it has no elements.
-    fn part(&self, name: &str, group: usize) -> Result<Option<Bytes>> {
+    pub(crate) fn part(&self, name: &str, group: usize) -> Result<Option<Bytes>> {
         let missing = || Error::internal("a stream that the codec does not have");
         let index = self.index(name).ok_or_else(missing)?;
         let (Some(stream), Some(role), Some(starts), Some(parts)) = (
@@ -248,7 +240,7 @@ impl LineGroups {
     }
 
     /// Returns the part of a column that belongs to a group; `None` if it has no elements.
-    fn column_part(&self, column: usize, group: usize) -> Result<Option<Bytes>> {
+    pub(crate) fn column_part(&self, column: usize, group: usize) -> Result<Option<Bytes>> {
         const VALUES: &str = "values";
         let stream = self.index(VALUES).and_then(|index| self.streams.get(index));
         let (Some(stream), Some(stored), Some(parts)) =
@@ -297,6 +289,16 @@ impl LineGroups {
     /// Unless all members of objects are needed, only the tape tells which columns of `values`
     /// are.
     pub(crate) fn ranges(&self, group: usize, needs_all: bool) -> Vec<Range<u64>> {
+        let is_needed = needs_all || self.archive.codec() != Codec::Json;
+        self.ranges_of_columns(group, |_| is_needed)
+    }
+
+    /// Returns the same ranges with those columns of `values` that are needed.
+    pub(crate) fn ranges_of_columns(
+        &self,
+        group: usize,
+        is_needed: impl Fn(usize) -> bool,
+    ) -> Vec<Range<u64>> {
         let mut ranges = Vec::new();
         for stream in self.streams.iter().filter(|stream| stream.whole_place() != (0..0)) {
             let is_values = stream.name == "values";
@@ -306,11 +308,10 @@ impl LineGroups {
             ranges.extend(stream.place(&self.archive, group));
         }
         let values = self.streams.iter().find(|stream| stream.name == "values");
-        let is_needed = needs_all || self.archive.codec() != Codec::Json;
-        let Some(values) = values.filter(|_| is_needed) else { return ranges };
+        let Some(values) = values else { return ranges };
         for (column, (stored, parts)) in self.columns.iter().zip(&self.metadata.columns).enumerate()
         {
-            if parts.is_cut {
+            if parts.is_cut && is_needed(column) {
                 let place = self.cut_place(column, &stored.place);
                 let first = values.blocks_of(&self.archive, &place, self.len());
                 let block = first.map(|first| first.saturating_add(group));

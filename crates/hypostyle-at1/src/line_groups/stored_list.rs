@@ -10,14 +10,14 @@ use bytes::Bytes;
 
 use crate::frames::FrameReader;
 use crate::streams::{Backend, CompressedStream};
-use hypostyle_core::compress::xz::RemoteBlocks;
+use hypostyle_core::compress::xz::{self, RemoteBlocks};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::source;
 use hypostyle_core::wire::crc32;
 
 /// A stream that is read when it is needed.
 #[derive(Debug)]
-pub(super) struct StoredStream {
+pub(crate) struct StoredStream {
     pub(super) name: &'static str,
     backend: Backend,
     offset: u64,
@@ -28,6 +28,8 @@ pub(super) struct StoredStream {
     blocks: OnceLock<CheckedBlocks>,
     /// Blocks that several groups need.
     kept: Mutex<BTreeMap<usize, Bytes>>,
+    /// The longest start of the content that was read.
+    start: Mutex<Bytes>,
 }
 
 /// The xz blocks of a stream, and where the content of each starts.
@@ -38,7 +40,7 @@ struct CheckedBlocks {
 }
 
 impl StoredStream {
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &'static str,
         place: Option<(Backend, u64, u64)>,
         crc: Option<u32>,
@@ -53,6 +55,7 @@ impl StoredStream {
             content: Mutex::default(),
             blocks: OnceLock::new(),
             kept: Mutex::default(),
+            start: Mutex::default(),
         }
     }
 
@@ -62,7 +65,7 @@ impl StoredStream {
     }
 
     /// Returns the whole content.
-    pub(super) fn content(&self, archive: &FrameReader) -> Result<Bytes> {
+    pub(crate) fn content(&self, archive: &FrameReader) -> Result<Bytes> {
         // Other threads wait, because they would read the same.
         let mut kept = self.content.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(content) = &*kept {
@@ -78,6 +81,32 @@ impl StoredStream {
             return Err(self.malformed("does not match its checksum"));
         }
         Ok(kept.insert(content).clone())
+    }
+
+    /// Returns the first bytes of the content of a stream that is not read by blocks.
+    ///
+    /// They can probably be decompressed from the first `stored` bytes of the stream; 0 if that
+    /// is not known.
+    pub(crate) fn start(&self, archive: &FrameReader, len: usize, stored: u64) -> Result<Bytes> {
+        let too_short = || self.malformed("is shorter than its columns");
+        if self.backend != Backend::Xz {
+            let content = self.content(archive)?;
+            return if len <= content.len() { Ok(content.slice(..len)) } else { Err(too_short()) };
+        }
+        let mut kept = self.start.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = if stored == 0 { self.len } else { stored.min(self.len) };
+        while kept.len() < len {
+            let bytes = source::range(archive.source(), self.offset, stored, "stream")?;
+            let (content, _) = xz::decompress_start(&bytes, len, archive.limits())
+                .map_err(|err| err.at(self.offset).in_stream(self.name))?;
+            if content.len() == len {
+                *kept = content.into();
+            } else if stored == self.len {
+                return Err(too_short());
+            }
+            stored = stored.saturating_mul(2).min(self.len);
+        }
+        Ok(kept.slice(..len))
     }
 
     fn malformed(&self, why: &'static str) -> Error {
@@ -137,8 +166,13 @@ impl StoredStream {
         Ok(self.offset.saturating_add(start)..self.offset.saturating_add(end))
     }
 
+    /// The name of the stream.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Returns the place of the whole stream in the archive.
-    pub(super) fn whole_place(&self) -> Range<u64> {
+    pub(crate) fn whole_place(&self) -> Range<u64> {
         self.offset..self.offset.saturating_add(self.len)
     }
 

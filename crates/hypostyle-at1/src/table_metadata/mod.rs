@@ -1,7 +1,7 @@
 //! The stream `hyp.table`: what table the text of an archive is (§11.1).
 //!
 //! ```text
-//! version u8 = 2 │ kind u8 │ [delimiter u8] │ flags u8 │
+//! version u8 = 2 or 3 │ kind u8 │ [delimiter u8] │ flags u8 │
 //! [rows uv │ bytes uv │ row positions │ columns] │ [frames] │ crc u32
 //! ```
 //!
@@ -22,6 +22,9 @@ use hypostyle_core::text::{TextFormat, TextSummary};
 
 /// The version of the content.
 const VERSION: u8 = 2;
+
+/// The version of JSON Lines, in which the nulls of a column may follow from its values.
+const IMPLIES_NULLS: u8 = 3;
 
 /// The version that knows neither decimals nor spellings.
 const NUMBERS_ONLY: u8 = 1;
@@ -52,6 +55,15 @@ mod state {
     pub(super) const TEXT: u8 = 2;
     pub(super) const BINARY: u8 = 3;
     pub(super) const TEXT_LIST: u8 = 4;
+}
+
+/// The flags of a column.
+mod column_flag {
+    pub(super) const BOUNDS: u8 = 1;
+    pub(super) const ODD_TOKEN: u8 = 2;
+    pub(super) const NULLS: u8 = 4;
+    /// All rows without a value are null.
+    pub(super) const IMPLIED_NULLS: u8 = 8;
 }
 
 /// What table the text of an archive is.

@@ -1,6 +1,8 @@
 //! Writes the stream `hyp.table`.
 
-use super::{FrameSize, NUMBERS_ONLY, TableMetadata, VERSION, flag, kind, state};
+use super::{
+    FrameSize, IMPLIES_NULLS, NUMBERS_ONLY, TableMetadata, VERSION, column_flag, flag, kind, state,
+};
 use hypostyle_core::text::{
     ColumnState, ColumnSummary, DecimalRange, Encoding, InferredState, RowPosition, SpelledRange,
     TextKind, TextSummary, ValueState,
@@ -14,7 +16,14 @@ pub(super) fn content(metadata: &TableMetadata) -> Option<Vec<u8>> {
         let is_default = it.null_words.is_empty() && it.skipped.count == 0;
         is_default && it.format == *format && it.encoding == Encoding::Utf8
     });
-    let mut out = vec![if *has_spellings { VERSION } else { NUMBERS_ONLY }];
+    let implies_nulls = |summary: &TextSummary| {
+        summary.columns.iter().any(|column| are_nulls_implied(column, summary.rows))
+    };
+    let mut out = vec![match has_spellings {
+        true if summary.is_some_and(implies_nulls) => IMPLIES_NULLS,
+        true => VERSION,
+        false => NUMBERS_ONLY,
+    }];
     match format.kind {
         TextKind::Delimited { delimiter } => out.extend_from_slice(&[kind::DELIMITED, delimiter]),
         TextKind::JsonLines => out.push(kind::JSON_LINES),
@@ -60,11 +69,25 @@ fn put_summary(summary: &TextSummary, has_spellings: bool, out: &mut Vec<u8>) {
     }
     put::uv(out, summary.columns.len() as u64);
     for column in &summary.columns {
-        put_column(column, has_spellings, out);
+        let is_implied = has_spellings && are_nulls_implied(column, summary.rows);
+        put_column(column, has_spellings, is_implied, out);
     }
 }
 
-fn put_column(column: &ColumnSummary, has_spellings: bool, out: &mut Vec<u8>) {
+/// Returns whether all rows without a value are null.
+fn are_nulls_implied(column: &ColumnSummary, rows: u64) -> bool {
+    match &column.state {
+        ColumnState::Values(values) => column.nulls == rows.checked_sub(values.count),
+        _ => false,
+    }
+}
+
+fn put_column(
+    column: &ColumnSummary,
+    has_spellings: bool,
+    are_nulls_implied: bool,
+    out: &mut Vec<u8>,
+) {
     put::lp(out, column.name.as_bytes());
     match &column.state {
         ColumnState::Cells(cells) => {
@@ -80,9 +103,15 @@ fn put_column(column: &ColumnSummary, has_spellings: bool, out: &mut Vec<u8>) {
         ColumnState::TextList => out.push(state::TEXT_LIST),
     }
     put::uv(out, column.empty_texts);
-    let bits = [column.texts.is_some(), column.odd_token.is_some(), column.nulls.is_some()];
-    out.push(bits.iter().enumerate().fold(0, |all, (at, &bit)| all | u8::from(bit) << at));
-    if let Some(nulls) = column.nulls {
+    let nulls = column.nulls.filter(|_| !are_nulls_implied);
+    let flags = [
+        (column.texts.is_some(), column_flag::BOUNDS),
+        (column.odd_token.is_some(), column_flag::ODD_TOKEN),
+        (nulls.is_some(), column_flag::NULLS),
+        (are_nulls_implied, column_flag::IMPLIED_NULLS),
+    ];
+    out.push(flags.iter().fold(0, |all, &(is_set, flag)| if is_set { all | flag } else { all }));
+    if let Some(nulls) = nulls {
         put::uv(out, nulls);
     }
     if let Some(texts) = &column.texts {

@@ -2,7 +2,9 @@
 
 use hashbrown::HashSet;
 
-use super::{FrameSize, NUMBERS_ONLY, TableMetadata, VERSION, flag, kind, state};
+use super::{
+    FrameSize, IMPLIES_NULLS, NUMBERS_ONLY, TableMetadata, VERSION, column_flag, flag, kind, state,
+};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::number;
 use hypostyle_core::spelling::{NULL_TOKENS, Spelling};
@@ -23,7 +25,7 @@ const MIN_COLUMN_BYTES: usize = 4;
 
 pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
     let has_spellings = match content.first() {
-        Some(&VERSION) | None => true,
+        Some(&(VERSION | IMPLIES_NULLS)) | None => true,
         Some(&NUMBERS_ONLY) => false,
         Some(_) => return Ok(None),
     };
@@ -34,7 +36,7 @@ pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
         return Err(Error::malformed("table", "does not match its checksum"));
     }
     let mut cursor = Cursor::new(content, 0);
-    cursor.u8("version")?;
+    let implies_nulls = cursor.u8("version")? == IMPLIES_NULLS;
     let kind = match cursor.u8("kind of text")? {
         kind::DELIMITED => TextKind::Delimited { delimiter: delimiter(&mut cursor)? },
         kind::JSON_LINES => TextKind::JsonLines,
@@ -50,8 +52,9 @@ pub(super) fn metadata(content: &[u8]) -> Result<Option<TableMetadata>> {
     let is_set = |flag: u8| flags & flag != 0;
     let mut format = TextFormat::new(kind);
     format.header = is_set(flag::HEADER);
+    let versions = (has_spellings, implies_nulls);
     let mut summary =
-        is_set(flag::SUMMARY).then(|| summary(&mut cursor, format, has_spellings)).transpose()?;
+        is_set(flag::SUMMARY).then(|| summary(&mut cursor, format, versions)).transpose()?;
     if let Some(summary) = &mut summary {
         summary.rows_are_lines = is_set(flag::ROWS_ARE_LINES);
         summary.ends_open = is_set(flag::ENDS_OPEN);
@@ -114,7 +117,7 @@ fn delimiter(cursor: &mut Cursor<'_>) -> Result<u8> {
 fn summary(
     cursor: &mut Cursor<'_>,
     format: TextFormat,
-    has_spellings: bool,
+    (has_spellings, implies_nulls): (bool, bool),
 ) -> Result<TextSummary> {
     let rows = cursor.uv("row count")?;
     let bytes = cursor.uv("size of the text")?;
@@ -131,7 +134,9 @@ fn summary(
         row_index.push(last);
     }
     let count = cursor.count(MIN_COLUMN_BYTES, "column count")?;
-    let columns = (0..count).map(|_| column(cursor, has_spellings)).collect::<Result<_>>()?;
+    let columns = (0..count)
+        .map(|_| column(cursor, has_spellings, implies_nulls.then_some(rows)))
+        .collect::<Result<_>>()?;
     Ok(TextSummary {
         format,
         encoding: Encoding::Utf8,
@@ -154,7 +159,12 @@ fn advance(last: u64, cursor: &mut Cursor<'_>, max: u64, what: &'static str) -> 
         .ok_or_else(|| Error::malformed(what, "is beyond the end of the text"))
 }
 
-fn column(cursor: &mut Cursor<'_>, has_spellings: bool) -> Result<ColumnSummary> {
+/// Reads a column of a table of so many rows, unless nulls cannot follow from them.
+fn column(
+    cursor: &mut Cursor<'_>,
+    has_spellings: bool,
+    rows: Option<u64>,
+) -> Result<ColumnSummary> {
     let name = text(cursor, "column name")?;
     let state = match cursor.u8("state of a column")? {
         state::CELLS => ColumnState::Cells(inferred(cursor, has_spellings)?),
@@ -166,11 +176,23 @@ fn column(cursor: &mut Cursor<'_>, has_spellings: bool) -> Result<ColumnSummary>
     };
     let empty_texts = cursor.uv("empty texts")?;
     let flags = cursor.u8("flags of a column")?;
-    if flags > 7 {
+    let is_set = |flag: u8| flags & flag != 0;
+    let nulls = match (&state, rows) {
+        (ColumnState::Values(values), Some(rows)) if is_set(column_flag::IMPLIED_NULLS) => {
+            let too_many = || Error::malformed("values of a column", "are more than the rows");
+            Some(rows.checked_sub(values.count).ok_or_else(too_many)?)
+        }
+        _ if is_set(column_flag::IMPLIED_NULLS) => {
+            return Err(unknown("flags of a column", flags));
+        }
+        _ => None,
+    };
+    let is_stated = is_set(column_flag::NULLS);
+    if flags >= column_flag::IMPLIED_NULLS << 1 || (is_stated && nulls.is_some()) {
         return Err(unknown("flags of a column", flags));
     }
-    let nulls = (flags & 4 != 0).then(|| cursor.uv("nulls")).transpose()?;
-    let texts = (flags & 1 != 0).then(|| {
+    let nulls = if is_stated { Some(cursor.uv("nulls")?) } else { nulls };
+    let texts = is_set(column_flag::BOUNDS).then(|| {
         let (min, max) = (cursor.lp("least text")?.to_vec(), cursor.lp("greatest text")?.to_vec());
         if min > max {
             return Err(Error::malformed("least text", "is after the greatest one"));
@@ -178,7 +200,7 @@ fn column(cursor: &mut Cursor<'_>, has_spellings: bool) -> Result<ColumnSummary>
         Ok(TextRange { min, max })
     });
     let texts = texts.transpose()?;
-    let odd_token = (flags & 2 != 0).then(|| {
+    let odd_token = is_set(column_flag::ODD_TOKEN).then(|| {
         Ok::<_, Error>(Box::new(OddToken {
             text: text(cursor, "odd token")?,
             count: cursor.uv("odd tokens")?,

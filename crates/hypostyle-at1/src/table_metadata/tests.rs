@@ -114,7 +114,7 @@ fn the_stream_comes_back() {
 #[test]
 fn a_later_version_is_passed_over() {
     let mut content = metadata().content().unwrap();
-    content[0] = VERSION + 1;
+    content[0] = IMPLIES_NULLS + 1;
     assert_eq!(TableMetadata::parse(&content).unwrap(), None);
 }
 
@@ -132,9 +132,37 @@ fn an_older_version_is_read() {
     assert_eq!(found.content().unwrap(), content);
 }
 
+/// Returns metadata of a column whose rows without a value are null.
+fn with_implied_nulls() -> TableMetadata {
+    let values = ValueState { count: 998, scalars: numbers(), ..ValueState::default() };
+    let mut metadata = metadata();
+    let columns = &mut metadata.summary.as_mut().unwrap().columns;
+    columns.push(column("implied", ColumnState::Values(values)));
+    metadata
+}
+
+#[test]
+fn nulls_that_follow_from_values_are_not_stored() {
+    let implied = with_implied_nulls();
+    let mut stated = implied.clone();
+    let columns = &mut stated.summary.as_mut().unwrap().columns;
+    columns.last_mut().unwrap().nulls = Some(1);
+    let (content, longer) = (implied.content().unwrap(), stated.content().unwrap());
+    assert_eq!((content[0], longer[0]), (3, 2));
+    assert_eq!(content.len() + 1, longer.len());
+    assert_eq!(TableMetadata::parse(&content).unwrap(), Some(implied));
+    assert_eq!(TableMetadata::parse(&longer).unwrap(), Some(stated));
+}
+
 #[test]
 fn damage_is_found_or_harmless() {
-    let content = metadata().content().unwrap();
+    for metadata in [metadata(), with_implied_nulls()] {
+        damage_each_byte(&metadata);
+    }
+}
+
+fn damage_each_byte(metadata: &TableMetadata) {
+    let content = metadata.content().unwrap();
     for len in 0..content.len() {
         assert!(TableMetadata::parse(&content[..len]).is_err(), "{len} bytes");
         let mut short = content[..len.max(5)].to_vec();

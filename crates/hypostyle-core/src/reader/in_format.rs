@@ -58,8 +58,8 @@ impl<R: Reader + 'static> Reader for InFormat<R> {
         self.0.shares_parts()
     }
 
-    fn has_dictionary(&self, column: usize) -> bool {
-        self.0.has_dictionary(column)
+    fn dictionary_values(&self, column: usize) -> Option<u64> {
+        self.0.dictionary_values(column)
     }
 
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
@@ -130,6 +130,10 @@ impl RowGroupReader for RowGroupInFormat {
 
     fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
         self.inner.read(columns, rows).map_err(|err| err.in_format(self.id))
+    }
+
+    fn read_tested(&mut self, column: usize) -> Result<ArrayRef> {
+        self.inner.read_tested(column).map_err(|err| err.in_format(self.id))
     }
 
     fn evaluate_encoded(

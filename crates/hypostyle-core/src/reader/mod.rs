@@ -5,6 +5,7 @@
 //! windows of some thousand rows, and only the columns that are asked for. A
 //! [scan](crate::scan) combines the two with a projection, a predicate and a row selection.
 
+mod dictionaries;
 mod in_format;
 mod selected_rows;
 mod whole_row_group;
@@ -25,6 +26,7 @@ use crate::predicate::{ColumnFilter, PruningStatistics};
 use crate::projection::column_out_of_range;
 use crate::row_selection::RowSelection;
 
+pub use dictionaries::{Dictionaries, TextForm};
 pub use in_format::InFormat;
 pub use selected_rows::{DecodeRows, SelectedRows};
 pub use whole_row_group::{DecodeColumns, WholeRowGroup};
@@ -43,13 +45,14 @@ pub trait Reader: fmt::Debug + Send + Sync {
     /// Returns the number of rows.
     fn rows(&self) -> u64;
 
-    /// Returns whether a column of text is stored with a dictionary that is small for its rows.
+    /// Returns about how many values the dictionary has that a column of text is stored with, if
+    /// there is one.
     ///
-    /// The reader returns such a column as a dictionary with keys of 32 bits if a
-    /// [request](RowGroupRequest::dictionaries) asks for dictionaries.
-    fn has_dictionary(&self, column: usize) -> bool {
+    /// The reader returns such a column as a dictionary with keys of 32 bits, or as string views,
+    /// if a [request](RowGroupRequest::dictionaries) asks for dictionaries.
+    fn dictionary_values(&self, column: usize) -> Option<u64> {
         let _ = column;
-        false
+        None
     }
 
     /// Returns the number of row groups.
@@ -178,6 +181,8 @@ pub trait Reader: fmt::Debug + Send + Sync {
 pub struct RowGroupRequest<'a> {
     /// All columns that may be read, for the predicate and the projection.
     pub columns: &'a [usize],
+    /// The columns of the predicate, which are read before the others; `None` if there is none.
+    pub filter_columns: Option<&'a [usize]>,
     /// Threads that may decode columns of this row group at the same time.
     pub threads: usize,
     /// The rows after which the caller will stop, if it knows; counted from the first row
@@ -185,15 +190,29 @@ pub struct RowGroupRequest<'a> {
     pub end: Option<u64>,
     /// Bytes of memory that the reader should hold at most.
     pub memory: u64,
-    /// Whether the caller wants dictionaries where [`Reader::has_dictionary`] says so, even if
-    /// they take more memory than plain arrays.
-    pub dictionaries: bool,
+    /// Which columns of text the caller wants as dictionaries, even if they take more memory than
+    /// plain arrays.
+    pub dictionaries: Dictionaries,
 }
 
 impl<'a> RowGroupRequest<'a> {
     /// Returns a request for all rows of some columns, on one thread.
     pub fn new(columns: &'a [usize]) -> Self {
-        Self { columns, threads: 1, end: None, memory: u64::MAX, dictionaries: false }
+        Self {
+            columns,
+            filter_columns: None,
+            threads: 1,
+            end: None,
+            memory: u64::MAX,
+            dictionaries: Dictionaries::None,
+        }
+    }
+
+    /// Sets [`RowGroupRequest::filter_columns`].
+    #[must_use]
+    pub fn with_filter_columns(mut self, columns: Option<&'a [usize]>) -> Self {
+        self.filter_columns = columns;
+        self
     }
 
     /// Sets [`RowGroupRequest::threads`].
@@ -212,7 +231,7 @@ impl<'a> RowGroupRequest<'a> {
 
     /// Sets [`RowGroupRequest::dictionaries`].
     #[must_use]
-    pub fn with_dictionaries(mut self, dictionaries: bool) -> Self {
+    pub fn with_dictionaries(mut self, dictionaries: Dictionaries) -> Self {
         self.dictionaries = dictionaries;
         self
     }
@@ -260,6 +279,19 @@ pub trait RowGroupReader: Send {
     /// may go unnoticed.
     fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>>;
 
+    /// Decodes a column of all rows of the window for a predicate.
+    ///
+    /// A predicate tests the values of a dictionary once, so that a reader with a dictionary
+    /// returns it here, whatever form the caller wants batches in.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`RowGroupReader::read`] does.
+    fn read_tested(&mut self, column: usize) -> Result<ArrayRef> {
+        let mut arrays = self.read(&[column], None)?;
+        arrays.pop().ok_or_else(|| Error::internal("a row group without the column asked for"))
+    }
+
     /// Evaluates a test of one column for every row of the window, without decoding cells.
     ///
     /// Returns `None` if the encoding does not allow it.
@@ -292,16 +324,18 @@ pub struct ColumnStatistics {
 }
 
 impl dyn Reader {
-    /// Returns the schema of the table, with a dictionary type for each column that is
-    /// [stored with one](Reader::has_dictionary).
-    pub fn dictionary_schema(&self) -> SchemaRef {
+    /// Returns the schema of the table for a request for dictionaries.
+    pub fn dictionary_schema(&self, dictionaries: Dictionaries) -> SchemaRef {
         let schema = self.schema();
         let field = |(column, field): (usize, &Arc<Field>)| {
-            if !self.has_dictionary(column) {
-                return field.clone();
-            }
-            let key = Box::new(DataType::Int32);
-            let data_type = DataType::Dictionary(key, Box::new(field.data_type().clone()));
+            let data_type = match dictionaries.form(self.dictionary_values(column), self.rows()) {
+                TextForm::Plain => return field.clone(),
+                TextForm::Views => DataType::Utf8View,
+                TextForm::Dictionary => {
+                    let (key, value) = (DataType::Int32, field.data_type().clone());
+                    DataType::Dictionary(Box::new(key), Box::new(value))
+                }
+            };
             Arc::new(field.as_ref().clone().with_data_type(data_type))
         };
         let fields: Vec<Arc<Field>> = schema.fields().iter().enumerate().map(field).collect();

@@ -133,6 +133,18 @@ impl ScanDecoder {
         self
     }
 
+    /// Sets how many threads decode the columns of a row group at the same time.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Returns the number of row groups that have not been opened.
+    pub fn row_groups_left(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// Returns the schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         self.plan.projection.schema.clone()
@@ -350,7 +362,7 @@ impl ScanDecoder {
     }
 
     /// Returns how a row group will be read.
-    fn request<'c>(&self, task: &GroupTask, columns: &'c [usize]) -> RowGroupRequest<'c> {
+    fn request<'c>(&'c self, task: &GroupTask, columns: &'c [usize]) -> RowGroupRequest<'c> {
         let stop = task.ranges.last().map(|range| range.end);
         let first = task.ranges.first().map_or(0, |range| range.start);
         let end = match (stop, self.plan.filter.is_none()) {
@@ -358,6 +370,7 @@ impl ScanDecoder {
             (stop, _) => stop,
         };
         RowGroupRequest::new(columns)
+            .with_filter_columns(self.plan.filter.as_ref().map(|filter| filter.columns()))
             .with_threads(self.threads)
             .with_dictionaries(self.plan.dictionaries)
             .with_end(end.filter(|&end| end < task.rows))

@@ -3,7 +3,7 @@
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_schema::Schema;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::predicate::{BoundPredicate, ColumnFilter, Predicate, PredicateInput, Pruner};
 use crate::reader::RowGroupReader;
 
@@ -39,8 +39,7 @@ struct WindowColumns<'w>(&'w mut dyn RowGroupReader);
 
 impl PredicateInput for WindowColumns<'_> {
     fn column(&mut self, column: usize) -> Result<ArrayRef> {
-        let mut arrays = self.0.read(&[column], None)?;
-        arrays.pop().ok_or_else(|| Error::internal("a row group without the column asked for"))
+        self.0.read_tested(column)
     }
 
     fn evaluate_encoded(

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::partition::Partition;
 use crate::predicate::Predicate;
 use crate::projection::Selector;
+use crate::reader::Dictionaries;
 
 /// The default number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
@@ -59,7 +60,7 @@ pub(super) struct ScanOptions {
     pub(super) threads: Option<NonZeroUsize>,
     pub(super) memory: u64,
     pub(super) skip_damaged: bool,
-    pub(super) dictionaries: bool,
+    pub(super) dictionaries: Dictionaries,
 }
 
 /// Rows by number.
@@ -81,7 +82,7 @@ impl Default for ScanOptions {
             threads: NonZeroUsize::new(1),
             memory: MEMORY_BYTES,
             skip_damaged: false,
-            dictionaries: false,
+            dictionaries: Dictionaries::None,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::projected_columns::ProjectedColumns;
 use super::stats::ReadCounts;
 use crate::error::{Error, Result};
 use crate::options::resolve_threads;
-use crate::reader::Reader;
+use crate::reader::{Dictionaries, Reader};
 use crate::source::ByteSource;
 
 /// A scan whose columns and rows have been found in the table.
@@ -32,8 +32,8 @@ pub(super) struct ScanPlan {
     pub(super) threads: usize,
     pub(super) memory: u64,
     pub(super) skip_damaged: bool,
-    /// Whether columns with a dictionary are returned as dictionaries.
-    pub(super) dictionaries: bool,
+    /// The columns that are returned as dictionaries.
+    pub(super) dictionaries: Dictionaries,
 }
 
 /// A row group to read.
@@ -56,7 +56,7 @@ impl ScanPlan {
         };
         let full = reader.schema();
         let dictionaries = options.dictionaries;
-        let returned = if dictionaries { reader.dictionary_schema() } else { full.clone() };
+        let returned = reader.dictionary_schema(dictionaries);
         let projection = ProjectedColumns::find(&returned, options.columns.as_deref())?;
         let filter =
             options.filter.as_ref().map(|filter| Filter::new(filter, &full)).transpose()?;

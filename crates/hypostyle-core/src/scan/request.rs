@@ -12,6 +12,7 @@ use super::partition::Partition;
 use super::plan::ScanPlan;
 use crate::error::Result;
 use crate::predicate::Predicate;
+use crate::reader::Dictionaries;
 
 /// A request for some columns and rows of a table.
 ///
@@ -118,7 +119,14 @@ impl Scan {
     ///
     /// Without this call, all batches have the types of the table.
     #[must_use]
-    pub fn dictionaries(mut self, dictionaries: bool) -> Self {
+    pub fn dictionaries(self, dictionaries: bool) -> Self {
+        self.with_dictionaries(if dictionaries { Dictionaries::Small } else { Dictionaries::None })
+    }
+
+    /// Sets which columns of text are returned as dictionaries; the schema of the batches is that
+    /// of [`dictionary_schema`](trait@crate::reader::Reader#method.dictionary_schema).
+    #[must_use]
+    pub fn with_dictionaries(mut self, dictionaries: Dictionaries) -> Self {
         self.options.dictionaries = dictionaries;
         self
     }

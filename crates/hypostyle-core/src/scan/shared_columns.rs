@@ -1,7 +1,7 @@
 //! A reader that decodes each column chunk once for several scans.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
@@ -12,8 +12,21 @@ use crate::format_id::FormatId;
 use crate::predicate::PruningStatistics;
 use crate::reader::{ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, WholeRowGroup};
 
+/// A column chunk, once it is decoded. The thread that decodes it holds the lock.
+type Chunk = Mutex<Option<ArrayRef>>;
+
 /// Column chunks by row group and column.
-type Chunks = HashMap<(usize, usize), Arc<Mutex<Option<ArrayRef>>>>;
+type Chunks = HashMap<(usize, usize), Arc<Chunk>>;
+
+/// What is known of a column chunk that scans share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ChunkState {
+    /// No thread has begun to decode it.
+    Encoded,
+    /// A thread decodes it.
+    Decoding,
+    Decoded,
+}
 
 /// A reader whose column chunks are decoded once, for the partitions of a table that has
 /// fewer row groups than partitions.
@@ -63,29 +76,61 @@ impl SharedColumns {
         true
     }
 
-    /// Returns whether a chunk that is shared was decoded, so that its bytes are not needed any
-    /// more; `None` if it is not shared.
-    fn is_decoded(&self, group: usize, column: usize) -> Option<bool> {
+    /// Returns the state of a chunk; `None` if it is not shared.
+    fn state(&self, group: usize, column: usize) -> Option<ChunkState> {
         let slot = {
             let kept = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
             kept.chunks.get(&(group, column))?.clone()
         };
-        // If another thread decodes the chunk, this waits for it rather than fetch it again.
-        Some(slot.lock().unwrap_or_else(PoisonError::into_inner).is_some())
+        Some(match claim(&slot) {
+            Some(chunk) if chunk.is_some() => ChunkState::Decoded,
+            Some(_) => ChunkState::Encoded,
+            None => ChunkState::Decoding,
+        })
     }
 
-    fn chunk(&self, group: usize, column: usize) -> Result<ArrayRef> {
-        let slot = {
+    /// Returns columns of a row group, and decodes those that no thread has decoded.
+    ///
+    /// Several threads that need the same columns decode different ones at a time.
+    fn columns(&self, group: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        let slots: Vec<(usize, Arc<Chunk>)> = {
             let mut kept = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.chunks.entry((group, column)).or_default().clone()
+            let mut slot = |column| kept.chunks.entry((group, column)).or_default().clone();
+            columns.iter().map(|&column| (column, slot(column))).collect()
         };
-        // Threads that need the same chunk wait here for the first one.
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(array) = slot.as_ref() {
+        for (column, slot) in &slots {
+            if let Some(mut chunk) = claim(slot) {
+                self.decode(group, *column, &mut chunk)?;
+            }
+        }
+        // Other threads decode the rest, unless one of them failed.
+        let wait = |(column, slot): &(usize, Arc<Chunk>)| {
+            let mut chunk = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            self.decode(group, *column, &mut chunk)
+        };
+        slots.iter().map(wait).collect()
+    }
+
+    fn decode(
+        &self,
+        group: usize,
+        column: usize,
+        chunk: &mut Option<ArrayRef>,
+    ) -> Result<ArrayRef> {
+        if let Some(array) = chunk {
             return Ok(array.clone());
         }
         let array = self.inner.read(group, &[column])?.column(0).clone();
-        Ok(slot.insert(array).clone())
+        Ok(chunk.insert(array).clone())
+    }
+}
+
+/// Returns a chunk, unless another thread decodes it.
+fn claim(chunk: &Chunk) -> Option<MutexGuard<'_, Option<ArrayRef>>> {
+    match chunk.try_lock() {
+        Ok(chunk) => Some(chunk),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }
 
@@ -123,8 +168,8 @@ impl Reader for SharedColumns {
         self.inner.shares_parts()
     }
 
-    fn has_dictionary(&self, column: usize) -> bool {
-        self.inner.has_dictionary(column)
+    fn dictionary_values(&self, column: usize) -> Option<u64> {
+        self.inner.dictionary_values(column)
     }
 
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
@@ -142,7 +187,8 @@ impl Reader for SharedColumns {
     /// Returns the ranges that a scan of one partition may release: not those of chunks that the
     /// scan of another one will decode.
     fn ranges(&self, group: usize, columns: &[usize]) -> Vec<Range<u64>> {
-        let is_done = |column: &usize| self.is_decoded(group, *column).unwrap_or(true);
+        let is_done =
+            |column: &usize| matches!(self.state(group, *column), None | Some(ChunkState::Decoded));
         let columns: Vec<usize> = columns.iter().copied().filter(is_done).collect();
         self.inner.ranges(group, &columns)
     }
@@ -154,7 +200,9 @@ impl Reader for SharedColumns {
         request: &RowGroupRequest<'_>,
     ) -> Vec<Range<u64>> {
         if self.fits(group, request, false) {
-            let needed = |column: &usize| self.is_decoded(group, *column) != Some(true);
+            let needed = |column: &usize| {
+                matches!(self.state(group, *column), None | Some(ChunkState::Encoded))
+            };
             let columns: Vec<usize> = columns.iter().copied().filter(needed).collect();
             return self.inner.ranges(group, &columns);
         }
@@ -178,9 +226,7 @@ impl Reader for SharedColumns {
             return self.inner.clone().open_row_group(group, &with_own_memory(request));
         }
         let rows = usize::try_from(self.row_group_rows(group)).unwrap_or(usize::MAX);
-        let decode = move |columns: &[usize]| {
-            columns.iter().map(|&column| self.chunk(group, column)).collect::<Result<Vec<_>>>()
-        };
+        let decode = move |columns: &[usize]| self.columns(group, columns);
         Ok(Box::new(WholeRowGroup::new(rows, decode)))
     }
 }

@@ -8,7 +8,7 @@ use super::open_table::OpenTable;
 use super::partition::Partition;
 use super::request::Scan;
 use crate::error::Result;
-use crate::reader::{ColumnStatistics, Reader};
+use crate::reader::{ColumnStatistics, Dictionaries, Reader};
 use crate::source::RangeCache;
 
 /// An open table, of any format.
@@ -53,7 +53,7 @@ impl Table {
     ///
     /// As [`Table::schema`].
     pub fn dictionary_schema(&self) -> Result<SchemaRef> {
-        Ok(self.reader()?.dictionary_schema())
+        Ok(self.reader()?.dictionary_schema(Dictionaries::Small))
     }
 
     /// Returns the number of rows.

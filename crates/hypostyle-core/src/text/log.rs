@@ -29,7 +29,7 @@ pub fn time(line: &[u8]) -> Option<String> {
 /// ```
 pub fn template_into(line: &str, out: &mut String) {
     for piece in pieces(line) {
-        out.push_str(if is_variable(piece) { VARIABLE } else { piece });
+        out.push_str(if has_digit(piece) { VARIABLE } else { piece });
     }
 }
 
@@ -42,15 +42,21 @@ pub fn template_into(line: &str, out: &mut String) {
 /// assert_eq!(variables, ["5ms", "é7"]);
 /// ```
 pub fn variables(line: &str) -> impl Iterator<Item = &str> {
-    pieces(line).filter(|piece| is_variable(piece))
+    pieces(line).filter(|piece| has_digit(piece))
 }
 
 fn is_separator(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte.is_ascii_control() || b"=:,;|()[]{}<>\"'/".contains(&byte)
 }
 
-fn is_variable(piece: &str) -> bool {
+fn has_digit(piece: &str) -> bool {
     piece.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Returns whether some bytes have a digit and no separator, so that the token of a line that they
+/// are in is a variable, whatever else is in the token.
+pub fn is_variable(bytes: &[u8]) -> bool {
+    bytes.iter().any(u8::is_ascii_digit) && !bytes.iter().any(|&byte| is_separator(byte))
 }
 
 /// Cuts a line into tokens and runs of separators.

@@ -3,6 +3,8 @@
 //! Logs write time stamps in many formats. [`find`] returns them in one format with the
 //! largest unit first, so that the stamps of a log sort as text in order of time.
 
+use std::ops::Range;
+
 /// The first bytes of a line in which a stamp may start.
 const SEARCH_BYTES: usize = 48;
 
@@ -44,22 +46,28 @@ struct Stamp<'a> {
 ///
 /// The year is omitted if the line has none.
 pub fn find(line: &[u8]) -> Option<String> {
+    find_with_place(line).map(|(stamp, _)| stamp)
+}
+
+/// Returns the stamp near the start of a line, and the bytes of the line that it is written in.
+pub fn find_with_place(line: &[u8]) -> Option<(String, Range<usize>)> {
     let is_word = |at: usize| line.get(at).is_some_and(u8::is_ascii_alphanumeric);
     for at in 0..line.len().min(SEARCH_BYTES) {
         if !is_word(at) || (at > 0 && is_word(at - 1)) {
             continue;
         }
         let rest = line.get(at..)?;
-        if let Some(stamp) = STAMP_FORMATS.iter().find_map(|format| Stamp::parse(rest, format)) {
-            return Some(stamp.print());
+        let found = STAMP_FORMATS.iter().find_map(|format| Stamp::parse(rest, format));
+        if let Some((stamp, len)) = found {
+            return Some((stamp.print(), at..at + len));
         }
     }
     None
 }
 
 impl<'a> Stamp<'a> {
-    /// Parses a stamp in one of [`STAMP_FORMATS`] at the start of `text`.
-    fn parse(text: &'a [u8], format: &str) -> Option<Self> {
+    /// Parses a stamp in one of [`STAMP_FORMATS`] at the start of `text`; also returns its length.
+    fn parse(text: &'a [u8], format: &str) -> Option<(Self, usize)> {
         let mut stamp = Self::default();
         let mut rest = text;
         for part in format.bytes() {
@@ -100,16 +108,23 @@ impl<'a> Stamp<'a> {
             && stamp.hour < 24
             && stamp.minute < 60
             && stamp.second <= 60;
-        (ends && is_valid).then_some(stamp)
+        (ends && is_valid).then_some((stamp, text.len() - rest.len()))
     }
 
     fn print(&self) -> String {
         let Self { year, month, day, hour, minute, second, fraction } = self;
-        let mut out = String::new();
+        let mut out = String::with_capacity(32);
         if let Some(year) = year {
-            out += &format!("{year:04}-");
+            put_two_digits(year / 100, &mut out);
+            put_two_digits(year % 100, &mut out);
+            out.push('-');
         }
-        out += &format!("{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}");
+        let parts = [(month, '-'), (day, ' '), (hour, ':'), (minute, ':')];
+        for (number, after) in parts {
+            put_two_digits(*number, &mut out);
+            out.push(after);
+        }
+        put_two_digits(*second, &mut out);
         if !fraction.is_empty() {
             out.push('.');
             out += &String::from_utf8_lossy(fraction);
@@ -118,10 +133,17 @@ impl<'a> Stamp<'a> {
     }
 }
 
-/// Parses a number that consists of digits only.
+/// Appends a number below 100.
+fn put_two_digits(number: u32, out: &mut String) {
+    let digit = |number: u32| char::from_digit(number % 10, 10).unwrap_or('0');
+    out.push(digit(number / 10));
+    out.push(digit(number));
+}
+
+/// Parses a number of one to four digits.
 fn number(token: &[u8]) -> Option<u32> {
     let is_digits = !token.is_empty() && token.iter().all(u8::is_ascii_digit);
-    is_digits.then(|| std::str::from_utf8(token).ok()?.parse().ok()).flatten()
+    is_digits.then(|| token.iter().fold(0, |sum, &digit| sum * 10 + u32::from(digit - b'0')))
 }
 
 /// Returns the position, from 1, of a name among names of three letters.
@@ -160,6 +182,19 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(find(line.as_bytes()).as_deref(), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_is_where_it_is_written() {
+        for (line, want) in [
+            ("[2016-12-20 00:04:03,231] TRACE", "2016-12-20 00:04:03,231"),
+            ("081109 203615 148 INFO", "081109 203615"),
+            ("[Sun Dec 04 04:47:44 2005] [notice]", "Sun Dec 04 04:47:44 2005"),
+            ("Dec  9 06:55:46 LabSZ", "Dec  9 06:55:46"),
+        ] {
+            let (_, place) = find_with_place(line.as_bytes()).unwrap();
+            assert_eq!(&line[place], want);
         }
     }
 

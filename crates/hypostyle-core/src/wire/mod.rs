@@ -11,5 +11,5 @@ pub mod numbers;
 pub mod prefixed;
 pub mod put;
 
-pub use checksum::crc32;
+pub use checksum::{Crc32, crc32};
 pub use cursor::Cursor;

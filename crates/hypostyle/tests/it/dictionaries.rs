@@ -11,7 +11,7 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use bytes::Bytes;
 use hypostyle::formats::at1::{self, Choice, PackOptions};
-use hypostyle::{OpenOptions, Scan, Table, open_source};
+use hypostyle::{Dictionaries, OpenOptions, Scan, Table, open_source};
 use hypostyle_testkit::scans::collected;
 
 /// Returns a table of 20 row groups: two columns that share a dictionary, one whose values are
@@ -82,6 +82,19 @@ fn a_scan_with_dictionaries_returns_the_same_rows() {
             let found = collected(scan).unwrap();
             assert!(is_dictionary(found.schema().field(0).data_type()));
             assert_eq!(plain(&found, &want), want);
+            // There are 300 flights, so that they are views for either limit.
+            for most in [100, 1] {
+                let dictionaries = Dictionaries::UpTo(most);
+                let scan = case(table.scan()).threads(threads).with_dictionaries(dictionaries);
+                let found = collected(scan).unwrap();
+                for field in found.schema().fields() {
+                    let is_many = most == 1 || field.name() == "flight";
+                    assert!(!is_many || !is_dictionary(field.data_type()), "{field}");
+                    let is_view = *field.data_type() == DataType::Utf8View;
+                    assert!(is_view || field.name() != "flight", "{field}");
+                }
+                assert_eq!(plain(&found, &want), want);
+            }
         }
     }
     let mut rows = 0;

@@ -152,14 +152,6 @@ impl ValueSets {
 }
 
 impl CutColumn {
-    /// Returns the number of entries of the dictionary, if the column has one.
-    pub(crate) fn entries(&self) -> Option<usize> {
-        match self.state {
-            GroupStates::Dict { entries } => Some(entries),
-            _ => None,
-        }
-    }
-
     /// Returns the number of pieces of a section.
     pub(crate) fn pieces(&self, section: usize, groups: RowGroups) -> usize {
         self.spans.get(section).map_or(0, |&span| groups.count().div_ceil(span.max(1)))
@@ -173,7 +165,7 @@ impl CutColumn {
 
     /// Returns the number of xz blocks of the head.
     pub(crate) fn head_blocks(&self) -> usize {
-        usize::from(matches!(self.state, GroupStates::Dict { .. }))
+        usize::from(matches!(self.state, GroupStates::Dict))
     }
 
     /// Returns the piece of a section that has a row group, and its row groups.
@@ -426,7 +418,7 @@ impl CutColumn {
                 put::sv(out, *min);
                 out.push(*width);
             }
-            GroupStates::Dict { .. } => match &self.order {
+            GroupStates::Dict => match &self.order {
                 EntryOrder::Unknown => out.push(NO_ORDER),
                 EntryOrder::FirstAppearance => out.push(FIRST_APPEARANCE),
                 EntryOrder::Listed(indexes) => {
@@ -502,7 +494,7 @@ impl CutColumn {
                     other => return Err(at.malformed("order", format!("{other} is over 2"))),
                 };
                 // The head has the number of entries.
-                (vec![span], GroupStates::Dict { entries: 0 })
+                (vec![span], GroupStates::Dict)
             }
             SHUF => {
                 let at = stream.clone();

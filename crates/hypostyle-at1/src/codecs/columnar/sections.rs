@@ -53,8 +53,8 @@ pub(crate) enum GroupStates {
     Sums { scale: Option<u8>, sums: Vec<i64> },
     /// Numbers with exceptions: the number of these before each row group too, and in all.
     Mixed { scale: Option<u8>, sums: Vec<i64>, exceptions: Vec<usize> },
-    /// Indexes: the number of entries of the dictionary.
-    Dict { entries: usize },
+    /// Indexes, which need no state.
+    Dict,
     /// Planes: the smallest value, and the number of planes.
     Planes { min: i64, width: u8 },
 }
@@ -107,7 +107,7 @@ impl ChunkSections {
                 }
                 let head = offset(&stream);
                 let borders = number_borders(stream.rest(), head, counts());
-                let state = GroupStates::Dict { entries };
+                let state = GroupStates::Dict;
                 let sections = borders.map(|borders| Self { head, borders: vec![borders], state });
                 sections.filter(|_| count == groups.cells)
             }

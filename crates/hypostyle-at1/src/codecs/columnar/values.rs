@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::column::{self, DecodedColumn, DerivedBudget, bit};
+use super::column::{self, DecodedColumn, DerivedBudget};
 use super::group_directory::{GROUPS, GroupDirectory};
 use super::number::{NumberValues, Scale};
 use super::sections::unfit;
@@ -175,6 +175,23 @@ pub(crate) fn dictionary_indexes(chunk: &[u8]) -> Result<Vec<u32>> {
     }
 }
 
+/// Converts numbers; `None` if one of them cannot be converted.
+///
+/// The loop has no exit, so that the compiler converts several numbers at once.
+fn converted<N: Copy, T: Default>(
+    numbers: &[N],
+    convert: impl Fn(N) -> Option<T>,
+) -> Option<Vec<T>> {
+    let mut are_all = true;
+    let convert = |&number: &N| {
+        let converted = convert(number);
+        are_all &= converted.is_some();
+        converted.unwrap_or_default()
+    };
+    let converted = numbers.iter().map(convert).collect();
+    are_all.then_some(converted)
+}
+
 /// Numbers, and which cells are not numbers.
 #[derive(Debug)]
 pub(crate) struct CellNumbers<'c, T> {
@@ -269,31 +286,33 @@ impl DecodedColumn {
             Self::Mixed { bits, .. } => bits.ones_before(cells.start)..bits.ones_before(cells.end),
             _ => cells.clone(),
         };
-        let all: Option<Vec<T>> = match values {
+        let all = match values {
             NumberValues::Tiny(all) => {
-                all.get(of_values)?.iter().map(|&it| convert(it.into(), scale)).collect()
+                converted(all.get(of_values)?, |it| convert(it.into(), scale))
             }
             NumberValues::Small(all) => {
-                all.get(of_values)?.iter().map(|&it| convert(it.into(), scale)).collect()
+                converted(all.get(of_values)?, |it| convert(it.into(), scale))
             }
-            NumberValues::Narrow(all) => {
-                all.get(of_values)?.iter().map(|&it| convert(it, scale)).collect()
-            }
+            NumberValues::Narrow(all) => converted(all.get(of_values)?, |it| convert(it, scale)),
             NumberValues::Wide(_) => None,
-        };
+        }?;
         let Self::Mixed { bits, exceptions, .. } = self else {
-            return Some(CellNumbers { values: all?, others: Vec::new() });
+            return Some(CellNumbers { values: all, others: Vec::new() });
         };
-        let mut numbers = all?.into_iter();
-        let exceptions_before = cells.start - bits.ones_before(cells.start);
+        let mut exception = cells.start - bits.ones_before(cells.start);
         let (mut values, mut others) = (Vec::with_capacity(cells.len()), Vec::new());
-        for (row, cell) in cells.enumerate() {
-            if bit(bits.bytes(), cell) {
-                values.push(numbers.next()?);
-            } else {
-                let exception = exceptions.get(exceptions_before + others.len())?;
-                others.push((row, exception.bytes()));
+        let (mut rest, mut cell) = (all.as_slice(), cells.start);
+        while cell < cells.end {
+            // Numbers up to the next exception, of at most 64 cells.
+            let left = (cells.end - cell).min(64);
+            let numbers = (bits.next_64(cell).trailing_ones() as usize).min(left);
+            let (some, after) = rest.split_at_checked(numbers)?;
+            values.extend_from_slice(some);
+            (rest, cell) = (after, cell + numbers);
+            if numbers < left {
+                others.push((values.len(), exceptions.get(exception)?.bytes()));
                 values.push(T::default());
+                (exception, cell) = (exception + 1, cell + 1);
             }
         }
         Some(CellNumbers { values, others })

@@ -68,7 +68,7 @@ pub(in crate::pack) fn streams(
         ],
         value_blocks: values.iter().map(|block| block.len() as u64).collect(),
     };
-    if let Some(streams) = contents.grouped(text, context)? {
+    if let Some(streams) = contents.grouped(text, None, context)? {
         return Ok(Some(streams));
     }
     let stream = |(name, content): &(&'static str, Vec<u8>)| {

@@ -6,12 +6,14 @@ use bytes::Bytes;
 
 use super::contents::{LineContents, List};
 use super::cost::column_blocks;
+use super::log_slots;
 use super::plan::GroupPlan;
 use crate::codec::Codec;
 use crate::group_statistics::{StatisticsKind, TableStatisticsBuilder};
 use crate::line_groups::{
     ColumnParts, GROUPS, GroupText, GroupsMetadata, StatisticsCells, StreamParts, StreamRole,
 };
+use crate::log_columns::{LOG, LogClaims};
 use crate::pack::context::EncodeContext;
 use crate::pack::fitted_block::fitted_block;
 use crate::pack::line_group_request::LineGroupRequest;
@@ -35,7 +37,7 @@ pub(super) fn streams(
     contents: &LineContents,
     plan: &GroupPlan,
     original: &[u8],
-    request: &LineGroupRequest,
+    (request, claims): (&LineGroupRequest, Option<&LogClaims>),
     context: &EncodeContext<'_>,
 ) -> Result<Option<Vec<Stream>>> {
     let (search, threads) = (context.search, context.threads);
@@ -48,7 +50,10 @@ pub(super) fn streams(
     let (cut, mut whole): (Vec<usize>, Vec<usize>) =
         (0..columns).partition(|&column| plan.cut.get(of(column)) == Some(&true));
     let old_blocks = column_blocks(contents);
-    let block = |column: usize| (old_blocks.get(column), plan.blocks.get(of(column)));
+    // A reader of a column of a log needs some classes of columns only.
+    let class = |column: usize| Some(claims?.classes.get(column)?.rank().saturating_sub(2));
+    let block =
+        |column: usize| (old_blocks.get(column), plan.blocks.get(of(column)), class(column));
     whole.sort_by_key(|&column| block(column));
     let order = [&cut[..], &whole].concat();
     let ordered = contents.with_column_order(&order)?;
@@ -113,6 +118,16 @@ pub(super) fn streams(
     let fitted = parallel::map(&rest, threads, |(_, content)| Body::fitted(content, search))?;
     bodies.extend(rest.iter().map(|(name, _)| *name).zip(fitted));
     let mut streams = vec![Stream::small(GROUPS, &content, Layout::Reference)?];
+    if let Some(claims) = claims {
+        let classes = match ordered.codec {
+            Codec::JsonDoc => log_slots::reordered(&claims.classes, &order),
+            _ => claims.classes.clone(),
+        };
+        let lines: Option<Vec<usize>> =
+            texts.iter().map(|text| usize::try_from(text.stated.lines).ok()).collect();
+        let metadata = claims.metadata(classes, &lines.unwrap_or_default(), [0; 2]);
+        streams.push(Stream::small(LOG, &metadata.content(), Layout::Reference)?);
+    }
     for &(name, _) in &ordered.streams {
         if let Some(made) = bodies.iter().position(|(known, _)| *known == name) {
             streams.push(Stream { name: name.into(), body: bodies.swap_remove(made).1 });

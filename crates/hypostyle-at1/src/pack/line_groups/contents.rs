@@ -314,7 +314,7 @@ impl LineContents {
 }
 
 /// Returns `colids` with other numbers of columns.
-fn renumbered_ids(ids: &[u8], numbers: &[u64]) -> Result<Vec<u8>> {
+pub(super) fn renumbered_ids(ids: &[u8], numbers: &[u64]) -> Result<Vec<u8>> {
     let mut ids = StreamCursor::new("colids", ids);
     let mut out = Vec::new();
     while !ids.is_empty() {

@@ -2,15 +2,18 @@
 //!
 //! [`contents`] finds the part of each list that belongs to some lines. [`plan`] chooses the number
 //! of groups and the lists that are cut into blocks, by what that saves a reader and what it
-//! [costs](cost). [`build`] compresses the streams.
+//! [costs](cost). [`build`] compresses the streams. [`log_slots`] says how the columns of a log
+//! are read without its lines.
 
 mod build;
 mod contents;
 mod cost;
+mod log_slots;
 mod plan;
 
 use crate::codec::Codec;
 use crate::line_groups::layout;
+use crate::log_columns::LogClaims;
 use crate::pack::context::EncodeContext;
 use crate::pack::stream_set::{Body, Stream};
 use crate::pack::table_summary::max_table_bytes;
@@ -41,14 +44,29 @@ impl LineStreams {
     }
 
     /// Compresses the streams of a text, in groups if they pay.
-    pub(super) fn encode(self, text: &[u8], context: &EncodeContext<'_>) -> Result<Vec<Stream>> {
-        if let Some(streams) = self.grouped(text, context)? {
+    pub(super) fn encode(
+        mut self,
+        text: &[u8],
+        context: &EncodeContext<'_>,
+    ) -> Result<Vec<Stream>> {
+        let claims = log_slots::claims(&mut self, text, context)?;
+        if let Some(streams) = self.grouped(text, claims.as_ref(), context)? {
             return Ok(streams);
         }
-        parallel::map(&self.streams, context.threads, |(name, content)| {
+        let mut streams = parallel::map(&self.streams, context.threads, |(name, content)| {
             let body = Body::fitted(content, context.search)?;
             Ok(Stream { name: (*name).into(), body })
-        })
+        })?;
+        if let (Some(claims), Some(request)) = (&claims, context.lines) {
+            log_slots::add_to_whole(&mut streams, &self, claims, request)?;
+        }
+        Ok(streams)
+    }
+
+    /// Returns the content of a stream.
+    fn content(&self, name: &str) -> &[u8] {
+        let found = self.streams.iter().find(|(known, _)| *known == name);
+        found.map(|(_, content)| &content[..]).unwrap_or_default()
     }
 
     /// Compresses the streams of a text in groups; `None` if the context does not ask for
@@ -56,6 +74,7 @@ impl LineStreams {
     pub(super) fn grouped(
         &self,
         text: &[u8],
+        claims: Option<&LogClaims>,
         context: &EncodeContext<'_>,
     ) -> Result<Option<Vec<Stream>>> {
         let (Some(request), Some(layout)) = (context.lines, layout(self.codec)) else {
@@ -78,6 +97,6 @@ impl LineStreams {
         if !contents.is_fixed && request.table_bytes > max_table_bytes(plan.archive_bytes) {
             return Ok(None);
         }
-        build::streams(&contents, &plan, text, request, context)
+        build::streams(&contents, &plan, text, (request, claims), context)
     }
 }

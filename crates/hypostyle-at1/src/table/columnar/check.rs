@@ -232,7 +232,7 @@ fn difference(stated: &GroupStates, found: &GroupStates, span: usize) -> Option<
         (stated != found).then(|| "the scale of the column is wrong".to_owned())
     };
     match (stated, found) {
-        (GroupStates::Dict { .. }, GroupStates::Dict { .. }) => None,
+        (GroupStates::Dict, GroupStates::Dict) => None,
         (
             GroupStates::Sums { scale, sums },
             GroupStates::Sums { scale: true_scale, sums: true_sums },

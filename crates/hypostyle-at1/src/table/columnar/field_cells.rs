@@ -16,7 +16,8 @@ use hashbrown::HashMap;
 
 use super::frame::ColumnarFrame;
 use super::group_cells::GroupCells;
-use super::typed_entries::{TypedDictionary, TypedEntries};
+use super::group_reader::WantedRows;
+use super::typed_entries::{TypedDictionary, TypedEntries, string_views};
 use crate::codecs::columnar::values::CellNumbers;
 use crate::row_buffer::{DictEntry, PaddedDict};
 use crate::table::cell_list::{CellList, CellRuns};
@@ -39,6 +40,8 @@ pub(super) enum Encoding {
     /// As a dictionary if that takes less memory.
     Smaller,
     Dictionary,
+    /// As string views.
+    Views,
 }
 
 /// One field of the cells of a column, in one row group.
@@ -61,14 +64,32 @@ pub(super) struct FieldCells<'a> {
 }
 
 impl FieldCells<'_> {
-    /// Returns the field of the cells of the row group.
-    pub(super) fn array(&self, data_type: &DataType, encoding: Encoding) -> Result<ArrayRef> {
+    /// Returns the field of the wanted cells.
+    pub(super) fn array(
+        &self,
+        data_type: &DataType,
+        encoding: Encoding,
+        rows: &WantedRows<'_>,
+    ) -> Result<ArrayRef> {
         let GroupCells { column, cells } = self.cells;
         if column.cells() < cells.end {
             let why = format!("has {} cells for {} rows", column.cells(), cells.end);
             return Err(Error::malformed("column", why).in_stream("values"));
         }
-        self.cells_array(data_type, encoding)
+        let stored = self.frame.layout.columns.get(self.stored);
+        if stored.is_none_or(|stored| stored.quotes <= 1)
+            && let Some((ids, entries)) = column.dictionary()
+        {
+            let ids = ids.get(cells.clone()).unwrap_or_default();
+            let Some(selection) = rows.selection else {
+                return self.named_entries(data_type, ids, entries, encoding);
+            };
+            let runs = selection.runs().iter();
+            let ids = runs.flat_map(|run| ids.get(run.clone()).unwrap_or_default());
+            let ids: Vec<u32> = ids.copied().collect();
+            return self.named_entries(data_type, &ids, entries, encoding);
+        }
+        rows.of_array(self.cells_array(data_type)?)
     }
 
     /// Returns the syntax of the cells.
@@ -110,7 +131,7 @@ impl FieldCells<'_> {
         let len = distinct.len();
         let values = self.typed(data_type, &list_of(distinct)?, len)?;
         let codes = (len < codes.len()).then(|| Arc::new(codes));
-        let dictionary = TypedDictionary { values, codes };
+        let dictionary = TypedDictionary::new(values, codes);
         self.typed_entries.insert(entries, self.column, &dictionary);
         Ok(dictionary)
     }
@@ -130,16 +151,21 @@ impl FieldCells<'_> {
         let is_known = self.typed_entries.get(entries, self.column).is_some();
         let used = self.typed_entries.count_uses(entries, self.column, ids.len());
         if is_known || used >= entries.len() || encoding == Encoding::Dictionary {
-            let TypedDictionary { values, codes } = self.typed_dictionary(data_type, entries)?;
-            let Some(codes) = codes else {
+            let typed = self.typed_dictionary(data_type, entries)?;
+            let values = match encoding {
+                Encoding::Views => typed.views(),
+                _ => typed.values,
+            };
+            let Some(codes) = typed.codes else {
                 return taken(ids, &values, encoding, self.max_bytes);
             };
-            let code = |&id: &u32| match codes.get(id as usize).copied() {
-                Some(NO_VALUE) | None => Err(self.unfit(text(&id))),
-                Some(code) => Ok(code),
-            };
-            let codes = ids.iter().map(code).collect::<Result<Vec<u32>>>()?;
-            return taken(&codes, &values, encoding, self.max_bytes);
+            let code = |&id: &u32| codes.get(id as usize).copied().unwrap_or(NO_VALUE);
+            let named: Vec<u32> = ids.iter().map(code).collect();
+            // One pass finds that all have a value, which the loop above does without branches.
+            if let Some(at) = named.iter().position(|&code| code == NO_VALUE) {
+                return Err(self.unfit(ids.get(at).map(text).unwrap_or_default()));
+            }
+            return taken(&named, &values, encoding, self.max_bytes);
         }
         let (mut places, mut named) = (HashMap::with_capacity(ids.len()), Vec::new());
         let mut place_of = |&id: &u32| {
@@ -150,12 +176,15 @@ impl FieldCells<'_> {
         };
         let ids: Vec<u32> = ids.iter().map(&mut place_of).collect();
         let parts = self.part_of_each(named.iter().map(text))?;
-        let values = self.typed(data_type, &list_of(parts)?, named.len())?;
+        let mut values = self.typed(data_type, &list_of(parts)?, named.len())?;
+        if encoding == Encoding::Views {
+            values = string_views(&values);
+        }
         taken(&ids, &values, encoding, self.max_bytes)
     }
 
-    /// Returns the field of the cells.
-    fn cells_array(&self, data_type: &DataType, encoding: Encoding) -> Result<ArrayRef> {
+    /// Returns the field of the cells of a column without a dictionary, or with mixed quotes.
+    fn cells_array(&self, data_type: &DataType) -> Result<ArrayRef> {
         let GroupCells { column, cells } = self.cells;
         let stored = self.frame.layout.columns.get(self.stored);
         let quotes = stored.map_or(0, |stored| stored.quotes);
@@ -164,12 +193,6 @@ impl FieldCells<'_> {
             && let Some(array) = self.numbers(data_type, self.syntax())
         {
             return Ok(array);
-        }
-        if quotes <= 1
-            && let Some((ids, entries)) = column.dictionary()
-        {
-            let ids = ids.get(cells.clone()).unwrap_or_default();
-            return self.named_entries(data_type, ids, entries, encoding);
         }
         let text = column.text(cells.clone());
         let texts = text.split(|&byte| byte == b'\n').take(count);
@@ -285,17 +308,19 @@ fn without_others<T>(
 fn taken(ids: &[u32], entries: &ArrayRef, encoding: Encoding, limit: u64) -> Result<ArrayRef> {
     let is_text = *entries.data_type() == DataType::Utf8;
     let is_dictionary = match encoding {
-        Encoding::Plain => false,
+        Encoding::Plain | Encoding::Views => false,
         Encoding::Smaller => entries.len().saturating_mul(ROWS_PER_ENTRY) <= ids.len(),
         Encoding::Dictionary => true,
     };
     if is_dictionary && is_text {
+        let keys = ids.iter().map(|id| id.cast_signed()).collect();
         // A null is a null index: not every kernel looks for nulls among the entries.
-        let key = |&id: &u32| {
-            let is_null = entries.is_null((id as usize).min(entries.len().saturating_sub(1)));
-            i32::try_from(id).ok().filter(|_| !is_null)
-        };
-        let keys: Int32Array = ids.iter().map(key).collect();
+        let nulls = entries.nulls().map(|nulls| {
+            let is_valid = |&id: &u32| (id as usize) < nulls.len() && nulls.is_valid(id as usize);
+            NullBuffer::from_iter(ids.iter().map(is_valid))
+        });
+        let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+        let keys = Int32Array::new(keys, nulls);
         return Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, entries.clone())?));
     }
     if let Some(texts) = entries.as_string_opt::<i32>() {

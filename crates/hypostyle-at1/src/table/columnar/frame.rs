@@ -258,6 +258,13 @@ impl ColumnarFrame {
         }
     }
 
+    /// Returns how many bytes the dictionary of a column has, if it is stored apart from the cells.
+    pub(super) fn dictionary_bytes(&self, column: usize) -> Option<u64> {
+        let blocks = self.dictionary_blocks(column);
+        let start = |block: usize| self.values.starts.get(block).copied();
+        Some(start(blocks.end)?.saturating_sub(start(blocks.start)?)).filter(|&bytes| bytes > 0)
+    }
+
     /// Returns how the chunk of a column is cut.
     pub(super) fn pieces(&self, column: usize) -> &ColumnPieces {
         let directory = self.directory.as_ref();

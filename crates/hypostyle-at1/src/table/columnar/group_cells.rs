@@ -322,7 +322,7 @@ impl GroupDecoder<'_> {
                 }
                 pieces::deltas(&deltas, *scale, count, sums(all))?
             }
-            GroupStates::Dict { .. } => {
+            GroupStates::Dict => {
                 let dictionary = self.head(column, cut, decoded)?;
                 pieces::indexes(&content(0, piece, decoded)?, count, &dictionary.entries)?
             }

@@ -9,6 +9,8 @@ use arrow_schema::{DataType, Field};
 
 use super::field_cells::{Encoding, typed, typed_json, unfit_cell};
 use super::group_cells::GroupCells;
+use super::group_lines::GroupLines;
+use super::group_reader::WantedRows;
 use super::object_columns::{FieldPlace, TableColumn};
 use super::{ColumnarReader, TableFrame, TableGroup};
 use crate::table::cell_list::CellList;
@@ -30,10 +32,12 @@ pub(super) struct GroupColumns<'r> {
     pub(super) group: &'r TableGroup,
     /// The columns of the archive that were decoded.
     pub(super) cells: BTreeMap<usize, GroupCells>,
+    /// The rows that are wanted; all if the row group has verbatim lines.
+    pub(super) rows: WantedRows<'r>,
 }
 
 impl GroupColumns<'_> {
-    /// Returns a column of the table, in all rows of the row group.
+    /// Returns a column of the table, in the wanted rows.
     pub(super) fn array(
         &self,
         column: usize,
@@ -63,26 +67,30 @@ impl GroupColumns<'_> {
         match self.frame.columns.get(column) {
             Some(TableColumn::Field(place)) => {
                 let cells = self.cells_of(place.stored)?;
-                let cells = self.reader.field_cells(self.frame, column, *place, cells);
-                cells.array(data_type, encoding)
+                let cells = self.reader.field_cells(self.frame, column, *place, &cells);
+                cells.array(data_type, encoding, &self.rows)
             }
             Some(TableColumn::Nested { around, fields, stored }) => {
                 let list = self.nested(around, fields, stored.clone())?;
-                typed_json(data_type, &list, self.rows(), &[])
+                self.rows.of_array(typed_json(data_type, &list, self.rows(), &[])?)
             }
-            Some(TableColumn::Absent) => Ok(new_null_array(data_type, self.rows())),
+            Some(TableColumn::Absent) => self.rows.of_array(new_null_array(data_type, self.rows())),
             None => Err(column_out_of_range(column, self.frame.columns.len())),
         }
     }
 
-    /// Returns the number of structured lines.
+    /// Returns the number of structured lines from the first to the last wanted one.
     fn rows(&self) -> usize {
-        self.group.lines.lines.len().saturating_sub(self.group.lines.verbatim.len())
+        let GroupLines { lines, verbatim } = &self.group.lines;
+        self.rows.within(&(0..lines.len().saturating_sub(verbatim.len()))).len()
     }
 
-    fn cells_of(&self, stored: usize) -> Result<&GroupCells> {
-        let cells = self.cells.get(&stored);
-        cells.ok_or_else(|| Error::internal("a column that was not decoded"))
+    /// Returns the cells of a column from the first to the last wanted row.
+    fn cells_of(&self, stored: usize) -> Result<GroupCells> {
+        let Some(GroupCells { column, cells }) = self.cells.get(&stored) else {
+            return Err(Error::internal("a column that was not decoded"));
+        };
+        Ok(GroupCells { column: column.clone(), cells: self.rows.within(cells) })
     }
 
     /// Returns objects or arrays, put together from their values.

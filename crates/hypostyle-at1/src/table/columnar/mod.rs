@@ -6,7 +6,8 @@
 //!    groups need too.
 //! 3. `field_cells` turns the cells of a column into arrays of its fields; `typed_entries` keeps
 //!    the arrays of dictionaries. `object_columns` finds the columns of JSON Lines in cells, and
-//!    `group_columns` puts the rows of a row group together.
+//!    `group_columns` puts the rows of a row group together, and `group_reader` asks it for those
+//!    of a window.
 //! 4. `pruning` is what is known of the cells of a row group.
 //! 5. `check` and `cell_check` compare what a frame states about its row groups with its
 //!    columns; `salvage` prints the lines of those that are not damaged.
@@ -19,6 +20,7 @@ mod frame;
 mod group_cells;
 mod group_columns;
 mod group_lines;
+mod group_reader;
 mod object_columns;
 mod piece_cache;
 mod pruning;
@@ -42,6 +44,7 @@ use frame::ColumnarFrame;
 use group_cells::{DecodedGroup, GroupCells, GroupDecoder, SharedPieces};
 use group_columns::GroupColumns;
 use group_lines::GroupLines;
+use group_reader::{GroupOptions, GroupReader, WantedRows};
 use object_columns::{FieldPlace, ObjectColumns, TableColumn};
 use pruning::{ColumnarPruning, table_bounds};
 use typed_entries::TypedEntries;
@@ -58,13 +61,9 @@ use hypostyle_core::format_id::FormatId;
 use hypostyle_core::predicate::{NumberBounds, PruningStatistics};
 use hypostyle_core::projection::column_out_of_range;
 use hypostyle_core::reader::{
-    ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, WholeRowGroup,
-    row_group_out_of_range,
+    ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, TextForm, row_group_out_of_range,
 };
 use hypostyle_core::text::TextKind;
-
-/// A column is returned as a dictionary if it has so many rows for each value.
-const ROWS_PER_VALUE: u64 = 8;
 
 /// The table of an archive of codec columnar.
 #[derive(Debug)]
@@ -199,29 +198,32 @@ impl ColumnarReader {
         }
     }
 
-    /// Decodes columns of all rows of a row group.
+    /// Decodes columns of some rows of a row group.
     fn decode(
         &self,
-        group: usize,
+        options: GroupOptions,
         columns: &[usize],
-        (threads, dictionaries): (usize, bool),
+        rows: WantedRows<'_>,
         decoded: &mut DecodedGroup,
     ) -> Result<Vec<ArrayRef>> {
-        let (group, frame) = self.group(group)?;
+        let (group, frame) = self.group(options.group)?;
         let stored = frame.stored_columns(columns);
-        let cells = self.decoder(group, frame, threads).decode(&stored, decoded)?;
-        let columns_of_group = GroupColumns { reader: self, frame, group, cells };
+        let cells = self.decoder(group, frame, options.threads).decode(&stored, decoded)?;
+        let columns_of_group = GroupColumns { reader: self, frame, group, cells, rows };
         let array = |&column: &usize| {
             let Some(field) = self.shape.schema.fields().get(column) else {
                 return Err(column_out_of_range(column, frame.columns.len()));
             };
-            let encoding = match dictionaries && self.has_dictionary(column) {
-                true => Encoding::Dictionary,
-                false => Encoding::Smaller,
+            let values = self.dictionary_values(column);
+            let encoding = match options.dictionaries.form(values, self.shape.rows) {
+                TextForm::Views => Encoding::Views,
+                TextForm::Dictionary => Encoding::Dictionary,
+                TextForm::Plain => Encoding::Smaller,
             };
             columns_of_group.array(column, field, encoding).map_err(|err| {
+                let first = group.first_row.saturating_add(rows.start as u64);
                 let err = match err.row() {
-                    Some(row) => err.at_row(row.saturating_add(group.first_row)),
+                    Some(row) => err.at_row(row.saturating_add(first)),
                     None => err,
                 };
                 err.in_column(column, field.name())
@@ -364,14 +366,11 @@ impl Reader for ColumnarReader {
         self.frames.iter().any(|frame| frame.frame.directory.is_some())
     }
 
-    fn has_dictionary(&self, column: usize) -> bool {
+    fn dictionary_values(&self, column: usize) -> Option<u64> {
         let is_text = |field: &Arc<Field>| *field.data_type() == DataType::Utf8;
-        let is_small = |frame: &TableFrame| {
-            let values = frame.distinct_values(column);
-            values.is_some_and(|values| values.saturating_mul(ROWS_PER_VALUE) <= self.shape.rows)
-        };
-        self.shape.schema.fields().get(column).is_some_and(is_text)
-            && self.frames.iter().all(is_small)
+        self.shape.schema.fields().get(column).filter(|field| is_text(field))?;
+        let values = |frame: &TableFrame| frame.distinct_values(column);
+        self.frames.iter().map(values).try_fold(0, |most, values| Some(values?.max(most)))
     }
 
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
@@ -422,15 +421,13 @@ impl Reader for ColumnarReader {
         group: usize,
         request: &RowGroupRequest<'_>,
     ) -> Result<Box<dyn RowGroupReader>> {
-        let rows = self.group(group)?.0.lines.lines.len();
         let known = self.shape.schema.fields().len();
         if let Some(&column) = request.columns.iter().find(|&&column| column >= known) {
             return Err(column_out_of_range(column, known));
         }
-        let mut decoded = DecodedGroup::default();
-        let how = (request.threads, request.dictionaries);
-        let decode = move |columns: &[usize]| self.decode(group, columns, how, &mut decoded);
-        Ok(Box::new(WholeRowGroup::new(rows, decode)))
+        let RowGroupRequest { threads, dictionaries, .. } = *request;
+        let options = GroupOptions { group, threads, dictionaries };
+        Ok(Box::new(GroupReader::new(self, options)?))
     }
 
     fn deviations(&self) -> Vec<Deviation> {

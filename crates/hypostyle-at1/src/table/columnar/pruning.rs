@@ -10,13 +10,16 @@ use arrow_schema::{DataType, Field};
 
 use super::object_columns::{FieldPlace, TableColumn};
 use super::{ColumnarReader, TableFrame, TableGroup};
-use crate::codecs::columnar::group_directory::{ColumnPieces, ValueSets, has_dictionary};
+use crate::codecs::columnar::group_directory::{ValueSets, has_dictionary};
 use crate::group_statistics::RowGroupStatistics;
 use hypostyle_core::cast::cast;
 use hypostyle_core::predicate::{
     CellPresence, Decimal, NumberBounds, OccurringEntries, PruningStatistics, TextBounds,
 };
 use hypostyle_core::reader::ColumnStatistics;
+
+/// What a field of an entry takes at least in most dictionaries, with a length or a delimiter.
+const FIELD_BYTES: u64 = 3;
 
 /// The statistics of a row group.
 pub(super) struct ColumnarPruning<'r> {
@@ -142,21 +145,16 @@ impl TableFrame {
         directory.zip(stored).is_some_and(|(it, stored)| has_dictionary(&it.columns, stored))
     }
 
-    /// Returns how many distinct values a column of the table has at most, if it has a
-    /// dictionary.
+    /// Returns how many distinct values a column of the table has, if it has a dictionary. Without
+    /// sets of values the number is an estimate.
     pub(super) fn distinct_values(&self, column: usize) -> Option<u64> {
         if let Some(sets) = self.sets(column) {
             return Some(sets.values as u64);
         }
         let FieldPlace { stored, .. } = self.field(column)?;
-        match self.frame.pieces(stored) {
-            ColumnPieces::Cut(cut) => cut.entries().map(|entries| entries as u64),
-            // A map has at most an entry for each one of its source.
-            ColumnPieces::Derived { source } => {
-                self.frame.pieces(*source).cut()?.entries().map(|entries| entries as u64)
-            }
-            ColumnPieces::Whole => None,
-        }
+        let fields = self.frame.layout.columns.get(stored)?.width.max(1) as u64;
+        let bytes = self.frame.dictionary_bytes(stored)?;
+        Some(bytes / fields.saturating_mul(FIELD_BYTES))
     }
 
     /// Returns the values of a column of the table that occur in each row group, if known.

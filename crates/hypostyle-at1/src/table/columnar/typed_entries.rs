@@ -1,8 +1,9 @@
 //! Dictionaries as arrays, which the row groups of a table share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, StringViewArray};
 
 use super::piece_cache::PieceCache;
 use crate::row_buffer::PaddedDict;
@@ -19,6 +20,27 @@ pub(super) struct TypedDictionary {
     pub(super) values: ArrayRef,
     /// The value of each entry; `None` if every entry has a value of its own.
     pub(super) codes: Option<Arc<Vec<u32>>>,
+    /// The values as string views, once a scan has asked for them.
+    views: Arc<OnceLock<ArrayRef>>,
+}
+
+impl TypedDictionary {
+    pub(super) fn new(values: ArrayRef, codes: Option<Arc<Vec<u32>>>) -> Self {
+        Self { values, codes, views: Arc::default() }
+    }
+
+    /// Returns the values as string views, if they are text, or else as they are.
+    pub(super) fn views(&self) -> ArrayRef {
+        self.views.get_or_init(|| string_views(&self.values)).clone()
+    }
+}
+
+/// Returns texts as string views; other values as they are.
+pub(super) fn string_views(values: &ArrayRef) -> ArrayRef {
+    match values.as_string_opt::<i32>() {
+        Some(texts) => Arc::new(StringViewArray::from(texts)),
+        None => values.clone(),
+    }
 }
 
 /// The entries of dictionaries as arrays of the columns of a table.

@@ -8,13 +8,17 @@ use bytes::Bytes;
 use super::index::{self, HEADER_BYTES, IndexRecord, MAGIC};
 use super::limit::{WHAT, check_limit};
 #[cfg(not(target_family = "wasm"))]
-use super::native_decoder::decode_stream;
+use super::native_decoder::{decode_start, decode_stream};
 #[cfg(target_family = "wasm")]
-use super::pure_decoder::decode_stream;
+use super::pure_decoder::{decode_start, decode_stream};
 use crate::compress::capacity::initial_capacity;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::parallel;
+use crate::wire::crc32;
+
+/// The flags of a stream whose blocks end with a CRC-32.
+const CRC32_FLAGS: [u8; 2] = [0, 1];
 
 /// The blocks of a stream, as its index lists them.
 #[derive(Debug)]
@@ -126,9 +130,15 @@ fn decompress_block(
     let IndexRecord { unpadded, raw, .. } = *record;
     let flags = header.get(6..8).unwrap_or_default();
     let tail = index::index_and_footer(&[(unpadded, raw)], flags);
-    let (content, _) = decode_stream(&[header, body, &tail], raw, limits)?;
+    // We compute this checksum faster than liblzma does.
+    let has_crc32 = flags == CRC32_FLAGS;
+    let (content, _) = decode_stream(&[header, body, &tail], raw, limits, !has_crc32)?;
     if raw != content.len() as u64 {
         return Err(Error::malformed(WHAT, "has a block whose size differs from its index"));
+    }
+    // The checksum ends a block.
+    if has_crc32 && body.last_chunk() != Some(&crc32(&content).to_le_bytes()) {
+        return Err(Error::malformed(WHAT, "is damaged: the checksum of a block does not fit"));
     }
     Ok(content)
 }
@@ -245,9 +255,23 @@ pub fn decompress(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec
             if raw != u64::MAX {
                 check_limit(raw, limits)?;
             }
-            decode_stream(&[stream], raw, limits)
+            decode_stream(&[stream], raw, limits, true)
         }
     }
+}
+
+/// Decompresses the first `len` bytes of the content of a stream from the first bytes of the
+/// stream; returns fewer if there are not enough of them.
+///
+/// Also returns how many bytes of the stream were needed. What follows them is not read, and the
+/// check of the last block is not compared.
+///
+/// # Errors
+///
+/// Fails if the stream is damaged, and if `len` exceeds `limits`.
+pub fn decompress_start(stream: &[u8], len: usize, limits: &Limits) -> Result<(Vec<u8>, usize)> {
+    check_limit(len as u64, limits)?;
+    decode_start(stream, len, &limits.clone().with_block_bytes(len as u64))
 }
 
 /// Returns whether the bytes start with the magic of an `.xz` stream.
@@ -311,6 +335,27 @@ mod tests {
                 assert!(parts.flatten().collect::<Vec<_>>() == raw);
             }
         }
+    }
+
+    #[test]
+    fn the_start_of_the_content_needs_the_start_of_the_stream() {
+        let raw = sample(200_000);
+        let limits = Limits::default();
+        for block in [0, 30_000] {
+            let file = packed(&raw, block);
+            for len in [0, 1, 100, 29_999, 30_000, 30_001, 199_999, 200_000] {
+                let (start, used) = decompress_start(&file, len, &limits).unwrap();
+                assert!(start == raw[..len], "{len}");
+                assert!(len > 100_000 || used < file.len() * 3 / 4, "{len} {used}");
+                let (again, _) = decompress_start(&file[..used], len, &limits).unwrap();
+                assert!(again == start);
+                assert!(used == 0 || decompress_start(&file[..used - 1], len, &limits).is_ok());
+            }
+            let (all, used) = decompress_start(&file, 300_000, &limits).unwrap();
+            assert!(all == raw && used == file.len());
+        }
+        let small = Limits::default().with_block_bytes(1000);
+        assert!(decompress_start(&packed(&raw, 0), 1001, &small).is_err());
     }
 
     #[test]

@@ -20,4 +20,4 @@ mod native_decoder;
 #[cfg(any(target_family = "wasm", feature = "pure-decoders"))]
 pub(super) mod pure_decoder;
 
-pub use decode::{Blocks, RemoteBlocks, decompress, is_xz};
+pub use decode::{Blocks, RemoteBlocks, decompress, decompress_start, is_xz};

@@ -1,6 +1,8 @@
 //! Decodes `.xz` streams with liblzma.
 
-use liblzma::stream::{Action, Error as LzmaError, Status, Stream, TELL_UNSUPPORTED_CHECK};
+use liblzma::stream::{
+    Action, Error as LzmaError, IGNORE_CHECK, Status, Stream, TELL_UNSUPPORTED_CHECK,
+};
 
 use super::limit::{WHAT, check_limit};
 use crate::compress::capacity::initial_capacity;
@@ -13,19 +15,35 @@ const DECODER_MEMORY: u64 = 2 << 30;
 /// Decodes one stream, given in parts, and returns its content and its length.
 ///
 /// `raw` is the length that the content claims to have, or more. Bytes after the stream are
-/// ignored.
+/// ignored. Without `verifies`, the caller verifies the checksums of blocks.
 pub(super) fn decode_stream(
     parts: &[&[u8]],
     raw: u64,
     limits: &Limits,
+    verifies: bool,
 ) -> Result<(Vec<u8>, usize)> {
     let stored = parts.iter().map(|part| part.len()).sum();
-    let mut decoder = Decoder::new(limits, raw, stored)?;
+    let check = if verifies { TELL_UNSUPPORTED_CHECK } else { IGNORE_CHECK };
+    let mut decoder = Decoder::new(limits, raw, stored, check)?;
     for part in parts {
         decoder.feed(part)?;
     }
     let used = usize::try_from(decoder.stream.total_in()).unwrap_or(stored);
     Ok((decoder.finish()?, used))
+}
+
+/// Decodes the first `len` bytes; see [`super::decompress_start`].
+pub(super) fn decode_start(stream: &[u8], len: usize, limits: &Limits) -> Result<(Vec<u8>, usize)> {
+    let mut decoder = Decoder::new(limits, len as u64, stream.len(), TELL_UNSUPPORTED_CHECK)?;
+    let mut used = 0_usize;
+    while decoder.out.len() < len
+        && !decoder.ended
+        && let Some(rest) = stream.get(used..).filter(|rest| !rest.is_empty())
+    {
+        decoder.step(rest)?;
+        used = usize::try_from(decoder.stream.total_in()).unwrap_or(stream.len());
+    }
+    Ok((decoder.out, used))
 }
 
 /// A liblzma decoder whose output stays within the limits.
@@ -37,9 +55,10 @@ struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn new(limits: &'a Limits, raw: u64, stored: usize) -> Result<Self> {
-        // Without this flag, liblzma skips a kind of check that it does not support.
-        let stream = Stream::new_stream_decoder(DECODER_MEMORY, TELL_UNSUPPORTED_CHECK)
+    /// Returns a decoder that checks as `check` says: without [`TELL_UNSUPPORTED_CHECK`], liblzma
+    /// skips a kind of check that it does not support.
+    fn new(limits: &'a Limits, raw: u64, stored: usize, check: u32) -> Result<Self> {
+        let stream = Stream::new_stream_decoder(DECODER_MEMORY, check)
             .map_err(|_| Error::malformed(WHAT, "cannot be decompressed: out of memory"))?;
         let claimed = usize::try_from(raw.min(limits.block_bytes)).unwrap_or(usize::MAX);
         Ok(Self {
@@ -53,30 +72,33 @@ impl<'a> Decoder<'a> {
     /// Decompresses `input`, up to the end of the stream.
     fn feed(&mut self, mut input: &[u8]) -> Result<()> {
         while !input.is_empty() && !self.ended {
-            self.reserve()?;
-            let (before_in, before_out) = (self.stream.total_in(), self.out.len());
-            let status = self.stream.process_vec(input, &mut self.out, Action::Run);
-            let used = usize::try_from(self.stream.total_in() - before_in).unwrap_or(input.len());
+            let used = self.step(input)?;
             input = input.get(used..).unwrap_or_default();
-            match status {
-                Ok(Status::StreamEnd) => self.ended = true,
-                Ok(_) if used == 0 && self.out.len() == before_out => {
-                    return Err(Error::malformed(
-                        WHAT,
-                        "is damaged: the decoder makes no progress",
-                    ));
-                }
-                Ok(_) => {}
-                Err(LzmaError::UnsupportedCheck) => {
-                    return Err(Error::unsupported("an xz stream with an unknown kind of check"));
-                }
-                Err(err) => {
-                    let why = format!("is damaged after {} bytes of data: {err}", self.out.len());
-                    return Err(Error::malformed(WHAT, why));
-                }
-            }
         }
         Ok(())
+    }
+
+    /// Decompresses a part of `input`; returns how long it is.
+    fn step(&mut self, input: &[u8]) -> Result<usize> {
+        self.reserve()?;
+        let (before_in, before_out) = (self.stream.total_in(), self.out.len());
+        let status = self.stream.process_vec(input, &mut self.out, Action::Run);
+        let used = usize::try_from(self.stream.total_in() - before_in).unwrap_or(input.len());
+        match status {
+            Ok(Status::StreamEnd) => self.ended = true,
+            Ok(_) if used == 0 && self.out.len() == before_out => {
+                return Err(Error::malformed(WHAT, "is damaged: the decoder makes no progress"));
+            }
+            Ok(_) => {}
+            Err(LzmaError::UnsupportedCheck) => {
+                return Err(Error::unsupported("an xz stream with an unknown kind of check"));
+            }
+            Err(err) => {
+                let why = format!("is damaged after {} bytes of data: {err}", self.out.len());
+                return Err(Error::malformed(WHAT, why));
+            }
+        }
+        Ok(used)
     }
 
     /// Reserves output space if none is left, within the limits.

@@ -38,7 +38,7 @@ const FOOTER_FLAGS: std::ops::Range<usize> = 8..10;
 /// Decodes one stream, given in parts, and returns its content and its length.
 ///
 /// `raw` is the length that the content claims to have, or more. Bytes after the stream are
-/// ignored.
+/// ignored. Without `verifies`, the caller verifies the checksums of blocks.
 ///
 /// # Errors
 ///
@@ -47,14 +47,19 @@ const FOOTER_FLAGS: std::ops::Range<usize> = 8..10;
     not(feature = "pure-decoders"),
     expect(unreachable_pub, reason = "the feature exports it")
 )]
-pub fn decode_stream(parts: &[&[u8]], raw: u64, limits: &Limits) -> Result<(Vec<u8>, usize)> {
+pub fn decode_stream(
+    parts: &[&[u8]],
+    raw: u64,
+    limits: &Limits,
+    verifies: bool,
+) -> Result<(Vec<u8>, usize)> {
     let input = match parts {
         [whole] => Cow::Borrowed(*whole),
         _ => Cow::Owned(parts.concat()),
     };
     let claimed = usize::try_from(raw.min(limits.block_bytes)).unwrap_or(usize::MAX);
     let out = Vec::with_capacity(initial_capacity(input.len(), claimed));
-    let mut decoder = Decoder { input: &input, at: 0, out, limits };
+    let mut decoder = Decoder { input: &input, at: 0, out, limits, verifies };
     match decoder.stream() {
         Ok(()) => Ok((decoder.out, decoder.at)),
         Err(Fault::Error(error)) => Err(error),
@@ -75,6 +80,21 @@ pub fn decode_stream(parts: &[&[u8]], raw: u64, limits: &Limits) -> Result<(Vec<
             let why = format!("is damaged after {} bytes of data: {cause}", decoder.out.len());
             Err(Error::malformed(WHAT, why))
         }
+    }
+}
+
+/// Decodes the first `len` bytes; see [`super::decompress_start`].
+#[cfg(target_family = "wasm")]
+pub(super) fn decode_start(stream: &[u8], len: usize, limits: &Limits) -> Result<(Vec<u8>, usize)> {
+    // The limit, which is `len`, ends the decoder; so does the end of the bytes.
+    let mut decoder = Decoder { input: stream, at: 0, out: Vec::new(), limits, verifies: true };
+    match decoder.stream() {
+        Err(Fault::Data | Fault::Options | Fault::Format | Fault::Memory | Fault::UnknownCheck)
+            if decoder.out.len() < len =>
+        {
+            decode_stream(&[stream], len as u64, limits, true)
+        }
+        _ => Ok((decoder.out, decoder.at)),
     }
 }
 
@@ -132,6 +152,7 @@ struct Decoder<'a> {
     at: usize,
     out: Vec<u8>,
     limits: &'a Limits,
+    verifies: bool,
 }
 
 impl<'a> Decoder<'a> {
@@ -184,7 +205,7 @@ impl<'a> Decoder<'a> {
         }
         let content = self.out.get(content_at..).unwrap_or_default();
         let expected = Check::of(content, check);
-        if self.take(expected.len())? != expected {
+        if self.take(expected.len())? != expected && self.verifies {
             return Err(Fault::Data);
         }
         let header_len = data_at - start;
@@ -218,8 +239,8 @@ impl<'a> Decoder<'a> {
             };
             self.out.truncate(before + step.bytes_produced);
             used += step.bytes_consumed;
+            self.at = start + used;
             if step.status == Status::StreamEnd {
-                self.at = start + used;
                 return Ok(());
             }
             let is_stuck = step.bytes_consumed == 0 && step.bytes_produced == 0;
