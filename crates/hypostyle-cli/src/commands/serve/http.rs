@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ const MAX_LINES: usize = 200;
 
 /// How long a connection may wait for the next request.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// How long a refused client may take to close.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Bytes that are read from a file at once.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -88,7 +91,12 @@ pub(super) fn answer(
 }
 
 fn refuse(out: &mut TcpStream, status: &str) -> io::Result<()> {
-    write!(out, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    write!(out, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")?;
+    // Closing with input unread resets the connection, and the client may lose the answer.
+    out.shutdown(Shutdown::Write)?;
+    out.set_read_timeout(Some(LINGER))?;
+    let _ = io::copy(&mut out.take(MAX_LINE_BYTES), &mut io::sink());
+    Ok(())
 }
 
 fn respond(
