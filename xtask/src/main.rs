@@ -1,8 +1,9 @@
-//! Development tasks of the project: `cargo xtask test | check | features | ci | bench | oracle`.
+//! Development tasks of the project: `cargo xtask test | check | features | viewer | ci | bench | oracle`.
 
 mod process;
 mod python;
 mod runtimes;
+mod viewer;
 
 use std::env;
 use std::io::{self, Write};
@@ -16,10 +17,12 @@ usage: cargo xtask TASK
   test            run all tests in Rust: unit, property, conformance, CLI and doc tests
   test --all      run these, and the tests that need other runtimes, which are installed under the
                   target folder: predicates in DuckDB (needs python3 with venv, and pip), SQL in
-                  DataFusion (takes minutes to build), URLs with the S3 server s3s-fs
+                  DataFusion (takes minutes to build), URLs with the S3 server s3s-fs, the Python
+                  package, the viewer (needs npm, and chromium)
   check           check formatting, clippy lints, docs and features
   features        run clippy on the library with the default features, with none, with each alone,
                   and with each pair of column files, and on the command with its features
+  viewer          build the viewer of web/, and print its folder, which `hyp serve` takes
   ci              run test --all, then check
   bench [ARGS]    build in release mode and run the benchmarks; `--quick` only checks that they
                   run, `--write` updates docs/benchmarks, `--help` lists the benchmarks
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         ["test", "--all"] => test_all(),
         ["check"] => check(),
         ["features"] => features(),
+        ["viewer"] => build_viewer(),
         ["ci"] => test_all() && check(),
         ["bench", "outside"] => outside(),
         ["bench", rest @ ..] => bench(rest),
@@ -57,6 +61,16 @@ fn test() -> bool {
 fn test_all() -> bool {
     let in_rust = test();
     runtimes::test() && in_rust
+}
+
+fn build_viewer() -> bool {
+    let built = viewer::Viewer::build().map(|viewer| viewer.page());
+    let (text, is_built) = match built {
+        Ok(folder) => (folder.display().to_string(), true),
+        Err(why) => (format!("failed: {why}"), false),
+    };
+    let _ = writeln!(io::stderr(), "\n{text}");
+    is_built
 }
 
 fn check() -> bool {

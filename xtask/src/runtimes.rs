@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::process::{cargo, target_folder};
 use crate::python::Environment;
+use crate::viewer::Viewer;
 
 /// A test that needs another runtime, or one that takes minutes to build.
 struct RuntimeTest {
@@ -12,11 +13,12 @@ struct RuntimeTest {
     run: fn() -> Result<(), String>,
 }
 
-const ALL: [RuntimeTest; 4] = [
+const ALL: [RuntimeTest; 5] = [
     RuntimeTest { name: "predicates in DuckDB", run: predicates_in_duckdb },
     RuntimeTest { name: "SQL in DataFusion", run: sql_in_datafusion },
     RuntimeTest { name: "URLs, and S3 by s3s-fs", run: urls },
     RuntimeTest { name: "the Python package", run: python_package },
+    RuntimeTest { name: "the viewer in the browser", run: viewer },
 ];
 
 /// The packages and features of all tests with the engine, so that it is built once.
@@ -97,4 +99,15 @@ fn python_package() -> Result<(), String> {
     let install = ["-m", "pip", "install", "--quiet", "./python[test]"];
     python.run_words(&install, &profile)?;
     python.run_words(&["-m", "pytest", "-q", "python"], &[])
+}
+
+/// Builds the viewer, compares the module in it with the native build on all conformance files,
+/// and opens files in a browser.
+fn viewer() -> Result<(), String> {
+    let viewer = Viewer::build()?;
+    let examples = ["build", "--package", "hypostyle-wasm", "--examples"];
+    if !cargo(&examples, &[]) {
+        return Err("the programs of the tests cannot be built".to_owned());
+    }
+    viewer.test()
 }

@@ -33,6 +33,8 @@ const CRATES: &[&str] = &[
     "hypostyle-core",
     "hypostyle-at1",
     "hypostyle",
+    "hypostyle-view",
+    "hypostyle-wasm",
     "hypostyle-datafusion",
     "hypostyle-remote",
     "hypostyle-cli",

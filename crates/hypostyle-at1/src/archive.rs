@@ -7,9 +7,10 @@ use super::archive_table::{self, RowSource};
 use super::bundle_budget::BundleBudget;
 use super::codec::Codec;
 use super::codecs::bundle::{self, BundleFile};
+use super::codecs::log;
 use super::container::in_at1;
 use super::describe;
-use super::description::{Frame, FrameInfo};
+use super::description::{Frame, FrameInfo, LogTemplate};
 use super::frames::FrameReader;
 use super::line_groups::LineGroups;
 use super::row_groups::{self, Damage};
@@ -77,6 +78,51 @@ impl Archive {
     /// Describes the tables of each structured frame, if the codec has columns.
     pub fn describe(&self) -> Result<Vec<FrameInfo>> {
         describe::tables(&self.reader)
+    }
+
+    /// Lists the frames and their streams from the directories alone: no stream is read, but the
+    /// end of each, which says how large its content is.
+    ///
+    /// [`Archive::frames`] reads everything, and so finds more damage.
+    ///
+    /// # Errors
+    ///
+    /// Fails for a damaged directory, and if the source fails.
+    pub fn layout(&self) -> Result<Vec<Frame>> {
+        describe::layout(&self.reader)
+    }
+
+    /// Returns the templates of a log, those with most lines first; `None` if the archive has
+    /// another codec.
+    ///
+    /// # Errors
+    ///
+    /// Fails for damaged streams.
+    pub fn templates(&self) -> Result<Option<Vec<LogTemplate>>> {
+        if self.codec() != Codec::Log {
+            return Ok(None);
+        }
+        let mut counts = std::collections::BTreeMap::new();
+        self.reader.for_each_structured(|context| {
+            for (template, lines) in log::template_counts(context)? {
+                *counts.entry(template).or_insert(0_u64) += lines;
+            }
+            Ok(())
+        })?;
+        let template = |(text, lines)| LogTemplate { text, lines };
+        let mut found: Vec<LogTemplate> = counts.into_iter().map(template).collect();
+        found.sort_by_key(|template| std::cmp::Reverse(template.lines));
+        Ok(Some(found))
+    }
+
+    /// Returns whether the archive states what table its text is. The text of another archive is
+    /// decoded once to find out.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the statement is damaged, and if the source fails.
+    pub fn states_table(&self) -> Result<bool> {
+        Ok(self.table_metadata()?.is_some())
     }
 
     /// Writes the original bytes to `out`, and compares the hash at the end.

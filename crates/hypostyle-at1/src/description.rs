@@ -54,3 +54,12 @@ pub struct StreamInfo {
     /// Its decompressed length, if the stream states it.
     pub raw: Option<u64>,
 }
+
+/// A template of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogTemplate {
+    /// The text; a byte 0 stands for a value.
+    pub text: Vec<u8>,
+    /// The number of lines that have this form.
+    pub lines: u64,
+}

@@ -1,9 +1,10 @@
 //! Decodes the text of a frame on a thread, with a bounded number of pieces in memory.
+//!
+//! WebAssembly has no threads: there, all pieces are decoded before the first is read.
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+use std::sync::mpsc::Receiver;
 
 use bytes::Bytes;
 
@@ -14,6 +15,7 @@ use super::unpack::Unpacker;
 use hypostyle_core::error::{ErrorKind, Result};
 
 /// Pieces of text that may wait for the reader.
+#[cfg(not(target_family = "wasm"))]
 const WAITING_PIECES: usize = 4;
 
 /// The most bytes of a piece.
@@ -38,15 +40,11 @@ impl FramePipe {
         extent: Extent,
         checksums: Option<FrameChecksums>,
     ) -> Result<Self> {
-        let (sender, pieces) = sync_channel(WAITING_PIECES);
         let frames = frames.clone();
-        let decode = move || {
-            let mut pipe = PipeWriter(&sender);
-            let decoded = Unpacker::new(&frames).checked_frame(extent, checksums, &mut pipe);
-            // Nobody waits for the end if the reader was dropped.
-            let _ = sender.send(decoded.map(|()| None));
+        let decode = move |pipe: &mut PipeWriter<'_>| {
+            Unpacker::new(&frames).checked_frame(extent, checksums, pipe)
         };
-        thread::Builder::new().name("hypostyle-decode".into()).spawn(decode)?;
+        let pieces = deliver(decode)?;
         Ok(Self { pieces })
     }
 
@@ -59,7 +57,34 @@ impl FramePipe {
     }
 }
 
-struct PipeWriter<'s>(&'s SyncSender<Delivery>);
+/// Runs `decode` on a thread of its own.
+#[cfg(not(target_family = "wasm"))]
+fn deliver(
+    decode: impl FnOnce(&mut PipeWriter<'_>) -> Result<()> + Send + 'static,
+) -> Result<Receiver<Delivery>> {
+    let (sender, pieces) = std::sync::mpsc::sync_channel(WAITING_PIECES);
+    let run = move || {
+        let send = |piece| sender.send(piece).is_ok();
+        let decoded = decode(&mut PipeWriter(&send));
+        // Nobody waits for the end if the reader was dropped.
+        let _ = sender.send(decoded.map(|()| None));
+    };
+    std::thread::Builder::new().name("hypostyle-decode".into()).spawn(run)?;
+    Ok(pieces)
+}
+
+/// Runs `decode` at once. Its errors are errors of this function, so that a caller can fetch
+/// missing bytes and start again.
+#[cfg(target_family = "wasm")]
+fn deliver(decode: impl FnOnce(&mut PipeWriter<'_>) -> Result<()>) -> Result<Receiver<Delivery>> {
+    let (sender, pieces) = std::sync::mpsc::channel();
+    decode(&mut PipeWriter(&|piece| sender.send(piece).is_ok()))?;
+    let _ = sender.send(Ok(None));
+    Ok(pieces)
+}
+
+/// Writes to a function that takes pieces, and returns whether anybody waits for more.
+struct PipeWriter<'s>(&'s dyn Fn(Delivery) -> bool);
 
 impl Write for PipeWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -67,9 +92,10 @@ impl Write for PipeWriter<'_> {
         if piece.is_empty() {
             return Ok(0);
         }
-        let sent = self.0.send(Ok(Some(Bytes::copy_from_slice(piece))));
-        // The error ends the decoder; its result goes nowhere.
-        sent.map_err(|_| io::Error::other("the reader of the frame was dropped"))?;
+        if !(self.0)(Ok(Some(Bytes::copy_from_slice(piece)))) {
+            // The error ends the decoder; its result goes nowhere.
+            return Err(io::Error::other("the reader of the frame was dropped"));
+        }
         Ok(piece.len())
     }
 

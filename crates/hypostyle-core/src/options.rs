@@ -191,7 +191,12 @@ impl Compat {
 }
 
 /// Returns the number of threads to use: `threads`, or one per core for `None`.
+///
+/// It is 1 on WebAssembly, which has no threads.
 pub fn resolve_threads(threads: Option<NonZeroUsize>) -> usize {
+    if cfg!(target_family = "wasm") {
+        return 1;
+    }
     // The question takes longer than a small block does, and the answer stays the same.
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);

@@ -6,6 +6,9 @@ use std::thread;
 
 use crate::error::Result;
 
+/// Whether the target has no threads; the code for them is then left out.
+const HAS_NO_THREADS: bool = cfg!(target_family = "wasm");
+
 /// Runs `work` on every item on `threads` threads, and returns the results in order.
 ///
 /// # Errors
@@ -64,7 +67,7 @@ pub fn stream<J: Send, T: Send>(
     work: impl Fn(J) -> Result<T> + Sync,
     mut each: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
-    if threads <= 1 {
+    if threads <= 1 || HAS_NO_THREADS {
         while let Some(job) = next()? {
             each(work(job)?)?;
         }
@@ -121,7 +124,7 @@ pub fn both<A, B: Send>(
     one: impl FnOnce() -> A,
     other: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    if threads <= 1 {
+    if threads <= 1 || HAS_NO_THREADS {
         let one = one();
         return (one, other());
     }

@@ -128,6 +128,7 @@ pub(crate) const MIXERS: [u64; 3] =
 /// Positions in a hash of the bits that select the two buckets and of the fingerprint.
 pub(crate) const FIRST_BUCKET_SHIFT: u32 = 28;
 pub(crate) const SECOND_BUCKET_SHIFT: u32 = 10;
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only the vectors take it out"))]
 pub(crate) const FINGERPRINT_SHIFT: u32 = 48;
 
 /// Shift by which the hash is folded between multiplications.

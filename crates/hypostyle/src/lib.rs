@@ -163,6 +163,7 @@ mod file_kind;
 pub mod formats;
 #[cfg(any(feature = "parquet", feature = "arrow"))]
 mod guard;
+#[cfg(not(target_family = "wasm"))]
 mod new_file;
 mod open;
 #[cfg(feature = "parquet")]
@@ -173,6 +174,7 @@ mod writer;
 pub use convert::convert;
 pub use file_kind::FileKind;
 pub use formats::FormatId;
+#[cfg(not(target_family = "wasm"))]
 pub use new_file::NewFile;
 pub use open::{OpenOptions, detect_format, open, open_cache, open_source, open_with};
 pub use verify::{Verification, VerifyError, verify};

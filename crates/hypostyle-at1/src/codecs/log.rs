@@ -87,3 +87,25 @@ fn decode(context: &DecodeContext<'_>, out: &mut Output<'_>) -> Result<()> {
     }
     Ok(())
 }
+
+/// Returns the templates of one frame with the number of lines of each; a hole is a byte 0.
+///
+/// # Errors
+///
+/// Fails for damaged streams.
+pub(crate) fn template_counts(context: &DecodeContext<'_>) -> Result<Vec<(Vec<u8>, u64)>> {
+    let streams = context.streams(&["meta", "templates", "flags", "tids"])?;
+    let lines = streams.read("meta").uv("line count")?;
+    let mut found: Vec<(Vec<u8>, u64)> =
+        streams.read("templates").lines().map(|template| (template.to_vec(), 0)).collect();
+    let places: Vec<usize> = (0..found.len()).collect();
+    let mut flags = Modes::new(&streams, "flags");
+    let mut tids = streams.read("tids");
+    for _ in 0..lines {
+        if flags.structured(context)? {
+            let place = *pick(&mut tids, &places, "template")?;
+            found.get_mut(place).into_iter().for_each(|(_, count)| *count += 1);
+        }
+    }
+    Ok(found)
+}

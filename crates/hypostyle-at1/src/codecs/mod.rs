@@ -20,7 +20,7 @@ pub(super) mod groups;
 pub(super) mod json;
 pub(super) mod jsondoc;
 mod line_flags;
-mod log;
+pub(super) mod log;
 mod osm;
 mod qcolumnar;
 pub(super) mod qjson;

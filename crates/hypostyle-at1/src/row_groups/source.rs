@@ -87,6 +87,21 @@ impl StreamDirectory {
         extent: Extent,
         truncated: bool,
     ) -> Result<Option<Self>> {
+        Self::without(archive, extent, truncated, |name| archive.codec().is_bulk(name))
+    }
+
+    /// Finds all streams of a frame, and reads none of them.
+    pub(crate) fn places(archive: &FrameReader, extent: Extent) -> Result<Option<Self>> {
+        Self::without(archive, extent, false, |_| true)
+    }
+
+    /// Reads the directory of a frame, and its streams except some.
+    fn without(
+        archive: &FrameReader,
+        extent: Extent,
+        truncated: bool,
+        is_left_out: impl Fn(&str) -> bool,
+    ) -> Result<Option<Self>> {
         let (source, codec) = (archive.source(), archive.codec());
         let mut hasher = DirectoryHasher::new(codec, extent.method);
         let end = extent.offset.saturating_add(extent.len);
@@ -114,7 +129,7 @@ impl StreamDirectory {
             let len = cursor.uv("stream length")?;
             let offset = cursor.offset();
             at = offset.saturating_add(len);
-            let is_blocks = codec.is_bulk(&name);
+            let is_blocks = is_left_out(&name);
             let entry = window.get(source, start, offset.saturating_sub(start))?;
             if at > end && is_blocks && truncated {
                 blocks.push(BlocksStream { name, backend, offset, len });
@@ -156,6 +171,11 @@ impl StreamDirectory {
             }
             _ => Ok(found),
         }
+    }
+
+    /// Returns the name, backend, offset and length of each stream that was not read.
+    pub(crate) fn all_unread(&self) -> impl Iterator<Item = (&str, Backend, u64, u64)> {
+        self.blocks.iter().map(|it| (it.name.as_str(), it.backend, it.offset, it.len))
     }
 
     /// Returns the backend, offset and length of a stream that was not read.

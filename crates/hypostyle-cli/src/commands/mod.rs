@@ -22,6 +22,7 @@ mod inspect;
 mod man;
 mod pack;
 mod schema;
+mod serve;
 mod sql;
 mod unpack;
 mod verify;
@@ -68,6 +69,8 @@ enum Command {
     Sql(sql::Args),
     /// Show the layout of a column file or archive
     Inspect(inspect::Args),
+    /// Show files in the viewer in the browser
+    Serve(serve::Args),
     /// Decode files of any kind completely and list errors and deviations
     Verify(verify::Args),
     /// Pack files and folders into AT-1 archives
@@ -117,6 +120,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Schema(args) => schema::run(args, out),
         Command::Sql(args) => sql::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
+        Command::Serve(args) => serve::run(args, out),
         Command::Verify(args) => verify::run(args, out),
         Command::Pack(args) => pack::run(args, out),
         Command::Append(args) => append::run(args, out),

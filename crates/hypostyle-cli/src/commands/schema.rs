@@ -1,6 +1,6 @@
 //! `hyp schema`: prints the names and types of columns.
 
-use arrow_schema::{DataType, TimeUnit};
+use hypostyle_view::type_name;
 use serde_json::json;
 
 use super::Status;
@@ -59,22 +59,4 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     }
     grid.print(out)?;
     Ok(Status::Fine)
-}
-
-/// Returns the name of a type, as `--types` accepts it where it can.
-pub(crate) fn type_name(data_type: &DataType) -> String {
-    match data_type {
-        DataType::Int32 => "int32".to_owned(),
-        DataType::Int64 => "int64".to_owned(),
-        DataType::Float64 => "float64".to_owned(),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
-        DataType::Boolean => "boolean".to_owned(),
-        DataType::Date32 => "date".to_owned(),
-        DataType::Timestamp(TimeUnit::Microsecond, None) => "timestamp".to_owned(),
-        DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) if zone.as_ref() == "UTC" => {
-            "timestamptz".to_owned()
-        }
-        DataType::Decimal128(precision, scale) => format!("decimal({precision},{scale})"),
-        other => other.to_string(),
-    }
 }

@@ -16,6 +16,7 @@ mod query;
 mod show;
 mod types;
 mod verify;
+mod viewer;
 
 use std::fs;
 use std::io::Write;

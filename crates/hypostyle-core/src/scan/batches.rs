@@ -46,7 +46,7 @@ impl Batches {
         let is_remote = table.source.concurrent_reads() > 1;
         // Threads would decode row groups that a limit makes unnecessary.
         let is_whole = plan.limit.is_none() && plan.order.is_none();
-        let source = if threads > 1 && is_whole && !is_remote {
+        let source = if threads > 1 && !cfg!(target_family = "wasm") && is_whole && !is_remote {
             Source::Threads(Workers::start(&table.source, &plan, threads)?)
         } else {
             Source::Here(Box::new(ScanDecoder::new(&table, &plan)))

@@ -3,7 +3,7 @@
 mod options;
 
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -53,18 +53,28 @@ pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Table>
 
 /// Opens a path for reading at any offset; a pipe is copied to a temporary file.
 fn file_source(path: &Path) -> io::Result<FileSource> {
-    let mut file = File::open(path)?;
+    let file = File::open(path)?;
     let kind = file.metadata()?.file_type();
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    if !kind.is_file() {
-        let mut copy = tempfile::tempfile()?;
-        io::copy(&mut file, &mut copy)?;
-        copy.rewind()?;
-        file = copy;
-    }
-    FileSource::try_new(file)
+    FileSource::try_new(if kind.is_file() { file } else { copy_of_pipe(file)? })
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn copy_of_pipe(mut pipe: File) -> io::Result<File> {
+    use std::io::Seek;
+
+    let mut copy = tempfile::tempfile()?;
+    io::copy(&mut pipe, &mut copy)?;
+    copy.rewind()?;
+    Ok(copy)
+}
+
+/// There are no pipes on WebAssembly, and no temporary files.
+#[cfg(target_family = "wasm")]
+fn copy_of_pipe(_: File) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Opens the bytes of a file, wherever they are.

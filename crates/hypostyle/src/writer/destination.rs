@@ -1,13 +1,12 @@
 //! Where a file is written to.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::new_file::NewFile;
+use self::file::FileOutput;
 use hypostyle_core::error::Result;
-use hypostyle_core::sink::{SeekSink, Sink};
+use hypostyle_core::sink::Sink;
 
 /// Where a [`Writer`](super::Writer) writes to: a path, or a [`Sink`] of the caller.
 ///
@@ -91,27 +90,15 @@ impl<S: Sink + ?Sized> Sink for Borrowed<'_, S> {
 
 /// An open destination.
 pub(super) enum Output<'a> {
-    File(SeekSink<BufWriter<File>>, NewFile),
+    File(FileOutput),
     Sink(Box<dyn Sink + 'a>),
 }
-
-/// Bytes that are collected before they are written to a file.
-const BUFFER_BYTES: usize = 256 << 10;
 
 impl<'a> Output<'a> {
     pub(super) fn open(to: Destination<'a>, replace: bool) -> Result<Self> {
         match to {
             Destination::Sink(sink) => Ok(Self::Sink(sink)),
-            Destination::Path(path) => {
-                let in_file = |cause: io::Error| {
-                    let why = format!("cannot write `{}`: {cause}", path.display());
-                    io::Error::new(cause.kind(), why)
-                };
-                let new = NewFile::create(&path, replace).map_err(in_file)?;
-                let file = new.file().try_clone()?;
-                let sink = SeekSink::try_new(BufWriter::with_capacity(BUFFER_BYTES, file))?;
-                Ok(Self::File(sink, new))
-            }
+            Destination::Path(path) => Ok(Self::File(FileOutput::create(&path, replace)?)),
         }
     }
 
@@ -119,7 +106,7 @@ impl<'a> Output<'a> {
     pub(super) fn complete(mut self) -> Result<()> {
         self.flush()?;
         match self {
-            Self::File(_, new) => Ok(new.complete()?),
+            Self::File(file) => Ok(file.complete()?),
             Self::Sink(_) => Ok(()),
         }
     }
@@ -128,14 +115,14 @@ impl<'a> Output<'a> {
 impl Write for Output<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::File(sink, _) => sink.write(bytes),
+            Self::File(file) => file.sink().write(bytes),
             Self::Sink(sink) => sink.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::File(sink, _) => sink.flush(),
+            Self::File(file) => file.sink().flush(),
             Self::Sink(sink) => sink.flush(),
         }
     }
@@ -144,8 +131,71 @@ impl Write for Output<'_> {
 impl Sink for Output<'_> {
     fn patch(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Self::File(sink, _) => sink.patch(at, bytes),
+            Self::File(file) => file.sink().patch(at, bytes),
             Self::Sink(sink) => sink.patch(at, bytes),
+        }
+    }
+}
+
+#[cfg(not(target_family = "wasm"))]
+mod file {
+    use std::fs::File;
+    use std::io::{self, BufWriter};
+    use std::path::Path;
+
+    use crate::new_file::NewFile;
+    use hypostyle_core::sink::{SeekSink, Sink};
+
+    /// Bytes that are collected before they are written to a file.
+    const BUFFER_BYTES: usize = 256 << 10;
+
+    /// A file that gets its path when it is complete.
+    pub(in super::super) struct FileOutput(SeekSink<BufWriter<File>>, NewFile);
+
+    impl FileOutput {
+        pub(super) fn create(path: &Path, replace: bool) -> io::Result<Self> {
+            let in_file = |cause: io::Error| {
+                let why = format!("cannot write `{}`: {cause}", path.display());
+                io::Error::new(cause.kind(), why)
+            };
+            let new = NewFile::create(path, replace).map_err(in_file)?;
+            let file = new.file().try_clone()?;
+            let sink = SeekSink::try_new(BufWriter::with_capacity(BUFFER_BYTES, file))?;
+            Ok(Self(sink, new))
+        }
+
+        pub(super) fn sink(&mut self) -> &mut dyn Sink {
+            &mut self.0
+        }
+
+        pub(super) fn complete(self) -> io::Result<()> {
+            self.1.complete()
+        }
+    }
+}
+
+#[cfg(target_family = "wasm")]
+mod file {
+    use std::convert::Infallible;
+    use std::io;
+    use std::path::Path;
+
+    use hypostyle_core::sink::Sink;
+
+    /// There are no files on WebAssembly.
+    pub(in super::super) struct FileOutput(Infallible);
+
+    impl FileOutput {
+        pub(super) fn create(_: &Path, _: bool) -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(super) fn sink(&mut self) -> &mut dyn Sink {
+            match self.0 {}
+        }
+
+        pub(super) fn complete(self) -> io::Result<()> {
+            match self.0 {}
         }
     }
 }

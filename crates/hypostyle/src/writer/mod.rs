@@ -22,7 +22,7 @@ use crate::formats::Format;
 use hypostyle_core::coerce::{CoerceOptions, CoercedTable};
 use hypostyle_core::error::{Error, Refusal, Result};
 use hypostyle_core::format_id::FormatId;
-use hypostyle_core::spill::{FileScratch, SpillBuffer, SpilledTable};
+use hypostyle_core::spill::{SpillBuffer, SpilledTable};
 
 pub use destination::Destination;
 pub use options::WriterOptions;
@@ -95,6 +95,10 @@ impl<'a> Writer<'a> {
             };
             return Err(Error::refused(Refusal::TablesNotSupported, why, way_out));
         }
+        // Column files are written with C libraries and a temporary file.
+        if cfg!(target_family = "wasm") && kind.format().is_some() {
+            return Err(Error::unsupported("writing on WebAssembly"));
+        }
         let plan = ColumnPlan::new(kind, schema, options)?;
         let options = options.clone();
         let body = match (format, kind.format()) {
@@ -107,8 +111,7 @@ impl<'a> Writer<'a> {
                     &CoerceOptions::default(),
                 )?;
                 format.encode(&empty, &mut Vec::new(), &options.encode)?;
-                let scratch = FileScratch::try_new(tempfile::tempfile()?)?;
-                let buffer = SpillBuffer::with_scratch(options.memory, Box::new(scratch));
+                let buffer = spill_buffer(options.memory)?;
                 Body::Columns { format, buffer, output: Output::open(to, options.replace)? }
             }
             #[cfg(feature = "csv")]
@@ -194,4 +197,17 @@ impl<'a> Writer<'a> {
         output.complete()?;
         Ok(rows)
     }
+}
+
+/// Returns a buffer that moves rows to a temporary file beyond `memory` bytes.
+#[cfg(not(target_family = "wasm"))]
+fn spill_buffer(memory: u64) -> Result<SpillBuffer> {
+    let scratch = hypostyle_core::spill::FileScratch::try_new(tempfile::tempfile()?)?;
+    Ok(SpillBuffer::with_scratch(memory, Box::new(scratch)))
+}
+
+/// There are no files on WebAssembly.
+#[cfg(target_family = "wasm")]
+fn spill_buffer(_: u64) -> Result<SpillBuffer> {
+    Err(std::io::Error::from(std::io::ErrorKind::Unsupported).into())
 }

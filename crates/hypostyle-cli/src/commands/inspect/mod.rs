@@ -1,15 +1,21 @@
 //! `hyp inspect`: shows the layout of a column file or an archive.
 
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use hypostyle::NewFile;
 use hypostyle::formats::{FormatId, Reader};
+use hypostyle_view::type_name;
 use serde_json::json;
 
-use super::{Status, schema::type_name};
+use super::Status;
 use crate::args::{FileArg, ReadArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
 use crate::output::{BAR_CELLS, Grid, Out, bar, plain};
 
 mod archive;
+mod html;
 
 /// Arguments of `hyp inspect`.
 #[derive(clap::Args, Debug)]
@@ -21,6 +27,19 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
+    /// Make a page for browsers: byte map, columns with statistics, deviations; one file that needs
+    /// no network
+    #[arg(long, conflicts_with = "json")]
+    html: bool,
+
+    /// Where the page is written
+    #[arg(long, short, value_name = "PAGE", requires = "html")]
+    output: Option<PathBuf>,
+
+    /// Replace the page if it exists
+    #[arg(long, short, requires = "html")]
+    force: bool,
+
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -28,6 +47,9 @@ pub(crate) struct Args {
 /// Prints the layout, without decoding columns.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let input = Input::open_any(&args.file.file, &args.read)?;
+    if args.html {
+        return write_page(args, input, out);
+    }
     let kind = input.kind(args.read.from)?;
     if kind.id() == FormatId::At1 {
         let name = input.name();
@@ -44,6 +66,24 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         as_json(reader.as_ref(), out)?;
     } else {
         as_map(reader.as_ref(), out)?;
+    }
+    Ok(Status::Fine)
+}
+
+/// Writes the page about a file of any kind, to standard output unless a path is given.
+fn write_page(args: &Args, input: Input, out: &mut dyn Out) -> Result<Status> {
+    let (name, file_name) = (input.name(), input.file_name().unwrap_or("file").to_owned());
+    let source = input.into_source()?;
+    let page = html::page(&file_name, source.as_ref()).map_err(|failure| failure.in_file(&name))?;
+    match &args.output {
+        None => out.write_all(page.as_bytes())?,
+        Some(path) => {
+            let in_page =
+                |cause: io::Error| Failure::io("cannot write", &cause).in_file(path.display());
+            let file = NewFile::create(path, args.force).map_err(in_page)?;
+            file.file().write_all(page.as_bytes()).map_err(in_page)?;
+            file.complete().map_err(in_page)?;
+        }
     }
     Ok(Status::Fine)
 }

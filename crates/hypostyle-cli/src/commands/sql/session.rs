@@ -1,6 +1,5 @@
 //! The session of the engine.
 
-use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::sync::Arc;

@@ -4,24 +4,21 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use liblzma::stream::{
-    Action, Error as LzmaError, IGNORE_CHECK, Status, Stream, TELL_UNSUPPORTED_CHECK,
-};
 
 use super::index::{self, HEADER_BYTES, IndexRecord, MAGIC};
+use super::limit::{WHAT, check_limit};
+#[cfg(not(target_family = "wasm"))]
+use super::native_decoder::{decode_start, decode_stream};
+#[cfg(target_family = "wasm")]
+use super::pure_decoder::{decode_start, decode_stream};
 use crate::compress::capacity::initial_capacity;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::parallel;
 use crate::wire::crc32;
 
 /// The flags of a stream whose blocks end with a CRC-32.
 const CRC32_FLAGS: [u8; 2] = [0, 1];
-
-const WHAT: &str = "xz stream";
-
-/// Memory that a decoder may use: enough for the dictionary of preset 9 and more.
-const DECODER_MEMORY: u64 = 2 << 30;
 
 /// The blocks of a stream, as its index lists them.
 #[derive(Debug)]
@@ -61,7 +58,7 @@ impl<'a> Blocks<'a> {
 
     /// Decompresses one block.
     ///
-    /// liblzma gets the block as a stream of its own, between a header and an index, so
+    /// The decoder gets the block as a stream of its own, between a header and an index, so
     /// that it checks the block's header, sizes and check value.
     ///
     /// # Errors
@@ -135,12 +132,10 @@ fn decompress_block(
     let tail = index::index_and_footer(&[(unpadded, raw)], flags);
     // We compute this checksum faster than liblzma does.
     let has_crc32 = flags == CRC32_FLAGS;
-    let check = if has_crc32 { IGNORE_CHECK } else { TELL_UNSUPPORTED_CHECK };
-    let mut decoder = Decoder::new(limits, raw, body.len(), check)?;
-    decoder.feed(header)?;
-    decoder.feed(body)?;
-    decoder.feed(&tail)?;
-    let content = decoder.finish(Some(raw))?;
+    let (content, _) = decode_stream(&[header, body, &tail], raw, limits, !has_crc32)?;
+    if raw != content.len() as u64 {
+        return Err(Error::malformed(WHAT, "has a block whose size differs from its index"));
+    }
     // The checksum ends a block.
     if has_crc32 && body.last_chunk() != Some(&crc32(&content).to_le_bytes()) {
         return Err(Error::malformed(WHAT, "is damaged: the checksum of a block does not fit"));
@@ -260,10 +255,7 @@ pub fn decompress(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec
             if raw != u64::MAX {
                 check_limit(raw, limits)?;
             }
-            let mut decoder = Decoder::new(limits, raw, stream.len(), TELL_UNSUPPORTED_CHECK)?;
-            decoder.feed(stream)?;
-            let used = usize::try_from(decoder.stream.total_in()).unwrap_or(stream.len());
-            Ok((decoder.finish(None)?, used))
+            decode_stream(&[stream], raw, limits, true)
         }
     }
 }
@@ -279,17 +271,7 @@ pub fn decompress(stream: &[u8], limits: &Limits, threads: usize) -> Result<(Vec
 /// Fails if the stream is damaged, and if `len` exceeds `limits`.
 pub fn decompress_start(stream: &[u8], len: usize, limits: &Limits) -> Result<(Vec<u8>, usize)> {
     check_limit(len as u64, limits)?;
-    let within = limits.clone().with_block_bytes(len as u64);
-    let mut decoder = Decoder::new(&within, len as u64, stream.len(), TELL_UNSUPPORTED_CHECK)?;
-    let mut used = 0_usize;
-    while decoder.out.len() < len
-        && !decoder.ended
-        && let Some(rest) = stream.get(used..).filter(|rest| !rest.is_empty())
-    {
-        decoder.step(rest)?;
-        used = usize::try_from(decoder.stream.total_in()).unwrap_or(stream.len());
-    }
-    Ok((decoder.out, used))
+    decode_start(stream, len, &limits.clone().with_block_bytes(len as u64))
 }
 
 /// Returns whether the bytes start with the magic of an `.xz` stream.
@@ -297,107 +279,12 @@ pub fn is_xz(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-fn check_limit(asked: u64, limits: &Limits) -> Result<()> {
-    let (what, limit) = (WHAT, limits.block_bytes);
-    if asked > limit {
-        return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
-    }
-    Ok(())
-}
-
-/// A liblzma decoder whose output stays within the limits.
-struct Decoder<'a> {
-    stream: Stream,
-    out: Vec<u8>,
-    limits: &'a Limits,
-    ended: bool,
-}
-
-impl<'a> Decoder<'a> {
-    /// Returns a decoder that checks as `check` says: without [`TELL_UNSUPPORTED_CHECK`], liblzma
-    /// skips a kind of check that it does not support.
-    fn new(limits: &'a Limits, raw: u64, stored: usize, check: u32) -> Result<Self> {
-        let stream = Stream::new_stream_decoder(DECODER_MEMORY, check)
-            .map_err(|_| Error::malformed(WHAT, "cannot be decompressed: out of memory"))?;
-        let claimed = usize::try_from(raw.min(limits.block_bytes)).unwrap_or(usize::MAX);
-        Ok(Self {
-            stream,
-            out: Vec::with_capacity(initial_capacity(stored, claimed)),
-            limits,
-            ended: false,
-        })
-    }
-
-    /// Decompresses `input`, up to the end of the stream.
-    fn feed(&mut self, mut input: &[u8]) -> Result<()> {
-        while !input.is_empty() && !self.ended {
-            let used = self.step(input)?;
-            input = input.get(used..).unwrap_or_default();
-        }
-        Ok(())
-    }
-
-    /// Decompresses a part of `input`; returns how long it is.
-    fn step(&mut self, input: &[u8]) -> Result<usize> {
-        self.reserve()?;
-        let (before_in, before_out) = (self.stream.total_in(), self.out.len());
-        let status = self.stream.process_vec(input, &mut self.out, Action::Run);
-        let used = usize::try_from(self.stream.total_in() - before_in).unwrap_or(input.len());
-        match status {
-            Ok(Status::StreamEnd) => self.ended = true,
-            Ok(_) if used == 0 && self.out.len() == before_out => {
-                return Err(Error::malformed(WHAT, "is damaged: the decoder makes no progress"));
-            }
-            Ok(_) => {}
-            Err(LzmaError::UnsupportedCheck) => {
-                return Err(Error::unsupported("an xz stream with an unknown kind of check"));
-            }
-            Err(err) => {
-                let why = format!("is damaged after {} bytes of data: {err}", self.out.len());
-                return Err(Error::malformed(WHAT, why));
-            }
-        }
-        Ok(used)
-    }
-
-    /// Reserves output space if none is left, within the limits.
-    fn reserve(&mut self) -> Result<()> {
-        if self.out.len() < self.out.capacity() {
-            return Ok(());
-        }
-        check_limit((self.out.len() as u64).saturating_add(1), self.limits)?;
-        let limit = usize::try_from(self.limits.block_bytes).unwrap_or(usize::MAX);
-        let more = self.out.len().max(1 << 16).min(limit - self.out.len());
-        self.out.reserve_exact(more);
-        Ok(())
-    }
-
-    /// Returns the output; fails unless the stream has ended after `raw` bytes, if given.
-    fn finish(mut self, raw: Option<u64>) -> Result<Vec<u8>> {
-        if !self.ended {
-            // The decoder may have consumed all input without having reported the end yet.
-            self.reserve()?;
-            self.ended = matches!(
-                self.stream.process_vec(&[], &mut self.out, Action::Finish),
-                Ok(Status::StreamEnd)
-            );
-        }
-        if !self.ended {
-            let why = format!("is cut off after {} bytes of data", self.out.len());
-            return Err(Error::malformed(WHAT, why));
-        }
-        if raw.is_some_and(|raw| raw != self.out.len() as u64) {
-            return Err(Error::malformed(WHAT, "has a block whose size differs from its index"));
-        }
-        Ok(self.out)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use liblzma::stream::Check;
+    use liblzma::stream::{Action, Check, Status, Stream};
 
     use super::*;
+    use crate::error::ErrorKind;
 
     fn sample(len: usize) -> Vec<u8> {
         (0..len).map(|i| u8::try_from(i * i / 7 % 13 + i / 1000 % 50).unwrap()).collect()

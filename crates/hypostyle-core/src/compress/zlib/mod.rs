@@ -1,30 +1,28 @@
 //! zlib streams (RFC 1950), compressed and decompressed with libdeflate.
 //!
-//! [`Inflater`] decompresses piece by piece with zlib-rs.
+//! [`Inflater`] decompresses piece by piece with zlib-rs. WebAssembly has no C library, so there
+//! zlib-rs decompresses everything, and nothing is compressed.
 
 mod inflater;
 
-use std::cell::RefCell;
+#[cfg(not(target_family = "wasm"))]
+mod native;
 
-use libdeflater::{CompressionLvl, Compressor, Decompressor, adler32};
-use memchr::memmem;
+#[cfg(not(target_family = "wasm"))]
+use native::decompress_whole;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 pub use inflater::{Inflated, Inflater};
+#[cfg(not(target_family = "wasm"))]
+pub use native::{compress, compress_into};
 
 /// The stream that [`compress`] writes for empty input, at any level.
 ///
 /// A known COLM reader fails on a block of zero bytes, so even empty content is
 /// written as a stream (M11).
 pub const EMPTY: [u8; 8] = [0x78, 0x9C, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
-
-thread_local! {
-    /// The tables of a decompressor, which cost more to allocate than a small block to
-    /// decompress. It keeps nothing from one block to the next.
-    static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
-}
 
 const WHAT: &str = "zlib stream";
 const HEADER: usize = 2;
@@ -62,19 +60,9 @@ pub fn claim(stored: u64, claimed: u64, limits: &Limits) -> Result<usize> {
 /// whose Adler-32 agrees. Every level and window size is accepted, but a preset
 /// dictionary is not.
 pub fn decompress(block: &[u8], out: &mut [u8], care: Care) -> Result<usize> {
-    let (body, &last) = check_start(block)?;
-    // libdeflate does not report where the stream ended. The checksum follows the data,
-    // so if the block ends with the checksum of the data and has it nowhere before, no
-    // bytes follow the stream. In all other cases the slow path finds the end.
-    let written = DECOMPRESSOR.with_borrow_mut(|decompressor| match care {
-        Care::Quick => decompressor.deflate_decompress(body, out),
-        Care::Thorough => decompressor.zlib_decompress(block, out),
-    });
-    if written.is_ok_and(|written| written == out.len()) {
-        let sum = adler32(out).to_be_bytes();
-        if sum == last && memmem::find(block, &sum) == block.len().checked_sub(CHECKSUM) {
-            return Ok(block.len());
-        }
+    let (body, last) = check_start(block)?;
+    if decompress_whole(block, body, *last, out, care) {
+        return Ok(block.len());
     }
     decompress_slowly(block, out)
 }
@@ -92,46 +80,44 @@ pub enum Care {
     Thorough,
 }
 
-/// Compresses `raw` to a zlib stream at `level`, 0 to 12.
+/// Compresses nothing: this build has no encoder.
 ///
-/// Equal input gives equal output on every machine.
-pub fn compress(raw: &[u8], level: u8) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    let len = compress_into(raw, level, &mut out)?;
-    out.truncate(len);
-    out.shrink_to_fit();
-    Ok(out)
+/// # Errors
+///
+/// Always fails; equal tables must give equal files, and another encoder gives other bytes.
+#[cfg(target_family = "wasm")]
+pub fn compress_into(_: &[u8], _: u8, _: &mut Vec<u8>) -> Result<usize> {
+    Err(Error::unsupported("compression on WebAssembly"))
 }
 
-/// Compresses like [`compress`], to the front of a buffer that may be reused.
-///
-/// Returns the length of the stream. Bytes of `out` after it are unspecified.
-pub fn compress_into(raw: &[u8], level: u8, out: &mut Vec<u8>) -> Result<usize> {
-    if raw.is_empty() {
-        out.clear();
-        out.extend_from_slice(&EMPTY);
-        return Ok(EMPTY.len());
+/// Decompresses a stream that fills its block and becomes exactly `out`, and returns whether it
+/// is certain that it does; see `native`. Only a [quick](Care::Quick) check differs from the slow
+/// path: it does not look at the stream's own checksum.
+#[cfg(target_family = "wasm")]
+fn decompress_whole(
+    block: &[u8],
+    body: &[u8],
+    last: [u8; CHECKSUM],
+    out: &mut [u8],
+    care: Care,
+) -> bool {
+    use zlib_rs::{Inflate, InflateFlush, Status};
+
+    if care == Care::Thorough {
+        return false;
     }
-    let level = CompressionLvl::new(i32::from(level)).map_err(|_| {
-        Error::invalid_argument(format!(
-            "compression level {level} is out of range: levels are 0 to 12"
-        ))
-    })?;
-    let mut compressor = Compressor::new(level);
-    let bound = compressor.zlib_compress_bound(raw.len());
-    if out.len() < bound {
-        // Pages of zeros from the system cost nothing until they are written to, so a new
-        // buffer is cheaper than growing the old one.
-        *out = vec![0; bound];
+    let mut inflate = Inflate::new(false, 15);
+    let status = inflate.decompress(body, out, InflateFlush::Finish);
+    if !matches!(status, Ok(Status::StreamEnd)) || inflate.total_out() != out.len() as u64 {
+        return false;
     }
-    compressor
-        .zlib_compress(raw, out)
-        .map_err(|_| Error::invalid_argument("the compressor's own bound was too small"))
+    let sum = zlib_rs::adler32::adler32(1, out).to_be_bytes();
+    sum == last && memchr::memmem::find(block, &sum) == block.len().checked_sub(CHECKSUM)
 }
 
 /// Decompresses streams that do not fill their block, and finds out what is wrong with
 /// damaged ones.
-#[cold]
+#[cfg_attr(not(target_family = "wasm"), cold)]
 fn decompress_slowly(block: &[u8], out: &mut [u8]) -> Result<usize> {
     use zlib_rs::{Inflate, InflateFlush, Status};
 

@@ -19,6 +19,10 @@ pub(crate) fn encode<F: BlockFormat>(
     sink: &mut dyn Sink,
     options: &WriteOptions,
 ) -> Result<()> {
+    // Without C libraries there is no encoder, and its code would only fill the module.
+    if cfg!(target_family = "wasm") {
+        return Err(Error::unsupported("writing on WebAssembly").in_format(F::ID));
+    }
     write_file::<F>(table, sink, options).map_err(|err| err.in_format(F::ID))
 }
 

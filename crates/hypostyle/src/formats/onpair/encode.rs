@@ -19,6 +19,10 @@ pub(super) fn write(
     sink: &mut dyn Sink,
     options: &WriteOptions,
 ) -> Result<()> {
+    // As for column files: a page reads, and the code would only fill the module.
+    if cfg!(target_family = "wasm") {
+        return Err(Error::unsupported("writing on WebAssembly"));
+    }
     write_chunks(table, sink, options, MAX_ROWS)
 }
 
