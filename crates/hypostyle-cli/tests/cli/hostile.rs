@@ -181,7 +181,8 @@ mod unix {
     }
 
     /// Ends the process at many moments: the output is as it was, or complete, and nothing else is
-    /// left in the folder.
+    /// left in the folder. A kill between the two steps that replace a file leaves the complete
+    /// new one beside it, until the next run.
     #[test]
     fn a_kill_at_any_moment_leaves_the_old_file_or_the_new_one() {
         let rows: String =
@@ -221,7 +222,12 @@ mod unix {
                 std::thread::sleep(whole * moment / 45 + Duration::from_micros(300));
                 let _ = child.kill();
                 child.wait().unwrap();
-                let names = folder.names();
+                let beside = format!(".{output}.partial");
+                if let Ok(left) = fs::read(folder.path(&beside)) {
+                    assert!(!is_new && left == complete, "{line}");
+                }
+                let mut names = folder.names();
+                names.retain(|name| *name != beside);
                 match File::open(folder.path(output)) {
                     Err(_) => assert!(is_new && names == before, "{line}: {names:?}"),
                     Ok(_) => {
@@ -236,6 +242,9 @@ mod unix {
                 }
             }
             restore();
+            assert!(run().wait().unwrap().success(), "{line}");
+            restore();
+            assert_eq!(folder.names(), before, "{line}");
         }
     }
 }

@@ -144,6 +144,11 @@ mod nameless {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let start: String = name.chars().take(MAX_NAME_CHARS).collect();
         let temp = folder.join(format!(".{start}{SUFFIX}"));
+        let _ = fs::remove_file(&temp);
+        match link(file, path) {
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
+            linked => return linked,
+        }
         for _ in 0..MAX_ATTEMPTS {
             match link(file, &temp) {
                 Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {
