@@ -65,7 +65,11 @@ impl Viewer {
 
     /// Runs the tests under Node and in the browser.
     pub(crate) fn test(&self) -> Result<(), String> {
-        let Some(browser) = BROWSERS.into_iter().find(|path| Path::new(path).is_file()) else {
+        let installed = || BROWSERS.into_iter().find(|path| Path::new(path).is_file());
+        let Some(browser) = installed().or_else(|| {
+            install_browser();
+            installed()
+        }) else {
             return Err(
                 "there is no chromium: install it (on Debian, `apt install chromium`)".into()
             );
@@ -102,6 +106,15 @@ impl Viewer {
             }
             Err(err) => Err(format!("cannot run npm: {err}")),
         }
+    }
+}
+
+/// Installs a browser where the system is Debian and the caller may do so.
+fn install_browser() {
+    let install = ["install", "--yes", "--no-install-recommends", "chromium"];
+    for words in [&["update"][..], &install] {
+        // Without `apt-get`, the tests say what is missing.
+        let _ = run("apt-get", "apt-get", words, &[]);
     }
 }
 

@@ -94,7 +94,7 @@ impl Session {
         let handle = runtime.handle().clone();
         let heard = interrupts.clone();
         let (listens, listening) = std::sync::mpsc::channel();
-        handle.spawn(async move {
+        let listen = async move {
             loop {
                 let mut pressed = pin!(tokio::signal::ctrl_c());
                 // The first poll tells the system that this process handles the signal.
@@ -110,7 +110,12 @@ impl Session {
                 heard.is_pressed.store(true, Ordering::SeqCst);
                 heard.pressed.notify_waiters();
             }
-        });
+        };
+        // A thread of its own hears the signal even if queries keep all threads of the engine.
+        let listener = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::Builder::new()
+            .name("hyp-interrupts".into())
+            .spawn(move || listener.block_on(listen))?;
         // Until then, Ctrl-C would end the process.
         let _ = listening.recv();
         Ok(Self {
