@@ -37,15 +37,19 @@ pub(super) fn frames(reader: &FrameReader) -> Result<Vec<Frame>> {
         });
         Ok(())
     })?;
-    if let Some(table) = reader.table_frame() {
-        frames.push(Frame {
-            offset: table.extent.offset,
-            stored: table.extent.len,
-            raw: false,
-            streams: table.set.streams.iter().map(stream_info).collect(),
-        });
-    }
+    frames.extend(table_frame(reader));
     Ok(frames)
+}
+
+/// Returns the frame of the table, if the archive has one.
+fn table_frame(reader: &FrameReader) -> Option<Frame> {
+    let table = reader.table_frame()?;
+    Some(Frame {
+        offset: table.extent.offset,
+        stored: table.extent.len,
+        raw: false,
+        streams: table.set.streams.iter().map(stream_info).collect(),
+    })
 }
 
 /// Lists the frames from their directories; see [`super::Archive::layout`].
@@ -61,14 +65,7 @@ pub(super) fn layout(reader: &FrameReader) -> Result<Vec<Frame>> {
             streams,
         });
     }
-    if let Some(table) = reader.table_frame() {
-        frames.push(Frame {
-            offset: table.extent.offset,
-            stored: table.extent.len,
-            raw: false,
-            streams: table.set.streams.iter().map(stream_info).collect(),
-        });
-    }
+    frames.extend(table_frame(reader));
     let ends: Vec<Range<u64>> =
         frames.iter().flat_map(|frame| &frame.streams).flat_map(size_ranges).collect();
     source.read_ranges(&ends).map_err(|err| in_at1(err.into()))?;

@@ -134,7 +134,7 @@ fn open(archive: &[u8]) -> Archive {
     open_source(archive).0
 }
 
-fn open_source(archive: &[u8]) -> (Archive, Arc<RangeCache>) {
+pub(crate) fn open_source(archive: &[u8]) -> (Archive, Arc<RangeCache>) {
     let bytes = Bytes::copy_from_slice(archive);
     let source = Arc::new(RangeCache::over(Arc::new(bytes)));
     (Archive::open(source.clone(), &ReadOptions::default()).unwrap(), source)
@@ -154,7 +154,7 @@ fn text_table(case: &Case) -> Table {
     Table::new(Arc::new(table), source)
 }
 
-fn batch(scan: Scan) -> Result<RecordBatch> {
+pub(crate) fn batch(scan: Scan) -> Result<RecordBatch> {
     let mut batches = scan.batches()?;
     let mut all = Vec::new();
     while let Some(batch) = batches.next_batch()? {

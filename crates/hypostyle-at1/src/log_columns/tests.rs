@@ -3,16 +3,13 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_select::concat::concat_batches;
 use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::{LOG, LogColumn, LogColumns};
-use crate::archive::Archive;
 use crate::codec::Codec;
 use crate::frames::FrameReader;
-use crate::line_groups::tests::with_stream;
+use crate::line_groups::tests::{batch, open_source, with_stream};
 use crate::line_groups::{LineGroups, ListDirectory};
 use crate::pack::{Choice, PackOptions, pack, pack_stream};
 use hypostyle_core::error::Result;
@@ -115,13 +112,8 @@ fn packed(text: &[u8], codec: Codec, rows: usize) -> Vec<u8> {
     archive
 }
 
-fn open(archive: &[u8]) -> (Archive, Arc<RangeCache>) {
-    let source = Arc::new(RangeCache::over(Arc::new(Bytes::copy_from_slice(archive))));
-    (Archive::open(source.clone(), &ReadOptions::default()).unwrap(), source)
-}
-
 fn table(archive: &[u8]) -> Result<Table> {
-    let (archive, source) = open(archive);
+    let (archive, source) = open_source(archive);
     Ok(Table::new(archive.table(Some(NAME), &TextOptions::default())?, source))
 }
 
@@ -131,15 +123,6 @@ fn text_table(text: &[u8]) -> Table {
     let source_text = Arc::new(SourceText(source.clone()));
     let table = TextTable::open(source_text, format, &TextOptions::default(), None).unwrap();
     Table::new(Arc::new(table), source)
-}
-
-fn batch(scan: Scan) -> Result<RecordBatch> {
-    let mut batches = scan.batches()?;
-    let mut all = Vec::new();
-    while let Some(batch) = batches.next_batch()? {
-        all.push(batch);
-    }
-    Ok(concat_batches(&batches.schema(), &all).unwrap())
 }
 
 /// Returns the columns of a log that an archive serves without lines.
@@ -196,9 +179,13 @@ fn check(archive: &[u8], text: &[u8], what: &str) {
     let taken = [rows - 1, 0, rows / 3, 0];
     let scan = |table: &Table| batch(table.scan().columns(["time", "line"]).take(&taken)).unwrap();
     assert_eq!(scan(&table), scan(&truth), "{what}: rows");
-    assert_eq!(open(archive).0.check_table().unwrap().map(|err| err.to_string()), None, "{what}");
+    assert_eq!(
+        open_source(archive).0.check_table().unwrap().map(|err| err.to_string()),
+        None,
+        "{what}"
+    );
     let mut unpacked = Vec::new();
-    open(archive).0.unpack(&mut unpacked).unwrap();
+    open_source(archive).0.unpack(&mut unpacked).unwrap();
     assert!(unpacked == text, "{what}");
 }
 
@@ -326,7 +313,7 @@ fn a_stream_that_lies_gives_an_error_or_the_same_rows() {
                     let sum = crc32(&lying);
                     lying.extend_from_slice(&sum.to_le_bytes());
                     let lying = with_log(&archive, &lying);
-                    let said = open(&lying).0.check_table();
+                    let said = open_source(&lying).0.check_table();
                     let is_reported = !matches!(said, Ok(None));
                     let Ok(table) = table(&lying) else {
                         errors += 1;
@@ -364,8 +351,8 @@ fn damage_in_any_byte_of_the_stream_is_an_error_of_the_table_only() {
         damaged[at] ^= 0x41;
         let damaged = with_log(&archive, &damaged);
         assert!(table(&damaged).is_err(), "byte {at}");
-        assert!(open(&damaged).0.check_table().unwrap().is_some(), "byte {at}");
-        open(&damaged).0.unpack(&mut std::io::sink()).unwrap();
+        assert!(open_source(&damaged).0.check_table().unwrap().is_some(), "byte {at}");
+        open_source(&damaged).0.unpack(&mut std::io::sink()).unwrap();
     }
     // Another version is ignored.
     let mut newer = content;

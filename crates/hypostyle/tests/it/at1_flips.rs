@@ -88,7 +88,7 @@ fn ssh() -> Sample {
     Sample { name: "auth.log", text, filters: &["line like '%10.0.0.3%'"] }
 }
 
-/// Returns texts that a codec suits; none if its content is no table.
+/// Returns texts for a codec; no texts if the codec does not store tables.
 fn samples(codec: Codec) -> Vec<Sample> {
     match codec {
         Codec::Columnar | Codec::QColumnar | Codec::Raw => vec![delimited(), quoted()],

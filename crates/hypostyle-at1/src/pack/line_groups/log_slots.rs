@@ -33,7 +33,7 @@ const LAST_RANK: u8 = 4;
 const RANK_ORDERS: [[u8; 5]; 2] = [[0, 1, 2, 3, LAST_RANK], [2, 3, 0, 1, LAST_RANK]];
 
 /// Finds out what the columns of a log depend on, and moves the columns of `values` that they
-/// need to the front; `None` if the text is not a log, or if nobody asks for it.
+/// need to the front; `None` if the text is not a log, or if the caller does not want it.
 pub(super) fn claims(
     streams: &mut LineStreams,
     text: &[u8],

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use hashbrown::HashMap;
 
 use super::ColumnarReader;
 use super::group_cells::DecodedGroup;
@@ -50,42 +49,23 @@ pub(super) struct GroupOptions {
     pub(super) dictionaries: Dictionaries,
 }
 
-/// Decodes the cells of a column once, and makes arrays of the rows that are asked for.
+/// Decodes the cells of a column once, and makes arrays of the rows that are asked for. The row
+/// group has no verbatim lines.
 pub(super) struct GroupReader {
     reader: Arc<ColumnarReader>,
     options: GroupOptions,
     cursor: WindowCursor,
     decoded: DecodedGroup,
-    /// The columns in all rows, if there are verbatim lines, which are parsed together.
-    whole: Option<HashMap<usize, ArrayRef>>,
 }
 
 impl GroupReader {
-    pub(super) fn new(reader: Arc<ColumnarReader>, options: GroupOptions) -> Result<Self> {
-        let lines = &reader.group(options.group)?.0.lines;
-        let cursor = WindowCursor::new(lines.lines.len());
-        let whole = (!lines.verbatim.is_empty()).then(HashMap::new);
-        Ok(Self { reader, options, cursor, decoded: DecodedGroup::default(), whole })
+    pub(super) fn new(reader: Arc<ColumnarReader>, options: GroupOptions, rows: usize) -> Self {
+        let cursor = WindowCursor::new(rows);
+        Self { reader, options, cursor, decoded: DecodedGroup::default() }
     }
 
-    /// Returns columns in some rows between two verbatim lines.
     fn arrays(&mut self, columns: &[usize], rows: WantedRows<'_>) -> Result<Vec<ArrayRef>> {
         self.reader.decode(self.options, columns, rows, &mut self.decoded)
-    }
-
-    /// Returns columns in all rows of the row group.
-    fn whole_columns(&mut self, columns: &[usize]) -> Result<Vec<ArrayRef>> {
-        let mut whole = self.whole.take().unwrap_or_default();
-        let mut missing: Vec<usize> =
-            columns.iter().copied().filter(|column| !whole.contains_key(column)).collect();
-        missing.sort_unstable();
-        missing.dedup();
-        let all = WantedRows { start: 0, end: self.cursor.rows(), selection: None };
-        let found = if missing.is_empty() { Ok(vec![]) } else { self.arrays(&missing, all) };
-        let found = found.map(|arrays| whole.extend(missing.into_iter().zip(arrays)));
-        let arrays = columns.iter().filter_map(|column| whole.get(column).cloned()).collect();
-        self.whole = Some(whole);
-        found.map(|()| arrays)
     }
 }
 
@@ -93,9 +73,7 @@ impl RowGroupReader for GroupReader {
     fn read_tested(&mut self, column: usize) -> Result<ArrayRef> {
         let wanted = self.options.dictionaries;
         // With views, each row would be tested.
-        if let Dictionaries::UpTo(_) = wanted
-            && self.whole.is_none()
-        {
+        if let Dictionaries::UpTo(_) = wanted {
             self.options.dictionaries = Dictionaries::None;
         }
         let arrays = self.read(&[column], None);
@@ -112,18 +90,7 @@ impl RowGroupReader for GroupReader {
     }
 
     fn read(&mut self, columns: &[usize], rows: Option<&RowSelection>) -> Result<Vec<ArrayRef>> {
-        let window = self.cursor.window();
-        if self.whole.is_some() {
-            let whole = self.whole_columns(columns)?.into_iter();
-            let rows = WantedRows { start: window.start, end: window.end, selection: rows };
-            return whole
-                .map(|array| {
-                    let range = rows.within(&(0..array.len()));
-                    rows.of_array(array.slice(range.start, range.len()))
-                })
-                .collect();
-        }
-        let Range { start, end } = window;
+        let Range { start, end } = self.cursor.window();
         match rows {
             Some(rows) if rows.len() < (end - start) / ROWS_PER_SELECTED => {
                 rows.check(end - start)?;

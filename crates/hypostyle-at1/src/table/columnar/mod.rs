@@ -62,7 +62,8 @@ use hypostyle_core::format_id::FormatId;
 use hypostyle_core::predicate::{NumberBounds, PruningStatistics};
 use hypostyle_core::projection::column_out_of_range;
 use hypostyle_core::reader::{
-    ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, TextForm, row_group_out_of_range,
+    ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, TextForm, WholeRowGroup,
+    row_group_out_of_range,
 };
 use hypostyle_core::text::TextKind;
 
@@ -438,7 +439,16 @@ impl Reader for ColumnarReader {
         }
         let RowGroupRequest { threads, dictionaries, .. } = *request;
         let options = GroupOptions { group, threads, dictionaries };
-        Ok(Box::new(GroupReader::new(self, options)?))
+        let GroupLines { lines, verbatim } = &self.group(group)?.0.lines;
+        let rows = lines.len();
+        if verbatim.is_empty() {
+            return Ok(Box::new(GroupReader::new(self, options, rows)));
+        }
+        // Verbatim lines are parsed together, once for all windows.
+        let all = WantedRows { start: 0, end: rows, selection: None };
+        let mut decoded = DecodedGroup::default();
+        let decode = move |columns: &[usize]| self.decode(options, columns, all, &mut decoded);
+        Ok(Box::new(WholeRowGroup::new(rows, decode)))
     }
 
     fn deviations(&self) -> Vec<Deviation> {

@@ -31,7 +31,7 @@ pub(super) fn pack(folder: &Path, args: &Args, out: &mut dyn Out) -> Result<Stat
     contents.walk(folder, "", fs::canonicalize(&place).ok().as_deref())?;
     let FolderContents { mut files, skipped, empty } = contents;
     files.sort_by(|one, other| one.name.cmp(&other.name));
-    // Who may read the archive may read every file in it.
+    // Everyone who can read the archive can read every file in it.
     let mode_of_new = files.iter().filter_map(|file| file.mode).reduce(|all, mode| all & mode);
     let mode_of_new = mode_of_new.map(|mode| mode & 0o666);
     let attributes = Attributes { mode_of_new, ..Attributes::default() };
