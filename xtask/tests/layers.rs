@@ -24,6 +24,7 @@ const CORE_LAYERS: &[&[&str]] = &[
     &["predicate"],
     &["reader"],
     &["text"],
+    &["line_search"],
     &["format", "scan"],
 ];
 

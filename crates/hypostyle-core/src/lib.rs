@@ -17,6 +17,7 @@
 //! | predicates | [`predicate`] |
 //! | readers | [`reader`] |
 //! | text | [`text`] |
+//! | search in lines | `line_search` |
 //! | formats and scans | [`mod@format`], [`scan`] |
 
 #[doc(hidden)]
@@ -32,6 +33,8 @@ pub mod error;
 pub mod format;
 pub mod format_id;
 pub mod limits;
+#[cfg(not(target_family = "wasm"))]
+pub mod line_search;
 pub mod number;
 pub mod options;
 #[doc(hidden)]

@@ -180,6 +180,8 @@ pub use open::{OpenOptions, detect_format, open, open_cache, open_source, open_w
 pub use verify::{Verification, VerifyError, verify};
 pub use writer::{Destination, Writer, WriterOptions};
 
+#[cfg(not(target_family = "wasm"))]
+pub use hypostyle_core::line_search;
 pub use hypostyle_core::types::RequestedType;
 pub use hypostyle_core::{cast, coerce, predicate, projection, spelling, spill, text};
 

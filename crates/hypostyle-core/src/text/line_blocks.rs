@@ -10,29 +10,30 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A block of whole lines.
 #[derive(Debug, Default)]
-pub(super) struct LineBlock {
-    pub(super) text: Vec<u8>,
+pub struct LineBlock {
+    /// The lines; only the last line of the input may have no newline.
+    pub text: Vec<u8>,
     /// Where the text starts; the row is the number of the line.
-    pub(super) start: RowPosition,
+    pub start: RowPosition,
     /// The number of newlines in the text.
-    pub(super) newlines: usize,
+    pub newlines: usize,
 }
 
 impl LineBlock {
     /// Returns the number of lines; the last one may have no newline.
-    pub(super) fn lines(&self) -> usize {
+    pub fn lines(&self) -> usize {
         self.newlines + usize::from(self.ends_open())
     }
 
     /// Returns whether the last line has no newline, so that it is the last of the input.
-    pub(super) fn ends_open(&self) -> bool {
+    pub fn ends_open(&self) -> bool {
         self.text.last().is_some_and(|&last| last != b'\n')
     }
 }
 
 /// Reads the input and cuts it into blocks of whole lines.
 #[derive(Debug)]
-pub(super) struct LineBlocks<R> {
+pub struct LineBlocks<R> {
     input: R,
     block: usize,
     /// The maximum length of a line.
@@ -45,13 +46,14 @@ pub(super) struct LineBlocks<R> {
 }
 
 impl<R: Read> LineBlocks<R> {
-    pub(super) fn new(input: R, block: usize, max_line: usize, strip_bom: bool) -> Self {
+    /// Returns a reader of blocks of about `block` bytes, or of one line if it is longer.
+    pub fn new(input: R, block: usize, max_line: usize, strip_bom: bool) -> Self {
         let start = RowPosition::default();
         Self { input, block, max_line, strip_bom, pending: Vec::new(), next: start, at_end: false }
     }
 
     /// Returns a reader of the lines from a position on.
-    pub(super) fn resume(input: R, block: usize, max_line: usize, position: RowPosition) -> Self {
+    pub fn resume(input: R, block: usize, max_line: usize, position: RowPosition) -> Self {
         Self { next: position, ..Self::new(input, block, max_line, false) }
     }
 
@@ -61,7 +63,11 @@ impl<R: Read> LineBlocks<R> {
     }
 
     /// Returns the next block in the memory of `block`; `None` at the end of the input.
-    pub(super) fn next(&mut self, mut block: LineBlock) -> Result<Option<LineBlock>> {
+    ///
+    /// # Errors
+    ///
+    /// Fails if the input does, and for a line that is too long.
+    pub fn next(&mut self, mut block: LineBlock) -> Result<Option<LineBlock>> {
         // The first block must contain a whole byte order mark.
         let mut size = self.block.max(BOM.len());
         loop {

@@ -49,6 +49,8 @@ pub mod typed;
 pub use detect::{HEAD_BYTES, NotText, detect, not_text};
 pub use format::{TextFormat, TextKind};
 pub use input::BOM;
+#[doc(hidden)]
+pub use line_blocks::{LineBlock, LineBlocks};
 pub use options::{Encoding, Ragged, TextOptions};
 pub use position::RowPosition;
 pub use skipped::Skipped;
