@@ -1,9 +1,10 @@
 //! The public type of an open archive; each method delegates to the module that does the work.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::{Arc, OnceLock};
 
 use super::archive_table::{self, RowSource};
+use super::archive_text::ArchiveText;
 use super::bundle_budget::BundleBudget;
 use super::codec::Codec;
 use super::codecs::bundle::{self, BundleFile};
@@ -22,7 +23,7 @@ use hypostyle_core::error::{Error, Result};
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::reader::Reader;
 use hypostyle_core::source::ByteSource;
-use hypostyle_core::text::TextOptions;
+use hypostyle_core::text::{TextOptions, TextSource};
 
 /// An open AT-1 archive.
 #[derive(Debug)]
@@ -135,6 +136,17 @@ impl Archive {
     /// Besides damage: the archive is a bundle, which is not a single file.
     pub fn unpack(&self, out: &mut dyn Write) -> Result<Unpacked> {
         Unpacker::new(&self.reader).original(out, self.hash())
+    }
+
+    /// Starts to read the original bytes, which are decoded on a thread of their own.
+    ///
+    /// The hash is compared before the last bytes are returned.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Archive::unpack`] does, also while the bytes are read.
+    pub fn read(&self) -> Result<Box<dyn Read + Send>> {
+        ArchiveText::new(self.reader.clone(), Vec::new(), None).open(0)
     }
 
     /// Opens the archives in a bundle, with the same options.

@@ -18,6 +18,11 @@ pub(crate) const INPUT: u8 = 4;
 /// The command found its own output wrong: a bug.
 pub(crate) const INTERNAL: u8 = 5;
 
+/// `hyp grep` found no line.
+pub(crate) const NOT_FOUND: u8 = 1;
+/// `hyp grep` could not search everything.
+pub(crate) const NOT_SEARCHED: u8 = 2;
+
 /// The user interrupted the command, as shells report it.
 #[cfg(feature = "sql")]
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -75,6 +80,11 @@ impl Failure {
     pub(crate) fn with_hint(mut self, hint: Option<&'static str>) -> Self {
         self.hint = hint.or(self.hint);
         self
+    }
+
+    /// Returns whether writing the output failed, so that nothing else can be printed either.
+    pub(crate) fn is_of_output(&self) -> bool {
+        self.is_placed
     }
 
     pub(crate) fn code(&self) -> u8 {

@@ -148,6 +148,11 @@ impl Input {
         self.path.file_name()?.to_str().filter(|_| !is_dash(&self.path))
     }
 
+    /// Returns the first bytes of the input.
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
     /// Returns whether the input is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.head.is_empty()
@@ -173,7 +178,7 @@ impl Input {
     }
 
     /// Reads the input sequentially.
-    pub(crate) fn into_read(self) -> Result<Box<dyn Read>> {
+    pub(crate) fn into_read(self) -> Result<Box<dyn Read + Send>> {
         Ok(match self.body {
             InputBody::File(file) => Box::new(file),
             InputBody::Stream(stream) => Box::new(io::Cursor::new(self.head).chain(stream)),

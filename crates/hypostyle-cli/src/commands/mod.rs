@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use hypostyle::projection::Selector;
 
 use crate::args::ColumnArgs;
-use crate::failure::{CHECK, INPUT, Result};
+use crate::failure::{CHECK, INPUT, NOT_FOUND, NOT_SEARCHED, Result};
 use crate::output::Out;
 
 mod append;
@@ -17,6 +17,7 @@ mod completions;
 mod convert;
 mod demo;
 mod get;
+mod grep;
 mod head;
 mod inspect;
 mod man;
@@ -46,6 +47,7 @@ Exit codes:
   3  reading or writing failed
   4  the input is corrupt or not supported
   5  internal error: a bug in hyp, no output file was written
+Those of `hyp grep` are those of grep: 1 if no line matches, 2 for any error.
 
 Start with `hyp demo`. `hyp help COMMAND` explains a command.")]
 pub(crate) struct Cli {
@@ -61,6 +63,8 @@ enum Command {
     Cat(cat::Args),
     /// Print rows of a table by number
     Get(get::Args),
+    /// Print the lines of files and archives that match a pattern
+    Grep(grep::Args),
     /// Print the first rows of a table
     Head(head::Args),
     /// Print the names and types of columns
@@ -96,8 +100,12 @@ pub(crate) enum Status {
     Fine,
     /// The data failed a check.
     Failed,
+    /// Nothing was found.
+    NotFound,
     /// The input is corrupt.
     Corrupt,
+    /// Some of the inputs could not be searched.
+    NotSearched,
 }
 
 impl From<Status> for u8 {
@@ -105,7 +113,9 @@ impl From<Status> for u8 {
         match status {
             Status::Fine => 0,
             Status::Failed => CHECK,
+            Status::NotFound => NOT_FOUND,
             Status::Corrupt => INPUT,
+            Status::NotSearched => NOT_SEARCHED,
         }
     }
 }
@@ -116,6 +126,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Convert(args) => convert::run(args, out),
         Command::Cat(args) => cat::run(args, out),
         Command::Get(args) => get::run(args, out),
+        Command::Grep(args) => grep::run(args, out),
         Command::Head(args) => head::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Sql(args) => sql::run(args, out),

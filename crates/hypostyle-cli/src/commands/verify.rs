@@ -116,7 +116,7 @@ impl FileReport {
         let verdict = match status {
             Status::Fine => paint.good("ok"),
             Status::Failed => paint.bad("failed"),
-            Status::Corrupt => paint.bad("corrupt"),
+            Status::Corrupt | Status::NotFound | Status::NotSearched => paint.bad("corrupt"),
         };
         let format = self.format.map(str::to_uppercase).unwrap_or_default();
         match (self.format, self.bytes) {

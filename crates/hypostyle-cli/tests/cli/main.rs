@@ -8,6 +8,7 @@ mod at1;
 mod bench;
 mod bundle;
 mod convert;
+mod grep;
 mod hostile;
 mod logs;
 mod onpair;
