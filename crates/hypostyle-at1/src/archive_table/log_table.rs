@@ -1,4 +1,4 @@
-//! The table of a log whose templates and times are read without its lines.
+//! The table of a log whose templates, times and variables are read without its lines.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,11 +35,12 @@ impl LogTable {
         log: Arc<LogColumns>,
         groups: Option<Arc<LineGroups>>,
     ) -> Self {
-        let [_, time, template, _] = log::COLUMNS;
+        let [_, time, template, variables] = log::COLUMNS;
         let column = |name: &str| {
             let column = match name {
                 _ if name == time => LogColumn::Time,
                 _ if name == template => LogColumn::Template,
+                _ if name == variables => LogColumn::Variables,
                 _ => return None,
             };
             log.serves(column).then_some(column)
@@ -215,6 +216,7 @@ impl RowGroupReader for LogRowGroup {
         let mut arrays = Vec::with_capacity(columns.len());
         for column in from_lists {
             let array = match column {
+                Some(LogColumn::Variables) => self.computed.variables(&window, rows)?,
                 Some(column) => {
                     let array = self.computed.column(column)?.slice(window.start, window.len());
                     match rows {

@@ -294,19 +294,20 @@ impl LineGroups {
     /// are.
     pub(crate) fn ranges(&self, group: usize, needs_all: bool) -> Vec<Range<u64>> {
         let is_needed = needs_all || self.archive.codec() != Codec::Json;
-        self.ranges_of_columns(group, |_| is_needed)
+        self.ranges_of(group, |_| true, |_| is_needed)
     }
 
-    /// Returns the same ranges with those columns of `values` that are needed.
-    pub(crate) fn ranges_of_columns(
+    /// Returns the same ranges of those streams and columns of `values` that are needed.
+    pub(crate) fn ranges_of(
         &self,
         group: usize,
+        needs_stream: impl Fn(&str) -> bool,
         is_needed: impl Fn(usize) -> bool,
     ) -> Vec<Range<u64>> {
         let mut ranges = Vec::new();
         for stream in self.streams.iter().filter(|stream| stream.whole_place() != (0..0)) {
             let is_values = stream.name == "values";
-            if !stream.has_blocks() || is_values {
+            if !stream.has_blocks() || is_values || !needs_stream(stream.name) {
                 continue;
             }
             ranges.extend(stream.place(&self.archive, group));

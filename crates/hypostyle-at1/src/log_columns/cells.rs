@@ -5,7 +5,7 @@ use arrow_array::{Array, StringArray};
 use hashbrown::HashMap;
 
 use super::lines::{LinePlan, Part, PlannedLines, Slot};
-use super::lists::{ListCursor, Lists};
+use super::lists::{ListCursor, Lists, cursors};
 use super::metadata::SlotClass;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::limits::Limits;
@@ -17,58 +17,64 @@ use hypostyle_core::wire::Crc32;
 pub(crate) enum LogColumn {
     Template,
     Time,
+    Variables,
 }
 
 impl LogColumn {
+    pub(crate) const ALL: [Self; 3] = [Self::Template, Self::Time, Self::Variables];
+
     /// Returns whether the column depends on the elements of a slot of this class.
-    pub(super) fn needs(self, class: SlotClass) -> bool {
+    fn needs(self, class: SlotClass) -> bool {
         match self {
             Self::Template => !class.has(SlotClass::OPAQUE),
             Self::Time => class.has(SlotClass::TIME),
+            Self::Variables => !class.has(SlotClass::SILENT),
         }
     }
 
     /// Returns whether the column is computed from elements of a slot of this class.
     pub(crate) fn reads(self, class: SlotClass) -> bool {
-        self.needs(class) || class.has(SlotClass::CONSTANT)
-    }
-
-    /// What stands for an element on which the column does not depend.
-    fn placeholder(self) -> &'static [u8] {
-        match self {
-            // The token that the element is in is a variable.
-            Self::Template => b"0",
-            // No time stamp has this part, and a stamp may start after it.
-            Self::Time => b"~",
-        }
-    }
-
-    /// The bytes of a line that matter: the stamp is near its start.
-    fn line_bytes(self) -> usize {
-        match self {
-            Self::Template => usize::MAX,
-            Self::Time => 192,
-        }
+        // The first element is the text of a constant slot, which variables need only if it is
+        // part of one.
+        self.needs(class) || self != Self::Variables && class.has(SlotClass::CONSTANT)
     }
 }
+
+/// How the lines for a column are made shorter.
+#[derive(Clone, Copy, Debug)]
+struct ShortLines {
+    column: LogColumn,
+    /// What stands for an element on which the column does not depend.
+    placeholder: &'static [u8],
+    /// The bytes of a line that matter.
+    line_bytes: usize,
+}
+
+/// The token that the element is in is a variable.
+const TEMPLATE_LINES: ShortLines =
+    ShortLines { column: LogColumn::Template, placeholder: b"0", line_bytes: usize::MAX };
+
+/// No time stamp has this part, and a stamp may start after it. The stamp is near the start.
+const TIME_LINES: ShortLines =
+    ShortLines { column: LogColumn::Time, placeholder: b"~", line_bytes: 192 };
 
 /// The bytes of a template, at most, for each byte of the line: `<*>` stands for a digit.
 const TEMPLATE_GROWTH: u64 = 3;
 
 /// Bytes that a decoder may still produce, so that short lists cannot make it work for long.
 #[derive(Debug)]
-struct Budget {
+pub(super) struct Budget {
     left: u64,
     limit: u64,
 }
 
 impl Budget {
-    fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &Limits) -> Self {
         let limit = limits.output_bytes.saturating_mul(TEMPLATE_GROWTH);
         Self { left: limit, limit }
     }
 
-    fn spend(&mut self, bytes: usize) -> Result<()> {
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<()> {
         let bytes = bytes as u64;
         let Some(left) = self.left.checked_sub(bytes) else {
             let (what, limit) = ("size of a column", self.limit);
@@ -101,7 +107,7 @@ impl Program {
     /// there.
     fn new(
         plan: &LinePlan,
-        column: LogColumn,
+        short: ShortLines,
         classes: &[SlotClass],
         lists: &Lists,
         budget: &mut Budget,
@@ -136,10 +142,10 @@ impl Program {
                 advanced.push(slot.list);
                 program.ops.push(Op::Advance(slot.list));
             }
-            if column.needs(class) {
+            if short.column.needs(class) {
                 program.ops.push(Op::Put(slot.list, slot.piece));
             } else {
-                program.text(column.placeholder());
+                program.text(short.placeholder);
             }
         }
         Ok(program)
@@ -161,7 +167,7 @@ impl Program {
     /// Makes a line.
     fn run(
         &self,
-        cursors: &mut [Option<ListCursor<'_>>],
+        cursors: &mut [Option<ListCursor>],
         max_bytes: usize,
         line: &mut Vec<u8>,
     ) -> Result<()> {
@@ -187,11 +193,11 @@ impl Program {
     }
 }
 
-fn is_loaded(lists: &Lists, list: usize) -> bool {
+pub(super) fn is_loaded(lists: &Lists, list: usize) -> bool {
     lists.get(list).is_some_and(Option::is_some)
 }
 
-fn class_of(classes: &[SlotClass], slot: &Slot) -> Result<SlotClass> {
+pub(super) fn class_of(classes: &[SlotClass], slot: &Slot) -> Result<SlotClass> {
     let class = classes.get(slot.number).copied();
     let class = class.ok_or_else(|| Error::internal("a slot without a class"))?;
     if class.has(SlotClass::CONSTANT) && !slot.owns_list {
@@ -238,7 +244,7 @@ impl Templates {
     ) -> Result<Self> {
         let mut found = Self::default();
         let mut known: HashMap<String, u32> = HashMap::new();
-        for_each_line(lines, LogColumn::Template, classes, lists, limits, |line| {
+        for_each_line(lines, TEMPLATE_LINES, classes, lists, limits, |line| {
             let mut template = String::new();
             log::template_into(&String::from_utf8_lossy(line), &mut template);
             let next = u32::try_from(found.entries.len()).unwrap_or(u32::MAX);
@@ -273,7 +279,7 @@ pub(super) fn times(
 ) -> Result<StringArray> {
     let mut times: Vec<Option<String>> = Vec::new();
     let mut last = Vec::new();
-    let keys = for_each_line(lines, LogColumn::Time, classes, lists, limits, |line| {
+    let keys = for_each_line(lines, TIME_LINES, classes, lists, limits, |line| {
         // The next lines often have the same time.
         if !times.is_empty() && last == line {
             let len = times.last().and_then(Option::as_ref).map_or(0, String::len);
@@ -307,11 +313,11 @@ pub(crate) fn time_sum(times: &StringArray, lines: std::ops::Range<usize>) -> u3
     sum.finish()
 }
 
-/// Calls `each` with the text that stands for each line in a column; returns the first of its
+/// Calls `each` with the text that stands for each line; returns the first of its
 /// results for each line. The second one is the size of the cell.
 fn for_each_line(
     lines: &PlannedLines,
-    column: LogColumn,
+    short: ShortLines,
     classes: &[SlotClass],
     lists: &Lists,
     limits: &Limits,
@@ -321,8 +327,7 @@ fn for_each_line(
     let mut programs: Vec<Option<Program>> = lines.plans.iter().map(|_| None).collect();
     // The results for plans whose lines are all alike.
     let mut alike: Vec<Option<(u32, usize)>> = vec![None; lines.plans.len()];
-    let mut cursors: Vec<Option<ListCursor<'_>>> =
-        lists.iter().map(|list| list.as_ref().map(ListCursor::new)).collect();
+    let mut cursors = cursors(lists);
     let mut keys = Vec::with_capacity(lines.of_lines.len());
     let mut line = Vec::new();
     for &index in &lines.of_lines {
@@ -339,9 +344,9 @@ fn for_each_line(
         }
         let program = match program {
             Some(program) => program,
-            None => program.insert(Program::new(plan, column, classes, lists, &mut budget)?),
+            None => program.insert(Program::new(plan, short, classes, lists, &mut budget)?),
         };
-        program.run(&mut cursors, column.line_bytes(), &mut line)?;
+        program.run(&mut cursors, short.line_bytes, &mut line)?;
         let (key, len) = each(&line)?;
         budget.spend(line.len() + len + 1)?;
         if program.is_constant() {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::LOG;
 use super::cells::LogColumn;
+use super::metadata::VARIABLES_LINES;
 use super::read::{LogColumns, LogGroup};
+use super::variables::VariableCells;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::text::log;
 use hypostyle_core::wire::Crc32;
@@ -24,8 +26,15 @@ impl LogColumns {
             let mut found = LogGroup::new(self, group);
             // Their checksums are compared.
             found.load(&self.served())?;
+            let lines = usize::try_from(self.lines_of(group)?).unwrap_or(usize::MAX);
+            if self.serves(LogColumn::Variables) {
+                for line in (0..lines).step_by(VARIABLES_LINES) {
+                    found.variables(&(line..line.saturating_add(1)), None)?;
+                }
+            }
             let (mut templates, mut times) = (Crc32::default(), Crc32::default());
-            for _ in 0..self.lines_of(group)? {
+            let mut variables = VariableSums::default();
+            for _ in 0..lines {
                 line.clear();
                 text.read_until(b'\n', &mut line)?;
                 let line = line.strip_suffix(b"\n").unwrap_or(&line);
@@ -35,10 +44,14 @@ impl LogColumns {
                 templates.update(b"\n");
                 times.update(log::time(line).unwrap_or_default().as_bytes());
                 times.update(b"\n");
+                if self.serves(LogColumn::Variables) {
+                    variables.add(line)?;
+                }
             }
             let sums = self.sums(group)?;
             let is_time_wrong = self.serves(LogColumn::Time) && times.finish() != sums.time;
-            if templates.finish() != sums.template || is_time_wrong {
+            let is_wrong = templates.finish() != sums.template || is_time_wrong;
+            if is_wrong || variables.finish()? != sums.variables {
                 let why = format!("of group {group} are not those of the text");
                 return Err(Error::malformed("columns of a log", why).in_stream(LOG));
             }
@@ -48,7 +61,36 @@ impl LogColumns {
 
     /// Returns the columns that can be computed.
     fn served(&self) -> Vec<LogColumn> {
-        let all = [LogColumn::Template, LogColumn::Time];
-        all.into_iter().filter(|&column| self.serves(column)).collect()
+        LogColumn::ALL.into_iter().filter(|&column| self.serves(column)).collect()
+    }
+}
+
+/// The checksums of the variables of a text.
+#[derive(Debug, Default)]
+struct VariableSums {
+    cells: VariableCells,
+    sums: Vec<u32>,
+}
+
+impl VariableSums {
+    fn add(&mut self, line: &[u8]) -> Result<()> {
+        self.cells.push_line(line)?;
+        if self.cells.lines() == VARIABLES_LINES {
+            self.end_sum()?;
+        }
+        Ok(())
+    }
+
+    fn end_sum(&mut self) -> Result<()> {
+        let cells = std::mem::take(&mut self.cells).make_utf8()?;
+        self.sums.push(cells.sum(0..cells.lines()));
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<u32>> {
+        if self.cells.lines() > 0 {
+            self.end_sum()?;
+        }
+        Ok(self.sums)
     }
 }

@@ -9,8 +9,9 @@ use super::cells::{Templates, time_sum, times};
 use super::lines::{
     LOG_LISTS, Part, PlannedLines, SSH_LISTS, SSH_NUMBERS, column_lengths, log_slots, ssh_slots,
 };
-use super::lists::{ListContent, ListCursor, Lists};
-use super::metadata::{ColumnSums, LogMetadata, SlotClass};
+use super::lists::{ListContent, Lists, cursors};
+use super::metadata::{ColumnSums, LogMetadata, SlotClass, VARIABLES_LINES};
+use super::variables::{VariableCells, all_variables};
 use crate::codec::Codec;
 use hypostyle_core::error::Result;
 use hypostyle_core::limits::Limits;
@@ -28,15 +29,17 @@ pub(crate) struct LogClaims {
     pub(crate) classes: Vec<SlotClass>,
     templates: Templates,
     times: Option<StringArray>,
+    variables: Option<VariableCells>,
 }
 
 /// What is known of a slot so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct SlotState {
     first: Option<Vec<u8>>,
     is_constant: bool,
     is_opaque: bool,
     has_time: bool,
+    has_variable: bool,
 }
 
 impl SlotState {
@@ -53,11 +56,13 @@ impl SlotState {
     }
 
     fn class(&self) -> SlotClass {
-        if self.is_constant {
-            return SlotClass::CONSTANT;
-        }
         let add = |class: SlotClass, is_set, bit| if is_set { class.with(bit) } else { class };
-        let class = add(SlotClass::default(), self.is_opaque, SlotClass::OPAQUE);
+        let is_silent = self.first.is_some() && !self.has_variable;
+        let class = add(SlotClass::default(), is_silent, SlotClass::SILENT);
+        if self.is_constant {
+            return class.with(SlotClass::CONSTANT);
+        }
+        let class = add(class, self.is_opaque, SlotClass::OPAQUE);
         add(class, self.has_time, SlotClass::TIME)
     }
 }
@@ -108,7 +113,9 @@ impl LogClaims {
         }
         let classes: Vec<SlotClass> = classes(&states);
         let templates = Templates::compute(&lines, &classes, &lists, &limits)?;
-        Ok(Some(Self { classes, templates, times: times_found }))
+        let variables = all_variables(&lines, &classes, &lists, &limits)?;
+        let variables = Some(variables).filter(|found| found.are_of(lines_of(text)));
+        Ok(Some(Self { classes, templates, times: times_found, variables }))
     }
 
     /// Returns the content of `hyp.log` for groups of so many lines.
@@ -124,13 +131,24 @@ impl LogClaims {
             start = range.end;
             self.sums(range)
         });
-        LogMetadata { has_time: self.times.is_some(), slots: classes, starts, sums: sums.collect() }
+        LogMetadata {
+            has_time: self.times.is_some(),
+            has_variables: self.variables.is_some(),
+            slots: classes,
+            starts,
+            sums: sums.collect(),
+        }
     }
 
     fn sums(&self, lines: Range<usize>) -> ColumnSums {
+        let blocks = |cells: &VariableCells| {
+            let starts = lines.clone().step_by(VARIABLES_LINES);
+            starts.map(|start| cells.sum(start..lines.end.min(start + VARIABLES_LINES))).collect()
+        };
         ColumnSums {
             template: self.templates.sum(lines.clone()),
-            time: self.times.as_ref().map_or(0, |times| time_sum(times, lines)),
+            time: self.times.as_ref().map_or(0, |times| time_sum(times, lines.clone())),
+            variables: self.variables.as_ref().map(blocks).unwrap_or_default(),
         }
     }
 }
@@ -197,13 +215,12 @@ fn examine(
     lists: &Lists,
     text: &[u8],
 ) -> Result<Option<(Vec<SlotState>, Times)>> {
-    let state = SlotState { first: None, is_constant: false, is_opaque: true, has_time: false };
+    let state = SlotState { is_opaque: true, ..SlotState::default() };
     let mut states = vec![state; slots];
-    let mut cursors: Vec<Option<ListCursor<'_>>> =
-        lists.iter().map(|list| list.as_ref().map(ListCursor::new)).collect();
+    let mut cursors = cursors(lists);
     let mut times = Vec::with_capacity(lines.of_lines.len());
-    let text = text.strip_suffix(b"\n").unwrap_or(text);
-    let mut texts = text.split(|&byte| byte == b'\n');
+    let mut texts = lines_of(text);
+    let mut variables: Vec<Range<usize>> = Vec::new();
     for &plan in &lines.of_lines {
         let (Some(line), Some(plan)) = (texts.next(), lines.plans.get(plan as usize)) else {
             return Ok(None);
@@ -211,6 +228,9 @@ fn examine(
         let (time, stamp) = stamp::find_with_place(line).unzip();
         let stamp = stamp.unwrap_or_default();
         times.push(time);
+        variables.clear();
+        variables.extend(log::variable_ranges(line));
+        let mut after = variables.iter().peekable();
         let (mut at, mut advanced) = (0, None);
         for part in &plan.parts {
             let slot = match part {
@@ -239,6 +259,8 @@ fn examine(
             state.add(element, slot.owns_list);
             let end = at + element.len();
             state.has_time |= at < stamp.end && end > stamp.start;
+            while after.next_if(|variable| variable.end <= at).is_some() {}
+            state.has_variable |= after.peek().is_some_and(|variable| end > variable.start);
             at = end;
         }
         if at != line.len() {
@@ -246,4 +268,9 @@ fn examine(
         }
     }
     Ok(texts.next().is_none().then_some((states, times)))
+}
+
+/// Returns the lines of a text; one that ends with a newline has no empty line after it.
+fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.strip_suffix(b"\n").unwrap_or(text).split(|&byte| byte == b'\n')
 }

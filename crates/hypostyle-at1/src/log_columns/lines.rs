@@ -65,7 +65,7 @@ pub(crate) const SSH_LISTS: [&str; 8] =
 pub(crate) const SSH_NUMBERS: usize = 4;
 
 /// The fields of each line of codec ssh.
-const SSH_FIELDS: usize = 5;
+pub(crate) const SSH_FIELDS: usize = 5;
 
 impl PlannedLines {
     fn push(&mut self, plan: usize) {

@@ -2,6 +2,8 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use memchr::memchr;
 
@@ -31,18 +33,24 @@ impl ListContent {
 
 /// A place in a list.
 #[derive(Clone, Debug)]
-pub(crate) enum ListCursor<'a> {
-    Elements { rest: Option<&'a [u8]>, element: &'a [u8] },
-    Numbers { rest: StreamCursor<'a>, element: Vec<u8> },
+pub(crate) enum ListCursor {
+    /// The list, where its next element starts, and the element.
+    Elements { list: Bytes, next: Option<usize>, element: Range<usize> },
+    /// The list, where its next number starts, and the number as text.
+    Numbers { list: Bytes, next: usize, element: Vec<u8> },
 }
 
-impl<'a> ListCursor<'a> {
+impl ListCursor {
     /// Returns a cursor before the first element.
-    pub(crate) fn new(list: &'a ListContent) -> Self {
+    pub(crate) fn new(list: &ListContent) -> Self {
         match list {
-            ListContent::Elements(bytes) => Self::Elements { rest: bytes.as_deref(), element: &[] },
+            ListContent::Elements(bytes) => Self::Elements {
+                next: bytes.is_some().then_some(0),
+                list: bytes.clone().unwrap_or_default(),
+                element: 0..0,
+            },
             ListContent::Numbers(bytes) => {
-                Self::Numbers { rest: StreamCursor::new("pids", bytes), element: Vec::new() }
+                Self::Numbers { list: bytes.clone(), next: 0, element: Vec::new() }
             }
         }
     }
@@ -51,16 +59,20 @@ impl<'a> ListCursor<'a> {
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<()> {
         match self {
-            Self::Elements { rest, element } => {
-                let Some(list) = *rest else {
+            Self::Elements { list, next, element } => {
+                let Some(start) = *next else {
                     return Err(Error::malformed("element", "is missing: the list has ended"));
                 };
-                let end = memchr(b'\n', list);
-                *element = list.get(..end.unwrap_or(list.len())).unwrap_or_default();
-                *rest = end.and_then(|end| list.get(end.saturating_add(1)..));
+                let rest = list.get(start..).unwrap_or_default();
+                let end = memchr(b'\n', rest).map(|len| start.saturating_add(len));
+                *element = start..end.unwrap_or(list.len());
+                *next = end.map(|end| end.saturating_add(1));
             }
-            Self::Numbers { rest, element } => {
-                *element = rest.uv("process")?.to_string().into_bytes();
+            Self::Numbers { list, next, element } => {
+                let rest = list.get(*next..).unwrap_or_default();
+                let mut number = StreamCursor::new("pids", rest);
+                *element = number.uv("process")?.to_string().into_bytes();
+                *next = list.len().saturating_sub(number.left());
             }
         }
         Ok(())
@@ -69,7 +81,7 @@ impl<'a> ListCursor<'a> {
     /// Returns the element that the cursor is at.
     pub(crate) fn element(&self) -> &[u8] {
         match self {
-            Self::Elements { element, .. } => element,
+            Self::Elements { list, element, .. } => list.get(element.clone()).unwrap_or_default(),
             Self::Numbers { element, .. } => element,
         }
     }
@@ -81,4 +93,9 @@ impl<'a> ListCursor<'a> {
             Some(nth) => self.element().split(|&byte| byte == 0).nth(nth).unwrap_or_default(),
         }
     }
+}
+
+/// Returns a cursor before the first element of each list that was read.
+pub(super) fn cursors(lists: &Lists) -> Vec<Option<ListCursor>> {
+    lists.iter().map(|list| list.as_ref().map(ListCursor::new)).collect()
 }

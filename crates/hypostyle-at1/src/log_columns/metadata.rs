@@ -8,10 +8,15 @@ use hypostyle_core::error::{Error, Result};
 use hypostyle_core::wire::{crc32, put};
 
 /// The version of the content.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The flag of an archive whose times can be computed.
 const HAS_TIME: u8 = 1;
+/// The flag of an archive whose variables can be computed.
+const HAS_VARIABLES: u8 = 2;
+
+/// The lines whose variables have a checksum.
+pub(crate) const VARIABLES_LINES: usize = 1 << 14;
 
 /// What is known of the elements of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +30,10 @@ impl SlotClass {
     /// The time of a line may depend on the element.
     pub(crate) const TIME: Self = Self(4);
 
-    const ALL_BITS: u8 = 7;
+    /// No variable has bytes of an element.
+    pub(crate) const SILENT: Self = Self(8);
+
+    const ALL_BITS: u8 = 15;
 
     /// Returns the class with the bits of another one added.
     #[must_use]
@@ -52,10 +60,12 @@ impl SlotClass {
 }
 
 /// The checksums of the columns of a group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ColumnSums {
     pub(crate) template: u32,
     pub(crate) time: u32,
+    /// Of each [`VARIABLES_LINES`] lines.
+    pub(crate) variables: Vec<u32>,
 }
 
 /// What the stream says.
@@ -63,6 +73,8 @@ pub(crate) struct ColumnSums {
 pub(crate) struct LogMetadata {
     /// Whether times can be computed without the lines.
     pub(crate) has_time: bool,
+    /// Whether variables can.
+    pub(crate) has_variables: bool,
     /// The class of each slot.
     pub(crate) slots: Vec<SlotClass>,
     /// Bytes of the stream `values` from which all columns that templates need can be
@@ -75,7 +87,9 @@ pub(crate) struct LogMetadata {
 impl LogMetadata {
     /// Returns the content of the stream.
     pub(crate) fn content(&self) -> Vec<u8> {
-        let mut out = vec![VERSION, if self.has_time { HAS_TIME } else { 0 }];
+        let time = if self.has_time { HAS_TIME } else { 0 };
+        let variables = if self.has_variables { HAS_VARIABLES } else { 0 };
+        let mut out = vec![VERSION, time | variables];
         for run in self.slots.chunk_by(|one, other| one == other) {
             out.push(run.first().copied().unwrap_or_default().0);
             put::uv(&mut out, run.len() as u64);
@@ -88,15 +102,22 @@ impl LogMetadata {
             if self.has_time {
                 out.extend_from_slice(&sums.time.to_le_bytes());
             }
+            for sum in &sums.variables {
+                out.extend_from_slice(&sum.to_le_bytes());
+            }
         }
         let sum = crc32(&out);
         out.extend_from_slice(&sum.to_le_bytes());
         out
     }
 
-    /// Parses the stream of an archive with so many slots and groups; `None` if it has another
-    /// version.
-    pub(crate) fn parse(content: &[u8], slots: usize, groups: usize) -> Result<Option<Self>> {
+    /// Parses the stream of an archive with so many slots and groups of so many lines; `None` if
+    /// it has another version.
+    pub(crate) fn parse(
+        content: &[u8],
+        slots: usize,
+        group_lines: impl IntoIterator<Item = u64>,
+    ) -> Result<Option<Self>> {
         if content.first() != Some(&VERSION) {
             return Ok(None);
         }
@@ -109,10 +130,14 @@ impl LogMetadata {
         let mut stream = StreamCursor::new(LOG, content);
         stream.u8("version")?;
         let flags = stream.u8("flags")?;
-        if flags > HAS_TIME {
+        if flags & !(HAS_TIME | HAS_VARIABLES) != 0 {
             return Err(stream.malformed("flags", "are unknown"));
         }
-        let mut found = Self { has_time: flags == HAS_TIME, ..Self::default() };
+        let mut found = Self {
+            has_time: flags & HAS_TIME != 0,
+            has_variables: flags & HAS_VARIABLES != 0,
+            ..Self::default()
+        };
         while found.slots.len() < slots {
             let class = stream.u8("class of slots")?;
             let count = stream.size("slots of a class")?;
@@ -125,14 +150,17 @@ impl LogMetadata {
         for start in &mut found.starts {
             *start = stream.uv("start of the values")?;
         }
-        for _ in 0..groups {
+        for lines in group_lines {
             let mut sum = || -> Result<u32> {
                 let bytes = stream.take(4, "checksum of a column")?;
                 Ok(u32::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default()))
             };
             let template = sum()?;
             let time = if found.has_time { sum()? } else { 0 };
-            found.sums.push(ColumnSums { template, time });
+            let blocks = lines.div_ceil(VARIABLES_LINES as u64);
+            let blocks = 0..if found.has_variables { blocks } else { 0 };
+            let variables = blocks.map(|_| sum()).collect::<Result<_>>()?;
+            found.sums.push(ColumnSums { template, time, variables });
         }
         if !stream.is_empty() {
             return Err(stream.malformed("columns of a log", "do not end with the stream"));

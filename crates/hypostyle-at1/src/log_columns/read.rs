@@ -6,26 +6,29 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
+use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, StringArray};
 use bytes::Bytes;
 
 use super::LOG;
 use super::cells::{LogColumn, Templates, needed_lists, time_sum, times};
 use super::lines::{
-    LOG_LISTS, PlannedLines, SSH_LISTS, SSH_NUMBERS, column_lengths, log_slots, ssh_slots,
+    LOG_LISTS, PlannedLines, SSH_FIELDS, SSH_LISTS, SSH_NUMBERS, column_lengths, log_slots,
+    ssh_slots,
 };
 use super::lists::{ListContent, Lists};
-use super::metadata::{ColumnSums, LogMetadata, SlotClass};
+use super::metadata::{ColumnSums, LogMetadata, SlotClass, VARIABLES_LINES};
+use super::variables::{VariableCells, VariableReader};
 use crate::codec::Codec;
 use crate::frames::FrameReader;
 use crate::line_groups::{GROUPS, LineGroups, ListDirectory, StoredStream, StreamRole};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::reader::Reader;
+use hypostyle_core::row_selection::RowSelection;
 
 /// The times of more lines may not fit in an array; such logs are read from their lines.
 const MAX_GROUP_LINES: u64 = 10 << 20;
 
-/// The columns `template` and `time` of a log.
+/// The columns `template`, `time` and `variables` of a log.
 #[derive(Debug)]
 pub(crate) struct LogColumns {
     archive: Arc<FrameReader>,
@@ -102,9 +105,9 @@ impl LogColumns {
         if (0..count).any(|group| group_lines(group) > MAX_GROUP_LINES) {
             return Ok(None);
         }
-        let Some(metadata) = LogMetadata::parse(directory.read.bytes(LOG), slots, count)? else {
-            return Ok(None);
-        };
+        let content = directory.read.bytes(LOG);
+        let parsed = LogMetadata::parse(content, slots, (0..count).map(group_lines))?;
+        let Some(metadata) = parsed else { return Ok(None) };
         let lists = match groups {
             Some(groups) => ListSource::Groups(groups.clone()),
             None => ListSource::Whole(WholeLists::new(directory, lines)?),
@@ -114,7 +117,11 @@ impl LogColumns {
 
     /// Returns whether a column can be computed.
     pub(crate) fn serves(&self, column: LogColumn) -> bool {
-        column == LogColumn::Template || self.metadata.has_time
+        match column {
+            LogColumn::Template => true,
+            LogColumn::Time => self.metadata.has_time,
+            LogColumn::Variables => self.metadata.has_variables,
+        }
     }
 
     /// The number of groups.
@@ -123,8 +130,8 @@ impl LogColumns {
     }
 
     /// Returns the checksums of a group.
-    pub(super) fn sums(&self, group: usize) -> Result<ColumnSums> {
-        let sums = self.metadata.sums.get(group).copied();
+    pub(super) fn sums(&self, group: usize) -> Result<&ColumnSums> {
+        let sums = self.metadata.sums.get(group);
         sums.ok_or_else(|| Error::invalid_argument("a line group that does not exist"))
     }
 
@@ -241,10 +248,15 @@ impl LogColumns {
         Ok(lists)
     }
 
-    /// Returns the bytes of the stream `values` that columns are decompressed from.
+    /// Returns the bytes of the stream `values` that columns are decompressed from, or more.
     fn stored_start(&self, columns: &[LogColumn]) -> u64 {
         let [template, time] = self.metadata.starts;
-        if columns.contains(&LogColumn::Time) { time } else { template }
+        let has = |column: LogColumn| columns.contains(&column);
+        match has(LogColumn::Variables) {
+            true => u64::MAX,
+            false if has(LogColumn::Time) => time,
+            false => template,
+        }
     }
 
     /// Computes a column of a group from its lists; fails if the archive states another one.
@@ -266,6 +278,7 @@ impl LogColumns {
                 }
                 dictionary(templates)
             }
+            LogColumn::Variables => Err(Error::internal("variables are computed by blocks")),
             LogColumn::Time => {
                 let times = times(planned, slots, lists, limits)?;
                 if time_sum(&times, 0..planned.of_lines.len()) != sums.time {
@@ -276,25 +289,42 @@ impl LogColumns {
         }
     }
 
+    /// Returns whether columns need a list of codec log or ssh.
+    fn needs_list(&self, name: &str, columns: &[LogColumn]) -> bool {
+        let slots = &self.metadata.slots;
+        let own = |nth_last: usize| {
+            slots.len().checked_sub(nth_last).map(|slot| slot..slot.saturating_add(1))
+        };
+        let range = match (self.archive.codec(), name) {
+            (Codec::Log, "vars") => Some(0..slots.len().saturating_sub(1)),
+            (Codec::Ssh, "vars") => Some(SSH_FIELDS..slots.len().saturating_sub(2)),
+            (Codec::Ssh, "rawmsgs") => own(2),
+            (_, "verbatim") => own(1),
+            _ => SSH_LISTS.iter().position(|&it| it == name).map(|it| it..it.saturating_add(1)),
+        };
+        let classes = range.and_then(|range| slots.get(range)).unwrap_or_default();
+        classes.iter().any(|&class| columns.iter().any(|column| column.reads(class)))
+    }
+
     /// Returns byte ranges of the archive that columns of a group are computed from.
     pub(crate) fn ranges(&self, group: usize, columns: &[LogColumn]) -> Vec<Range<u64>> {
         let is_needed = |class: &SlotClass| columns.iter().any(|column| column.reads(*class));
+        let needs_stream = |name: &str| match name {
+            "skeleton" | "colids" | "flags" | "tids" | "template_ids" => true,
+            _ => self.needs_list(name, columns),
+        };
         match &self.lists {
-            ListSource::Groups(groups) if self.archive.codec() == Codec::JsonDoc => groups
-                .ranges_of_columns(group, |column| {
-                    self.metadata.slots.get(column).is_some_and(is_needed)
-                }),
-            ListSource::Groups(_) => Vec::new(),
+            ListSource::Groups(groups) => groups.ranges_of(group, needs_stream, |column| {
+                self.metadata.slots.get(column).is_some_and(is_needed)
+            }),
             ListSource::Whole(whole) => {
                 let place = |stream: &StoredStream| {
                     let mut place = stream.whole_place();
-                    match stream.name() {
-                        "skeleton" | "colids" | "flags" | "tids" | "template_ids" => {}
-                        "values" => {
-                            let stored = self.stored_start(columns);
-                            place.end = place.end.min(place.start.saturating_add(stored));
-                        }
-                        _ => return None,
+                    if stream.name() == "values" {
+                        let stored = self.stored_start(columns);
+                        place.end = place.end.min(place.start.saturating_add(stored));
+                    } else if !needs_stream(stream.name()) {
+                        return None;
                     }
                     (!place.is_empty()).then_some(place)
                 };
@@ -312,30 +342,35 @@ pub(crate) struct LogGroup {
     planned: Option<PlannedLines>,
     template: Option<ArrayRef>,
     time: Option<ArrayRef>,
+    variables: Option<VariableReader>,
+    /// The variables of the block of lines that was read last.
+    block: Option<(usize, ArrayRef)>,
 }
 
 impl LogGroup {
     /// Returns a group of which nothing was read.
     pub(crate) fn new(columns: &Arc<LogColumns>, group: usize) -> Self {
-        Self { columns: columns.clone(), group, planned: None, template: None, time: None }
-    }
-
-    fn place(&mut self, column: LogColumn) -> &mut Option<ArrayRef> {
-        match column {
-            LogColumn::Template => &mut self.template,
-            LogColumn::Time => &mut self.time,
+        Self {
+            columns: columns.clone(),
+            group,
+            planned: None,
+            template: None,
+            time: None,
+            variables: None,
+            block: None,
         }
     }
 
-    /// Returns whether a column was computed.
+    /// Returns whether the lists of a column were read.
     pub(crate) fn has(&self, column: LogColumn) -> bool {
         match column {
             LogColumn::Template => self.template.is_some(),
             LogColumn::Time => self.time.is_some(),
+            LogColumn::Variables => self.variables.is_some(),
         }
     }
 
-    /// Computes columns, unless they were before.
+    /// Reads the lists of columns, unless they were read before, and computes templates and times.
     pub(crate) fn load(&mut self, columns: &[LogColumn]) -> Result<()> {
         let missing: Vec<LogColumn> =
             columns.iter().copied().filter(|&column| !self.has(column)).collect();
@@ -348,21 +383,97 @@ impl LogGroup {
             None => source.planned(self.group)?,
         };
         let planned = self.planned.insert(planned);
-        let lists = source.lists(self.group, planned, &missing)?;
-        let mut computed = Vec::new();
+        let mut lists = source.lists(self.group, planned, &missing)?;
+        let (mut template, mut time) = (None, None);
         for &column in &missing {
-            computed.push(source.compute(self.group, planned, &lists, column)?);
+            let place = match column {
+                LogColumn::Template => &mut template,
+                LogColumn::Time => &mut time,
+                LogColumn::Variables => continue,
+            };
+            *place = Some(source.compute(self.group, planned, &lists, column)?);
         }
-        for (column, array) in missing.into_iter().zip(computed) {
-            *self.place(column) = Some(array);
+        if missing.contains(&LogColumn::Variables) {
+            let slots = &source.metadata.slots;
+            let needed = needed_lists(planned, LogColumn::Variables, slots, lists.len())?;
+            for (list, needed) in lists.iter_mut().zip(needed) {
+                list.take_if(|_| !needed);
+            }
+            let limits = source.archive.limits();
+            self.variables = Some(VariableReader::new(planned.plans.len(), lists, limits));
         }
+        self.template = template.or_else(|| self.template.take());
+        self.time = time.or_else(|| self.time.take());
         Ok(())
     }
 
-    /// Returns a column: templates as a dictionary, times as text.
+    /// Returns templates as a dictionary, or times as text.
     pub(crate) fn column(&mut self, column: LogColumn) -> Result<ArrayRef> {
         self.load(&[column])?;
-        self.place(column).clone().ok_or_else(|| Error::internal("a column was not computed"))
+        let found = match column {
+            LogColumn::Template => self.template.clone(),
+            LogColumn::Time => self.time.clone(),
+            LogColumn::Variables => None,
+        };
+        found.ok_or_else(|| Error::internal("a column was not computed"))
+    }
+
+    /// Returns the variables of some lines of a range, of all for `None`.
+    pub(crate) fn variables(
+        &mut self,
+        lines: &Range<usize>,
+        selected: Option<&RowSelection>,
+    ) -> Result<ArrayRef> {
+        self.load(&[LogColumn::Variables])?;
+        let mut pieces = Vec::new();
+        let mut start = lines.start;
+        while start < lines.end {
+            let block = start / VARIABLES_LINES;
+            let first = block.saturating_mul(VARIABLES_LINES);
+            let end = lines.end.min(first.saturating_add(VARIABLES_LINES));
+            let offset = start.saturating_sub(lines.start);
+            let len = end.saturating_sub(start);
+            let inside = selected.map(|rows| rows.slice(offset..offset.saturating_add(len)));
+            if inside.as_ref().is_none_or(|inside| !inside.is_empty()) {
+                let array = self.block(block)?.slice(start.saturating_sub(first), len);
+                pieces.push(match inside {
+                    Some(inside) => inside.of_array(&array)?,
+                    None => array,
+                });
+            }
+            start = end;
+        }
+        match <[ArrayRef; 1]>::try_from(pieces) {
+            Ok([only]) => Ok(only),
+            Err(pieces) if pieces.is_empty() => VariableCells::default().into_array(),
+            Err(pieces) => {
+                let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+                Ok(arrow_select::concat::concat(&pieces)?)
+            }
+        }
+    }
+
+    /// Returns the variables of a block of lines; fails if the archive states others.
+    fn block(&mut self, block: usize) -> Result<ArrayRef> {
+        if let Some((known, array)) = &self.block
+            && *known == block
+        {
+            return Ok(array.clone());
+        }
+        let (Some(reader), Some(planned)) = (&mut self.variables, &self.planned) else {
+            return Err(Error::internal("lists were not read"));
+        };
+        let start = block.saturating_mul(VARIABLES_LINES);
+        let end = start.saturating_add(VARIABLES_LINES).min(planned.of_lines.len());
+        let cells = reader.read(planned, &self.columns.metadata.slots, start..end)?;
+        let stated = self.columns.sums(self.group)?.variables.get(block);
+        if stated != Some(&cells.sum(0..cells.lines())) {
+            let why = format!("of group {} do not match their checksum", self.group);
+            return Err(malformed(why));
+        }
+        let array = cells.into_array()?;
+        self.block = Some((block, array.clone()));
+        Ok(array)
     }
 }
 
