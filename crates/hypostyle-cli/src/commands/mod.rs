@@ -25,6 +25,7 @@ mod pack;
 mod schema;
 mod serve;
 mod sql;
+mod templates;
 mod unpack;
 mod verify;
 
@@ -65,6 +66,8 @@ enum Command {
     Get(get::Args),
     /// Print the lines of files and archives that match a pattern
     Grep(grep::Args),
+    /// List the templates of a log: how many lines, when, and an example
+    Templates(templates::Args),
     /// Print the first rows of a table
     Head(head::Args),
     /// Print the names and types of columns
@@ -127,6 +130,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Cat(args) => cat::run(args, out),
         Command::Get(args) => get::run(args, out),
         Command::Grep(args) => grep::run(args, out),
+        Command::Templates(args) => templates::run(args, out),
         Command::Head(args) => head::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Sql(args) => sql::run(args, out),

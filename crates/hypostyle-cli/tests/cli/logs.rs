@@ -86,3 +86,32 @@ fn one_json_document_is_restored_though_it_is_not_a_table() {
     assert_eq!(folder.hyp("unpack d.json.at1 -c").ok(), document);
     folder.hyp("verify d.json.at1").ok();
 }
+
+#[test]
+fn templates_are_listed_with_counts_times_and_an_example() {
+    let folder = Folder::new().with("server.log", log(600)).with("t.csv", "a,b\n1,2\n");
+    folder.hyp("pack server.log").ok();
+    let listed = folder.hyp("templates server.log --format jsonl").ok();
+    assert_eq!(folder.hyp("templates server.log.at1 --format jsonl").ok(), listed);
+    let rows: Vec<serde_json::Value> =
+        listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<i64> = rows.iter().map(|row| row["lines"].as_i64().unwrap()).collect();
+    assert_eq!(lines.iter().sum::<i64>(), 600);
+    assert!(lines.is_sorted_by(|one, other| one >= other), "{lines:?}");
+    let late = log(600).lines().filter(|line| line.contains("is late")).count();
+    let row =
+        rows.iter().find(|row| row["template"].as_str().unwrap().contains("is late")).unwrap();
+    assert_eq!(row["lines"], late);
+    let times: Vec<String> = log(600)
+        .lines()
+        .filter(|line| line.contains("is late"))
+        .map(|line| line[..23].replace(',', "."))
+        .collect();
+    assert_eq!(row["first"], *times.iter().min().unwrap());
+    assert_eq!(row["last"], *times.iter().max().unwrap());
+    let example = log(600).lines().find(|line| line.contains("is late")).unwrap().to_owned();
+    assert_eq!(row["example"], example);
+    let rare = folder.hyp("templates server.log --rare -n 1").ok();
+    assert_eq!(rare.lines().count(), 2, "{rare}");
+    folder.hyp("templates t.csv").fails(2, &["not a log", "--from log"]);
+}
