@@ -17,9 +17,13 @@ use super::line_groups::LineGroups;
 use super::row_groups::{self, Damage};
 use super::table;
 use super::table_metadata::{self, TableMetadata};
+#[cfg(not(target_family = "wasm"))]
+use super::text_search;
 use super::unpack::{Unpacked, Unpacker};
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Result};
+#[cfg(not(target_family = "wasm"))]
+use hypostyle_core::line_search::{Required, TextParts, WholeText};
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::reader::Reader;
 use hypostyle_core::source::ByteSource;
@@ -147,6 +151,35 @@ impl Archive {
     /// Fails as [`Archive::unpack`] does, also while the bytes are read.
     pub fn read(&self) -> Result<Box<dyn Read + Send>> {
         ArchiveText::new(self.reader.clone(), Vec::new(), None).open(0)
+    }
+
+    /// Returns the parts of the text that may have a line which a search requires this of, as far
+    /// as search filters tell (§11.3).
+    ///
+    /// Parts that are left out are not decoded, so damage in them goes unnoticed.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Archive::read`] does, also while the parts are read.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn search(&self, required: &Required) -> Result<Box<dyn TextParts>> {
+        // The whole text tells what is damaged.
+        let metadata = self.table_metadata().ok().flatten();
+        match text_search::parts(&self.reader, metadata, required) {
+            Ok(Some(parts)) => Ok(parts),
+            Ok(None) | Err(_) => Ok(Box::new(WholeText::new(self.read()?))),
+        }
+    }
+
+    /// Compares the search filters of the archive with its text.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a filter excludes a string that the text has, and if something is damaged.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn check_filters(&self) -> Result<()> {
+        let metadata = self.table_metadata().ok().flatten();
+        text_search::check(&self.reader, metadata).map_err(in_at1)
     }
 
     /// Opens the archives in a bundle, with the same options.

@@ -6,6 +6,9 @@ use std::fmt;
 
 use hypostyle_core::error::{Error, Result};
 
+/// The name of the stream that says which strings a text may have (§11.3), in any codec.
+pub(crate) const FILTER: &str = "hyp.filter";
+
 /// How an archive is coded (§2.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -115,6 +118,9 @@ impl Codec {
     /// Whether a stream is a bulk one, of which a reader may read a part: the columns, the
     /// blocks of row groups, and the lists of line groups.
     pub(crate) fn is_bulk(self, stream: &str) -> bool {
+        if stream == FILTER {
+            return true;
+        }
         let lists: &[&str] = match self {
             Self::Columnar => &["values"],
             Self::QColumnar | Self::QJson | Self::QJson2 => {

@@ -21,7 +21,8 @@
 //! 4. `describe` lists what an archive contains, `unpack` decodes it, and `row_groups` and
 //!    `table` read single row groups. `archive_table` opens the table that the text is: from `table`
 //!    if the columns of the archive are those of the table, else from `archive_text`, which
-//!    decodes single `line_groups` if the archive has them.
+//!    decodes single `line_groups` if the archive has them. `text_search` leaves out what the
+//!    `text_filter` of a part excludes.
 //! 5. [`Archive`] is the public type over these four, and `reader` adapts it to the traits
 //!    that all formats have. `pack` writes archives.
 
@@ -66,6 +67,10 @@ mod streams;
 mod table;
 mod table_frame;
 mod table_metadata;
+#[cfg(not(target_family = "wasm"))]
+mod text_filter;
+#[cfg(not(target_family = "wasm"))]
+mod text_search;
 mod unpack;
 
 pub use archive::{Archive, BundleEntry};

@@ -188,6 +188,8 @@ fn unpack(archive: &Archive, found: &mut Verification) -> Result<()> {
     if done.is_ok() {
         // Check what the archive states about its table, which readers rely on.
         blocks.extend(archive.check_table()?);
+        #[cfg(not(target_family = "wasm"))]
+        blocks.extend(archive.check_filters().err());
     }
     if blocks.is_empty() {
         return done;
@@ -205,6 +207,8 @@ fn unpack_bundle(archive: &Archive, found: &mut Verification) -> Result<()> {
         let unpacked = unpacked?;
         found.bytes = Some(found.bytes.unwrap_or(0).saturating_add(unpacked.bytes));
         found.is_hashed &= unpacked.hash_agreed;
+        #[cfg(not(target_family = "wasm"))]
+        entry.archive.check_filters()?;
     }
     Ok(())
 }

@@ -62,6 +62,7 @@ pub struct Packed {
 pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)> {
     options.check()?;
     let mut table = table_metadata(original, options);
+    let format = table.as_ref().map(|table| table.format);
     let syntax = table.as_ref().and_then(|table| RowSyntax::of(table.format));
     let model = FrameModel::find(original, syntax, options.codec)?;
     let frame = model.map(|model| model.encode(original, options)).transpose()?.flatten();
@@ -78,7 +79,10 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
     };
     let is_queryable = frame.is_some();
     let (frame, trials) = match frame {
-        Some(frame) => (frame.with_table(table.as_ref(), usize::MAX, options)?, Vec::new()),
+        Some(frame) => {
+            let frame = frame.with_filter(original, format, options)?;
+            (frame.with_table(table.as_ref(), usize::MAX, options)?, Vec::new())
+        }
         None => {
             let lines = match &table {
                 Some(table) => LineGroupRequest::of(table, table_size(table)?, options),
@@ -87,6 +91,7 @@ pub fn pack(original: &[u8], options: &PackOptions) -> Result<(Vec<u8>, Packed)>
             let (frame, trials) =
                 EncodedFrame::new(original, None, served, lines.as_ref(), options)?;
             frame.set_row_index(table.as_mut())?;
+            let frame = frame.with_filter(original, format, options)?;
             let room = frame.room_below_raw(original, options)?;
             (frame.with_table(table.as_ref(), room, options)?, trials)
         }
@@ -129,6 +134,7 @@ pub fn pack_stream(
     let summarized = format.filter(|_| has_table);
     let mut table = summarized.map(|format| TextSummarizer::new(format, options.threads));
     let mut frames = FrameEncoder::new(next.as_deref().unwrap_or_default(), format, options)?;
+    frames.format = format;
     let trials = frames.first.as_ref().map(|(_, trials)| trials.clone()).unwrap_or_default();
     let (codec, is_queryable) = (frames.codec, frames.is_queryable());
     let mut packed = Packed { codec, original: 0, stored: 0, frames: (0, 0), trials, is_queryable };
@@ -180,6 +186,8 @@ pub(super) struct FrameEncoder {
     serves_queries: bool,
     /// The first frame, if it was encoded to find the codec, and what was tried.
     first: Option<(EncodedFrame, Vec<Trial>)>,
+    /// What kind of text the frames are, if they may have search filters.
+    format: Option<TextFormat>,
 }
 
 impl FrameEncoder {
@@ -222,7 +230,7 @@ impl FrameEncoder {
         let mut head = MAGIC.to_vec();
         head.extend_from_slice(&[STREAMING, codec.id()]);
         put::uv(&mut head, chunk_lines);
-        Self { codec, head, model, table: None, serves_queries: false, first: None }
+        Self { codec, head, model, table: None, serves_queries: false, first: None, format: None }
     }
 
     /// Sets how the rows of the next frames are written. A frame without such rows is raw.
@@ -259,6 +267,7 @@ impl FrameEncoder {
                 }
             }
         };
+        let encoded = encoded.with_filter(text, self.format, options)?;
         // Only the first frame has a header.
         self.table = self.table.map(RowSyntax::without_header);
         let is_raw = matches!(encoded, EncodedFrame::Raw(_));

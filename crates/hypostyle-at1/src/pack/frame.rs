@@ -21,13 +21,14 @@ use crate::pack::select::structured_size::{SizeReporter, StructuredSize};
 use crate::pack::self_check;
 use crate::pack::stream_set::{Body, Stream, put_set};
 use crate::pack::table_summary::{max_table_bytes, table_stream};
+use crate::pack::text_filter;
 use crate::table_frame::TABLE;
 use crate::table_metadata::TableMetadata;
 use hypostyle_core::compress::zstd;
 use hypostyle_core::error::Result;
 use hypostyle_core::options::resolve_threads;
 use hypostyle_core::parallel;
-use hypostyle_core::text::RowPosition;
+use hypostyle_core::text::{RowPosition, TextFormat, TextKind};
 
 /// Maximum bytes of text that encoders accept: they store offsets in 32 bits.
 const MAX_TEXT_BYTES: usize = u32::MAX as usize - 1;
@@ -287,6 +288,45 @@ impl EncodedFrame {
                 streams.insert(0, stream);
                 break;
             }
+        }
+        Ok(self)
+    }
+
+    /// Adds the stream that says which strings the text may have, if it pays.
+    ///
+    /// People search logs, lines and JSON Lines; the bytes of a filter would be lost on tables.
+    /// A text with a zero byte has none: whether a text is binary is seen at its start.
+    pub(super) fn with_filter(
+        mut self,
+        text: &[u8],
+        format: Option<TextFormat>,
+        options: &PackOptions,
+    ) -> Result<Self> {
+        let is_searched = |format: TextFormat| {
+            matches!(format.kind, TextKind::Log | TextKind::Lines | TextKind::JsonLines)
+        };
+        let is_wanted = options.index && options.layout == Layout::Reference;
+        if !is_wanted
+            || !format.is_some_and(is_searched)
+            || text.len() < text_filter::MIN_TEXT_BYTES
+            || text.contains(&0)
+        {
+            return Ok(self);
+        }
+        let mut set = Vec::new();
+        self.put(options.layout, &mut set);
+        let Self::Structured(codec, streams) = &mut self else { return Ok(self) };
+        let sizes = match line_groups_of(*codec, streams) {
+            Some(groups) => {
+                let sizes = text_sizes(&groups.body.content()?)?;
+                sizes.into_iter().map(|(_, bytes)| bytes).collect()
+            }
+            None => vec![text.len() as u64],
+        };
+        if let Some(stream) = text_filter::stream(text, &sizes, set.len())? {
+            // Readers of the small streams before it pass it by.
+            let bulk = streams.iter().position(|stream| codec.is_bulk(&stream.name));
+            streams.insert(bulk.unwrap_or(streams.len()), stream);
         }
         Ok(self)
     }

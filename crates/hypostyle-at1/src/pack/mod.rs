@@ -36,6 +36,7 @@ mod self_check;
 mod stream_set;
 mod table_summary;
 mod tables;
+mod text_filter;
 
 #[cfg(test)]
 mod tests;

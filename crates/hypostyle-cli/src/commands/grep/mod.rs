@@ -204,7 +204,8 @@ impl TextSearch<'_> {
     fn lines(&mut self, printer: &mut dyn PrintLines) -> Result<()> {
         let mut is_first = true;
         let searched = self.each(|searcher, block| {
-            if std::mem::take(&mut is_first) {
+            // A text whose start is left out has no zero byte (at1.md, §11.3).
+            if std::mem::take(&mut is_first) && block.start.offset == 0 {
                 printer.start(block.text.get(..BINARY_HEAD_BYTES).unwrap_or(&block.text));
             }
             let flow = searcher.search(block, printer)?;

@@ -3,7 +3,7 @@
 use std::io::{BufReader, Read};
 
 use hypostyle::formats::at1::{Archive, Codec};
-use hypostyle::line_search::{LineMatcher, PartBlocks, WholeText};
+use hypostyle::line_search::{LineMatcher, PartBlocks, Required, WholeText};
 
 use super::arguments::Args;
 use super::files::SearchFile;
@@ -71,8 +71,13 @@ fn no_bundle() -> Failure {
 
 /// Starts to read the text of an archive.
 pub(super) fn archive(archive: &Archive, matcher: &LineMatcher, args: &Args) -> Result<PartBlocks> {
-    let _ = (matcher, args.uses_index());
-    Ok(PartBlocks::new(Box::new(WholeText::new(archive.read()?))))
+    // Lines around those that match may be anywhere.
+    let has_context = args.before() > 0 || args.after() > 0;
+    let required = match args.uses_index() && !has_context {
+        true => matcher.required(),
+        false => Required::Nothing,
+    };
+    Ok(PartBlocks::new(archive.search(&required)?))
 }
 
 /// Returns the members of a bundle that are to be searched.
