@@ -85,8 +85,19 @@ impl Decimal {
 
     /// Converts an integer; the last of 39 digits is dropped.
     pub fn from_i128(value: i128) -> Self {
-        // OK because `new` fails only for large exponents, and this one is 0.
-        Self::new(value < 0, value.unsigned_abs(), 0).unwrap_or(Self::ZERO)
+        Self::scaled(value, 0)
+    }
+
+    /// Returns an integer divided by `10^scale`; the last of 39 digits is dropped.
+    ///
+    /// ```
+    /// use hypostyle_core::predicate::Decimal;
+    ///
+    /// assert_eq!(Some(Decimal::scaled(-1250, 3)), Decimal::parse(b"-1.25"));
+    /// ```
+    pub fn scaled(value: i128, scale: u8) -> Self {
+        // OK because `new` fails only for large exponents.
+        Self::new(value < 0, value.unsigned_abs(), -i64::from(scale)).unwrap_or(Self::ZERO)
     }
 
     /// Returns the shortest decimal that reads back as this float, as a cell shows it.

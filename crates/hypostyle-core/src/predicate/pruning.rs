@@ -203,7 +203,21 @@ impl<'p> Pruner<'p> {
 
     /// Returns whether a row group with these statistics may have a matching row.
     pub fn may_match(&self, statistics: &dyn PruningStatistics) -> bool {
-        self.outcomes(self.condition, statistics).truth
+        self.may_be_true(self.condition, statistics)
+    }
+
+    /// Returns whether a condition may be true for a row of a row group. Parts that cannot change
+    /// that are not tested.
+    fn may_be_true(&self, condition: &'p Condition, statistics: &dyn PruningStatistics) -> bool {
+        let may = |part: &'p Condition| self.may_be_true(part, statistics);
+        let by_parts = match condition {
+            Condition::And(parts) => parts.iter().all(may),
+            Condition::Or(parts) => parts.iter().any(may),
+            Condition::Not(part) => self.outcomes(part, statistics).falsity,
+            other => outcomes_of_parts(other, statistics, &mut |_| ANY).truth,
+        };
+        let may_match = |exact: Outcomes| exact.truth;
+        by_parts && self.by_entries(condition, statistics).is_none_or(may_match)
     }
 
     /// Returns what a condition may be for the rows of a row group.

@@ -178,6 +178,17 @@ impl<'a> Cursor<'a> {
             self.advance(tail, 1);
             return Ok(unzigzag(u128::from(byte)));
         }
+        // Most longer numbers have few bytes, and 64-bit arithmetic is quicker.
+        let (mut value, mut shift) = (0_u64, 0_u32);
+        for (at, &byte) in self.rest.iter().take(9).enumerate() {
+            value |= u64::from(byte & 0x7F).wrapping_shl(shift);
+            shift = shift.saturating_add(7);
+            if byte < 0x80 {
+                let used = at.saturating_add(1);
+                self.advance(self.rest.get(used..).unwrap_or_default(), used);
+                return Ok(unzigzag(u128::from(value)));
+            }
+        }
         self.varint(19, what).map(unzigzag)
     }
 
