@@ -1,8 +1,9 @@
 //! Collects and writes the statistics of row groups.
 
+use super::number_sets::{self, DistinctIntegers};
 use super::{
-    ANYWHERE, FILTERS, IN_SOME, MAX_COMMON_BYTES, MAX_DIGITS, NO_NUMBERS, NOWHERE, NUMBERS,
-    PRESENCES, TEXTS,
+    ANYWHERE, FILTERS, IN_SOME, INTEGERS, MAX_COMMON_BYTES, MAX_DIGITS, NO_NUMBERS, NOWHERE,
+    NUMBERS, PRESENCES, TEXTS, put_bitmap,
 };
 use crate::bloom::{self, FilterSize};
 use crate::statistics::put_sv;
@@ -20,7 +21,7 @@ const BOUND_BYTES: [usize; 3] = [4, 8, 16];
 /// Values without any order give a half: each group then starts before half of the others.
 const MAX_OVERLAP: f64 = 0.4;
 
-/// Bytes that the bounds of the numbers of a group take, about.
+/// Bytes that the bounds of the numbers of a group take, about. Sets of integers may take as many.
 const BYTES_OF_BOUNDS: usize = 4;
 
 /// Longer bounds are used only if they lower the overlap by this much.
@@ -65,6 +66,7 @@ struct ChunkBuilder {
     /// Null or empty cells, filled cells, empty texts, filled cells that are no numbers.
     present: [bool; PRESENCES],
     numbers: Option<(Decimal, Decimal)>,
+    integers: DistinctIntegers,
     /// Prefixes of the least and the greatest text.
     texts: Option<(Vec<u8>, Vec<u8>)>,
     hashes: Vec<u64>,
@@ -93,11 +95,11 @@ impl TableStatisticsBuilder {
 
     /// Appends the statistics.
     ///
-    /// `max_bytes` is the size that the filters of each column may have; a missing number
-    /// means none.
-    pub(crate) fn put(&self, max_bytes: &[usize], out: &mut Vec<u8>) {
+    /// `max_bytes` is the size that the filters of each column may have; `None` if its values are
+    /// known otherwise.
+    pub(crate) fn put(&self, max_bytes: &[Option<usize>], out: &mut Vec<u8>) {
         for (index, column) in self.columns.iter().enumerate() {
-            column.put(self.groups, max_bytes.get(index).copied().unwrap_or(0), out);
+            column.put(self.groups, max_bytes.get(index).copied().flatten(), out);
         }
     }
 }
@@ -129,6 +131,9 @@ impl ColumnBuilder {
                 let (min, max) = chunk.numbers.get_or_insert((number, number));
                 *min = number.min(*min);
                 *max = number.max(*max);
+                if self.kind == StatisticsKind::Numbers {
+                    chunk.integers.push(number);
+                }
             }
             None => *other = true,
         }
@@ -137,7 +142,9 @@ impl ColumnBuilder {
         }
     }
 
-    fn put(&self, groups: usize, max_bytes: usize, out: &mut Vec<u8>) {
+    fn put(&self, groups: usize, max_bytes: Option<usize>, out: &mut Vec<u8>) {
+        let are_values_known = max_bytes.is_none();
+        let max_bytes = max_bytes.unwrap_or(0);
         if self.kind == StatisticsKind::Nothing {
             out.extend_from_slice(&[0, [ANYWHERE; PRESENCES].iter().rev().fold(0, joined)]);
             return;
@@ -145,6 +152,10 @@ impl ColumnBuilder {
         let has_numbers = self.groups.iter().any(|chunk| chunk.numbers.is_some());
         let is_text = self.kind == StatisticsKind::Texts;
         let numbers = if is_text { None } else { self.numbers(max_bytes) };
+        let integers = match is_text || are_values_known {
+            true => None,
+            false => self.integers(max_bytes, numbers.is_some()),
+        };
         let texts = if is_text { self.texts() } else { None };
         let filter = if is_text { self.filters(max_bytes) } else { None };
         let flag = |is_set, flag| if is_set { flag } else { 0 };
@@ -152,11 +163,15 @@ impl ColumnBuilder {
             flag(numbers.is_some(), NUMBERS)
                 | flag(texts.is_some(), TEXTS)
                 | flag(filter.is_some(), FILTERS)
-                | flag(!has_numbers, NO_NUMBERS),
+                | flag(!has_numbers, NO_NUMBERS)
+                | flag(integers.is_some(), INTEGERS),
         );
         self.put_presence(groups, out);
         if let Some(bounds) = numbers {
             bounds.put(out);
+        }
+        if let Some(sets) = integers {
+            out.extend_from_slice(&sets);
         }
         if let Some(bounds) = texts {
             bounds.put(out);
@@ -193,6 +208,13 @@ impl ColumnBuilder {
         let hashes: Vec<Vec<u64>> = self.groups.iter().map(ChunkBuilder::distinct).collect();
         let size = FilterSize::choose(&hashes, max_bytes)?;
         Some((size, hashes))
+    }
+
+    /// Returns the sets of integers of each group; `None` if they do not pay.
+    fn integers(&self, max_bytes: usize, has_bounds: bool) -> Option<Vec<u8>> {
+        let max_bytes = max_bytes.max(self.groups.len().saturating_mul(BYTES_OF_BOUNDS));
+        let integers = self.groups.iter().map(|chunk| &chunk.integers);
+        number_sets::stored(integers, has_bounds, max_bytes)
     }
 
     /// Returns the digits after the point and the bounds of the numbers of each group as
@@ -348,14 +370,6 @@ fn overlap<T: Ord>(bounds: &[(T, T)]) -> f64 {
     let found: usize = bounds.iter().map(others).sum();
     let possible = bounds.len().saturating_mul(all.len().saturating_sub(2));
     if possible == 0 { 0.0 } else { found as f64 / possible as f64 }
-}
-
-fn put_bitmap(bits: impl Iterator<Item = bool>, out: &mut Vec<u8>) {
-    let mut bits = bits.peekable();
-    while bits.peek().is_some() {
-        let byte = bits.by_ref().take(8).enumerate();
-        out.push(byte.fold(0, |byte, (bit, is_set)| byte | (u8::from(is_set) << bit)));
-    }
 }
 
 /// Puts the state of a kind of cells below those of the kinds after it.

@@ -5,6 +5,7 @@
 //! say about one row group.
 
 mod build;
+mod number_sets;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,8 @@ const TEXTS: u8 = 2;
 const FILTERS: u8 = 4;
 /// The flag of a column without any number.
 const NO_NUMBERS: u8 = 8;
+/// The flag of a column whose numbers are few integers, with a set for each group.
+const INTEGERS: u8 = 16;
 
 /// Kinds of cells whose presence is stated for each group.
 const PRESENCES: usize = 4;
@@ -41,3 +44,12 @@ const MAX_COMMON_BYTES: usize = 64;
 
 /// The most digits after the point that bounds keep.
 const MAX_DIGITS: u8 = 18;
+
+/// Appends bits, from the lowest bits of each byte up.
+pub(crate) fn put_bitmap(bits: impl Iterator<Item = bool>, out: &mut Vec<u8>) {
+    let mut bits = bits.peekable();
+    while bits.peek().is_some() {
+        let byte = bits.by_ref().take(8).enumerate();
+        out.push(byte.fold(0, |byte, (bit, is_set)| byte | (u8::from(is_set) << bit)));
+    }
+}

@@ -2,19 +2,22 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
+use arrow_schema::DataType;
 use bytes::Bytes;
 
+use super::number_sets::NumberSets;
 use super::{
-    ANYWHERE, FILTERS, IN_SOME, MAX_COMMON_BYTES, MAX_DIGITS, NO_NUMBERS, NOWHERE, NUMBERS,
-    PRESENCES, TEXTS,
+    ANYWHERE, FILTERS, IN_SOME, INTEGERS, MAX_COMMON_BYTES, MAX_DIGITS, NO_NUMBERS, NOWHERE,
+    NUMBERS, PRESENCES, TEXTS,
 };
 use crate::bloom;
 use crate::streams::StreamCursor;
 use hypostyle_core::error::Result;
 use hypostyle_core::predicate::{
-    CellPresence, Decimal, NumberBounds, PruningStatistics, TextBounds,
+    CellPresence, Decimal, NumberBounds, OccurringEntries, PruningStatistics, TextBounds,
 };
 
 /// The statistics of the row groups of a table.
@@ -30,6 +33,7 @@ pub(crate) struct TableStatistics {
 struct ColumnStatistics {
     presence: [Presence; PRESENCES],
     numbers: Numbers,
+    integers: Option<NumberSets>,
     /// The places of the minimum and maximum text of each group in `texts`, or nothing.
     texts: Vec<(Range<usize>, Range<usize>)>,
     /// The place of the Bloom filter of each group, or nothing.
@@ -92,8 +96,29 @@ impl TableStatistics {
         Some(TextBounds { min: self.texts.get(min.clone())?, max: self.texts.get(max.clone())? })
     }
 
+    /// Returns which integers a column of this type has in a row group, if they are few.
+    pub(crate) fn integers(
+        &self,
+        group: usize,
+        column: usize,
+        data_type: &DataType,
+    ) -> Option<OccurringEntries> {
+        self.columns.get(column)?.integers.as_ref()?.occurring(&self.bytes, group, data_type)
+    }
+
+    /// Returns the integers that a column may have in a row group, if they are few.
+    pub(crate) fn integers_of(&self, group: usize, column: usize) -> Option<BTreeSet<i64>> {
+        Some(self.columns.get(column)?.integers.as_ref()?.of_group(&self.bytes, group))
+    }
+
     /// Returns whether a row group may have a cell in a column; `None` is a null.
     pub(crate) fn may_hold_cell(&self, group: usize, column: usize, cell: Option<&[u8]>) -> bool {
+        let integers = self.columns.get(column).and_then(|column| column.integers.as_ref());
+        if let (Some(integers), Some(number)) = (integers, cell.and_then(Decimal::parse))
+            && !integers.may_hold(&self.bytes, group, number)
+        {
+            return false;
+        }
         let group = self.group(group, |_| Some(column));
         let presence = group.cells("");
         let text = match cell {
@@ -115,8 +140,8 @@ impl TableStatistics {
     fn column(&mut self, stream: &mut StreamCursor<'_>, groups: usize) -> Result<ColumnStatistics> {
         let at = stream.offset();
         let flags = stream.u8("flags of a column")?;
-        let contradicts = flags & NUMBERS != 0 && flags & NO_NUMBERS != 0;
-        if flags & !(NUMBERS | TEXTS | FILTERS | NO_NUMBERS) != 0 || contradicts {
+        let contradicts = flags & (NUMBERS | INTEGERS) != 0 && flags & NO_NUMBERS != 0;
+        if flags & !(NUMBERS | TEXTS | FILTERS | NO_NUMBERS | INTEGERS) != 0 || contradicts {
             let why = format!("{flags} has bits that mean nothing");
             return Err(stream.malformed_at(at, "flags of a column", why));
         }
@@ -126,8 +151,18 @@ impl TableStatistics {
             NO_NUMBERS => Numbers::Nowhere,
             _ => Numbers::Unknown,
         };
-        let mut column =
-            ColumnStatistics { presence, numbers, texts: Vec::new(), filters: Vec::new(), bits: 0 };
+        let integers = match flags & INTEGERS {
+            0 => None,
+            _ => Some(NumberSets::read(stream, groups)?),
+        };
+        let mut column = ColumnStatistics {
+            presence,
+            numbers,
+            integers,
+            texts: Vec::new(),
+            filters: Vec::new(),
+            bits: 0,
+        };
         if flags & TEXTS != 0 {
             column.texts = self.text_bounds(stream, groups)?;
         }
@@ -253,6 +288,11 @@ pub(crate) struct RowGroupStatistics<'a, F> {
 }
 
 impl<F: Fn(&str) -> Option<usize>> RowGroupStatistics<'_, F> {
+    /// Returns which integers a column of this type has, if they are few.
+    pub(crate) fn integers(&self, name: &str, data_type: &DataType) -> Option<OccurringEntries> {
+        self.table.integers(self.group, (self.index)(name)?, data_type)
+    }
+
     fn column(&self, name: &str) -> Option<&ColumnStatistics> {
         self.table.columns.get((self.index)(name)?)
     }
@@ -270,11 +310,8 @@ impl<F: Fn(&str) -> Option<usize>> PruningStatistics for RowGroupStatistics<'_, 
             Some(Numbers::Nowhere) => NumberBounds::NoNumbers,
             Some(Numbers::Scaled { digits, bounds }) => match bounds.get(self.group) {
                 Some(Some((min, max))) => {
-                    let number =
-                        |scaled: &i128| Decimal::parse(format!("{scaled}e-{digits}").as_bytes());
-                    let bounds = number(min).zip(number(max));
-                    bounds
-                        .map_or(NumberBounds::Unknown, |(min, max)| NumberBounds::Between(min, max))
+                    let number = |scaled: i128| Decimal::scaled(scaled, *digits);
+                    NumberBounds::Between(number(*min), number(*max))
                 }
                 Some(None) => NumberBounds::NoNumbers,
                 None => NumberBounds::Unknown,

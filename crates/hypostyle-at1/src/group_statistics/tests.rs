@@ -1,5 +1,9 @@
 //! Statistics keep every value, skip groups where they can, and survive any bytes.
 
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_schema::DataType;
 use bytes::Bytes;
 
 use super::{StatisticsKind, TableStatistics, TableStatisticsBuilder};
@@ -16,7 +20,7 @@ fn written(kind: StatisticsKind, groups: &[Vec<Cell<'_>>], max_bytes: usize) -> 
         cells.iter().for_each(|cell| builder.push(group, 0, cell.map(str::as_bytes)));
     }
     let mut out = Vec::new();
-    builder.put(&[max_bytes], &mut out);
+    builder.put(&[Some(max_bytes)], &mut out);
     out
 }
 
@@ -39,6 +43,45 @@ fn table(kind: StatisticsKind, groups: &[Vec<Cell<'_>>]) -> TableStatistics {
         check(&table.group(group, index), cells);
     }
     table
+}
+
+#[test]
+fn few_integers_have_sets() {
+    let months = |group: usize| [[1, 10], [10, 11], [12, 2], [3, 4]][group % 4];
+    let cell = |row: usize| match row % 9 {
+        5 => "NA".to_owned(),
+        _ => months(row / 100)[row % 2].to_string(),
+    };
+    let mut texts = Vec::new();
+    let cells = groups(&mut texts, 800, 100, cell);
+    let table = table(StatisticsKind::Numbers, &cells);
+    for data_type in [DataType::Int32, DataType::Float64] {
+        let found = table.integers(2, 0, &data_type);
+        assert_eq!(found.is_some(), data_type.is_integer());
+        let Some(found) = found else { continue };
+        let values = found.values.as_primitive::<Int32Type>();
+        let occurring: Vec<_> =
+            (0..values.len()).filter(|&value| found.occurring.value(value)).collect();
+        let occurring: Vec<_> =
+            occurring.into_iter().map(|at| values.is_valid(at).then(|| values.value(at))).collect();
+        assert_eq!(occurring, [Some(2), Some(12), None]);
+    }
+    // All row groups use the same array, so that a condition is evaluated once.
+    let values = |group| table.integers(group, 0, &DataType::Int32).unwrap().values;
+    assert!(std::sync::Arc::ptr_eq(&values(0), &values(5)));
+    assert!(!table.may_hold_cell(2, 0, Some(b"11")) && table.may_hold_cell(2, 0, Some(b"12")));
+    // In order each row group has all integers between its bounds.
+    for step in [1, 7] {
+        let cells = groups(&mut texts, 800, 100, |row| (row / 50 * step % 16).to_string());
+        let table = self::table(StatisticsKind::Numbers, &cells);
+        assert_eq!(table.integers(0, 0, &DataType::Int32).is_some(), step > 1);
+    }
+    let cells = groups(&mut texts, 800, 100, |row| (row * 7919 % 97).to_string());
+    let many = self::table(StatisticsKind::Numbers, &cells);
+    assert!(many.integers(0, 0, &DataType::Int32).is_none());
+    let cells = groups(&mut texts, 800, 100, |row| (row / 50 * 7 % 16).to_string() + ".5");
+    let decimals = self::table(StatisticsKind::Numbers, &cells);
+    assert!(decimals.integers(0, 0, &DataType::Int32).is_none());
 }
 
 /// Checks that the statistics of a group hold for every cell.
@@ -199,7 +242,10 @@ fn any_bytes_are_read_or_refused() {
     let mut all = written(StatisticsKind::Numbers, &cells, 0);
     let cells = groups(&mut texts, 500, 50, |row| format!("key {row:05}"));
     all.extend(written(StatisticsKind::Texts, &cells, 1 << 20));
-    assert!(read(&all, 10, 2).is_ok());
+    let cells = groups(&mut texts, 500, 50, |row| (row / 25 * 7 % 20).to_string());
+    all.extend(written(StatisticsKind::Numbers, &cells, 1 << 20));
+    let intact = read(&all, 10, 3).unwrap();
+    assert!(intact.integers(7, 2, &DataType::Int32).is_some());
     let mut refused = 0;
     for at in 0..all.len() {
         for bit in 0..8 {
@@ -207,11 +253,12 @@ fn any_bytes_are_read_or_refused() {
             bytes[at] ^= 1 << bit;
             let bytes = Bytes::from(bytes);
             let mut stream = StreamCursor::new("hyp.groups", &bytes);
-            match TableStatistics::read(&mut stream, &bytes, 10, 2) {
+            match TableStatistics::read(&mut stream, &bytes, 10, 3) {
                 Err(_) => refused += 1,
                 Ok(table) => {
                     let group = table.group(7, index);
                     let _ = (group.numbers("c"), group.texts("c"), group.may_hold("c", b"x"));
+                    let _ = table.integers(7, 2, &DataType::Int32);
                 }
             }
         }
@@ -220,7 +267,7 @@ fn any_bytes_are_read_or_refused() {
                 &mut StreamCursor::new("hyp.groups", &all[..at]),
                 &Bytes::copy_from_slice(&all[..at]),
                 10,
-                2
+                3
             )
             .is_err()
         );

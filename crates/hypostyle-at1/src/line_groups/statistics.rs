@@ -1,8 +1,12 @@
 //! What the statistics of line groups say about the columns of the table.
 
+use arrow_schema::SchemaRef;
+
 use super::read::LineGroups;
 use crate::group_statistics::RowGroupStatistics;
-use hypostyle_core::predicate::{CellPresence, NumberBounds, PruningStatistics, TextBounds};
+use hypostyle_core::predicate::{
+    CellPresence, NumberBounds, OccurringEntries, PruningStatistics, TextBounds,
+};
 
 /// Between the keys of the name of a nested value; no name of a column is taken for such a name.
 const SEPARATOR: char = '\0';
@@ -11,11 +15,19 @@ const SEPARATOR: char = '\0';
 type FindStatistics<'a> = Box<dyn Fn(&str) -> Option<usize> + 'a>;
 
 /// The statistics of one group, for pruning.
-pub(crate) struct GroupPruning<'a>(RowGroupStatistics<'a, FindStatistics<'a>>);
+pub(crate) struct GroupPruning<'a> {
+    statistics: RowGroupStatistics<'a, FindStatistics<'a>>,
+    schema: SchemaRef,
+}
 
 impl LineGroups {
     /// Returns the statistics of a group of a table with these columns.
-    pub(crate) fn pruning<'a>(&'a self, group: usize, names: &'a [String]) -> GroupPruning<'a> {
+    pub(crate) fn pruning<'a>(
+        &'a self,
+        group: usize,
+        names: &'a [String],
+        schema: SchemaRef,
+    ) -> GroupPruning<'a> {
         let find = move |name: &str| {
             let mut parts = name.split(SEPARATOR);
             let column = parts.next()?;
@@ -23,33 +35,38 @@ impl LineGroups {
             let keys: Vec<&str> = parts.collect();
             self.metadata.paths.iter().position(|path| path.column == column && path.keys == keys)
         };
-        GroupPruning(self.statistics.group(group, Box::new(find)))
+        GroupPruning { statistics: self.statistics.group(group, Box::new(find)), schema }
     }
 }
 
 impl PruningStatistics for GroupPruning<'_> {
     fn numbers(&self, column: &str) -> NumberBounds {
-        self.0.numbers(column)
+        self.statistics.numbers(column)
     }
 
     fn texts(&self, column: &str) -> Option<TextBounds<'_>> {
-        self.0.texts(column)
+        self.statistics.texts(column)
     }
 
     fn may_hold(&self, column: &str, text: &[u8]) -> bool {
-        self.0.may_hold(column, text)
+        self.statistics.may_hold(column, text)
     }
 
     fn may_be_empty(&self, column: &str) -> bool {
-        self.0.may_be_empty(column)
+        self.statistics.may_be_empty(column)
     }
 
     fn may_be_special_float(&self, column: &str) -> bool {
-        self.0.may_be_special_float(column)
+        self.statistics.may_be_special_float(column)
+    }
+
+    fn entries(&self, column: &str) -> Option<OccurringEntries> {
+        let field = self.schema.field_with_name(column).ok()?;
+        self.statistics.integers(column, field.data_type())
     }
 
     fn cells(&self, column: &str) -> CellPresence {
-        self.0.cells(column)
+        self.statistics.cells(column)
     }
 
     fn nested_name(&self, column: &str, keys: &[&str]) -> Option<String> {

@@ -192,7 +192,7 @@ fn statistics(
     let indexed = cells.kinds.iter().filter(|&&kind| kind == StatisticsKind::Texts).count();
     let max_bytes = archive_bytes / FILTER_DIVISOR / indexed.max(1);
     let mut out = Vec::new();
-    builder.put(&vec![max_bytes; cells.kinds.len()], &mut out);
+    builder.put(&vec![Some(max_bytes); cells.kinds.len()], &mut out);
     metadata.paths.clone_from(&cells.paths);
     metadata.statistics = out.into();
     Ok(())

@@ -166,8 +166,8 @@ impl<'c> DividedColumn<'c, '_> {
         }
         let max_bytes = |field: usize| match sets.get(field) {
             // Sets say more than filters.
-            Some(Some(_)) => 0,
-            _ => self.max_bytes(),
+            Some(Some(_)) => None,
+            _ => Some(self.max_bytes()),
         };
         statistics.put(&(0..width).map(max_bytes).collect::<Vec<_>>(), out);
     }

@@ -1,6 +1,7 @@
 //! Compares the cells of row groups with their sets of values (§5.7) and statistics (§6.7).
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::frame::ColumnarFrame;
 use super::group_cells::GroupCells;
@@ -8,6 +9,7 @@ use crate::codecs::columnar::group_directory::{GROUPS, GroupDirectory, ValueSets
 use crate::row_buffer::{DictEntry, PaddedDict};
 use crate::table::field_values::{CellFields, value_numbers};
 use hypostyle_core::error::{Error, Result};
+use hypostyle_core::predicate::Decimal;
 
 /// Bytes of a cell that an error quotes.
 const SHOWN_BYTES: usize = 40;
@@ -109,6 +111,12 @@ impl<'c> ColumnCheck<'c> {
             }
         }
         let mut is_wrong = vec![false; self.fields.width()];
+        // What the sets of integers have that no cell had so far.
+        let integers = |field: usize| {
+            let field = self.first_field.saturating_add(field);
+            self.frame.statistics.integers_of(group, field).unwrap_or_default()
+        };
+        let mut unseen: Vec<BTreeSet<i64>> = (0..self.fields.width()).map(integers).collect();
         for cell in self.distinct_cells(cells)? {
             let parts = self.fields.parts(&cell.text);
             if let (None, CellFields::Objects(_)) = (&parts, self.fields) {
@@ -119,13 +127,28 @@ impl<'c> ColumnCheck<'c> {
                 break;
             }
             let parts = parts.unwrap_or_default();
-            for (field, is_wrong) in is_wrong.iter_mut().enumerate().filter(|(_, wrong)| !**wrong) {
+            let checked = is_wrong.iter_mut().zip(&mut unseen).enumerate();
+            for (field, (is_wrong, unseen)) in checked.filter(|(_, (wrong, _))| !**wrong) {
                 let part = parts.get(field).copied().unwrap_or_default();
-                if let Err(excluded) = self.check_value(group, field, part, cell.is_quoted) {
+                let value = self.value(field, part, cell.is_quoted);
+                if !unseen.is_empty()
+                    && let Some(integer) = value.as_deref().and_then(Decimal::parse)
+                {
+                    integer.to_i64().map(|integer| unseen.remove(&integer));
+                }
+                if let Err(excluded) = self.check_value(group, field, value.as_deref()) {
                     *is_wrong = true;
+                    unseen.clear();
                     let why = format!("row group {group} has {excluded}, which they exclude");
                     found.push(self.placed("statistics", why, field));
                 }
+            }
+        }
+        for (field, unseen) in unseen.iter().enumerate().filter(|_| found.is_empty()) {
+            if let Some(integer) = unseen.first() {
+                let why = format!("row group {group} has no {integer}");
+                found.push(self.placed("set of integers", why, field));
+                break;
             }
         }
         Ok(found)
@@ -160,25 +183,23 @@ impl<'c> ColumnCheck<'c> {
         Ok(texts.iter().zip(cells.clone()).map(cell).collect())
     }
 
-    /// Fails with the value of a field if the statistics of a row group exclude it.
-    fn check_value(
-        &self,
-        group: usize,
-        field: usize,
-        part: &[u8],
-        is_quoted: bool,
-    ) -> Result<(), String> {
+    /// Returns the value of a field of a cell.
+    fn value<'v>(&self, field: usize, part: &'v [u8], is_quoted: bool) -> Option<Cow<'v, [u8]>> {
         let is_last = self.is_last && field.saturating_add(1) == self.fields.width();
-        let value = self.fields.value(part, is_last, is_quoted);
+        self.fields.value(part, is_last, is_quoted)
+    }
+
+    /// Fails with the value of a field if the statistics of a row group exclude it.
+    fn check_value(&self, group: usize, field: usize, value: Option<&[u8]>) -> Result<(), String> {
         let field = self.first_field.saturating_add(field);
-        if self.frame.statistics.may_hold_cell(group, field, value.as_deref()) {
+        if self.frame.statistics.may_hold_cell(group, field, value) {
             return Ok(());
         }
         let Some(value) = value else { return Err("a null".to_owned()) };
         if value.is_empty() {
             return Err("an empty text".to_owned());
         }
-        Err(format!("`{}`", shown(&value)))
+        Err(format!("`{}`", shown(value)))
     }
 }
 

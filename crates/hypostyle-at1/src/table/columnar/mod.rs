@@ -76,6 +76,8 @@ pub(crate) struct ColumnarReader {
     shape: TableShape,
     /// The bounds of each column in the whole table.
     table_bounds: Vec<NumberBounds>,
+    /// The first column of each name, for the statistics of many row groups.
+    columns_by_name: HashMap<String, usize>,
     /// The byte between cells; `None` for JSON Lines.
     delimiter: Option<u8>,
     shared: SharedPieces,
@@ -158,7 +160,12 @@ impl ColumnarReader {
         }
         check_absent(&frames, shape)?;
         let bounds = shape.schema.fields().iter().zip(&shape.statistics);
+        let mut columns_by_name = HashMap::new();
+        for (column, field) in shape.schema.fields().iter().enumerate() {
+            columns_by_name.entry(field.name().clone()).or_insert(column);
+        }
         Ok(Some(Self {
+            columns_by_name,
             table_bounds: bounds.map(|(field, known)| table_bounds(field, known)).collect(),
             archive: archive.clone(),
             frames,

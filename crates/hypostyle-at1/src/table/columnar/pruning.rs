@@ -38,7 +38,7 @@ impl<'r> ColumnarPruning<'r> {
     }
 
     fn index(&self, name: &str) -> Option<usize> {
-        self.reader.shape.schema.index_of(name).ok()
+        self.reader.columns_by_name.get(name).copied()
     }
 
     /// Returns the number of the field that a column, or a member of one, is.
@@ -59,6 +59,14 @@ impl<'r> ColumnarPruning<'r> {
     fn bounds_of_table(&self, column: &str) -> NumberBounds {
         let bounds = self.index(column).and_then(|column| self.reader.table_bounds.get(column));
         bounds.copied().unwrap_or_default()
+    }
+
+    /// Returns which integers a column has, if they are few.
+    fn integers(&self, column: usize) -> Option<OccurringEntries> {
+        let field = self.reader.shape.schema.fields().get(column)?;
+        let place = self.frame.field(column)?;
+        let statistics = &self.frame.frame.statistics;
+        statistics.integers(self.group.group, place.number, field.data_type())
     }
 
     fn statistics(&self) -> RowGroupStatistics<'r, impl Fn(&str) -> Option<usize>> {
@@ -108,6 +116,9 @@ impl PruningStatistics for ColumnarPruning<'_> {
 
     fn entries(&self, column: &str) -> Option<OccurringEntries> {
         let column = self.index(column)?;
+        if let Some(integers) = self.integers(column) {
+            return Some(integers);
+        }
         let known = self.reader.tested_values.lock().unwrap_or_else(PoisonError::into_inner);
         let values = known.get(&(self.group.frame, column))?.clone();
         drop(known);
