@@ -3,6 +3,7 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 use super::LOG;
+use crate::group_statistics::put_bitmap;
 use crate::streams::StreamCursor;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::wire::{crc32, put};
@@ -33,7 +34,8 @@ impl SlotClass {
     /// No variable has bytes of an element.
     pub(crate) const SILENT: Self = Self(8);
 
-    const ALL_BITS: u8 = 15;
+    /// The bits that are stored as one number.
+    const ALL_BITS: u8 = 7;
 
     /// Returns the class with the bits of another one added.
     #[must_use]
@@ -44,6 +46,11 @@ impl SlotClass {
     /// Returns whether the class has the bits of another one.
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Returns the class as it is stored, apart from whether slots are silent.
+    fn number(self) -> u8 {
+        self.0 & Self::ALL_BITS
     }
 
     /// Returns where columns of the class are stored: those that a template needs come first,
@@ -90,9 +97,13 @@ impl LogMetadata {
         let time = if self.has_time { HAS_TIME } else { 0 };
         let variables = if self.has_variables { HAS_VARIABLES } else { 0 };
         let mut out = vec![VERSION, time | variables];
-        for run in self.slots.chunk_by(|one, other| one == other) {
-            out.push(run.first().copied().unwrap_or_default().0);
+        for run in self.slots.chunk_by(|one, other| one.number() == other.number()) {
+            out.push(run.first().copied().unwrap_or_default().number());
             put::uv(&mut out, run.len() as u64);
+        }
+        if self.has_variables {
+            // Silent slots are among all others, so that runs of them would be short.
+            put_bitmap(self.slots.iter().map(|class| class.has(SlotClass::SILENT)), &mut out);
         }
         for start in self.starts {
             put::uv(&mut out, start);
@@ -146,6 +157,18 @@ impl LogMetadata {
                 return Err(stream.malformed("class of slots", "does not fit the archive"));
             }
             found.slots.resize(found.slots.len().saturating_add(count), SlotClass(class));
+        }
+        if found.has_variables {
+            let silent = stream.take(slots.div_ceil(8), "silent slots")?;
+            for (slots, byte) in found.slots.chunks_mut(8).zip(silent) {
+                let mut byte = *byte;
+                for class in slots {
+                    if byte & 1 != 0 {
+                        *class = class.with(SlotClass::SILENT);
+                    }
+                    byte >>= 1;
+                }
+            }
         }
         for start in &mut found.starts {
             *start = stream.uv("start of the values")?;

@@ -80,9 +80,7 @@ fn best_order(
         let rank = |column: usize| classes.get(column).copied().unwrap_or_default().rank();
         order.sort_by_key(|&column| {
             let width = widths.get(column).filter(|_| rank(column) == LAST_RANK);
-            let is_silent = classes.get(column).is_some_and(|class| class.has(SlotClass::SILENT));
-            // Few runs of equal classes make the stream small.
-            (ranks.iter().position(|&it| it == rank(column)), is_silent, width)
+            (ranks.iter().position(|&it| it == rank(column)), width)
         });
         let cost = match is_small {
             true => {
