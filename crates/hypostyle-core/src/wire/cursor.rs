@@ -193,7 +193,21 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a length and that many bytes.
+    #[inline]
     pub fn lp(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        if let Some((&len, tail)) = self.rest.split_first()
+            && len < 0x80
+            && let Some((bytes, tail)) = tail.split_at_checked(usize::from(len))
+        {
+            self.advance(tail, usize::from(len).saturating_add(1));
+            return Ok(bytes);
+        }
+        self.long_lp(what)
+    }
+
+    /// The slow path of [`Cursor::lp`].
+    #[inline(never)]
+    fn long_lp(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let mut peek = self.clone();
         let len = peek.size(what)?;
         let bytes = peek.take(len, what)?;

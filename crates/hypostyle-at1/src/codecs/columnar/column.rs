@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use memchr::memchr_iter;
 
 use super::kind::{DEC, DICT, INT, NUMEXC, SHUF, TEXT};
-use super::number::{NumberCursor, NumberValues, Scale, numbers, sums, unshuffle};
+use super::number::{NumberCursor, NumberValues, Scale, indexes, sums, unshuffle};
 use crate::row_buffer::{PaddedDict, RowBuffer};
 use crate::streams::StreamCursor;
 use hypostyle_core::error::{Error, ErrorKind, Result};
@@ -209,14 +209,11 @@ fn dict(stream: &mut StreamCursor<'_>) -> Result<DecodedColumn> {
     if count > stream.left() {
         return Err(at.malformed("value count", "is more than the bytes that follow can hold"));
     }
-    let mut ids = Vec::with_capacity(count);
     let dict_len = entries.len();
-    let mut known = true;
-    let all = numbers(stream.clone().rest(), count, |id| {
-        known &= usize::try_from(id).is_ok_and(|id| id < dict_len);
-        ids.push(u32::try_from(id).unwrap_or(u32::MAX));
-    });
-    if all.is_none() || !known || u32::try_from(dict_len).is_err() {
+    let found = indexes(stream.clone().rest(), count);
+    let is_known = |most: u64| count == 0 || usize::try_from(most).is_ok_and(|it| it < dict_len);
+    let is_wrong = found.as_ref().is_none_or(|&(_, most, _)| !is_known(most));
+    if is_wrong || u32::try_from(dict_len).is_err() {
         // Read the indexes one by one to find the error.
         for _ in 0..count {
             let at = stream.clone();
@@ -229,6 +226,7 @@ fn dict(stream: &mut StreamCursor<'_>) -> Result<DecodedColumn> {
             }
         }
     }
+    let ids = found.map(|(ids, _, _)| ids).unwrap_or_default();
     Ok(DecodedColumn::Dict { ids, entries: Arc::new(entries) })
 }
 

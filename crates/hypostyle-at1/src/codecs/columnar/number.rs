@@ -207,6 +207,41 @@ pub(super) fn numbers(bytes: &[u8], count: usize, mut each: impl FnMut(u64)) -> 
     Some(rest)
 }
 
+/// Numbers of one byte that are read together.
+const RUN: usize = 32;
+
+/// Reads `count` numbers that are indexes, which must not be more than the bytes; returns them,
+/// the largest one, and the bytes after them. A number of more than 32 bits is the largest index.
+///
+/// Returns `None` if a number has more than 64 bits, or if there are too few.
+pub(super) fn indexes(bytes: &[u8], count: usize) -> Option<(Vec<u32>, u64, &[u8])> {
+    let mut ids = Vec::with_capacity(count);
+    let (mut rest, mut most) = (bytes, 0);
+    while ids.len() < count {
+        let left = count - ids.len();
+        if left >= RUN
+            && let Some((head, tail)) = rest.split_first_chunk::<RUN>()
+            && head.iter().fold(0, |all, byte| all | byte) < 0x80
+        {
+            ids.extend(head.iter().map(|&byte| u32::from(byte)));
+            most = most.max(u64::from(head.iter().copied().max().unwrap_or_default()));
+            rest = tail;
+            continue;
+        }
+        let mut part = [0_u32; RUN];
+        let part = part.get_mut(..left.min(RUN))?;
+        let mut places = part.iter_mut();
+        rest = numbers(rest, left.min(RUN), |id| {
+            most = most.max(id);
+            if let Some(place) = places.next() {
+                *place = u32::try_from(id).unwrap_or(u32::MAX);
+            }
+        })?;
+        ids.extend_from_slice(part);
+    }
+    Some((ids, most, rest))
+}
+
 /// Joins groups of seven bits, which are a byte apart.
 #[inline]
 fn squeezed(word: u64) -> u64 {
@@ -370,6 +405,28 @@ mod tests {
             }
         }
         assert_eq!(numbers(&[0x80; 20], 1, |_| {}), None);
+    }
+
+    #[test]
+    fn indexes_are_what_the_plain_reader_says() {
+        // Runs of bytes below 128 between longer numbers.
+        let value = |at: u64| match at % 97 {
+            40..44 => at * 1000,
+            70 => u64::from(u32::MAX) + at,
+            _ => at % 128,
+        };
+        for length in [0, 1, 31, 32, 33, 64, 500] {
+            let values: Vec<u64> = (0..length).map(value).collect();
+            let bytes: Vec<u8> = values.iter().flat_map(|&value| number(value, 0)).collect();
+            let (ids, most, rest) = indexes(&bytes, values.len()).unwrap();
+            let want = values.iter().map(|&value| u32::try_from(value).unwrap_or(u32::MAX));
+            assert_eq!(ids, want.collect::<Vec<_>>());
+            assert_eq!(most, values.iter().copied().max().unwrap_or(0));
+            assert!(rest.is_empty());
+            assert!(indexes(&bytes, values.len() + 1).is_none());
+            let (_, _, rest) = indexes(&bytes, values.len() / 2).unwrap();
+            assert_eq!(rest.is_empty(), values.is_empty());
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hashbrown::HashSet;
 
 use super::column::{CellBitmap, DecodedColumn, TextColumn, entries};
-use super::number::{NumberValues, Scale, narrow_sums, numbers, unshuffle};
+use super::number::{self, NumberValues, Scale, narrow_sums, unshuffle};
 use super::sections::unfit;
 use crate::row_buffer::PaddedDict;
 use crate::streams::StreamCursor;
@@ -176,15 +176,8 @@ pub(crate) fn indexes(
     if cells > piece.len() {
         return Err(too_few(cells));
     }
-    let mut ids = Vec::with_capacity(cells);
-    let mut most = 0;
-    let rest = numbers(piece, cells, |id| {
-        most = most.max(id);
-        ids.push(u32::try_from(id).unwrap_or(u32::MAX));
-    });
-    if rest.is_none_or(|rest| !rest.is_empty()) {
-        return Err(too_few(cells));
-    }
+    let found = number::indexes(piece, cells).filter(|(_, _, rest)| rest.is_empty());
+    let Some((ids, most, _)) = found else { return Err(too_few(cells)) };
     if cells > 0 && usize::try_from(most).map_or(true, |most| most >= entries.len()) {
         let why = format!("{most} is out of range: the dictionary has {} entries", entries.len());
         return Err(Error::malformed("index", why));
