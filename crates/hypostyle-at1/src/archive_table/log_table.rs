@@ -13,8 +13,9 @@ use crate::log_columns::{LogColumn, LogColumns, LogGroup};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::predicate::ColumnFilter;
+use hypostyle_core::projection::column_out_of_range;
 use hypostyle_core::reader::{
-    ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, WindowCursor,
+    ColumnStatistics, Reader, RowGroupReader, RowGroupRequest, WindowCursor, row_group_out_of_range,
 };
 use hypostyle_core::row_selection::RowSelection;
 use hypostyle_core::text::{TextTable, log};
@@ -102,9 +103,14 @@ impl Reader for LogTable {
         if first.is_empty() || self.all_computed(first).is_none() {
             return self.text.clone().open_row_group(group, request);
         }
+        // A row group of the text starts to decode lines as soon as it is opened.
+        if group >= self.row_groups() {
+            return Err(row_group_out_of_range(group, self.row_groups()));
+        }
+        if let Some(&column) = request.columns.iter().find(|&&it| it >= self.columns.len()) {
+            return Err(column_out_of_range(column, self.columns.len()));
+        }
         let rows = usize::try_from(self.text.row_group_rows(group)).unwrap_or(usize::MAX);
-        // Fails if there is no such row group or column.
-        self.text.clone().open_row_group(group, request)?;
         Ok(Box::new(LogRowGroup {
             computed: LogGroup::new(&self.log, group),
             table: self,
