@@ -87,13 +87,14 @@ fn check() -> bool {
 ///
 /// The column files share code, so each pair of them is a set of its own.
 fn features() -> bool {
-    const SETS: [&str; 13] = [
+    const SETS: [&str; 14] = [
         "",
         "arrow",
         "at1",
         "clmn",
         "colf",
         "colm",
+        "compressed",
         "csv",
         "json",
         "onpair",

@@ -12,7 +12,7 @@ use hypostyle::formats::at1::PackOptions;
 use hypostyle::text::{self, TextOptions};
 use hypostyle::{FileKind, FormatId, Limits, OpenOptions, ReadOptions, TextPolicy};
 
-use crate::failure::{InFile, Result};
+use crate::failure::{Failure, InFile, Result};
 
 use hypostyle::formats::RequestedType;
 
@@ -64,7 +64,7 @@ pub(crate) struct ReadArgs {
 
 impl ReadArgs {
     pub(crate) fn threads(&self) -> Option<NonZeroUsize> {
-        self.threads.threads
+        self.threads.count()
     }
 
     pub(crate) fn options(&self) -> ReadOptions {
@@ -102,9 +102,15 @@ pub(crate) fn file_kind() -> impl TypedValueParser<Value = FileKind> {
 /// How many threads a command uses.
 #[derive(Args, Clone, Copy, Debug)]
 struct ThreadArgs {
-    /// Number of threads; the output does not depend on it [default: one per core]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    /// Number of threads, 0 for one per core; the output does not depend on it [default: 0]
+    #[arg(long, short = 'T', value_name = "N")]
+    threads: Option<usize>,
+}
+
+impl ThreadArgs {
+    fn count(self) -> Option<NonZeroUsize> {
+        self.threads.and_then(NonZeroUsize::new)
+    }
 }
 
 /// How long servers are waited for.
@@ -151,6 +157,43 @@ impl WriteArgs {
     pub(crate) fn is_quiet(self) -> bool {
         self.report.quiet
     }
+}
+
+/// Flags that users of xz, gzip and zstd type.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "As in xz")]
+pub(crate) struct HabitArgs {
+    /// Keep the input; hyp always does
+    #[arg(long, short, conflicts_with = "rm")]
+    keep: bool,
+
+    /// Remove the input once the output is complete
+    #[arg(long)]
+    rm: bool,
+
+    /// Say what was written; hyp always does without -q
+    #[arg(long, short, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+impl HabitArgs {
+    /// Removes an input of which the output is complete, if the user asked for it.
+    pub(crate) fn remove_input(self, path: &Path, is_stdout: bool) -> Result<()> {
+        if !self.rm || is_stdout || path.as_os_str() == "-" {
+            return Ok(());
+        }
+        if path.is_dir() {
+            let why = "--rm removes no folders: remove it yourself";
+            return Err(Failure::usage(why).in_file(path.display()));
+        }
+        fs::remove_file(path).in_file(path.display())
+    }
+}
+
+/// Returns whether an output is a folder, or is written as one: `out/`.
+pub(crate) fn names_folder(output: &Path) -> bool {
+    let text = output.as_os_str().to_string_lossy();
+    output.is_dir() || text.ends_with(std::path::is_separator)
 }
 
 /// Where the output of a command with several inputs goes, and how it is written.
@@ -211,7 +254,7 @@ pub(crate) struct PackArgs {
 
 impl PackArgs {
     pub(crate) fn threads(&self) -> Option<NonZeroUsize> {
-        self.threads.threads
+        self.threads.count()
     }
 
     pub(crate) fn options(&self) -> PackOptions {
@@ -275,10 +318,9 @@ pub(crate) struct CsvArgs {
     #[arg(long)]
     pub(crate) no_header: bool,
 
-    /// Give a column a type if every cell is printed as it was, or also if every cell parses as a
-    /// number
-    #[arg(long, value_enum, default_value_t = Infer::Exact, value_name = "HOW")]
-    pub(crate) infer: Infer,
+    /// When a column gets a type [default: values if Parquet or Arrow is written, exact otherwise]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) infer: Option<Infer>,
 
     /// Make every column text
     #[arg(long, conflicts_with = "infer")]
@@ -324,45 +366,14 @@ impl CsvArgs {
         };
         options.infer = match (self.all_text, self.infer) {
             (true, _) => text::Infer::Text,
-            (false, Infer::Exact) => text::Infer::Exact,
-            (false, Infer::Numeric) => text::Infer::Numeric,
+            (false, None | Some(Infer::Exact)) => text::Infer::Exact,
+            (false, Some(Infer::Values)) => text::Infer::Values,
+            (false, Some(Infer::Numeric)) => text::Infer::Numeric,
         };
         options.types = self.column_types();
         options.null_words.clone_from(&self.null);
         options
     }
-}
-
-/// Which columns are printed, and in which format.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct PrintArgs {
-    #[command(flatten)]
-    pub(crate) columns: ColumnArgs,
-
-    /// Output format [default: table on a terminal, csv otherwise]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<RowFormat>,
-}
-
-/// A projection.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ColumnArgs {
-    /// Columns to print, in this order: names, or #1, #2, ... by position
-    #[arg(long, short, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) columns: Option<Vec<String>>,
-
-    /// One more column, whose name may contain commas; can be repeated
-    #[arg(long, value_name = "NAME")]
-    pub(crate) column: Vec<String>,
-}
-
-/// The format in which rows are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RowFormat {
-    Table,
-    Csv,
-    Tsv,
-    Jsonl,
 }
 
 /// What to do with invalid UTF-8 in column files.
@@ -386,7 +397,11 @@ impl From<Text> for TextPolicy {
 /// When a column of text becomes numeric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Infer {
+    /// If every cell is printed as it was
     Exact,
+    /// Also if every cell is a number and some have fractions: `1` beside `2.5`, but not `00501`
+    Values,
+    /// Also if every cell parses as a number
     Numeric,
 }
 
@@ -473,20 +488,6 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Parses rows as `A..B`, counted from 0 and without B; either end may be omitted.
-pub(crate) fn row_range(text: &str) -> Result<std::ops::Range<u64>, String> {
-    let (from, to) = text.split_once("..").ok_or("must be A..B, such as 100..200")?;
-    let number = |text: &str, default| match text.trim() {
-        "" => Ok(default),
-        text => text.parse().map_err(|_| format!("`{text}` is not a row number")),
-    };
-    let (from, to) = (number(from, 0)?, number(to, u64::MAX)?);
-    if from > to {
-        return Err(format!("starts at {from}, after its end {to}"));
-    }
-    Ok(from..to)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -504,17 +505,12 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_ranges_are_read_as_people_write_them() {
+    fn sizes_and_types_are_read_as_people_write_them() {
         assert_eq!(size("512M"), Ok(512 << 20));
         assert_eq!(size("1GiB"), Ok(1 << 30));
         assert_eq!(size("7"), Ok(7));
         assert!(size("1X").is_err());
         assert!(size("99999999999T").is_err());
-        assert_eq!(row_range("5..9"), Ok(5..9));
-        assert_eq!(row_range("..9"), Ok(0..9));
-        assert_eq!(row_range("5.."), Ok(5..u64::MAX));
-        assert!(row_range("9..5").is_err());
-        assert!(row_range("9").is_err());
         let types = column_types("a=int,b (x)=decimal(10,2),c=date").unwrap().0;
         let names: Vec<&str> = types.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a", "b (x)", "c"]);

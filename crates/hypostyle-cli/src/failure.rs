@@ -1,5 +1,6 @@
 //! Failures of commands: a message for people and an exit code.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -36,7 +37,7 @@ pub(crate) struct Failure {
     code: u8,
     message: String,
     /// A flag that helps, or what to do.
-    hint: Option<&'static str>,
+    hint: Option<Cow<'static, str>>,
     /// The reader of the output closed the pipe, which is not an error.
     broken_pipe: bool,
     /// The message names the file that is to blame.
@@ -77,8 +78,13 @@ impl Failure {
     }
 
     /// Adds a hint, if there is one.
-    pub(crate) fn with_hint(mut self, hint: Option<&'static str>) -> Self {
-        self.hint = hint.or(self.hint);
+    pub(crate) fn with_hint(mut self, hint: Option<impl Into<Cow<'static, str>>>) -> Self {
+        self.hint = hint.map(Into::into).or(self.hint);
+        self
+    }
+
+    pub(crate) fn with_code(mut self, code: u8) -> Self {
+        self.code = code;
         self
     }
 
@@ -104,7 +110,7 @@ impl Failure {
 
     /// Returns the message and, on a line of its own, the hint.
     pub(crate) fn report_text(&self) -> String {
-        match self.hint {
+        match &self.hint {
             Some(hint) => format!("{}\nhint: {hint}", self.message),
             None => self.message.clone(),
         }
@@ -130,7 +136,7 @@ impl From<hypostyle::Error> for Failure {
             _ => (INPUT, false),
         };
         let hint = (code == INTERNAL)
-            .then_some("this is a bug in hyp, please report it; no output file was written");
+            .then_some("this is a bug in hyp, please report it; no output file was written".into());
         Self { code, message: err.to_string(), hint, broken_pipe, is_placed: false }
     }
 }

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hypostyle::formats::at1::Archive;
 use hypostyle::formats::{Format, FormatId, Reader};
-use hypostyle::{ByteSource, FileKind, FileSource, ReadOptions, Table, detect_format};
+use hypostyle::text::{self, Infer, TextKind};
+use hypostyle::{ByteSource, Compression, FileKind, FileSource, ReadOptions, Table, detect_format};
 
 use crate::args::ReadArgs;
-use crate::failure::{Failure, InFile, Result};
+use crate::failure::{Failure, INPUT, InFile, Result};
 use crate::hint;
-use crate::output::{Attributes, warn};
+use crate::output::{Attributes, Progress, note, warn};
 use crate::path_arg::{input_name, is_dash, is_url, no_urls};
+use crate::paths::near;
 #[cfg(feature = "remote")]
 use crate::remote;
 
@@ -27,6 +29,9 @@ pub(crate) struct Input {
     path: PathBuf,
     head: Vec<u8>,
     body: InputBody,
+    attributes: Attributes,
+    /// The name of the content of a file that is compressed as a whole.
+    inner_name: Option<String>,
 }
 
 #[derive(Debug)]
@@ -58,9 +63,47 @@ impl Read for InputStream {
 }
 
 impl Input {
-    /// Opens a path or a URL, or standard input for `-`.
+    /// Opens a path or a URL, or standard input for `-`, and what is compressed in it.
     pub(crate) fn open_any(path: &Path, args: &ReadArgs) -> Result<Self> {
+        let input = Self::open_stored(path, args)?;
+        match Compression::of_content(&input.head) {
+            Some(compression) => input.decompressed(compression, args.max_output),
+            None => Ok(input),
+        }
+    }
+
+    /// Opens a path or a URL, or standard input for `-`, as it is stored.
+    pub(crate) fn open_stored(path: &Path, args: &ReadArgs) -> Result<Self> {
         if is_url(path) { Self::open_url(path, args) } else { Self::open(path) }
+    }
+
+    fn new(path: &Path, head: Vec<u8>, body: InputBody) -> Self {
+        let (path, attributes) = (path.to_owned(), Attributes::default());
+        Self { path, head, body, attributes, inner_name: None }
+    }
+
+    /// Decompresses the input to a temporary file of at most `limit` bytes.
+    fn decompressed(self, compression: Compression, limit: u64) -> Result<Self> {
+        let (name, attributes) = (self.name(), self.attributes);
+        let path = self.path.clone();
+        let file_name = self.file_name().map(str::to_owned);
+        let inner_name = file_name.map(|name| match Compression::of_name(&name) {
+            Some((_, inner)) => inner.to_owned(),
+            None => name,
+        });
+        let progress = Progress::bytes(&format!("decompressing {name}"), 0);
+        let cannot = |cause: &io::Error| {
+            let why = format!("cannot decompress it as {}", compression.name());
+            let failure = Failure::io(why, cause);
+            let is_content = !matches!(cause.kind(), io::ErrorKind::StorageFull);
+            if is_content { failure.with_code(INPUT) } else { failure }.in_file(&name)
+        };
+        let mut file =
+            compression.to_file(self.into_read()?, limit).map_err(|cause| cannot(&cause))?;
+        drop(progress);
+        let head = head_of(&mut file).map_err(|cause| cannot(&cause))?;
+        file.rewind().map_err(|cause| cannot(&cause))?;
+        Ok(Self { path, head, body: InputBody::File(file), attributes, inner_name })
     }
 
     #[cfg(feature = "remote")]
@@ -68,7 +111,7 @@ impl Input {
         let file = remote::open(path, args.servers).in_file(input_name(path))?;
         let len = usize::try_from(file.size()).unwrap_or(usize::MAX).min(HEAD_BYTES);
         let head = file.read(0, len).in_file(input_name(path))?.to_vec();
-        Ok(Self { path: path.to_owned(), head, body: InputBody::Remote(Arc::new(file)) })
+        Ok(Self::new(path, head, InputBody::Remote(Arc::new(file))))
     }
 
     #[cfg(not(feature = "remote"))]
@@ -84,8 +127,7 @@ impl Input {
         let stream = if is_dash(path) {
             InputStream::Stdin(io::stdin())
         } else {
-            let cannot =
-                |cause: &io::Error| Failure::io("cannot open", cause).in_file(path.display());
+            let cannot = |cause: &io::Error| cannot_open(path, cause);
             let mut file = File::open(path).map_err(|cause| cannot(&cause))?;
             let meta = file.metadata().map_err(|cause| cannot(&cause))?;
             if meta.is_dir() {
@@ -94,20 +136,21 @@ impl Input {
             if meta.is_file() {
                 let head = head_of(&mut file).map_err(|cause| cannot(&cause))?;
                 file.rewind().map_err(|cause| cannot(&cause))?;
-                return Ok(Self { path: path.to_owned(), head, body: InputBody::File(file) });
+                let attributes = Attributes::of_content(Some(&meta));
+                return Ok(Self { attributes, ..Self::new(path, head, InputBody::File(file)) });
             }
             InputStream::Pipe(file)
         };
         let mut stream = stream;
         let head = head_of(&mut stream)
             .map_err(|cause| Failure::io("cannot read", &cause).in_file(input_name(path)))?;
-        Ok(Self { path: path.to_owned(), head, body: InputBody::Stream(stream) })
+        Ok(Self::new(path, head, InputBody::Stream(stream)))
     }
 
     /// Wraps content that was read before from `path`.
     pub(crate) fn in_memory(path: &Path, content: Bytes) -> Self {
         let head = content.get(..HEAD_BYTES.min(content.len())).unwrap_or_default().to_vec();
-        Self { path: path.to_owned(), head, body: InputBody::Memory(content) }
+        Self::new(path, head, InputBody::Memory(content))
     }
 
     /// Returns the name of the input, as messages print it.
@@ -141,6 +184,9 @@ impl Input {
 
     /// Returns the name of the file, which tells kinds of text apart.
     pub(crate) fn file_name(&self) -> Option<&str> {
+        if self.inner_name.is_some() {
+            return self.inner_name.as_deref();
+        }
         #[cfg(feature = "remote")]
         if let InputBody::Remote(file) = &self.body {
             return Some(file.name());
@@ -159,11 +205,13 @@ impl Input {
     }
 
     /// Returns the attributes that an output of this input has.
-    pub(crate) fn attributes(&self) -> Result<Attributes> {
-        Ok(match &self.body {
-            InputBody::File(file) => Attributes::of_input(Some(&file.metadata()?)),
-            _ => Attributes::default(),
-        })
+    pub(crate) fn attributes(&self) -> Attributes {
+        Attributes { modified: None, ..self.attributes }
+    }
+
+    /// Returns the attributes that an output with the same content has, packed or unpacked.
+    pub(crate) fn attributes_of_content(&self) -> Attributes {
+        self.attributes
     }
 
     /// Returns the size of the input, if it is known.
@@ -230,12 +278,43 @@ impl Input {
         Archive::open(this.into_source()?, options).in_file(&name)
     }
 
+    /// Says which delimiter the content of a text shows, if it is another than its name says.
+    fn note_delimiter(&self, args: &ReadArgs) {
+        if args.csv.delimiter.is_some() || args.from.is_some() {
+            return;
+        }
+        if !self.kind(None).is_ok_and(|kind| matches!(kind.id(), FormatId::Csv | FormatId::Tsv)) {
+            return;
+        }
+        let detected = text::detect(self.file_name(), &self.head).map(|format| format.kind);
+        let Some(TextKind::Delimited { delimiter }) = detected else { return };
+        let by_name = self.file_name().and_then(|name| name.rsplit_once('.'));
+        let by_name = by_name.and_then(|(_, extension)| TextKind::by_extension(extension));
+        if delimiter != b',' && by_name != detected {
+            let shown = if delimiter == b'\t' {
+                "tab".to_owned()
+            } else {
+                format!("`{}`", char::from(delimiter))
+            };
+            note(format_args!(
+                "`{}`: cells are separated by {shown}; --delimiter sets it",
+                self.name()
+            ));
+        }
+    }
+
     /// Opens the input as a table, with types of text that `target` can store.
     pub(crate) fn into_table(self, args: &ReadArgs, target: Option<FileKind>) -> Result<Table> {
         let name = self.name();
+        self.note_delimiter(args);
         let mut options = args.open_options(self.file_name());
         if let Some(target) = target {
             options = options.with_target(target);
+            // Such files are for other programs, which expect numbers where there are numbers.
+            let is_foreign = matches!(target.id(), FormatId::Parquet | FormatId::Arrow);
+            if is_foreign && args.csv.infer.is_none() && !args.csv.all_text {
+                options.text.infer = Infer::Values;
+            }
         }
         #[cfg(feature = "remote")]
         let this = self.with_text_downloaded(args)?;
@@ -271,6 +350,15 @@ impl Input {
             self.body = InputBody::File(remote::download(remote).in_file(self.name())?);
         }
         Ok(self)
+    }
+}
+
+/// Returns the failure of a file that cannot be opened; names the one that may have been meant.
+fn cannot_open(path: &Path, cause: &io::Error) -> Failure {
+    let failure = Failure::io("cannot open", cause).in_file(path.display());
+    match near(path).filter(|_| cause.kind() == io::ErrorKind::NotFound) {
+        Some(near) => failure.with_hint(Some(format!("did you mean `{near}`?"))),
+        None => failure,
     }
 }
 

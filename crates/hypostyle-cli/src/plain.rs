@@ -23,6 +23,11 @@ pub(crate) fn warn(message: impl Display) {
     let _ = writeln!(io::stderr(), "warning: {}", plain_lines(&message.to_string()));
 }
 
+/// Prints on standard error what the user may want to know.
+pub(crate) fn note(message: impl Display) {
+    let _ = writeln!(io::stderr(), "note: {}", plain_lines(&message.to_string()));
+}
+
 fn escaped(text: &str, is_unsafe: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&is_unsafe) {
         return text.into();

@@ -54,15 +54,61 @@ pub fn field_names(schema: &Schema) -> impl Iterator<Item = &str> + Clone {
 
 /// Returns the error for a name that none of the columns has.
 ///
-/// The message suggests a column whose name differs in case or outer spaces only, and
-/// otherwise lists the first names.
+/// The message suggests a column with a [similar name](nearest), and otherwise lists the first names.
 pub fn unknown_column<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Error {
-    let alike = |known: &&str| known.trim().eq_ignore_ascii_case(name.trim());
-    let hint = match known.clone().find(alike) {
+    let hint = match nearest(name, known.clone()) {
         Some(near) => format!("did you mean `{}`?", clipped(near)),
         None => listed(known),
     };
     Error::invalid_argument(format!("no column named `{}`; {hint}", clipped(name)))
+}
+
+/// Names that are longer, or of more candidates, are not compared letter by letter.
+const MAX_COMPARED: (usize, usize) = (64, 2000);
+
+/// Returns the known name that a user may have meant by `name`: one that differs in case or outer
+/// spaces only, or in a third of its letters at most.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let name = name.trim().to_lowercase();
+    let alike = |known: &&str| known.trim().to_lowercase() == name;
+    let most = name.chars().count() / 3;
+    known.clone().find(alike).or_else(|| {
+        let short = |known: &&str| known.len() <= MAX_COMPARED.0 && name.len() <= MAX_COMPARED.0;
+        let compared = known.take(MAX_COMPARED.1).filter(short);
+        let distance = |known: &str| edit_distance(&known.trim().to_lowercase(), &name);
+        let near = compared.map(|known| (distance(known), known));
+        near.filter(|&(distance, _)| distance <= most)
+            .min_by_key(|&(distance, _)| distance)
+            .map(|(_, known)| known)
+    })
+}
+
+/// Returns how many letters must be inserted, left out, replaced or swapped with the next one to
+/// make one text of the other.
+fn edit_distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    let mut letter_before = None;
+    for (row, letter) in one.chars().enumerate() {
+        let mut next = vec![row + 1];
+        for (column, &wanted) in other.iter().enumerate() {
+            let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX);
+            let replaced = at(&last, column) + usize::from(letter != wanted);
+            let mut least = replaced.min(at(&last, column + 1) + 1).min(at(&next, column) + 1);
+            let previous = column.checked_sub(1).and_then(|column| other.get(column));
+            if let Some(column) = column.checked_sub(1)
+                && letter_before == Some(wanted)
+                && previous == Some(&letter)
+            {
+                least = least.min(at(&before, column) + 1);
+            }
+            next.push(least);
+        }
+        (before, last) = (last, next);
+        letter_before = Some(letter);
+    }
+    last.last().copied().unwrap_or_default()
 }
 
 /// Returns the error for a position beyond the last of `count` columns.
@@ -110,6 +156,19 @@ mod tests {
         assert!(err.contains("did you mean `a`?"), "{err}");
         let err = select(&schema, &[Selector::Position(4)]).unwrap_err().to_string();
         assert_eq!(err, "column 5 is out of range: the table has 4 columns");
+    }
+
+    #[test]
+    fn a_name_with_few_wrong_letters_is_known() {
+        let names = ["carrier", "dep_delay", "arr_delay", "Month"];
+        let near = |name: &str| nearest(name, names.into_iter());
+        assert_eq!(near("carier"), Some("carrier"));
+        assert_eq!(near("dep_dealy"), Some("dep_delay"));
+        assert_eq!(near("arrdelay"), Some("arr_delay"));
+        assert_eq!(near(" MONTH"), Some("Month"));
+        assert_eq!(near("origin"), None);
+        assert_eq!(near("x"), None);
+        assert_eq!((edit_distance("", "ab"), edit_distance("kitten", "sitting")), (2, 3));
     }
 
     #[test]

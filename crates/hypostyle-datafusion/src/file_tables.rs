@@ -16,12 +16,11 @@ use datafusion::execution::SessionState;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
-use hypostyle::{FileKind, FormatId};
+use hypostyle::{Compression, FileKind, FormatId};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
 use tokio::sync::OnceCell;
 
-use crate::compressed::Compression;
 use crate::file_error::FileError;
 use crate::format::HypostyleFormat;
 use crate::open_file::blocking;
@@ -226,7 +225,7 @@ impl FileTables {
         let total = files.len();
         let (kind, mut files) = self.files_of_one_kind(&name, &store, files).await?;
         let is_compressed =
-            files.iter().any(|file| Compression::of(file_name(&file.location)).is_some());
+            files.iter().any(|file| Compression::of_name(file_name(&file.location)).is_some());
         let format: Arc<dyn FileFormat> = match kind.id() {
             FormatId::Parquet if !is_compressed => {
                 let found = state.get_file_format_factory("parquet");
@@ -339,7 +338,7 @@ fn file_name(location: &Path) -> &str {
 /// Finds the kind of a file by its extension, and that of a compressed one by the extension
 /// before.
 fn kind_by_name(name: &str) -> Option<FileKind> {
-    let name = Compression::of(name).map_or(name, |(_, rest)| rest);
+    let name = Compression::of_name(name).map_or(name, |(_, rest)| rest);
     let (_, extension) = name.rsplit_once('.')?;
     FileKind::by_extension(extension)
 }

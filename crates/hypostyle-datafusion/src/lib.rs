@@ -45,7 +45,7 @@
 //! A table of several files has their columns by name; one that a file lacks is null there. A
 //! damaged file fails the query with an error that names it ([`FileError`]).
 
-mod compressed;
+mod copied;
 mod fetch;
 mod file_error;
 mod file_tables;

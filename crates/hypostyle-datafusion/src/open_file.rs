@@ -13,10 +13,12 @@ use datafusion::execution::cache::cache_manager::{
     CachedFileMetadataEntry, FileMetadata, FileMetadataCache,
 };
 use hypostyle::formats::Reader;
-use hypostyle::{ByteSource, FileKind, FileSource, MissingRanges, OpenOptions, RangeCache, Table};
+use hypostyle::{
+    ByteSource, Compression, FileKind, FileSource, MissingRanges, OpenOptions, RangeCache, Table,
+};
 use object_store::{ObjectMeta, ObjectStore};
 
-use crate::compressed::{Compression, copy_to_file};
+use crate::copied::copy_to_file;
 use crate::fetch::{Fetched, Moment, RangeFetcher};
 use crate::file_error::FileError;
 use crate::options::TableOptions;
@@ -94,7 +96,7 @@ impl OpenFile {
         options: &TableOptions,
     ) -> Result<Self> {
         let name = meta.location.filename().unwrap_or_default();
-        let compression = Compression::of(name);
+        let compression = Compression::of_name(name);
         let mut open = options.open.clone();
         let plain_name = compression.map_or(name, |(_, rest)| rest);
         open.name = Some(plain_name.to_owned());
@@ -238,7 +240,8 @@ impl Opening<'_> {
         let source = StoreSource::new(self.store.clone(), self.meta, self.is_local());
         let limit = self.open.read.limits.output_bytes;
         let input = source.sequential();
-        let file = blocking(move || compression.to_file(input, limit)).await?;
+        let file =
+            blocking(move || FileSource::try_new(compression.to_file(input, limit)?)).await?;
         self.temporary(file.map_err(|err| self.error(err))?).await
     }
 

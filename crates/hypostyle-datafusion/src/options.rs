@@ -14,7 +14,7 @@ pub const KNOWN_OPTIONS: &[(&str, &str)] = &[
     ("delimiter", "the character between cells of delimited text, or `tab`"),
     ("null", "cells that mean null besides the empty one, separated by commas"),
     ("types", "types of columns, such as `id=int64,zip=text`"),
-    ("infer", "`exact`, `numeric` or `text`: when columns of text become numbers"),
+    ("infer", "`exact`, `values`, `numeric` or `text`: when columns of text become numbers"),
     ("encoding", "`utf8` or `latin1`"),
     ("ragged", "`refuse` or `pad`: what happens to rows with too few cells"),
     ("strict", "whether departures from the format's specification are errors"),
@@ -133,9 +133,10 @@ impl TableOptions {
             "infer" => {
                 text.infer = match value.to_ascii_lowercase().as_str() {
                     "exact" => Infer::Exact,
+                    "values" => Infer::Values,
                     "numeric" => Infer::Numeric,
                     "text" => Infer::Text,
-                    _ => return Err(Invalid::Value("`exact`, `numeric` or `text`")),
+                    _ => return Err(Invalid::Value("`exact`, `values`, `numeric` or `text`")),
                 }
             }
             "encoding" => {

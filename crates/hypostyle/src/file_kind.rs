@@ -185,7 +185,7 @@ pub(crate) fn id_of_text(kind: TextKind) -> FormatId {
     match kind {
         TextKind::Delimited { delimiter: b'\t' } => FormatId::Tsv,
         TextKind::Delimited { .. } => FormatId::Csv,
-        TextKind::JsonLines => FormatId::Jsonl,
+        TextKind::JsonLines | TextKind::JsonArray => FormatId::Jsonl,
         TextKind::Log => FormatId::Log,
         TextKind::VariantCalls => FormatId::Vcf,
         _ => FormatId::Txt,

@@ -136,7 +136,7 @@
 //!
 //! # Features
 //!
-//! All features but the last two are on by default. Each adds a format and changes no other.
+//! All features but the last three are on by default. Each adds a format and changes no other.
 //!
 //! | Feature | Adds | Needs a C compiler for |
 //! |---|---|---|
@@ -147,6 +147,7 @@
 //! | `json` | JSON Lines in [`text`] | |
 //! | `parquet` | Parquet files | zstd |
 //! | `arrow` | Arrow IPC files and streams | zstd |
+//! | `compressed` | `Compression`: files in `.gz`, `.zst`, `.xz` and `.bz2` | liblzma, zstd |
 //!
 //! # Hostile input
 //!
@@ -158,6 +159,8 @@
 
 #[cfg(feature = "arrow")]
 mod arrow_file;
+#[cfg(all(feature = "compressed", not(target_family = "wasm")))]
+mod compressed;
 mod convert;
 mod file_kind;
 pub mod formats;
@@ -171,6 +174,8 @@ mod parquet_file;
 mod verify;
 mod writer;
 
+#[cfg(all(feature = "compressed", not(target_family = "wasm")))]
+pub use compressed::Compression;
 pub use convert::convert;
 pub use file_kind::FileKind;
 pub use formats::FormatId;

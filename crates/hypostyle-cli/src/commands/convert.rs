@@ -1,14 +1,14 @@
 //! `hyp convert`: converts a table to another format.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::Schema;
 use clap::ValueEnum;
 use hypostyle::{
-    Compat, Destination, DuplicateNames, FileKind, FormatId, Sink, Table, WriteOptions, Writer,
+    Compat, Destination, DuplicateNames, FileKind, FormatId, Sink, WriteOptions, Writer,
     WriterOptions,
 };
 
@@ -17,10 +17,10 @@ use crate::args::{ReadArgs, WriteArgs, file_kind, size};
 use crate::failure::{Failure, Result};
 use crate::hint;
 use crate::input::Input;
-use crate::output::{Out, Progress, Target, plain};
-use crate::path_arg::is_dash;
-#[cfg(feature = "remote")]
-use crate::path_arg::is_url;
+use crate::output::{Attributes, Out, Progress, Target, counted, plain};
+use crate::path_arg::{is_dash, is_url};
+use crate::table_args::{InputArgs, ShapeArgs};
+use crate::tables::Tables;
 
 /// Arguments of `hyp convert`.
 #[derive(clap::Args, Debug)]
@@ -31,17 +31,22 @@ Examples:
   xz -dc big.csv.xz | hyp convert - big.clmn
   hyp convert table.colf - --to jsonl | head
   hyp convert access.txt access.onpair
+  hyp convert jan.csv feb.csv.gz year.parquet --filename --where 'price > 0'
+  hyp convert flights.parquet flights.csv.at1           packs it, as `hyp pack` does
 
 Types: hyp gives a CSV column a type only if every cell is printed as it was, so `00501` and `+5` stay
 text. Booleans, dates, timestamps and decimals such as `1.50` become such in formats that have them.
-With `--infer numeric`, every cell that parses as a number becomes one. All columns of .onpair files
-are text.
+In Parquet and Arrow, columns of numbers that are not all spelled alike, such as `1` and `2.5`, are
+floats too (`--infer values`). With `--infer numeric`, every cell that parses as a number becomes one.
+All columns of .onpair files are text.
 
 Lines: a .txt file is one column of lines. Converted to .onpair and back, it is restored byte for
 byte.")]
 pub(crate) struct Args {
-    /// The table to read, or its URL; - reads standard input
-    input: PathBuf,
+    /// The files to read, or their URLs; several are one table, one after the other. Also folders,
+    /// quoted patterns, and compressed files; - reads standard input
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
 
     /// The file to write, or its URL; - writes to standard output
     output: PathBuf,
@@ -49,6 +54,9 @@ pub(crate) struct Args {
     /// Format of the output [default: by the extension of OUTPUT]
     #[arg(long, value_name = "FORMAT", value_parser = file_kind())]
     to: Option<FileKind>,
+
+    #[command(flatten)]
+    shape: ShapeArgs,
 
     #[command(flatten)]
     write: WriteArgs,
@@ -89,23 +97,66 @@ enum Names {
 /// Converts one table.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let to = output_kind(args)?;
+    if to.id() == FormatId::At1 {
+        return pack_table(args, out);
+    }
     if !to.holds_tables() {
-        let why = format!("cannot convert to {}: it stores files, not tables", to.name());
+        let why = format!("cannot convert to {}: no table can be written as one", to.name());
         return Err(Failure::usage(why));
     }
     // Check the output first: a long conversion must not fail at its end.
     let target = target(args, to, out)?;
-    let input = Input::open_any(&args.input, &args.read)?;
-    let name = input.name();
-    let kind = input.kind(args.read.from)?;
-    let target = target.with_attributes(input.attributes()?);
-    let table = input.into_table(&args.read, Some(to))?;
-    let conversion = Conversion { table, to, options: writer_options(args, kind, to), args };
-    let written = conversion.write(target, out).map_err(|failure| failure.in_file(&name))?;
+    let target = target.with_attributes(attributes(args));
+    let conversion = Conversion::open(args, to)?;
+    let (written, status) = conversion.write(target, out)?;
     if !args.write.is_quiet() && !is_dash(&args.output) {
         summary(args, to, written, out)?;
     }
-    Ok(Status::Fine)
+    Ok(status)
+}
+
+/// Packs a table into an archive: a text as it is, anything else as CSV.
+fn pack_table(args: &Args, out: &mut dyn Out) -> Result<Status> {
+    let output = super::pack::PackedTable {
+        output: &args.output,
+        write: args.write,
+        threads: args.read.threads(),
+    };
+    if let ([path], true) = (args.inputs.as_slice(), args.shape.is_whole())
+        && !is_url(path)
+        && (is_dash(path) || path.is_file())
+    {
+        let input = Input::open_any(path, &args.read)?;
+        if input.kind(args.read.from)?.is_text() {
+            let name = input.file_name().map(str::to_owned);
+            let attributes = input.attributes();
+            let text = input.into_read()?;
+            super::pack::pack_table(output, name.as_deref(), text, attributes, out)?;
+            return Ok(Status::Fine);
+        }
+    }
+    let csv = FileKind::of(FormatId::Csv)?;
+    let conversion = Conversion::open(args, csv)?;
+    let mut text = tempfile::tempfile()?;
+    let mut writer = io::BufWriter::new(&text);
+    let (_, status) = conversion.write_text(&mut writer)?;
+    writer.flush()?;
+    drop(writer);
+    text.rewind()?;
+    let text = Box::new(text);
+    super::pack::pack_table(output, Some("table.csv"), text, attributes(args), out)?;
+    Ok(status)
+}
+
+/// Returns the attributes of the output: nobody who cannot read an input can read it.
+fn attributes(args: &Args) -> Attributes {
+    let metadata = args.inputs.iter().filter_map(|path| std::fs::metadata(path).ok());
+    let all = metadata.map(|meta| Attributes::of_input(Some(&meta)));
+    let both = |one: Attributes, other: Attributes| {
+        let modes = one.mode_of_new.zip(other.mode_of_new);
+        Attributes { mode_of_new: modes.map(|(one, other)| one & other), ..one }
+    };
+    all.reduce(both).unwrap_or_default()
 }
 
 /// Prepares to write the output.
@@ -117,7 +168,7 @@ fn target(args: &Args, to: FileKind, out: &dyn Out) -> Result<Target> {
     Target::create(&args.output, !to.is_text(), args.write.force, out)
 }
 
-fn writer_options(args: &Args, from: FileKind, to: FileKind) -> WriterOptions {
+fn writer_options(args: &Args, tables: &Tables, to: FileKind) -> WriterOptions {
     let mut encode =
         WriteOptions::default().with_level(args.level).with_threads(args.read.threads());
     if args.names == Names::Keep {
@@ -126,7 +177,8 @@ fn writer_options(args: &Args, from: FileKind, to: FileKind) -> WriterOptions {
     let compat = args.compat.iter().try_fold(Compat::default(), |compat, name| compat.with(name));
     encode = encode.with_compat(compat.unwrap_or_default());
     // Text already has the types that the user set.
-    let is_text = from.is_text() || from.id() == FormatId::At1;
+    let is_text = |kind: FileKind| kind.is_text() || kind.id() == FormatId::At1;
+    let is_text = tables.parts().iter().all(|part| is_text(part.kind));
     let types = if is_text { Vec::new() } else { args.read.csv.column_types() };
     let word_for_csv = args.read.csv.null.first().filter(|_| to.is_text());
     WriterOptions::default()
@@ -151,11 +203,15 @@ type Written = (u64, usize);
 
 fn summary(args: &Args, to: FileKind, (rows, columns): Written, out: &mut dyn Out) -> Result<()> {
     let size = |path: &Path| std::fs::metadata(path).ok().filter(|m| m.is_file()).map(|m| m.len());
-    let mut line =
-        format!("{}: {}, {rows} rows, {columns} columns", args.output.display(), to.name());
+    let mut line = format!("{}: {}", args.output.display(), to.name());
+    line += &format!(", {}, {}", counted(rows, "row"), counted(columns as u64, "column"));
     if let Some(after) = size(&args.output) {
-        line += &format!(", {after} bytes");
-        if let Some(before) = size(&args.input).filter(|&before| before > 0) {
+        line += &format!(", {}", counted(after, "byte"));
+        let [input] = args.inputs.as_slice() else {
+            writeln!(out, "{}", plain(&line))?;
+            return Ok(());
+        };
+        if let Some(before) = size(input).filter(|&before| before > 0 && args.shape.is_whole()) {
             let tenths = after.saturating_mul(1000) / before;
             line += &format!(" ({}.{}% of {before})", tenths / 10, tenths % 10);
         }
@@ -169,22 +225,27 @@ const BATCH_ROWS: usize = 64 << 10;
 
 /// A table, and what it is written as.
 struct Conversion<'a> {
-    table: Table,
+    tables: Tables,
     to: FileKind,
     options: WriterOptions,
     args: &'a Args,
 }
 
-impl Conversion<'_> {
-    fn write(&self, target: Target, out: &mut dyn Out) -> Result<Written> {
-        let mut written = (0, 0);
+impl<'a> Conversion<'a> {
+    fn open(args: &'a Args, to: FileKind) -> Result<Self> {
+        let input = InputArgs { files: args.inputs.clone(), read: args.read.clone() };
+        let tables = Tables::open_for(&input, Some(to))?;
+        let options = writer_options(args, &tables, to);
+        Ok(Self { tables, to, options, args })
+    }
+
+    fn write(&self, target: Target, out: &mut dyn Out) -> Result<(Written, Status)> {
+        let mut written = ((0, 0), Status::Fine);
         if self.to.is_text() {
             // Standard output gets text as it is written.
             target.stream(out, |stream| {
-                let text = SharedBuffer::default();
-                let sink: Box<dyn Sink> = Box::new(text.clone());
-                written = self.rows(sink, || Ok(stream.write_all(&text.take())?))?;
-                Ok(stream.write_all(&text.take())?)
+                written = self.write_text(stream)?;
+                Ok(())
             })?;
         } else {
             target.fill(out, |sink| {
@@ -195,30 +256,43 @@ impl Conversion<'_> {
         Ok(written)
     }
 
+    /// Writes a text, in pieces as it is made.
+    fn write_text(&self, stream: &mut dyn Write) -> Result<(Written, Status)> {
+        let text = SharedBuffer::default();
+        let sink: Box<dyn Sink> = Box::new(text.clone());
+        let written = self.rows(sink, || Ok(stream.write_all(&text.take())?))?;
+        stream.write_all(&text.take())?;
+        Ok(written)
+    }
+
     /// Writes all rows, and calls `each` after every batch.
     fn rows<'s>(
         &self,
         sink: impl Into<Destination<'s>>,
         mut each: impl FnMut() -> Result<()>,
-    ) -> Result<Written> {
-        let scan = self.table.scan().threads_or_all(self.args.read.threads());
-        let mut batches = scan.batch_size(BATCH_ROWS).batches()?;
-        let mut schema = batches.schema();
+    ) -> Result<(Written, Status)> {
+        let mut scan = self.tables.scan(&self.args.shape, BATCH_ROWS)?;
+        let mut schema = scan.schema();
         if self.args.names == Names::Rename {
             schema = Arc::new(renamed(&schema));
         }
         let columns = schema.fields().len();
-        let progress = Progress::steps("writing rows", self.table.num_rows()?);
-        let mut writer =
-            Writer::create(sink, self.to, schema, &self.options).map_err(hint::writing)?;
+        let progress = Progress::steps("writing rows", self.tables.num_rows()?);
+        let source = match self.tables.parts() {
+            [part] => part.name.clone(),
+            _ => self.args.output.display().to_string(),
+        };
+        let failed = |err| hint::writing(err).in_file(&source);
+        let mut writer = Writer::create(sink, self.to, schema, &self.options).map_err(failed)?;
         let mut rows = 0;
-        while let Some(batch) = batches.next_batch().map_err(hint::reading)? {
-            writer.write(&batch).map_err(hint::writing)?;
+        while let Some(batch) = scan.next_batch()? {
+            writer.write(&batch).map_err(failed)?;
             each()?;
             rows += batch.num_rows() as u64;
             progress.set(rows);
         }
-        Ok((writer.finish().map_err(hint::writing)?, columns))
+        let written = writer.finish().map_err(failed)?;
+        Ok(((written, columns), Status::of_scan(scan.finish()?)))
     }
 }
 

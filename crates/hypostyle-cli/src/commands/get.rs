@@ -1,14 +1,11 @@
 //! `hyp get`: prints rows of a table by number.
 
-use std::io::{self, Write};
-
-use hypostyle::{ScanStats, Table};
-
-use super::{Status, cat, chosen};
-use crate::args::{FileArg, PrintArgs, ReadArgs};
+use super::{Status, cat};
+use crate::args::{FileArg, ReadArgs};
 use crate::failure::Result;
-use crate::input::Input;
 use crate::output::Out;
+use crate::table_args::{ColumnArgs, InputArgs, PrintArgs, ShapeArgs};
+use crate::tables::Tables;
 
 /// Arguments of `hyp get`.
 #[derive(clap::Args, Debug)]
@@ -27,11 +24,14 @@ pub(crate) struct Args {
     rows: Vec<u64>,
 
     #[command(flatten)]
-    print: PrintArgs,
+    columns: ColumnArgs,
 
     /// Print how much of the file was read, on standard error
-    #[arg(long)]
-    stats: bool,
+    #[arg(long = "stats")]
+    print_stats: bool,
+
+    #[command(flatten)]
+    print: PrintArgs,
 
     #[command(flatten)]
     read: ReadArgs,
@@ -39,21 +39,9 @@ pub(crate) struct Args {
 
 /// Prints the rows.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
-    let input = Input::open_any(&args.file.file, &args.read)?;
-    let name = input.name();
-    let table = input.into_table(&args.read, None)?;
-    let stats = print(&table, args, out).map_err(|failure| failure.in_file(name))?;
-    if args.stats {
-        io::stderr().write_all(cat::described(&stats).as_bytes())?;
-    }
-    Ok(Status::Fine)
-}
-
-fn print(table: &Table, args: &Args, out: &mut dyn Out) -> Result<ScanStats> {
-    let mut scan = table.scan().take(&args.rows).threads_or_all(args.read.threads());
-    let schema = table.schema()?;
-    if let Some(columns) = chosen(&args.print.columns, &schema) {
-        scan = scan.columns(columns);
-    }
-    cat::print_scan(scan, args.print.format, &args.read, out)
+    let input = InputArgs { files: vec![args.file.file.clone()], read: args.read.clone() };
+    let columns = args.columns.clone();
+    let shape = ShapeArgs { columns, print_stats: args.print_stats, ..ShapeArgs::default() };
+    let tables = Tables::open(&input)?;
+    cat::print(tables.get(&shape, &args.rows)?, args.print, &input, out)
 }

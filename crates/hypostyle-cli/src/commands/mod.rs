@@ -4,9 +4,7 @@
 //! return a [`Status`] or a failure, from which `run` of the crate makes the exit code.
 
 use clap::{Parser, Subcommand};
-use hypostyle::projection::Selector;
 
-use crate::args::ColumnArgs;
 use crate::failure::{CHECK, INPUT, NOT_FOUND, NOT_SEARCHED, Result};
 use crate::output::Out;
 
@@ -15,19 +13,26 @@ mod bench;
 mod cat;
 mod completions;
 mod convert;
+mod count;
 mod demo;
+mod diff;
 mod get;
 mod grep;
 mod head;
 mod inspect;
 mod man;
 mod pack;
+mod sample;
 mod schema;
 mod serve;
+mod sort;
 mod sql;
+mod stats;
+mod tail;
 mod templates;
 mod unpack;
 mod verify;
+mod where_page;
 
 /// Read, write, check and convert column files, and pack files into archives.
 ///
@@ -50,7 +55,7 @@ Exit codes:
   5  internal error: a bug in hyp, no output file was written
 Those of `hyp grep` are those of grep: 1 if no line matches, 2 for any error.
 
-Start with `hyp demo`. `hyp help COMMAND` explains a command.")]
+Start with `hyp demo`. `hyp help COMMAND` explains a command, `hyp help where` the predicates of --where.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -70,8 +75,20 @@ enum Command {
     Templates(templates::Args),
     /// Print the first rows of a table
     Head(head::Args),
+    /// Print the last rows of a table
+    Tail(tail::Args),
+    /// Print random rows of a table
+    Sample(sample::Args),
+    /// Print the number of rows of a table
+    Count(count::Args),
     /// Print the names and types of columns
     Schema(schema::Args),
+    /// Describe the values of each column: nulls, bounds, quantiles, most frequent values
+    Stats(stats::Args),
+    /// Sort the rows of a table
+    Sort(sort::Args),
+    /// Compare two tables: columns, types and cells
+    Diff(diff::Args),
     /// Run SQL queries on files
     Sql(sql::Args),
     /// Show the layout of a column file or archive
@@ -94,6 +111,9 @@ enum Command {
     Completions(completions::Args),
     /// Print the manual page
     Man(man::Args),
+    /// Explain the predicates of --where
+    #[command(hide = true)]
+    Where(where_page::Args),
 }
 
 /// The result of a command that completed.
@@ -109,6 +129,13 @@ pub(crate) enum Status {
     Corrupt,
     /// Some of the inputs could not be searched.
     NotSearched,
+}
+
+impl Status {
+    /// Returns the result of a scan, of which all rows could be read or some were left out.
+    fn of_scan(is_complete: bool) -> Self {
+        if is_complete { Self::Fine } else { Self::Corrupt }
+    }
 }
 
 impl From<Status> for u8 {
@@ -132,6 +159,12 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Grep(args) => grep::run(args, out),
         Command::Templates(args) => templates::run(args, out),
         Command::Head(args) => head::run(args, out),
+        Command::Tail(args) => tail::run(args, out),
+        Command::Sample(args) => sample::run(args, out),
+        Command::Count(args) => count::run(args, out),
+        Command::Stats(args) => stats::run(args, out),
+        Command::Sort(args) => sort::run(args, out),
+        Command::Diff(args) => diff::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Sql(args) => sql::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
@@ -144,26 +177,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Demo(args) => demo::run(args, out),
         Command::Completions(args) => completions::run(args, out),
         Command::Man(args) => man::run(args, out),
-    }
-}
-
-/// Returns the columns that the user chose; `None` for all columns.
-fn chosen(args: &ColumnArgs, schema: &arrow_schema::Schema) -> Option<Vec<Selector>> {
-    if args.columns.is_none() && args.column.is_empty() {
-        return None;
-    }
-    let listed = args.columns.iter().flatten().filter(|name| !name.is_empty());
-    Some(listed.chain(&args.column).map(|name| selector(name, schema)).collect())
-}
-
-/// Parses a column: `#3` is the third one, unless a column has that name.
-fn selector(name: &str, schema: &arrow_schema::Schema) -> Selector {
-    let position = name.strip_prefix('#').and_then(|number| number.parse::<usize>().ok());
-    match position.and_then(|number| number.checked_sub(1)) {
-        Some(index) if schema.fields().iter().all(|field| field.name() != name) => {
-            Selector::Position(index)
-        }
-        _ => Selector::Name(name.to_owned()),
+        Command::Where(args) => where_page::run(args, out),
     }
 }
 

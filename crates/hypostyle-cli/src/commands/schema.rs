@@ -1,35 +1,44 @@
 //! `hyp schema`: prints the names and types of columns.
 
+use std::collections::BTreeSet;
+
 use hypostyle_view::type_name;
 use serde_json::json;
 
 use super::Status;
-use crate::args::{FileArg, ReadArgs};
-use crate::failure::{InFile, Result};
-use crate::input::Input;
+use crate::failure::Result;
 use crate::output::{Grid, Out};
+use crate::table_args::{ColumnArgs, InputArgs, ShapeArgs};
+use crate::tables::Tables;
 
 /// Arguments of `hyp schema`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hyp schema flights.csv
+  hyp schema flights.csv.at1 --json
+  hyp schema 'logs/*.jsonl'               the columns of all files as one table")]
 pub(crate) struct Args {
     #[command(flatten)]
-    file: FileArg,
+    input: InputArgs,
+
+    #[command(flatten)]
+    columns: ColumnArgs,
+
+    /// Add a column `filename` with the name of the file that each row comes from
+    #[arg(long)]
+    filename: bool,
 
     /// Print JSON
     #[arg(long)]
     json: bool,
-
-    #[command(flatten)]
-    read: ReadArgs,
 }
 
 /// Prints the columns of a table.
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
-    let input = Input::open_any(&args.file.file, &args.read)?;
-    let kind = input.kind(args.read.from)?;
-    let name = input.name();
-    let table = input.into_table(&args.read, None)?;
-    let schema = table.schema().in_file(&name)?;
+    let tables = Tables::open(&args.input)?;
+    let (columns, filename) = (args.columns.clone(), args.filename);
+    let schema = tables.schema(&ShapeArgs { columns, filename, ..ShapeArgs::default() })?;
     if args.json {
         let columns = schema.fields().iter().map(|field| {
             json!({
@@ -39,7 +48,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
             })
         });
         let columns: Vec<_> = columns.collect();
-        let whole = json!({ "format": kind.name(), "rows": table.num_rows()?, "columns": columns });
+        let kinds: BTreeSet<&str> = tables.parts().iter().map(|part| part.kind.name()).collect();
+        let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+        let whole = json!({ "format": kinds, "rows": tables.num_rows()?, "columns": columns });
         writeln!(out, "{whole:#}")?;
         return Ok(Status::Fine);
     }

@@ -10,11 +10,12 @@ use hypostyle::Table;
 use hypostyle::cast::cast;
 
 use super::Status;
-use crate::args::{FileArg, ReadArgs, RowFormat};
+use crate::args::{FileArg, ReadArgs};
 use crate::failure::{Failure, InFile, Result};
 use crate::hint;
 use crate::input::Input;
 use crate::output::{Out, RowPrinter};
+use crate::table_args::PrintArgs;
 
 /// Arguments of `hyp templates`.
 #[derive(clap::Args, Debug)]
@@ -41,9 +42,8 @@ pub(crate) struct Args {
     #[arg(long)]
     rare: bool,
 
-    /// Output format [default: table on a terminal, csv otherwise]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    format: Option<RowFormat>,
+    #[command(flatten)]
+    print: PrintArgs,
 
     #[command(flatten)]
     read: ReadArgs,
@@ -98,7 +98,7 @@ fn print(table: &Table, args: &Args, out: &mut dyn Out) -> Result<()> {
     let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
     let arrays = columns.into_iter().map(|(_, array)| array).collect();
     let batch = RecordBatch::try_new(schema.clone(), arrays)?;
-    let mut printer = RowPrinter::open(args.format, &schema, &args.read, out)?;
+    let mut printer = RowPrinter::open(args.print.format(), &schema, &args.read, out)?;
     printer.write(&batch)?;
     printer.finish()
 }

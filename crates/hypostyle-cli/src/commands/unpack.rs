@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use hypostyle::formats::at1::{Archive, BundleEntry, Codec, Damage};
 
 use super::Status;
-use crate::args::{OutputArgs, ReadArgs};
+use crate::args::{HabitArgs, OutputArgs, ReadArgs, names_folder};
 use crate::failure::{Failure, InFile, Result};
 use crate::input::Input;
-use crate::output::{Attributes, Out, Progress, Target, plain, warn};
+use crate::output::{Attributes, Out, Progress, Target, counted, plain, unix_time, warn};
 use crate::path_arg::is_dash;
 
 /// Arguments of `hyp unpack`.
@@ -37,6 +37,9 @@ pub(crate) struct Args {
     salvage: bool,
 
     #[command(flatten)]
+    habits: HabitArgs,
+
+    #[command(flatten)]
     read: ReadArgs,
 }
 
@@ -45,7 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let mut worst = Status::Fine;
     for path in &args.files {
         let input = Input::open(path)?;
-        let (name, attributes) = (input.name(), input.attributes()?);
+        let (name, attributes) = (input.name(), input.attributes_of_content());
         let archive = input.into_archive(&args.read.options())?;
         if args.salvage && archive.codec() != Codec::Bundle {
             let status = salvage(&archive, (&name, path, attributes), args, out);
@@ -54,6 +57,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         }
         unpack_archive(&archive, path, attributes, args, out)
             .map_err(|failure| failure.in_file(name))?;
+        drop(archive);
+        args.habits.remove_input(path, args.output.stdout)?;
     }
     Ok(worst)
 }
@@ -113,7 +118,7 @@ fn unpack_archive(
 
 /// Returns the path of the content of an archive.
 fn target_for(path: &Path, bundle: bool, args: &Args) -> Result<PathBuf> {
-    let is_folder = |output: &Path| args.files.len() > 1 || (output.is_dir() && !bundle);
+    let is_folder = |output: &Path| args.files.len() > 1 || (names_folder(output) && !bundle);
     args.output.path(is_folder, || {
         let is_at1 =
             path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("at1"));
@@ -144,7 +149,7 @@ fn unpack_file(
     if !args.output.write.is_quiet() && !is_dash(target) {
         let hash = if archive.hash().is_some() { "hash agrees" } else { "no hash to compare" };
         let place = target.to_string_lossy();
-        writeln!(out, "{}: {bytes} bytes, {hash}", plain(&place))?;
+        writeln!(out, "{}: {}, {hash}", plain(&place), counted(bytes, "byte"))?;
     }
     Ok(())
 }
@@ -174,7 +179,7 @@ fn unpack_bundle(archive: &Archive, folder: &Path, args: &Args, out: &mut dyn Ou
             };
             return Err(Failure::input(why).in_file(target.display()));
         }
-        let (mode, modified) = (file.mode, file.modified);
+        let (mode, modified) = (file.mode, file.modified.and_then(unix_time));
         let attributes = Attributes { mode, modified, ..Attributes::default() };
         Target::create(&target, false, args.output.write.force, out)
             .map(|target| target.with_attributes(attributes))
@@ -253,7 +258,9 @@ fn warn_of_damage(name: &str, damaged: &[Damage]) {
         let lost = if lines.is_empty() {
             "left out".to_owned()
         } else {
-            format!("{} lines are left out, {}{more}", damage.count(), lines.join(", "))
+            let verb = if damage.count() == 1 { "is" } else { "are" };
+            let count = counted(damage.count(), "line");
+            format!("{count} {verb} left out, {}{more}", lines.join(", "))
         };
         warn(format_args!("`{name}`: {lost}: {}", damage.what));
     }

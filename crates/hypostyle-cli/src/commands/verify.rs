@@ -9,7 +9,7 @@ use super::Status;
 use crate::args::ReadArgs;
 use crate::failure::{CHECK, Failure, InFile, Result};
 use crate::input::Input;
-use crate::output::{Out, Progress, plain};
+use crate::output::{Out, Progress, counted, plain};
 
 /// Arguments of `hyp verify`.
 #[derive(clap::Args, Debug)]
@@ -123,10 +123,15 @@ impl FileReport {
             (_, Some(bytes)) => {
                 let hash =
                     if self.hashed { "the hash agrees" } else { "there is no hash to compare" };
-                writeln!(out, "{name}: {verdict}: AT-1, unpacks to {bytes} bytes, {hash}")?;
+                writeln!(
+                    out,
+                    "{name}: {verdict}: AT-1, unpacks to {}, {hash}",
+                    counted(bytes, "byte")
+                )?;
             }
             (Some(_), None) if *columns > 0 => {
-                writeln!(out, "{name}: {verdict}: {format}, {rows} rows, {columns} columns")?;
+                let (rows, columns) = (counted(*rows, "row"), counted(*columns as u64, "column"));
+                writeln!(out, "{name}: {verdict}: {format}, {rows}, {columns}")?;
             }
             _ => writeln!(out, "{name}: {verdict}")?,
         }

@@ -12,7 +12,7 @@ mod rows;
 mod style;
 mod target;
 
-pub(crate) use crate::plain::{plain, plain_lines, warn};
+pub(crate) use crate::plain::{note, plain, plain_lines, warn};
 pub(crate) use bar::{BAR_CELLS, bar};
 pub(crate) use grid::Grid;
 #[cfg(feature = "sql")]
@@ -22,7 +22,13 @@ pub(crate) use rows::RowPrinter;
 #[cfg(feature = "sql")]
 pub(crate) use rows::cells;
 pub(crate) use style::Paint;
-pub(crate) use target::{Attributes, Target};
+pub(crate) use target::{Attributes, Target, unix_time};
+
+/// Returns a number with its noun: `1 row`, `2 rows`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
 
 /// Where a command prints: standard output, or the demo's view of it.
 pub(crate) trait Out: Write {

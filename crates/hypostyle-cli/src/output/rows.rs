@@ -1,4 +1,4 @@
-//! Prints rows as CSV, TSV, JSON Lines or a table.
+//! Prints rows as CSV, TSV, JSON, JSON Lines, Markdown, a table, or a block of lines each.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -6,10 +6,14 @@ use arrow_schema::Schema;
 use hypostyle::cast::spelled_text;
 use hypostyle::text::{csv, jsonl};
 
+use unicode_width::UnicodeWidthStr;
+
 use super::Out;
 use super::grid::{Grid, GridCell, GridLayout};
-use crate::args::{ReadArgs, RowFormat};
+use crate::args::ReadArgs;
 use crate::failure::Result;
+use crate::plain::plain;
+use crate::table_args::RowFormat;
 
 /// Rows that determine the column widths of a table.
 const WIDTH_SAMPLE_ROWS: usize = 1000;
@@ -17,8 +21,24 @@ const WIDTH_SAMPLE_ROWS: usize = 1000;
 /// Prints batches as they arrive.
 pub(crate) enum RowPrinter<'a> {
     Text(csv::Writer<&'a mut dyn Out>),
-    Json(jsonl::Writer<&'a mut dyn Out>),
-    Table { out: &'a mut dyn Out, grid: Grid, waiting: usize, layout: Option<GridLayout> },
+    Jsonl(jsonl::Writer<&'a mut dyn Out>),
+    /// An array of objects.
+    Json {
+        out: &'a mut dyn Out,
+        is_first: bool,
+    },
+    Markdown(&'a mut dyn Out),
+    Records {
+        out: &'a mut dyn Out,
+        names: Vec<String>,
+        rows: u64,
+    },
+    Table {
+        out: &'a mut dyn Out,
+        grid: Grid,
+        waiting: usize,
+        layout: Option<GridLayout>,
+    },
 }
 
 impl<'a> RowPrinter<'a> {
@@ -52,7 +72,16 @@ impl<'a> RowPrinter<'a> {
                 writer.header(schema)?;
                 Self::Text(writer)
             }
-            RowFormat::Jsonl => Self::Json(jsonl::Writer::new(out)),
+            RowFormat::Jsonl => Self::Jsonl(jsonl::Writer::new(out)),
+            RowFormat::Json => Self::Json { out, is_first: true },
+            RowFormat::Markdown => {
+                markdown_head(schema, out)?;
+                Self::Markdown(out)
+            }
+            RowFormat::Record => {
+                let names = schema.fields().iter().map(|field| plain(field.name()).into_owned());
+                Self::Records { out, names: names.collect(), rows: 0 }
+            }
             RowFormat::Table => {
                 let grid = schema.fields().iter().fold(Grid::default(), |grid, field| {
                     grid.column(field.name(), field.data_type().is_numeric())
@@ -65,7 +94,29 @@ impl<'a> RowPrinter<'a> {
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         match self {
             Self::Text(writer) => writer.write(batch)?,
-            Self::Json(writer) => writer.write(batch)?,
+            Self::Jsonl(writer) => writer.write(batch)?,
+            Self::Json { out, is_first } => {
+                let mut writer = jsonl::Writer::new(Vec::new());
+                writer.write(batch)?;
+                let text = writer.finish()?;
+                for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+                    out.write_all(if *is_first { b"[\n  " } else { b",\n  " })?;
+                    out.write_all(line)?;
+                    *is_first = false;
+                }
+            }
+            Self::Markdown(out) => {
+                for row in cells(batch)? {
+                    let shown: Vec<String> = row.into_iter().map(markdown_cell).collect();
+                    writeln!(out, "| {} |", shown.join(" | "))?;
+                }
+            }
+            Self::Records { out, names, rows } => {
+                for row in cells(batch)? {
+                    *rows += 1;
+                    record(*rows, names, &row, *out)?;
+                }
+            }
             Self::Table { out, grid, waiting, layout } => {
                 for row in cells(batch)? {
                     grid.row(row);
@@ -88,9 +139,13 @@ impl<'a> RowPrinter<'a> {
             Self::Text(writer) => {
                 writer.finish()?;
             }
-            Self::Json(writer) => {
+            Self::Jsonl(writer) => {
                 writer.finish()?;
             }
+            Self::Json { out, is_first } => {
+                out.write_all(if is_first { b"[]\n" } else { b"\n]\n" })?;
+            }
+            Self::Markdown(_) | Self::Records { .. } => {}
             Self::Table { out, mut grid, layout, .. } => {
                 let layout = match layout {
                     Some(layout) => {
@@ -104,6 +159,45 @@ impl<'a> RowPrinter<'a> {
         }
         Ok(())
     }
+}
+
+/// Prints the cells of one row, each on a line with its name.
+fn record(number: u64, names: &[String], row: &[GridCell], out: &mut dyn Out) -> Result<()> {
+    let paint = out.paint();
+    let width = names.iter().map(|name| name.width()).max().unwrap_or_default();
+    let head = paint.dim(format!("─[ {number} ]{}", "─".repeat(width.saturating_sub(1).max(8))));
+    writeln!(out, "{head}")?;
+    for (name, cell) in names.iter().zip(row) {
+        let gap = " ".repeat(width.saturating_sub(name.width()));
+        let shown = match cell {
+            GridCell::Text(text) => plain(text).into_owned(),
+            GridCell::Null => paint.dim("NULL"),
+        };
+        writeln!(out, "{}{gap} │ {shown}", paint.bold(name))?;
+    }
+    Ok(())
+}
+
+fn markdown_head(schema: &Schema, out: &mut dyn Out) -> Result<()> {
+    let names = schema.fields().iter().map(|field| markdown_text(field.name()));
+    writeln!(out, "| {} |", names.collect::<Vec<_>>().join(" | "))?;
+    let rules = schema.fields().iter().map(|field| match field.data_type().is_numeric() {
+        true => "---:",
+        false => "---",
+    });
+    writeln!(out, "| {} |", rules.collect::<Vec<_>>().join(" | "))?;
+    Ok(())
+}
+
+fn markdown_cell(cell: GridCell) -> String {
+    match cell {
+        GridCell::Text(text) => markdown_text(&text),
+        GridCell::Null => String::new(),
+    }
+}
+
+fn markdown_text(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
 /// Returns the cells of a batch, row by row.

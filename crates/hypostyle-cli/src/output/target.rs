@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hypostyle::{NewFile, SeekSink, Sink};
 
@@ -33,8 +33,8 @@ pub(crate) struct Attributes {
     pub(crate) mode: Option<u32>,
     /// Permission bits of a file that replaces no other one.
     pub(crate) mode_of_new: Option<u32>,
-    /// Time of the last modification, in seconds since the Unix epoch.
-    pub(crate) modified: Option<i64>,
+    /// Time of the last modification.
+    pub(crate) modified: Option<SystemTime>,
 }
 
 impl Attributes {
@@ -51,19 +51,27 @@ impl Attributes {
         Self { mode_of_new, ..Self::default() }
     }
 
+    /// Returns the attributes of an output with the content of the input, packed or unpacked: it
+    /// also has the time of the input, as with xz.
+    pub(crate) fn of_content(input: Option<&fs::Metadata>) -> Self {
+        let modified = input.and_then(|input| input.modified().ok());
+        Self { modified, ..Self::of_input(input) }
+    }
+
     fn set_time(self, file: &File) {
-        let time = |seconds: i64| {
-            let distance = Duration::from_secs(seconds.unsigned_abs());
-            if seconds < 0 {
-                UNIX_EPOCH.checked_sub(distance)
-            } else {
-                UNIX_EPOCH.checked_add(distance)
-            }
-        };
-        if let Some(time) = self.modified.and_then(time) {
+        if let Some(time) = self.modified {
             // Not every file system can store every time; the content matters more.
             let _ = file.set_modified(time);
         }
+    }
+}
+
+/// Returns the time so many seconds after the Unix epoch, if the system can express it.
+pub(crate) fn unix_time(seconds: i64) -> Option<SystemTime> {
+    let distance = Duration::from_secs(seconds.unsigned_abs());
+    match seconds < 0 {
+        true => UNIX_EPOCH.checked_sub(distance),
+        false => UNIX_EPOCH.checked_add(distance),
     }
 }
 

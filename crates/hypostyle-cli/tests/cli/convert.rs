@@ -45,7 +45,7 @@ fn every_column_format_restores_each_cell_of_a_csv() {
 fn the_summary_says_what_was_written_and_quiet_does_not() {
     let folder = Folder::new().with("a.csv", "x\n1\n");
     let said = folder.hyp("convert a.csv a.colm").ok();
-    assert!(said.starts_with("a.colm: colm, 1 rows, 1 columns, "), "{said}");
+    assert!(said.starts_with("a.colm: colm, 1 row, 1 column, "), "{said}");
     assert_eq!(folder.hyp("convert a.csv b.colm --quiet").ok(), "");
 }
 

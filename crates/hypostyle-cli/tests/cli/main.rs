@@ -8,6 +8,7 @@ mod at1;
 mod bench;
 mod bundle;
 mod convert;
+mod grammar;
 mod grep;
 mod hostile;
 mod logs;
@@ -16,6 +17,7 @@ mod pack;
 mod query;
 mod show;
 mod types;
+mod verbs;
 mod verify;
 mod viewer;
 

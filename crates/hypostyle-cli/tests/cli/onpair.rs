@@ -22,7 +22,7 @@ fn lines_are_restored_byte_for_byte() {
     }
     let folder = Folder::new().with("in.txt", &long);
     let said = folder.hyp("convert in.txt lines.onpair").ok();
-    assert!(said.contains("onpair, 3000 rows, 1 columns"), "{said}");
+    assert!(said.contains("onpair, 3000 rows, 1 column,"), "{said}");
     assert!(folder.bytes("lines.onpair").len() * 3 < long.len());
     assert_eq!(
         folder.hyp("head lines.onpair -n 1").ok(),

@@ -158,9 +158,7 @@ fn help_man_and_completions_exist_for_every_command() {
 #[test]
 fn wrong_usage_is_exit_code_two() {
     let folder = Folder::new();
-    for line in
-        ["", "nonsense", "cat", "cat a b", "convert a", "cat x --format pdf", "man nonsense"]
-    {
+    for line in ["", "nonsense", "cat", "convert a", "cat x --format pdf", "man nonsense"] {
         let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
         assert_eq!(run(&folder.path("."), &words, b"").code, 2, "{line}");
     }

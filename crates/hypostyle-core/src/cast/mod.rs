@@ -4,6 +4,7 @@
 //! maps as [JSON](JsonPrinter), bytes in hexadecimal digits, and other types as Arrow prints
 //! them. Casts from text read numbers liberally, and other values in many spellings.
 
+mod common_type;
 mod json;
 mod value_builder;
 
@@ -23,6 +24,7 @@ use crate::error::{Error, Refusal, Result, clipped};
 use crate::number::{self, Liberal};
 use crate::spelling::Spelling;
 
+pub use common_type::{common_type, plain_type};
 pub use json::{JsonPrinter, json_key, put_json_text};
 pub use value_builder::ValueBuilder;
 

@@ -79,6 +79,9 @@ fn kind_of_content(text: &[u8]) -> TextKind {
     if text.trim_ascii_start().first() == Some(&b'{') {
         return TextKind::JsonLines;
     }
+    if is_array_of_objects(text) {
+        return TextKind::JsonArray;
+    }
     if text.starts_with(b"##fileformat=VCF") {
         return TextKind::VariantCalls;
     }
@@ -86,6 +89,12 @@ fn kind_of_content(text: &[u8]) -> TextKind {
         Some(delimiter) => TextKind::Delimited { delimiter },
         None => TextKind::Lines,
     }
+}
+
+/// Returns whether a text starts like a JSON array whose first element is an object.
+fn is_array_of_objects(text: &[u8]) -> bool {
+    let rest = text.trim_ascii_start().strip_prefix(b"[");
+    rest.is_some_and(|rest| rest.trim_ascii_start().first() == Some(&b'{'))
 }
 
 /// Returns the delimiter of a `.csv`: a comma, unless the first row has none and another
@@ -212,6 +221,8 @@ mod tests {
             assert_eq!(kind(name, "a,b\n1,2,3\n"), CSV);
             assert_eq!(kind(name, "a;b\n1,5;2,5\n"), TextKind::Delimited { delimiter: b';' });
             assert_eq!(kind(name, "\u{FEFF} {\"a\":1}\n"), TextKind::JsonLines);
+            assert_eq!(kind(name, "\n[\n {\"a\":1}\n]"), TextKind::JsonArray);
+            assert_eq!(kind(name, "[1,2]\n[3,4]\n"), CSV);
             assert_eq!(kind(name, "##fileformat=VCFv4.2\n#CHROM\n"), TextKind::VariantCalls);
             assert_eq!(kind(name, "Dear all, hello\nthis is\na text\nof lines\n"), TextKind::Lines);
             assert_eq!(kind(name, "word\nword\n"), TextKind::Lines);

@@ -23,6 +23,8 @@ pub enum TextKind {
     },
     /// A JSON object on every line.
     JsonLines,
+    /// An array of JSON objects, which [`TextTable`](super::TextTable) reads as JSON Lines.
+    JsonArray,
     /// A text on every line: one column, `line`.
     Lines,
     /// A log: each line with its time, template and variables.
@@ -38,7 +40,7 @@ impl TextKind {
         match self {
             Self::Delimited { delimiter: b'\t' } => "tsv",
             Self::Delimited { .. } => "csv",
-            Self::JsonLines => "jsonl",
+            Self::JsonLines | Self::JsonArray => "jsonl",
             Self::Lines => "txt",
             Self::Log => "log",
             Self::VariantCalls => "vcf",

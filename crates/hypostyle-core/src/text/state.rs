@@ -20,6 +20,9 @@ pub enum Infer {
     /// If every cell is printed as it was.
     #[default]
     Exact,
+    /// Also if every cell can be read as a number, and some of them are no integers, so that `00501`
+    /// stays text.
+    Values,
     /// Also if every cell can be read as a number.
     Numeric,
     /// Never.
@@ -352,6 +355,14 @@ impl InferredState {
 
     /// Returns the type of a column with this state, and how its values are spelled.
     pub(super) fn resolve_spelled(&self, infer: Infer, capabilities: Capabilities) -> Resolved {
+        if infer == Infer::Values {
+            let exact = self.resolve_spelled(Infer::Exact, capabilities);
+            let is_measure = self.liberal_floats && !self.liberal_ints && capabilities.numbers;
+            return match exact.data_type {
+                DataType::Utf8 if is_measure => self.resolve_spelled(Infer::Numeric, capabilities),
+                _ => exact,
+            };
+        }
         if (self.gaps && !capabilities.nulls) || !capabilities.numbers {
             return Resolved::new(DataType::Utf8);
         }
@@ -363,7 +374,7 @@ impl InferredState {
         let only_nans = nan_is_null && self.float_range == Self::NONE.float_range;
         let (ints, floats) = match infer {
             Infer::Text => (false, false),
-            Infer::Exact => (
+            Infer::Exact | Infer::Values => (
                 self.ints && (!self.floats || only_nans) && !self.texts && !self.bools,
                 self.floats && !self.ints && !self.texts && !self.bools,
             ),

@@ -7,7 +7,7 @@ use super::line_rows;
 use super::options::TextOptions;
 use super::sizes::TextSizes;
 use super::summary::TextSummary;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 impl TextSummary {
     /// Reads a text from its start to its end, on several threads and in bounded memory.
@@ -35,10 +35,16 @@ pub(super) fn summarise(
         }
         #[cfg(feature = "json")]
         TextKind::JsonLines => super::jsonl::summary::summarise(input, format, options, sizes),
+        TextKind::JsonArray => Err(not_lines()),
         TextKind::Lines | TextKind::Log => line_rows::summarise(input, format, options, sizes),
         #[cfg(not(all(feature = "csv", feature = "json")))]
         kind => Err(not_compiled(kind)),
     }
+}
+
+/// Returns the error for an array that is not read as lines.
+pub(super) fn not_lines() -> Error {
+    Error::unsupported("an array of JSON objects without a table")
 }
 
 /// Returns the error for a kind that this build leaves out.

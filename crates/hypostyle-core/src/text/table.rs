@@ -7,6 +7,8 @@ use arrow_array::ArrayRef;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::format::{TextFormat, TextKind};
+#[cfg(feature = "json")]
+use super::jsonl::array_text::ArrayText;
 use super::line_rows::LineRows;
 use super::options::TextOptions;
 use super::position::RowPosition;
@@ -14,10 +16,11 @@ use super::resolve::ResolvedColumn;
 use super::row_blocks::{PickedRows, RowBlocks, TextColumn};
 use super::sizes::TextSizes;
 use super::source::TextSource;
+use super::state::Infer;
 use super::statistics::statistics;
 use super::summarise::summarise;
 use super::summary::TextSummary;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, clipped};
 use crate::format_id::FormatId;
 use crate::projection::{column_out_of_range, unknown_column};
 use crate::reader::{
@@ -37,11 +40,16 @@ pub struct TextTable {
     summary: TextSummary,
     schema: SchemaRef,
     columns: Vec<TextColumn>,
+    /// Columns whose numbers lose how they were spelled.
+    respelled: Vec<String>,
     groups: Vec<Part>,
     sizes: TextSizes,
     #[cfg(feature = "json")]
     keys: Arc<super::jsonl::row_blocks::KeyColumns>,
 }
+
+/// Columns that a note names at most.
+const MAX_NAMED: usize = 5;
 
 /// The part of a text that is a row group.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +85,14 @@ impl TextTable {
         summary: Option<TextSummary>,
         sizes: TextSizes,
     ) -> Result<Self> {
+        #[cfg(feature = "json")]
+        let (source, format) = match format.kind {
+            TextKind::JsonArray => {
+                let lines: Arc<dyn TextSource> = Arc::new(ArrayText::open(source)?);
+                (lines, TextFormat::new(TextKind::JsonLines))
+            }
+            _ => (source, format),
+        };
         let format = format.with_options(options);
         let summary = match summary.and_then(|summary| summary.for_options(format, options)) {
             Some(summary) => summary,
@@ -92,7 +108,8 @@ impl TextTable {
         summary: TextSummary,
         sizes: TextSizes,
     ) -> Result<Self> {
-        let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        let (mut fields, mut columns, mut respelled) = (Vec::new(), Vec::new(), Vec::new());
+        let exact = TextOptions { infer: Infer::Exact, ..options.clone() };
         for (name, _) in &options.types {
             if !summary.columns.iter().any(|column| column.name == *name) {
                 let names = summary.columns.iter().map(|column| column.name.as_str());
@@ -103,6 +120,11 @@ impl TextTable {
             let requested = options.types.iter().find(|(name, _)| *name == column.name);
             let requested = requested.map(|(_, requested)| *requested);
             let resolved = ResolvedColumn::of(column, requested, options);
+            if options.infer == Infer::Values
+                && ResolvedColumn::of(column, requested, &exact).data_type != resolved.data_type
+            {
+                respelled.push(column.name.clone());
+            }
             fields.push(resolved.field(&column.name));
             let gaps_are_empty = !options.capabilities.nulls;
             let (name, data_type) = (column.name.clone(), resolved.data_type);
@@ -124,6 +146,7 @@ impl TextTable {
             options: options.clone(),
             schema: Arc::new(Schema::new(fields)),
             columns,
+            respelled,
             groups,
             summary,
             sizes,
@@ -177,6 +200,7 @@ impl TextTable {
             TextKind::JsonLines => Ok(Box::new(super::jsonl::row_blocks::ValueBlocks::new(
                 input, options, sizes, &self.keys, columns, start,
             ))),
+            TextKind::JsonArray => Err(super::summarise::not_lines()),
             TextKind::Lines | TextKind::Log => {
                 Ok(Box::new(LineRows::new(input, options, sizes, start)))
             }
@@ -208,7 +232,7 @@ impl Reader for TextTable {
         match self.format.kind {
             TextKind::Delimited { delimiter: b'\t' } => FormatId::Tsv,
             TextKind::Delimited { .. } => FormatId::Csv,
-            TextKind::JsonLines => FormatId::Jsonl,
+            TextKind::JsonLines | TextKind::JsonArray => FormatId::Jsonl,
             TextKind::Lines => FormatId::Txt,
             TextKind::Log => FormatId::Log,
             TextKind::VariantCalls => FormatId::Vcf,
@@ -268,11 +292,24 @@ impl Reader for TextTable {
     }
 
     fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
         match self.summary.skipped.count {
-            0 => Vec::new(),
-            1 => vec!["1 malformed row was skipped".to_owned()],
-            count => vec![format!("{count} malformed rows were skipped")],
+            0 => {}
+            1 => notes.push("1 malformed row was skipped".to_owned()),
+            count => notes.push(format!("{count} malformed rows were skipped")),
         }
+        let named =
+            self.respelled.iter().take(MAX_NAMED).map(|name| format!("`{}`", clipped(name)));
+        let named = named.collect::<Vec<_>>().join(", ");
+        match self.respelled.len() {
+            0 => {}
+            1 => notes.push(format!("the numbers of column {named} become floats: spelled as they are, they would be text")),
+            count => {
+                let more = if count > MAX_NAMED { ", ..." } else { "" };
+                notes.push(format!("the numbers of {count} columns become floats: spelled as they are, they would be text: {named}{more}"));
+            }
+        }
+        notes
     }
 }
 

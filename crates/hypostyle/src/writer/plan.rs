@@ -124,9 +124,11 @@ fn stored_type(kind: FileKind, source: &DataType) -> Result<DataType> {
 
 /// Refuses names that readers of such files cannot tell apart.
 fn check_names(kind: FileKind, schema: &Schema, names: DuplicateNames) -> Result<()> {
-    // Of two members with one name, readers of JSON keep one. The column files check names
-    // themselves, each by its own rules; text, Parquet and Arrow have columns by position.
-    if kind.id() != FormatId::Jsonl || names == DuplicateNames::Keep {
+    // Of two members with one name, readers of JSON keep one, and readers of Parquet refuse the file,
+    // rename one, or keep one. The column files check names themselves, each by its own rules; text
+    // and Arrow have columns by position.
+    let needs_names = matches!(kind.id(), FormatId::Jsonl | FormatId::Parquet);
+    if !needs_names || names == DuplicateNames::Keep {
         return Ok(());
     }
     for (index, field) in schema.fields().iter().enumerate() {

@@ -1,7 +1,8 @@
 //! Makes a text of each kind of file.
 
-use std::io::{BufReader, Read};
+use std::io::Read;
 
+use hypostyle::Compression;
 use hypostyle::formats::at1::{Archive, Codec};
 use hypostyle::line_search::{LineMatcher, PartBlocks, Required, WholeText};
 
@@ -9,9 +10,6 @@ use super::arguments::Args;
 use super::files::SearchFile;
 use crate::failure::{Failure, InFile, Result};
 use crate::input::Input;
-
-/// Bytes that are read from a compressed file at once.
-const READ_BYTES: usize = 256 << 10;
 
 /// A file that was opened.
 pub(super) enum Opened {
@@ -22,7 +20,7 @@ pub(super) enum Opened {
 
 /// Opens a file of any kind, by its content.
 pub(super) fn open(file: &SearchFile, matcher: &LineMatcher, args: &Args) -> Result<Opened> {
-    let input = Input::open_any(&file.path, &args.read)?;
+    let input = Input::open_stored(&file.path, &args.read)?;
     let opened = open_input(input, file, matcher, args);
     opened.map_err(|failure| failure.in_file(&file.name))
 }
@@ -48,19 +46,11 @@ fn open_input(
     if file.member.is_some() {
         return Err(no_bundle());
     }
-    let is = |magic: &[u8]| head.starts_with(magic);
-    let (is_gzip, is_zstd) = (is(&[0x1F, 0x8B]), is(&[0x28, 0xB5, 0x2F, 0xFD]));
-    let is_xz = is(&[0xFD, b'7', b'z', b'X', b'Z', 0]);
+    let compression = Compression::of_content(head);
     let read = input.into_read()?;
-    let compressed = |read| BufReader::with_capacity(READ_BYTES, read);
-    let text: Box<dyn Read + Send> = if is_gzip {
-        Box::new(flate2::bufread::MultiGzDecoder::new(compressed(read)))
-    } else if is_zstd {
-        Box::new(zstd::Decoder::with_buffer(compressed(read))?)
-    } else if is_xz {
-        Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(compressed(read)))
-    } else {
-        read
+    let text: Box<dyn Read + Send> = match compression {
+        Some(compression) => compression.reader(read)?,
+        None => read,
     };
     Ok(Opened::Text(PartBlocks::new(Box::new(WholeText::new(text)))))
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::ratio;
 use crate::failure::Result;
-use crate::output::{BAR_CELLS, Grid, Out, bar, plain};
+use crate::output::{BAR_CELLS, Grid, Out, bar, counted, plain};
 
 /// Row groups whose statistics are printed; `--json` prints all of them.
 const MAX_PRINTED_GROUPS: usize = 20;
@@ -34,10 +34,10 @@ pub(super) fn inspect(archive: &Archive, as_json: bool, out: &mut dyn Out) -> Re
     let hash = archive.hash().map_or("no hash".to_owned(), |hash| format!("SHA-256 {}", hex(hash)));
     writeln!(
         out,
-        "AT-1, {} container, codec {}, {} frames, {hash}",
+        "AT-1, {} container, codec {}, {}, {hash}",
         container(archive),
         archive.codec(),
-        frames.len()
+        counted(frames.len() as u64, "frame")
     )?;
     print_streams(&frames, out)?;
     print_files(&bundled, out)?;
@@ -130,9 +130,10 @@ fn print_table(index: usize, table: &FrameInfo, tables: usize, out: &mut dyn Out
     let groups = table.statistics.len().checked_div(table.columns.len()).unwrap_or(0);
     match table.group_rows {
         Some(rows) => {
-            writeln!(out, "{which}{} lines, {groups} groups of {rows} rows", table.rows)?;
+            let (lines, groups) = (counted(table.rows, "line"), counted(groups as u64, "group"));
+            writeln!(out, "{which}{lines}, {groups} of {}", counted(rows, "row"))?;
         }
-        None => writeln!(out, "{which}{} rows", table.rows)?,
+        None => writeln!(out, "{which}{}", counted(table.rows, "row"))?,
     }
     let mut grid = Grid::default()
         .column("#", true)

@@ -12,7 +12,7 @@ use super::Status;
 use crate::args::{FileArg, ReadArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::output::{BAR_CELLS, Grid, Out, bar, plain};
+use crate::output::{BAR_CELLS, Grid, Out, bar, counted, plain};
 
 mod archive;
 mod html;
@@ -126,10 +126,10 @@ fn as_map(reader: &dyn Reader, out: &mut dyn Out) -> Result<()> {
     let name = reader.format().name().to_uppercase();
     writeln!(
         out,
-        "{name}, {} rows, {} columns, {} bytes stored, {} decompressed ({})",
-        reader.rows(),
-        schema.fields().len(),
-        stored,
+        "{name}, {}, {}, {} stored, {} decompressed ({})",
+        counted(reader.rows(), "row"),
+        counted(schema.fields().len() as u64, "column"),
+        counted(stored, "byte"),
         raw,
         ratio(stored, raw),
     )?;

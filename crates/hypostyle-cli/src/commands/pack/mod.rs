@@ -6,6 +6,7 @@
 mod folder;
 
 use std::io::{self, Cursor, Read, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -14,10 +15,10 @@ use clap::builder::PossibleValue;
 use hypostyle::formats::at1::{self, Choice, Layout, Outcome, PackOptions, Packed, Trial};
 
 use super::Status;
-use crate::args::{OutputArgs, PackArgs};
+use crate::args::{HabitArgs, OutputArgs, PackArgs, WriteArgs, names_folder};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::output::{Out, Progress, Target, plain_lines};
+use crate::output::{Attributes, Out, Progress, Target, plain_lines};
 use crate::path_arg::{input_name, is_dash};
 
 /// Larger files are packed frame by frame, so they need not fit in memory.
@@ -89,6 +90,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     pack: PackArgs,
+
+    #[command(flatten)]
+    habits: HabitArgs,
 }
 
 /// The value of `--codec`: a codec, or `auto`.
@@ -142,7 +146,7 @@ impl Args {
 
     /// Returns the path of the archive of a file.
     fn target(&self, path: &Path) -> Result<PathBuf> {
-        let is_folder = |output: &Path| self.files.len() > 1 || output.is_dir();
+        let is_folder = |output: &Path| self.files.len() > 1 || names_folder(output);
         self.output.path(is_folder, || {
             // `.` and `..` have no name either.
             if is_dash(path) || path.file_name().is_none() {
@@ -169,15 +173,66 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
             pack_file(path, args, out).map(|()| Status::Fine)
         };
         worst = worst.max(status.map_err(|failure| failure.in_file(input_name(path)))?);
+        args.habits.remove_input(path, args.output.stdout)?;
     }
     Ok(worst)
+}
+
+/// Where the archive of a table goes that `hyp convert` packs.
+pub(super) struct PackedTable<'a> {
+    pub(super) output: &'a Path,
+    pub(super) write: WriteArgs,
+    pub(super) threads: Option<NonZeroUsize>,
+}
+
+/// Packs a text, whose name tells what table it is.
+pub(super) fn pack_table(
+    place: PackedTable<'_>,
+    name: Option<&str>,
+    mut text: Box<dyn Read>,
+    attributes: Attributes,
+    out: &mut dyn Out,
+) -> Result<()> {
+    let target = Target::create(place.output, true, place.write.force, out)?;
+    let target = target.with_attributes(attributes);
+    let options = PackOptions::default().with_threads(place.threads).with_name(name);
+    let mut start = Vec::new();
+    text.by_ref().take(MAX_IN_MEMORY_BYTES).read_to_end(&mut start)?;
+    let is_whole = (start.len() as u64) < MAX_IN_MEMORY_BYTES;
+    let mut packed = None;
+    target.stream(out, |sink| {
+        let progress = Progress::bytes(&format!("packing {}", input_name(place.output)), 0);
+        progress.set(start.len() as u64);
+        if is_whole {
+            let (archive, done) = at1::pack(&start, &options)?;
+            sink.write_all(&archive)?;
+            packed = Some(done);
+        } else {
+            let all = Cursor::new(std::mem::take(&mut start)).chain(text);
+            packed = Some(at1::pack_stream(all, sink, &options, |read, _| progress.set(read))?);
+        }
+        Ok(())
+    })?;
+    if let Some(Packed { codec, original, stored, .. }) = packed
+        && !place.write.is_quiet()
+    {
+        let shown = if is_dash(place.output) {
+            String::new()
+        } else {
+            format!("{}: ", place.output.display())
+        };
+        let percent = percent(stored, original);
+        let line = format!("{shown}{original} bytes to {stored}, {percent:.1} %, {codec}\n");
+        print_summary(place.output, &line, out)?;
+    }
+    Ok(())
 }
 
 fn pack_file(path: &Path, args: &Args, out: &mut dyn Out) -> Result<()> {
     let place = args.target(path)?;
     let target = Target::create(&place, true, args.output.write.force, out)?;
     let input = Input::open(path)?;
-    let target = target.with_attributes(input.attributes()?);
+    let target = target.with_attributes(input.attributes_of_content());
     let size = input.size()?;
     let mut text = input.into_read()?;
     let mut start = Vec::new();

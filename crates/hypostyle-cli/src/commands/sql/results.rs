@@ -7,13 +7,13 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, SchemaRef};
 use hypostyle::cast::cast;
-use hypostyle::text::jsonl;
 use hypostyle::{Destination, FormatId, SeekSink, Writer, WriterOptions};
 
 use super::SqlFormat;
-use crate::args::{ReadArgs, RowFormat};
+use crate::args::ReadArgs;
 use crate::failure::{Failure, Result};
 use crate::output::{Grid, GridCell, Out, RowPrinter, cells};
+use crate::table_args::RowFormat;
 
 /// Rows at each end of a long result that a terminal shows.
 const EDGE_ROWS: usize = 20;
@@ -28,18 +28,8 @@ pub(crate) enum ResultPrinter<'a> {
     Rows(RowPrinter<'a>),
     /// The first and the last rows of a table.
     Edges(Edges<'a>),
-    /// An array of objects.
-    Json {
-        out: &'a mut dyn Out,
-        is_first: bool,
-    },
-    Markdown(&'a mut dyn Out),
     /// A Parquet file, which is printed when it is complete.
-    Parquet {
-        out: &'a mut dyn Out,
-        writer: Box<Writer<'static>>,
-        file: std::fs::File,
-    },
+    Parquet { out: &'a mut dyn Out, writer: Box<Writer<'static>>, file: std::fs::File },
 }
 
 impl<'a> ResultPrinter<'a> {
@@ -66,11 +56,8 @@ impl<'a> ResultPrinter<'a> {
             SqlFormat::Csv => RowFormat::Csv,
             SqlFormat::Tsv => RowFormat::Tsv,
             SqlFormat::Jsonl => RowFormat::Jsonl,
-            SqlFormat::Json => return Ok(Self::Json { out, is_first: true }),
-            SqlFormat::Markdown => {
-                markdown_head(schema, out)?;
-                return Ok(Self::Markdown(out));
-            }
+            SqlFormat::Json => RowFormat::Json,
+            SqlFormat::Markdown => RowFormat::Markdown,
             SqlFormat::Parquet if on_terminal => {
                 let why = "refusing to write binary output to a terminal: redirect it, or use -o";
                 return Err(Failure::usage(why));
@@ -99,22 +86,6 @@ impl<'a> ResultPrinter<'a> {
             }
             Self::Rows(printer) => printer.write(batch)?,
             Self::Edges(edges) => edges.write(batch)?,
-            Self::Json { out, is_first } => {
-                let mut writer = jsonl::Writer::new(Vec::new());
-                writer.write(batch)?;
-                let text = writer.finish()?;
-                for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-                    out.write_all(if *is_first { b"[\n  " } else { b",\n  " })?;
-                    out.write_all(line)?;
-                    *is_first = false;
-                }
-            }
-            Self::Markdown(out) => {
-                for row in cells(batch)? {
-                    let shown: Vec<String> = row.into_iter().map(markdown_cell).collect();
-                    writeln!(out, "| {} |", shown.join(" | "))?;
-                }
-            }
             Self::Parquet { writer, .. } => writer.write(batch)?,
         }
         Ok(())
@@ -122,12 +93,9 @@ impl<'a> ResultPrinter<'a> {
 
     pub(crate) fn finish(self) -> Result<()> {
         match self {
-            Self::Nothing | Self::Plans(_) | Self::Markdown(_) => Ok(()),
+            Self::Nothing | Self::Plans(_) => Ok(()),
             Self::Rows(printer) => printer.finish(),
             Self::Edges(edges) => edges.finish(),
-            Self::Json { out, is_first } => {
-                Ok(out.write_all(if is_first { b"[]\n" } else { b"\n]\n" })?)
-            }
             Self::Parquet { out, writer, mut file } => {
                 writer.finish()?;
                 std::io::Seek::rewind(&mut file)?;
@@ -136,28 +104,6 @@ impl<'a> ResultPrinter<'a> {
             }
         }
     }
-}
-
-fn markdown_head(schema: &SchemaRef, out: &mut dyn Out) -> Result<()> {
-    let names = schema.fields().iter().map(|field| markdown_text(field.name()));
-    writeln!(out, "| {} |", names.collect::<Vec<_>>().join(" | "))?;
-    let rules = schema.fields().iter().map(|field| match field.data_type().is_numeric() {
-        true => "---:",
-        false => "---",
-    });
-    writeln!(out, "| {} |", rules.collect::<Vec<_>>().join(" | "))?;
-    Ok(())
-}
-
-fn markdown_cell(cell: GridCell) -> String {
-    match cell {
-        GridCell::Text(text) => markdown_text(&text),
-        GridCell::Null => String::new(),
-    }
-}
-
-fn markdown_text(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
 /// The first and the last rows of a result, for a terminal.

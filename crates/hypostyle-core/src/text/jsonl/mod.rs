@@ -9,6 +9,7 @@
 //! objects.
 
 mod array;
+pub(super) mod array_text;
 mod infer;
 mod lines;
 mod object;
