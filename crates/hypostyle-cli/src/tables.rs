@@ -402,7 +402,7 @@ impl Rows<'_> {
                 self.current = Some((name, columns, scan.batches().in_file(name)?));
             }
             let Some((name, columns, batches)) = &mut self.current else { return Ok(None) };
-            match batches.next_batch().map_err(hint::reading).in_file(&*name)? {
+            match batches.next_batch().map_err(hint::reading).in_file(*name)? {
                 Some(batch) => {
                     let rows = batch.num_rows() as u64;
                     self.left = self.left.map(|left| left.saturating_sub(rows));

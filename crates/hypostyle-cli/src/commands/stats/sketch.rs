@@ -1,6 +1,8 @@
 //! What is kept of the values of a column: counts of frequent ones, an estimate of the distinct
 //! ones, and a random sample of numbers.
 
+#![expect(clippy::cast_possible_truncation, reason = "casts of floats saturate, which is fine")]
+
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
