@@ -23,7 +23,7 @@ use super::unpack::{Unpacked, Unpacker};
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Result};
 #[cfg(not(target_family = "wasm"))]
-use hypostyle_core::line_search::{Required, TextParts, WholeText};
+use hypostyle_core::line_search::{Required, TextParts, TimeRange, WholeText};
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::reader::Reader;
 use hypostyle_core::source::ByteSource;
@@ -154,7 +154,7 @@ impl Archive {
     }
 
     /// Returns the parts of the text that may have a line which a search requires this of, as far
-    /// as search filters tell (§11.3).
+    /// as search filters (§11.3) and the times of line groups (§7.10) tell.
     ///
     /// Parts that are left out are not decoded, so damage in them goes unnoticed.
     ///
@@ -162,10 +162,10 @@ impl Archive {
     ///
     /// Fails as [`Archive::read`] does, also while the parts are read.
     #[cfg(not(target_family = "wasm"))]
-    pub fn search(&self, required: &Required) -> Result<Box<dyn TextParts>> {
+    pub fn search(&self, required: &Required, times: &TimeRange) -> Result<Box<dyn TextParts>> {
         // The whole text tells what is damaged.
         let metadata = self.table_metadata().ok().flatten();
-        match text_search::parts(&self.reader, metadata, required) {
+        match text_search::parts(&self.reader, metadata, required, times) {
             Ok(Some(parts)) => Ok(parts),
             Ok(None) | Err(_) => Ok(Box::new(WholeText::new(self.read()?))),
         }

@@ -67,7 +67,6 @@ mod streams;
 mod table;
 mod table_frame;
 mod table_metadata;
-#[cfg(not(target_family = "wasm"))]
 mod text_filter;
 #[cfg(not(target_family = "wasm"))]
 mod text_search;

@@ -8,8 +8,10 @@
 
 use bytes::Bytes;
 
-use super::streams::StreamCursor;
+use super::frames::FrameReader;
+use super::streams::{Backend, CompressedStream, StreamCursor};
 use hypostyle_core::error::{Error, Result};
+use hypostyle_core::source;
 use hypostyle_core::wire::{crc32, put};
 
 pub(crate) use super::codec::FILTER;
@@ -107,6 +109,17 @@ fn place(bit: u64) -> (usize, u8) {
 }
 
 impl TextFilter {
+    /// Reads the filter at a place of an archive: the backend, the offset and the length of the
+    /// stream. `None` if a later version of it has been written.
+    pub(crate) fn load(
+        archive: &FrameReader,
+        (backend, offset, len): (Backend, u64, u64),
+    ) -> Result<Option<Self>> {
+        let bytes = source::range(archive.source(), offset, len, "filter")?;
+        let stream = CompressedStream { name: FILTER.to_owned(), backend, offset, bytes };
+        Self::parse(&stream.decompress(archive.limits(), 1, archive.deviations())?)
+    }
+
     /// Parses the content of the stream; `None` if a later version of it has been written.
     pub(crate) fn parse(content: &Bytes) -> Result<Option<Self>> {
         let mut stream = StreamCursor::new(FILTER, content);

@@ -9,14 +9,13 @@ use super::container::{Extent, Method, in_at1};
 use super::frames::FrameReader;
 use super::line_groups::LineGroups;
 use super::row_groups::source::StreamDirectory;
-use super::streams::CompressedStream;
 use super::table_metadata::{FrameSize, TableMetadata};
 use super::text_filter::{FILTER, FilterCheck, TextFilter};
 use super::unpack::Unpacker;
 use hypostyle_core::error::{Error, Result};
-use hypostyle_core::line_search::{Required, TextPart, TextParts};
-use hypostyle_core::source;
-use hypostyle_core::text::{RowPosition, TextSource};
+use hypostyle_core::line_search::{Required, TextPart, TextParts, TimeRange};
+use hypostyle_core::predicate::PruningStatistics;
+use hypostyle_core::text::{RowPosition, TextKind, TextSource, log};
 
 /// The parts of a text that may have what is searched for.
 #[derive(Debug)]
@@ -42,14 +41,16 @@ pub(super) fn parts(
     archive: &Arc<FrameReader>,
     metadata: Option<&TableMetadata>,
     required: &Required,
+    times: &TimeRange,
 ) -> Result<Option<Box<dyn TextParts>>> {
-    let Some(metadata) = metadata.filter(|_| *required != Required::Nothing) else {
+    let Some(metadata) = metadata.filter(|_| *required != Required::Nothing || !times.is_all())
+    else {
         return Ok(None);
     };
     let found = if archive.container().chunk_lines.is_some() {
         frames(archive, &metadata.frames, required)
     } else {
-        whole(archive, metadata, required)
+        whole(archive, metadata, required, times)
     };
     let found = found.map_err(in_at1)?;
     Ok(found.map(|(parts, skipped)| {
@@ -67,22 +68,36 @@ fn whole(
     archive: &Arc<FrameReader>,
     metadata: &TableMetadata,
     required: &Required,
+    times: &TimeRange,
 ) -> Result<Chosen> {
     let Some(extent) = archive.container().first(archive.source())? else { return Ok(None) };
-    let Some(filter) = filter_of(archive, extent)? else { return Ok(None) };
-    let may_match =
-        |part: usize| required.may_hold(&mut |literal: &[u8]| filter.may_contain(part, literal));
-    if filter.parts() == 1 {
-        let bytes = metadata.summary.as_ref().map_or(0, |summary| summary.bytes);
-        return Ok((!may_match(0)).then_some((Vec::new(), bytes)));
-    }
-    let groups = LineGroups::open(archive, metadata.checksums.as_ref())?;
-    let Some(groups) = groups.filter(|groups| groups.len() == filter.parts()) else {
-        return Err(Error::malformed("filter", "has other parts than the text").in_stream(FILTER));
+    let filter = filter_of(archive, extent)?;
+    let may_contain = |part: usize| {
+        let Some(filter) = &filter else { return true };
+        required.may_hold(&mut |literal: &[u8]| filter.may_contain(part, literal))
     };
-    let (groups, mut parts, mut skipped) = (Arc::new(groups), Vec::new(), 0_u64);
-    for (group, position) in groups.positions().into_iter().enumerate() {
-        if may_match(group) {
+    if filter.as_ref().is_some_and(|filter| filter.parts() == 1) {
+        let bytes = metadata.summary.as_ref().map_or(0, |summary| summary.bytes);
+        return Ok((!may_contain(0)).then_some((Vec::new(), bytes)));
+    }
+    let Some(groups) = LineGroups::open(archive, metadata.checksums.as_ref())? else {
+        return Ok(None);
+    };
+    if filter.as_ref().is_some_and(|filter| filter.parts() != groups.len()) {
+        return Err(Error::malformed("filter", "has other parts than the text").in_stream(FILTER));
+    }
+    let names = log::COLUMNS.map(str::to_owned);
+    let is_log = metadata.format.kind == TextKind::Log && metadata.checksums.is_some();
+    let may_match = |part: usize| {
+        let pruning = groups.pruning(part, &names);
+        let bounds = pruning.texts("time").filter(|_| is_log);
+        bounds.is_none_or(|bounds| times.may_overlap(bounds.min, bounds.max)) && may_contain(part)
+    };
+    let (mut parts, mut skipped) = (Vec::new(), 0_u64);
+    let chosen: Vec<bool> = (0..groups.len()).map(may_match).collect();
+    let groups = Arc::new(groups);
+    for (group, (position, is_chosen)) in groups.positions().into_iter().zip(chosen).enumerate() {
+        if is_chosen {
             parts.push(Part::Group(groups.clone(), group, position));
         } else {
             let range = groups.text_range(group).unwrap_or_default();
@@ -129,11 +144,7 @@ fn filter_of(archive: &FrameReader, extent: Extent) -> Result<Option<TextFilter>
     }
     let directory = StreamDirectory::places(archive, extent)?;
     let place = directory.as_ref().and_then(|directory| directory.unread(FILTER));
-    let Some((backend, offset, len)) = place else { return Ok(None) };
-    let bytes = source::range(archive.source(), offset, len, "filter")?;
-    let stream = CompressedStream { name: FILTER.to_owned(), backend, offset, bytes };
-    let content = stream.decompress(archive.limits(), 1, archive.deviations())?;
-    TextFilter::parse(&content)
+    place.map_or(Ok(None), |place| TextFilter::load(archive, place))
 }
 
 /// Compares all filters of an archive with its text.
@@ -223,7 +234,9 @@ mod tests {
         FoundLine, LineMatcher, LinePattern, LineSearcher, LineSink, PartBlocks, PatternOptions,
     };
     use hypostyle_core::options::ReadOptions;
-    use hypostyle_core::text::LineBlock;
+    use hypostyle_core::scan::Table;
+    use hypostyle_core::source::RangeCache;
+    use hypostyle_core::text::{LineBlock, TextOptions};
 
     use super::*;
     use crate::pack::{Choice, PackOptions, pack, pack_stream};
@@ -269,9 +282,13 @@ mod tests {
     /// Returns the numbers of the lines that match, and the bytes that were left out.
     fn searched(archive: &Archive, pattern: &str) -> (Vec<u64>, u64) {
         let pattern = LinePattern::new(&[pattern], PatternOptions::default()).unwrap();
-        let matcher = LineMatcher::new(pattern);
-        let mut blocks = PartBlocks::new(archive.search(&matcher.required()).unwrap());
-        let (mut searcher, mut found) = (LineSearcher::new(&matcher), Numbers::default());
+        searched_by(archive, &LineMatcher::new(pattern))
+    }
+
+    fn searched_by(archive: &Archive, matcher: &LineMatcher) -> (Vec<u64>, u64) {
+        let mut blocks =
+            PartBlocks::new(archive.search(&matcher.required(), matcher.times()).unwrap());
+        let (mut searcher, mut found) = (LineSearcher::new(matcher), Numbers::default());
         while let Some(block) = blocks.next(LineBlock::default()).unwrap() {
             let _ = searcher.search(&block, &mut found).unwrap();
         }
@@ -281,7 +298,8 @@ mod tests {
     #[test]
     fn groups_and_frames_that_cannot_match_are_left_out() {
         let text = log();
-        let options = PackOptions::default().with_codec(Choice::Only(Codec::Log));
+        let options =
+            PackOptions::default().with_name(Some("a.log")).with_codec(Choice::Only(Codec::Log));
         let grouped = options.clone().with_rows_per_group(std::num::NonZeroUsize::new(13_000));
         let (in_groups, _) = pack(text.as_bytes(), &grouped).unwrap();
         let mut in_frames = Vec::new();
@@ -291,9 +309,9 @@ mod tests {
         for (archive, is_filtered, has_groups) in
             [(in_groups, true, true), (in_frames, true, false), (unfiltered, false, false)]
         {
-            let archive =
-                Archive::open(Arc::new(bytes::Bytes::from(archive)), &ReadOptions::default());
-            let archive = archive.unwrap();
+            let bytes = Arc::new(bytes::Bytes::from(archive));
+            let source = Arc::new(RangeCache::over(bytes));
+            let archive = Archive::open(source.clone(), &ReadOptions::default()).unwrap();
             archive.check_filters().unwrap();
             for pattern in [
                 "xylophone",
@@ -321,6 +339,33 @@ mod tests {
                 };
                 assert_eq!(skipped > 0, is_left_out, "{pattern}");
                 assert!(is_filtered || skipped == 0);
+            }
+            // The statistics of a group also tell its times.
+            let any = LinePattern::new(&["."], PatternOptions::default()).unwrap();
+            let late = TimeRange::new(Some("2024-05-06 10:43:10"), None).unwrap();
+            let (found, skipped) = searched_by(&archive, &LineMatcher::new(any).within(late));
+            let late = text.lines().skip(25_900).count() as u64;
+            assert_eq!(found, (25_901..25_901 + late).collect::<Vec<u64>>());
+            assert_eq!(skipped > 0, has_groups);
+            // A condition of a scan leaves out the same groups.
+            let table = archive.table(Some("a.log"), &TextOptions::default()).unwrap();
+            let table = Table::new(table, source);
+            for (filter, rows, is_left_out) in [
+                ("line like '%xylophone%'", 1, has_groups),
+                ("line ilike '%XYLOPHONE%'", 1, has_groups),
+                ("line like '%no such words%'", 0, has_groups),
+                ("line like '%received%'", 25_998, false),
+                ("line not like '%received%'", 2, false),
+            ] {
+                let scan = table.scan().columns(["line"]).filter(filter.parse().unwrap());
+                let mut batches = scan.batches().unwrap();
+                let mut found = 0;
+                while let Some(batch) = batches.next_batch().unwrap() {
+                    found += batch.num_rows();
+                }
+                assert_eq!(found, rows, "{filter}");
+                let stats = batches.stats();
+                assert_eq!(stats.row_groups_read < stats.row_groups, is_left_out, "{filter}");
             }
         }
     }

@@ -17,6 +17,7 @@ use arrow_schema::SchemaRef;
 use self::log_table::LogTable;
 use self::typed_pruning::TypedPruning;
 use crate::archive_text::ArchiveText;
+use crate::codec::FILTER;
 use crate::container::in_at1;
 use crate::describe;
 use crate::description::StreamInfo;
@@ -24,9 +25,11 @@ use crate::frame_checksums::ArchiveChecksums;
 use crate::frames::FrameReader;
 use crate::line_groups::{LineGroups, ListDirectory};
 use crate::log_columns::LogColumns;
+use crate::streams::Backend;
 use crate::table::{self, TableShape};
 use crate::table_frame::TABLE;
 use crate::table_metadata::TableMetadata;
+use crate::text_filter::TextFilter;
 use hypostyle_core::deviation::Deviation;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::format_id::FormatId;
@@ -112,6 +115,9 @@ pub(super) fn open(
             (None, Some(log)) => Arc::new(LogTable::new(text, log, groups.clone())),
             (None, None) => Arc::new(text),
         };
+        let is_lines = matches!(format.kind, TextKind::Log | TextKind::Lines);
+        let place = lists.as_ref().and_then(|lists| lists.place(FILTER));
+        let filter_place = place.filter(|_| is_lines && groups.is_some());
         let names = table.schema().fields().iter().map(|field| field.name().clone()).collect();
         let frames = frames.clone();
         let sections = OnceLock::new();
@@ -121,7 +127,18 @@ pub(super) fn open(
             Some(groups) => RangeSource::Groups(groups.clone()),
             None => RangeSource::Unknown,
         };
-        Ok(ArchiveTable { frames, table, ranges, groups, names, columns_with_words, sections })
+        let filter = OnceLock::new();
+        Ok(ArchiveTable {
+            frames,
+            table,
+            ranges,
+            groups,
+            filter_place,
+            filter,
+            names,
+            columns_with_words,
+            sections,
+        })
     })
 }
 
@@ -335,11 +352,26 @@ struct ArchiveTable {
     ranges: RangeSource,
     /// The line groups, if they are the row groups of the table.
     groups: Option<Arc<LineGroups>>,
+    /// The backend, offset and length of the filter of lines, if its parts may be the line groups.
+    filter_place: Option<(Backend, u64, u64)>,
+    /// The filter, if it was read.
+    filter: OnceLock<TextFilter>,
     /// The names of the columns.
     names: Vec<String>,
     /// Whether each column has words that mean null.
     columns_with_words: Vec<bool>,
     sections: OnceLock<Vec<Section>>,
+}
+
+impl ArchiveTable {
+    /// Returns the place of the filter of lines, if conditions on some columns can use it and it was
+    /// not read.
+    fn filter_to_load(&self, columns: &[usize]) -> Option<(Backend, u64, u64)> {
+        let is_line =
+            |&column: &usize| self.names.get(column).is_some_and(|it| it == text::lines::NAME);
+        let is_needed = self.filter.get().is_none() && columns.iter().any(is_line);
+        self.filter_place.filter(|_| is_needed)
+    }
 }
 
 impl Reader for ArchiveTable {
@@ -376,11 +408,22 @@ impl Reader for ArchiveTable {
     }
 
     fn statistics_ranges(&self, columns: &[usize]) -> Vec<Range<u64>> {
-        self.table.statistics_ranges(columns)
+        let mut ranges = self.table.statistics_ranges(columns);
+        if let Some((_, offset, len)) = self.filter_to_load(columns) {
+            ranges.push(offset..offset.saturating_add(len));
+        }
+        ranges
     }
 
     fn load_statistics(&self, columns: &[usize]) -> Result<()> {
-        self.table.load_statistics(columns)
+        self.table.load_statistics(columns)?;
+        let Some(place) = self.filter_to_load(columns) else { return Ok(()) };
+        let filter = TextFilter::load(&self.frames, place)?;
+        let groups = self.groups.as_ref().map_or(0, |groups| groups.len());
+        if let Some(filter) = filter.filter(|filter| filter.parts() == groups) {
+            let _ = self.filter.set(filter);
+        }
+        Ok(())
     }
 
     fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
@@ -390,6 +433,7 @@ impl Reader for ArchiveTable {
         };
         Some(Box::new(TypedPruning {
             statistics,
+            filter: self.filter.get().map(|filter| (filter, group)),
             table: self.table.as_ref(),
             schema: self.table.schema(),
             columns_with_words: &self.columns_with_words,

@@ -3,12 +3,14 @@
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, SchemaRef};
 
+use crate::text_filter::TextFilter;
 use hypostyle_core::cast::ValueBuilder;
 use hypostyle_core::predicate::{
     CellPresence, NumberBounds, OccurringEntries, PruningStatistics, TextBounds,
 };
 use hypostyle_core::reader::Reader;
 use hypostyle_core::spelling::Spelling;
+use hypostyle_core::text::lines;
 
 /// The statistics of a row group of a table whose cells may be dates, or words for null.
 pub(super) struct TypedPruning<'a> {
@@ -18,6 +20,8 @@ pub(super) struct TypedPruning<'a> {
     pub(super) schema: SchemaRef,
     /// Whether each column has words that mean null.
     pub(super) columns_with_words: &'a [bool],
+    /// What strings the lines of a part of the text may have, and the part.
+    pub(super) filter: Option<(&'a TextFilter, usize)>,
 }
 
 impl PruningStatistics for TypedPruning<'_> {
@@ -31,6 +35,13 @@ impl PruningStatistics for TypedPruning<'_> {
 
     fn may_hold(&self, column: &str, text: &[u8]) -> bool {
         self.statistics.may_hold(column, text)
+    }
+
+    fn may_contain(&self, column: &str, bytes: &[u8]) -> bool {
+        match self.filter {
+            Some((filter, part)) if column == lines::NAME => filter.may_contain(part, bytes),
+            _ => self.statistics.may_contain(column, bytes),
+        }
     }
 
     fn may_be_empty(&self, column: &str) -> bool {

@@ -57,6 +57,11 @@ impl LineMatcher {
         self.patterns.first().filter(|_| !self.is_inverted)
     }
 
+    /// The times of the selected lines.
+    pub fn times(&self) -> &TimeRange {
+        &self.times
+    }
+
     /// What a text must contain to have a selected line.
     pub fn required(&self) -> Required {
         if self.is_inverted {

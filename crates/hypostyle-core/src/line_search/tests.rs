@@ -231,6 +231,17 @@ fn times_are_compared_as_they_are_written() {
     assert!(!range(Some("2015-01-01"), None).contains_line(b"no time"));
     let object = br#"{"n":1,"at":"2020-10-09 18:27:49","x":"2021-01-01 00:00:00"}"#;
     assert!(range(None, Some("2020-10-09")).contains_line(object));
+    let day = range(Some("2015-10-18"), Some("2015-10-18"));
+    for (min, max, want) in [
+        ("2015-10-17 08:00", "2015-10-18 01:00", true),
+        ("2015-10-17 08:00", "2015-10-17 09:00", false),
+        ("2015-10-18 23:00", "2015-10-19 09:00", true),
+        ("2015-10-19 00:00", "2015-10-19 09:00", false),
+        ("2015-10-17 08:00", "2015-10", true),
+        ("10-17 08:00", "10-17 09:00", true),
+    ] {
+        assert_eq!(day.may_overlap(min.as_bytes(), max.as_bytes()), want, "{min} {max}");
+    }
     for bad in ["", "yesterday", "2015-13-01", "18:00", "2015"] {
         assert!(TimeRange::new(Some(bad), None).is_err(), "{bad}");
     }

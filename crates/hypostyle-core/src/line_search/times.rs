@@ -41,6 +41,18 @@ impl TimeRange {
         self.is_all() || time_of(line).is_some_and(|time| self.contains(&time))
     }
 
+    /// Returns whether some time between two bounds may be in the range, as statistics state
+    /// them: no time is less than `min`, and each is at most `max` or starts with it.
+    pub fn may_overlap(&self, min: &[u8], max: &[u8]) -> bool {
+        // Months come before all of these years, so no stamp in between lacks its year.
+        let has_years = min.get(4) == Some(&b'-') && min >= b"13".as_slice();
+        let is_after = |since: &str| since.as_bytes() > max && !since.as_bytes().starts_with(max);
+        let is_before = |until: &str| min > until.as_bytes() && !min.starts_with(until.as_bytes());
+        !(has_years
+            && (self.since.as_deref().is_some_and(is_after)
+                || self.until.as_deref().is_some_and(is_before)))
+    }
+
     /// Returns whether a time is in the range.
     pub fn contains(&self, time: &str) -> bool {
         let (since, until) = (self.since.as_deref(), self.until.as_deref());

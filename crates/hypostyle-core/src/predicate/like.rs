@@ -70,6 +70,19 @@ impl Pattern {
         (literal.collect(), whole)
     }
 
+    /// Returns strings that every match contains once its ASCII letters are in lower case.
+    pub(super) fn runs(&self) -> Vec<Vec<u8>> {
+        // `i`, `k` and `s` are also what letters outside ASCII become in the other case.
+        let is_plain = |c: char| c.is_ascii() && !matches!(c, 'i' | 'k' | 's');
+        let is_literal = |token: &PatternToken| match token {
+            PatternToken::Char(c) => !self.any_case || is_plain(*c),
+            _ => false,
+        };
+        let runs = self.tokens.split(|token| !is_literal(token)).map(literal);
+        let runs = runs.filter(|run| !run.is_empty());
+        runs.map(|run| run.to_ascii_lowercase().into_bytes()).collect()
+    }
+
     /// Prepares the pattern for matching many cells.
     pub(super) fn matcher(&self) -> Matcher<'_> {
         let (first, whole) = self.prefix();
@@ -325,6 +338,24 @@ mod tests {
 
     fn like(pattern: &str, cell: &[u8]) -> bool {
         Pattern::new(pattern.to_owned(), None, false).unwrap().matcher().matches(cell)
+    }
+
+    #[test]
+    fn every_match_contains_the_runs_of_its_pattern() {
+        let runs = |text: &str, any_case| {
+            let pattern = Pattern::new(text.to_owned(), Some('\\'), any_case).unwrap();
+            pattern
+                .runs()
+                .into_iter()
+                .map(|run| String::from_utf8(run).unwrap())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(runs("%Time_out\\%%é%", false), ["time", "out%", "é"]);
+        // A cell may have the sign of kelvin, a dotted I or a long s in their places.
+        assert_eq!(runs("%TAKE a siné%", true), ["ta", "e a ", "n"]);
+        assert_eq!(runs("%", true), [""; 0]);
+        let pattern = Pattern::new("ta%e".into(), None, true).unwrap();
+        assert!(pattern.matcher().matches("TA\u{212A}E".as_bytes()));
     }
 
     #[test]

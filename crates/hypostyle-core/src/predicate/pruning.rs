@@ -46,6 +46,13 @@ pub trait PruningStatistics {
         true
     }
 
+    /// Returns whether a cell may contain these bytes, if its ASCII letters are in lower case as
+    /// those of the bytes are.
+    fn may_contain(&self, column: &str, bytes: &[u8]) -> bool {
+        let _ = (column, bytes);
+        true
+    }
+
     /// Returns whether a cell may be an empty text; null does not count.
     fn may_be_empty(&self, column: &str) -> bool {
         self.cells(column).blank
@@ -489,7 +496,8 @@ impl<'a> ColumnPruner<'a> {
         let (prefix, whole) = pattern.prefix();
         let filled = self.cells.filled
             && self.may_start_with(&prefix, pattern.any_case)
-            && (!whole || pattern.any_case || self.may_equal(self.texts(), prefix.as_bytes()));
+            && (!whole || pattern.any_case || self.may_equal(self.texts(), prefix.as_bytes()))
+            && pattern.runs().iter().all(|run| self.statistics.may_contain(self.column, run));
         Outcomes {
             truth: empty == Some(true) || filled,
             falsity: empty == Some(false) || self.cells.filled,

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use hypostyle::Compression;
 use hypostyle::formats::at1::{Archive, Codec};
-use hypostyle::line_search::{LineMatcher, PartBlocks, Required, WholeText};
+use hypostyle::line_search::{LineMatcher, PartBlocks, WholeText};
 
 use super::arguments::Args;
 use super::files::SearchFile;
@@ -63,11 +63,12 @@ fn no_bundle() -> Failure {
 pub(super) fn archive(archive: &Archive, matcher: &LineMatcher, args: &Args) -> Result<PartBlocks> {
     // Lines around those that match may be anywhere.
     let has_context = args.before() > 0 || args.after() > 0;
-    let required = match args.uses_index() && !has_context {
-        true => matcher.required(),
-        false => Required::Nothing,
+    let parts = if args.uses_index() && !has_context {
+        archive.search(&matcher.required(), matcher.times())?
+    } else {
+        Box::new(WholeText::new(archive.read()?))
     };
-    Ok(PartBlocks::new(archive.search(&required)?))
+    Ok(PartBlocks::new(parts))
 }
 
 /// Returns the members of a bundle that are to be searched.

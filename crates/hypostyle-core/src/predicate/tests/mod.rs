@@ -76,6 +76,13 @@ impl PruningStatistics for Stated {
         values.is_none_or(|values| values.iter().any(|value| value == text))
     }
 
+    fn may_contain(&self, column: &str, bytes: &[u8]) -> bool {
+        let values = self.0.get(column).and_then(|statistics| statistics.values.as_ref());
+        let contains =
+            |value: &[u8]| memchr::memmem::find(&value.to_ascii_lowercase(), bytes).is_some();
+        values.is_none_or(|values| values.iter().any(|value| contains(value)))
+    }
+
     fn cells(&self, column: &str) -> CellPresence {
         self.0.get(column).map_or(CellPresence::default(), |statistics| statistics.cells)
     }
@@ -444,8 +451,15 @@ fn groups_are_skipped_by_their_statistics() {
     );
     check(
         &values,
-        &["a = 'x'", "a in ('z', 'y')", "a <> 'z'", "a like 'z%'", "a = ''", "a ilike 'z'"],
-        &["a = 'z'", "a in ('z', 'w')", "a like 'z'", "not a <> 'z'"],
+        &["a = 'x'", "a in ('z', 'y')", "a <> 'z'", "a like 'x%'", "a = ''", "a ilike 'Y'"],
+        &[
+            "a = 'z'",
+            "a in ('z', 'w')",
+            "a like 'z'",
+            "a like '%z%'",
+            "a ilike '_Z'",
+            "not a <> 'z'",
+        ],
     );
     check(
         &words,
