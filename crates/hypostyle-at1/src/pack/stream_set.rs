@@ -130,6 +130,17 @@ impl Body {
         }
     }
 
+    /// Returns content in a body that takes little time to decompress, if that has at most
+    /// `max_more` bytes more than this one.
+    pub(super) fn or_quick(self, content: &[u8], max_more: usize) -> Result<Self> {
+        if self.backend != Backend::Xz {
+            return Ok(self);
+        }
+        let quick = Self::zstd(zstd::compress(content, 19)?);
+        let is_small = quick.bytes.len() <= self.bytes.len() + max_more;
+        Ok(if is_small { quick } else { self })
+    }
+
     /// Compresses named contents on several threads, each with the best of [`TUNINGS`].
     pub(super) fn all<const N: usize>(
         contents: [(&'static str, Vec<u8>); N],

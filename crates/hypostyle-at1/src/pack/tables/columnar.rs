@@ -35,6 +35,10 @@ const SHARED_BLOCK_BYTES: usize = 1 << 10;
 /// The directory of a single row group may take one part in so many of the columns.
 const COLUMNS_PER_DIRECTORY: usize = 100;
 
+/// The directory may have one byte more for so many bytes of columns if it then takes less time to
+/// decompress.
+const COLUMNS_PER_QUICK_BYTE: usize = 2048;
+
 /// Maximum bytes of the cells of a table that is planned again if its columns repeat
 /// themselves: the sample of a larger table does not show that.
 const MAX_REPLANNED_BYTES: usize = 4 << 20;
@@ -293,7 +297,12 @@ impl ColumnarTable<'_> {
         }
         field_statistics::describe(&divided, &mut directory)?;
         directory.templates = templates;
-        let body = Body::fitted(&directory.content(), search)?;
+        let content = directory.content();
+        let mut body = Body::fitted(&content, search)?;
+        if search.layout == Layout::Reference {
+            // Every query reads all of it.
+            body = body.or_quick(&content, plan.estimate / COLUMNS_PER_QUICK_BYTE)?;
+        }
         let is_small = body.bytes.len() * COLUMNS_PER_DIRECTORY <= plan.estimate;
         let is_worth_it = directory.groups.count() > 1 || is_small || context.must_serve;
         let stream = Stream { name: GROUPS.into(), body };
