@@ -1,7 +1,7 @@
 //! Inputs: a path, a URL or standard input, and what they hold.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use hypostyle::{ByteSource, Compression, FileKind, FileSource, ReadOptions, Tabl
 use crate::args::ReadArgs;
 use crate::failure::{Failure, INPUT, InFile, Result};
 use crate::hint;
-use crate::output::{Attributes, Progress, note, warn};
+use crate::output::{Attributes, Progress, note, unix_time, warn};
 use crate::path_arg::{input_name, is_dash, is_url, no_urls};
-use crate::paths::near;
+use crate::paths::{member, member_of, near};
 #[cfg(feature = "remote")]
 use crate::remote;
 
@@ -74,7 +74,34 @@ impl Input {
 
     /// Opens a path or a URL, or standard input for `-`, as it is stored.
     pub(crate) fn open_stored(path: &Path, args: &ReadArgs) -> Result<Self> {
-        if is_url(path) { Self::open_url(path, args) } else { Self::open(path) }
+        if is_url(path) {
+            return Self::open_url(path, args);
+        }
+        match member_of(path) {
+            Some((bundle, name)) if !is_dash(path) => Self::open_member(path, bundle, &name, args),
+            _ => Self::open(path),
+        }
+    }
+
+    /// Unpacks a member of a bundle to a temporary file.
+    fn open_member(path: &Path, bundle: &Path, name: &str, args: &ReadArgs) -> Result<Self> {
+        let archive = Self::open(bundle)?.into_archive(&args.options())?;
+        let entry = member(&archive, name).map_err(|err| err.in_file(bundle.display()))?;
+        let mut file = tempfile::tempfile()?;
+        let mut out = BufWriter::new(&file);
+        entry.archive.unpack(&mut out).in_file(path.display())?;
+        out.flush()?;
+        drop(out);
+        file.rewind()?;
+        let head = head_of(&mut file)?;
+        file.rewind()?;
+        let inner_name = Some(name.rsplit('/').next().unwrap_or(name).to_owned());
+        let attributes = Attributes {
+            mode_of_new: entry.file.mode.map(|mode| mode & 0o666),
+            modified: entry.file.modified.and_then(unix_time),
+            ..Attributes::default()
+        };
+        Ok(Self { attributes, inner_name, ..Self::new(path, head, InputBody::File(file)) })
     }
 
     fn new(path: &Path, head: Vec<u8>, body: InputBody) -> Self {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hypostyle::formats::at1::{Archive, BundleEntry, Codec};
 use hypostyle::projection::nearest;
 use hypostyle::{Compression, FileKind};
 
@@ -86,6 +87,30 @@ fn is_table(name: &str) -> bool {
     let by_extension =
         |extension| extension == "json" || FileKind::by_extension(extension).is_some();
     extension.is_some_and(by_extension)
+}
+
+/// Returns the bundle and the member that a path such as `logs.at1/web/a.log` names.
+pub(crate) fn member_of(path: &Path) -> Option<(&Path, String)> {
+    let bundle = path.ancestors().skip(1).find(|above| above.is_file())?;
+    let member = path.strip_prefix(bundle).ok()?;
+    Some((bundle, member.to_string_lossy().into_owned()))
+}
+
+/// Returns the member of a bundle with this name.
+pub(crate) fn member(archive: &Archive, name: &str) -> Result<BundleEntry> {
+    if archive.codec() != Codec::Bundle {
+        return Err(Failure::input("is not a bundle, so it has no members"));
+    }
+    let mut entries = archive.bundle()?;
+    let Some(found) = entries.iter().position(|entry| entry.file.name == name) else {
+        let near = nearest(name, entries.iter().map(|entry| entry.file.name.as_str()));
+        let hint = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`hyp ls` lists the members".to_owned(),
+        };
+        return Err(Failure::input(format!("has no member `{name}`")).with_hint(Some(hint)));
+    };
+    Ok(entries.swap_remove(found))
 }
 
 /// Returns the file beside a missing one that the user may have meant.

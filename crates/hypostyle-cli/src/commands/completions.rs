@@ -10,6 +10,10 @@ use crate::output::Out;
 
 /// Arguments of `hyp completions`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hyp completions bash > ~/.local/share/bash-completion/completions/hyp
+  hyp completions fish > ~/.config/fish/completions/hyp.fish")]
 pub(crate) struct Args {
     /// The shell to complete for
     shell: Shell,

@@ -25,51 +25,35 @@ pub(crate) struct Args {
 /// The steps of the tour: a sentence and the command it introduces.
 const TOUR: &[(&str, &[&str])] = &[
     (
-        "Convert a CSV file of 10,000 flights, in which NA marks missing values. COLF has nulls:",
-        &["convert", "flights.csv", "flights.colf", "--null", "NA"],
+        "Pack a CSV file of 10,000 flights. --compare also runs xz -9e on it:",
+        &["pack", "flights.csv", "--compare"],
     ),
-    ("hyp inferred the types from all cells of each column:", &["schema", "flights.colf"]),
+    ("The archive is a table with types:", &["schema", "flights.csv.at1"]),
     (
-        "Read some columns; hyp reads only their blocks:",
+        "Ask for some rows. hyp does not unpack the archive; --stats says how much of it was read:",
         &[
             "cat",
-            "flights.colf",
+            "flights.csv.at1",
             "--columns",
-            "carrier,flight,origin,dest,dep_delay",
-            "--rows",
-            "836..842",
+            "carrier,flight,dest,dep_delay",
+            "--where",
+            "day = 9 and dep_delay > 200",
             "--format",
             "table",
+            "--stats",
         ],
     ),
-    ("See where the bytes go:", &["inspect", "flights.colf"]),
-    ("Decode and check everything:", &["verify", "flights.colf"]),
+    ("Search its lines:", &["grep", "-n", "EWR,AVL", "flights.csv.at1"]),
     (
-        "Convert to another format. CLMN has no nulls, so columns with NA stay text:",
-        &["convert", "flights.csv", "flights.clmn"],
+        "Describe columns, in a record for each:",
+        &["stats", "flights.csv.at1", "--columns", "dep_delay,carrier", "-x"],
     ),
     (
-        "Spend more time for a smaller file:",
-        &["convert", "flights.csv", "flights.colm", "--level", "12"],
+        "Convert it; every kind of table converts to every other:",
+        &["convert", "flights.csv.at1", "flights.parquet"],
     ),
-    (
-        "Convert to Parquet; Arrow and JSON Lines work the same way:",
-        &["convert", "flights.colf", "flights.parquet"],
-    ),
-    (
-        "Print one row as JSON:",
-        &[
-            "head",
-            "flights.parquet",
-            "-n",
-            "1",
-            "--format",
-            "jsonl",
-            "--columns",
-            "time_hour,carrier,dep_delay",
-        ],
-    ),
-    ("Convert back to CSV; every cell is restored:", &["convert", "flights.colm", "back.csv"]),
+    ("Compare the tables:", &["diff", "flights.csv", "flights.parquet"]),
+    ("Restore the file, byte for byte:", &["unpack", "flights.csv.at1", "-o", "back.csv"]),
 ];
 
 /// Runs the tour.
@@ -86,8 +70,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     for (sentence, words) in TOUR {
         let paint = out.paint();
         writeln!(out, "{sentence}\n")?;
-        let line = paint.bold(format!("$ hyp {}", words.join(" ")));
+        let shown = words.iter().map(|word| match word.contains(' ') {
+            true => format!("\"{word}\""),
+            false => (*word).to_owned(),
+        });
+        let shown = shown.collect::<Vec<_>>().join(" ");
+        let line = paint.bold(format!("$ hyp {shown}"));
         writeln!(out, "{line}")?;
+        // What the command prints on standard error comes after it.
+        out.flush()?;
         let status = step(words, folder, out)?;
         if status != Status::Fine {
             return Ok(status);
@@ -109,7 +100,7 @@ fn step(words: &[&str], folder: &Path, out: &mut dyn Out) -> Result<Status> {
     });
     let mut line: Vec<std::ffi::OsString> = vec!["hyp".into()];
     line.extend(typed);
-    if words.first() == Some(&"convert") {
+    if words.first().is_some_and(|verb| ["convert", "pack", "unpack"].contains(verb)) {
         line.push("--force".into());
     }
     let cli = Cli::try_parse_from(line).map_err(|err| Failure::usage(err.to_string()))?;

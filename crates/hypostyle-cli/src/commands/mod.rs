@@ -20,6 +20,7 @@ mod get;
 mod grep;
 mod head;
 mod inspect;
+mod ls;
 mod man;
 mod pack;
 mod sample;
@@ -33,6 +34,17 @@ mod templates;
 mod unpack;
 mod verify;
 mod where_page;
+
+/// What the exit codes mean.
+const EXIT_CODES: &str = "\
+  0  success
+  1  the data failed a check
+  2  wrong usage
+  3  reading or writing failed
+  4  the input is corrupt or not supported
+  5  internal error: a bug in hyp, no output file was written
+Those of hyp grep are those of grep: 1 if no line matches, 2 for any error.
+";
 
 /// Read, write, check and convert column files, and pack files into archives.
 ///
@@ -93,6 +105,8 @@ enum Command {
     Sql(sql::Args),
     /// Show the layout of a column file or archive
     Inspect(inspect::Args),
+    /// List the files in archives
+    Ls(ls::Args),
     /// Show files in the viewer in the browser
     Serve(serve::Args),
     /// Decode files of any kind completely and list errors and deviations
@@ -168,6 +182,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Schema(args) => schema::run(args, out),
         Command::Sql(args) => sql::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
+        Command::Ls(args) => ls::run(args, out),
         Command::Serve(args) => serve::run(args, out),
         Command::Verify(args) => verify::run(args, out),
         Command::Pack(args) => pack::run(args, out),

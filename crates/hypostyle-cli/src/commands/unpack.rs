@@ -12,6 +12,7 @@ use crate::failure::{Failure, InFile, Result};
 use crate::input::Input;
 use crate::output::{Attributes, Out, Progress, Target, counted, plain, unix_time, warn};
 use crate::path_arg::is_dash;
+use crate::paths::{member, member_of};
 
 /// Arguments of `hyp unpack`.
 #[derive(clap::Args, Debug)]
@@ -20,6 +21,7 @@ Examples:
   hyp unpack data.csv.at1                 write data.csv
   hyp unpack *.at1 -o restored            write all files to the folder restored
   hyp unpack log.at1 -c | grep error
+  hyp unpack folder.at1/sub/a.csv         write a.csv, one file of the bundle folder.at1
   cat data.csv.at1 | hyp unpack - -o data.csv
 
 hyp names a file once it is complete and its hash matches, and keeps the archive. It unpacks a
@@ -47,6 +49,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let mut worst = Status::Fine;
     for path in &args.files {
+        if let Some((bundle, name)) = member_of(path).filter(|_| !is_dash(path)) {
+            let unpacked = unpack_member(bundle, &name, args, out);
+            unpacked.map_err(|failure| failure.in_file(bundle.display()))?;
+            continue;
+        }
         let input = Input::open(path)?;
         let (name, attributes) = (input.name(), input.attributes_of_content());
         let archive = input.into_archive(&args.read.options())?;
@@ -61,6 +68,23 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
         args.habits.remove_input(path, args.output.stdout)?;
     }
     Ok(worst)
+}
+
+/// Unpacks one file of a bundle, to the current folder unless the user named a place.
+fn unpack_member(bundle: &Path, name: &str, args: &Args, out: &mut dyn Out) -> Result<()> {
+    let archive = Input::open(bundle)?.into_archive(&args.read.options())?;
+    let BundleEntry { file, archive } = member(&archive, name)?;
+    if args.output.stdout {
+        archive.unpack(&mut CountedWriter::new(&mut *out))?;
+        return Ok(out.flush()?);
+    }
+    let last = file.name.rsplit('/').next().unwrap_or(&file.name);
+    let is_folder = |output: &Path| args.files.len() > 1 || names_folder(output);
+    let target = args.output.path(is_folder, || Ok(PathBuf::from(last)))?;
+    let (mode, modified) = (file.mode, file.modified.and_then(unix_time));
+    let attributes = Attributes { mode, modified, ..Attributes::default() };
+    let place = Target::create(&target, false, args.output.write.force, out)?;
+    unpack_file(&archive, place.with_attributes(attributes), &target, args, out)
 }
 
 /// Writes the lines that can be read.

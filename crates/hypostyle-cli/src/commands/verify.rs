@@ -13,6 +13,11 @@ use crate::output::{Out, Progress, counted, plain};
 
 /// Arguments of `hyp verify`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hyp verify flights.colf
+  hyp verify --strict *.colf a.parquet b.csv.gz
+  hyp verify backup.at1 --json")]
 pub(crate) struct Args {
     /// The files to verify, or their URLs; - reads standard input
     #[arg(required = true)]

@@ -162,3 +162,43 @@ mod unix {
         assert_eq!(folder.read("victim"), "mine");
     }
 }
+
+#[test]
+fn members_are_listed_and_read_by_name() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("in/sub")).unwrap();
+    let folder = folder.with("in/sub/a.csv", "x,y\n1,a\n2,b\n").with("in/note.txt", "hello\n");
+    folder.hyp("pack in -q").ok();
+    let listed = folder.hyp("ls in.at1").ok();
+    let names: Vec<&str> = listed.lines().filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(names, ["name", "note.txt", "sub/a.csv"], "{listed}");
+    assert!(folder.hyp("ls in.at1 --json").ok().contains("\"name\":\"sub/a.csv\""));
+    assert_eq!(folder.hyp("cat in.at1/sub/a.csv --columns y").ok(), "y\na\nb\n");
+    assert_eq!(folder.hyp("count in.at1/sub/a.csv in.at1/sub/a.csv").ok(), "4\n");
+    assert_eq!(folder.hyp("unpack in.at1/note.txt -c").ok(), "hello\n");
+    folder.hyp("unpack in.at1/sub/a.csv -q").ok();
+    assert_eq!(folder.read("a.csv"), "x,y\n1,a\n2,b\n");
+    folder
+        .hyp("cat in.at1/sub/b.csv")
+        .fails(4, &["no member `sub/b.csv`", "did you mean `sub/a.csv`?"]);
+    folder.hyp("pack a.csv -q").ok();
+    folder.hyp("cat a.csv.at1/x").fails(4, &["is not a bundle"]);
+}
+
+#[test]
+fn packed_and_unpacked_files_have_the_time_of_the_input() {
+    let folder = Folder::new().with("a.csv", "x\n1\n");
+    let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    std::fs::File::options()
+        .write(true)
+        .open(folder.path("a.csv"))
+        .unwrap()
+        .set_modified(then)
+        .unwrap();
+    folder.hyp("pack a.csv -q").ok();
+    folder.hyp("unpack a.csv.at1 -q -o b.csv").ok();
+    let time = |name: &str| std::fs::metadata(folder.path(name)).unwrap().modified().unwrap();
+    assert_eq!((time("a.csv.at1"), time("b.csv")), (then, then));
+    folder.hyp("convert a.csv c.colf -q").ok();
+    assert!(time("c.colf") > then);
+}

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::arguments::Args;
 use crate::failure::{Failure, Result};
 use crate::path_arg::{input_name, is_dash, is_url};
+use crate::paths::member_of;
 
 /// A file to search.
 #[derive(Debug)]
@@ -93,13 +94,6 @@ fn walk(
             _ => {}
         }
     }
-}
-
-/// Returns the bundle and the member that a path such as `logs.at1/web/a.log` names.
-fn member_of(path: &Path) -> Option<(&Path, String)> {
-    let bundle = path.ancestors().skip(1).find(|above| above.is_file())?;
-    let member = path.strip_prefix(bundle).ok()?;
-    Some((bundle, member.to_string_lossy().into_owned()))
 }
 
 /// Returns the files that a quoted glob stands for; `None` if it is no glob, or stands for none.

@@ -19,6 +19,11 @@ mod html;
 
 /// Arguments of `hyp inspect`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hyp inspect flights.colf
+  hyp inspect flights.csv.at1 --json
+  hyp inspect flights.colf --html -o flights.html")]
 pub(crate) struct Args {
     #[command(flatten)]
     file: FileArg,
