@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
+use arrow_schema::Schema;
+
 use super::archive_text::ArchiveText;
 use super::container::{Extent, Method, in_at1};
 use super::frames::FrameReader;
@@ -89,7 +91,8 @@ fn whole(
     let names = log::COLUMNS.map(str::to_owned);
     let is_log = metadata.format.kind == TextKind::Log && metadata.checksums.is_some();
     let may_match = |part: usize| {
-        let pruning = groups.pruning(part, &names);
+        // No type is needed for bounds of texts.
+        let pruning = groups.pruning(part, &names, Arc::new(Schema::empty()));
         let bounds = pruning.texts("time").filter(|_| is_log);
         bounds.is_none_or(|bounds| times.may_overlap(bounds.min, bounds.max)) && may_contain(part)
     };
