@@ -8,6 +8,8 @@ mod at1;
 mod bench;
 mod bundle;
 mod convert;
+#[path = "../shared/folder.rs"]
+mod folder;
 mod grammar;
 mod grep;
 mod hostile;
@@ -23,36 +25,17 @@ mod viewer;
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
-/// A temporary folder for one test.
-pub(crate) struct Folder(tempfile::TempDir);
+pub(crate) use folder::Folder;
 
 impl Folder {
-    pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    pub(crate) fn with(self, name: &str, content: impl AsRef<[u8]>) -> Self {
-        fs::write(self.path(name), content).unwrap();
-        self
-    }
-
     pub(crate) fn read(&self, name: &str) -> String {
         String::from_utf8(self.bytes(name)).unwrap()
     }
 
-    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
-        fs::read(self.path(name)).unwrap_or_else(|err| panic!("{name}: {err}"))
-    }
-
     pub(crate) fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(self.0.path())
+        let mut names: Vec<String> = fs::read_dir(self.path(""))
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -67,11 +50,11 @@ impl Folder {
 
     /// Runs `hyp` in this folder with words that may contain spaces.
     pub(crate) fn hyp_words(&self, words: &[&str]) -> Ran {
-        run(self.0.path(), words, b"")
+        run(self, words, b"")
     }
 
     pub(crate) fn hyp_with(&self, line: &str, stdin: &[u8]) -> Ran {
-        run(self.0.path(), &line.split(' ').collect::<Vec<_>>(), stdin)
+        run(self, &line.split(' ').collect::<Vec<_>>(), stdin)
     }
 }
 
@@ -103,10 +86,10 @@ impl Ran {
     }
 }
 
-pub(crate) fn run(folder: &Path, words: &[&str], stdin: &[u8]) -> Ran {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_hyp"))
+fn run(folder: &Folder, words: &[&str], stdin: &[u8]) -> Ran {
+    let mut child = folder
+        .command(env!("CARGO_BIN_EXE_hyp"))
         .args(words)
-        .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

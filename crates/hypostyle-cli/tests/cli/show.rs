@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use crate::{Folder, run};
+use crate::Folder;
 
 fn numbers() -> Folder {
     let rows: String = (0..100).map(|i| format!("{i},name {i},{}.5\n", i * 2)).collect();
@@ -165,7 +165,7 @@ fn wrong_usage_is_exit_code_two() {
     let folder = Folder::new();
     for line in ["", "nonsense", "cat", "convert a", "cat x --format pdf", "man nonsense"] {
         let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
-        assert_eq!(run(&folder.path("."), &words, b"").code, 2, "{line}");
+        assert_eq!(folder.hyp_words(&words).code, 2, "{line}");
     }
     folder.hyp("cat .").fails(2, &["directory"]);
     folder.hyp("cat nowhere.csv").fails(3, &["nowhere.csv"]);

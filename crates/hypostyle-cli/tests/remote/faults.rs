@@ -17,7 +17,7 @@ fn requests_are_repeated_after_failures() {
     let expected = folder.ok(&words);
     let wait = Duration::from_secs(2);
     for tag in [Some("\"one\""), None] {
-        server.put("/data/flights.csv.at1", folder.read("flights.csv.at1"), tag);
+        server.put("/data/flights.csv.at1", folder.bytes("flights.csv.at1"), tag);
         for faults in [
             vec![Fault::Status(500), Fault::Status(503)],
             vec![Fault::Status(429); 3],
@@ -101,7 +101,7 @@ fn a_file_that_changes_meanwhile_is_an_error() {
     let path = "/data/flights.csv.at1";
     let url = server.url(path);
     let words = [&["cat", &url], &QUERY[..]].concat();
-    let (old, mut new) = (folder.read("flights.csv.at1"), folder.read("flights.csv.at1"));
+    let (old, mut new) = (folder.bytes("flights.csv.at1"), folder.bytes("flights.csv.at1"));
     let middle = new.len() / 2;
     new[middle] ^= 1;
     for ignores_conditions in [false, true] {

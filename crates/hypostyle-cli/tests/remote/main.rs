@@ -1,9 +1,18 @@
 //! `hyp` with URLs, as users run it, against servers on the loopback interface.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test may panic")]
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a failed test may panic"
+)]
 
 mod buckets;
 mod faults;
+#[path = "../shared/folder.rs"]
+mod folder;
+#[path = "../shared/ran.rs"]
+mod ran;
 mod reads;
 #[cfg(feature = "sql")]
 #[path = "../recipes/mod.rs"]
@@ -15,53 +24,15 @@ mod server;
 mod sql;
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
-/// A temporary folder in which `hyp` runs.
-pub(crate) struct Folder {
-    folder: tempfile::TempDir,
-    variables: Vec<(String, String)>,
-}
-
-/// What a run printed.
-pub(crate) struct Ran {
-    pub(crate) code: i32,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
+pub(crate) use folder::Folder;
+pub(crate) use ran::Ran;
 
 impl Folder {
-    pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new() }
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.path(name)).unwrap()
-    }
-
-    pub(crate) fn with(self, name: &str, content: impl AsRef<[u8]>) -> Self {
-        fs::write(self.path(name), content).unwrap();
-        self
-    }
-
     /// Sets a variable of the environment.
     pub(crate) fn variable(mut self, name: &str, value: impl Into<String>) -> Self {
         self.variables.push((name.to_owned(), value.into()));
         self
-    }
-
-    pub(crate) fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
-        // A proxy of the machine does not lead to the loopback interface.
-        command.env("NO_PROXY", "*").current_dir(self.folder.path());
-        command.envs(self.variables.iter().cloned());
-        command
     }
 
     pub(crate) fn hyp(&self, words: &[&str]) -> Ran {
@@ -82,17 +53,6 @@ impl Folder {
         let ran = self.hyp(words);
         assert_ne!(ran.code, 0, "{words:?}: {}", ran.out);
         ran.err
-    }
-}
-
-impl Ran {
-    pub(crate) fn of(command: &mut Command) -> Self {
-        let output = command.output().unwrap();
-        Self {
-            code: output.status.code().unwrap(),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn archive() -> (Folder, Server, usize) {
     let content = CONTENT.get_or_init(|| {
         let folder = Folder::new().with("flights.csv", flights(100, 4000));
         folder.ok(&["pack", "-q", "-1", "flights.csv", "--rows-per-group", "4000"]);
-        folder.read("flights.csv.at1")
+        folder.bytes("flights.csv.at1")
     });
     let folder = Folder::new().with("flights.csv.at1", content);
     let server = Server::start().with("/data/flights.csv.at1", content.clone());
@@ -67,11 +67,11 @@ fn every_kind_of_file_is_read_from_a_url() {
             folder.ok(&["convert", "-q", "t.csv", name]);
         }
         let path = format!("/{name}");
-        server.put(&path, folder.read(name), Some("\"x\""));
+        server.put(&path, folder.bytes(name), Some("\"x\""));
         let printed = folder.ok(&["cat", &server.url(&path)]);
         assert_eq!(printed, expected, "{name}");
         folder.ok(&["convert", "-qf", &server.url(&path), "back.csv"]);
-        assert_eq!(String::from_utf8(folder.read("back.csv")).unwrap(), flights(20, 500), "{name}");
+        assert_eq!(String::from_utf8(folder.bytes("back.csv")).unwrap(), flights(20, 500), "{name}");
         folder.ok(&["verify", &server.url(&path)]);
     }
 }
@@ -84,7 +84,7 @@ fn a_text_is_read_once() {
     let folder = Folder::new();
     let server = Server::start().with("/big.csv", text.clone());
     folder.ok(&["convert", "-q", &server.url("/big.csv"), "copy.csv"]);
-    assert_eq!(folder.read("copy.csv"), text.as_bytes());
+    assert_eq!(folder.bytes("copy.csv"), text.as_bytes());
     let requests = server.take_requests();
     let bytes = bytes_of(&requests);
     assert!(bytes <= size + (128 << 10), "{bytes} of {size}");
@@ -112,11 +112,11 @@ fn servers_without_suffix_ranges_tags_or_lengths_will_do() {
     server.set(Manners { chunks: true, ..Manners::default() });
     assert_eq!(folder.ok(&words), expected);
     server.set(Manners::default());
-    server.put("/data/flights.csv.at1", folder.read("flights.csv.at1"), None);
+    server.put("/data/flights.csv.at1", folder.bytes("flights.csv.at1"), None);
     assert_eq!(folder.ok(&words), expected);
     server.set(Manners { hides_time: true, ..Manners::default() });
     assert_eq!(folder.ok(&words), expected);
-    server.put("/data/flights.csv.at1", folder.read("flights.csv.at1"), Some("W/\"weak\""));
+    server.put("/data/flights.csv.at1", folder.bytes("flights.csv.at1"), Some("W/\"weak\""));
     assert_eq!(folder.ok(&words), expected);
 }
 

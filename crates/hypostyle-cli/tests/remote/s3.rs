@@ -109,7 +109,7 @@ fn files_are_written_read_and_queried() {
     fs::write(folder.path("t.csv"), flights(200, 2000)).unwrap();
     folder.ok(&["convert", "-q", "t.csv", "s3://logs/text/t.csv"]);
     assert!(s3.take_counts().0 >= 5, "an upload in parts");
-    assert_eq!(folder.read("buckets/logs/text/t.csv"), flights(200, 2000).into_bytes());
+    assert_eq!(folder.bytes("buckets/logs/text/t.csv"), flights(200, 2000).into_bytes());
     let copy = |days: &str, name: &str| {
         format!("copy (select * from 't.csv' where day {days}) to 's3://logs/flights/{name}'")
     };
@@ -143,7 +143,7 @@ fn files_are_written_read_and_queried() {
         if name.ends_with("*.at1") {
             // One list, and both ends and some columns of two files.
             assert!(requests <= 8, "{requests} requests");
-            let size = folder.read("buckets/logs/flights/a.csv.at1").len() * 2;
+            let size = folder.bytes("buckets/logs/flights/a.csv.at1").len() * 2;
             assert!(bytes * 2 < size, "{bytes} of {size} bytes");
         }
     }

@@ -39,14 +39,14 @@ fn every_kind_of_file_is_a_table() {
             "t.csv" => {}
             "t.csv.gz" => shell(&folder, "gzip -k t.csv"),
             "t.csv.zst" => {
-                let content = zstd::encode_all(&folder.read("t.csv")[..], 3).unwrap();
+                let content = zstd::encode_all(&folder.bytes("t.csv")[..], 3).unwrap();
                 std::fs::write(folder.path(name), content).unwrap();
             }
             "t.csv.at1" => drop(folder.ok(&["pack", "-q", "t.csv"])),
             _ => drop(folder.ok(&["convert", "-q", "t.csv", name])),
         }
         let path = format!("/{name}");
-        server.put(&path, folder.read(name), Some("\"x\""));
+        server.put(&path, folder.bytes(name), Some("\"x\""));
         assert_eq!(folder.ok(&["sql", &query(&server.url(&path))]), expected, "{name}");
         let requests = server.take_requests();
         assert!(
@@ -82,7 +82,7 @@ fn failures_are_repeated_and_lies_are_errors() {
     let err = folder.fails(&words);
     assert!(err.contains("does not support range requests"), "{err}");
     server.set(Manners::default());
-    let mut new = folder.read("flights.csv.at1");
+    let mut new = folder.bytes("flights.csv.at1");
     let middle = new.len() / 2;
     new[middle] ^= 1;
     server.replace_after(2, "/data/flights.csv.at1", &new, "\"two\"");

@@ -1,8 +1,7 @@
 //! The prompt, driven through a pseudo-terminal.
 
-use std::process::Command;
-
 use crate::Folder;
+use crate::ran::Ran;
 
 /// Starts `hyp sql` in a terminal, and plays a dialogue: pairs of what to wait for, and what to
 /// type then. Prints all that the terminal shows.
@@ -59,10 +58,10 @@ print("exit", os.waitstatus_to_exitcode(status))
 "#;
 
 fn talk(folder: &Folder, dialogue: &[&str]) -> String {
-    let mut command = Command::new("python3");
+    let mut command = folder.command("python3");
     command.args(["-c", DRIVER, env!("CARGO_BIN_EXE_hyp")]).args(dialogue);
     command.env("XDG_STATE_HOME", folder.path("state"));
-    let ran = folder.run(&mut command);
+    let ran = Ran::of(&mut command);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     ran.out
 }
@@ -152,8 +151,8 @@ fn an_interrupt_stops_the_query_and_not_the_prompt() {
 #[test]
 fn a_pipe_is_a_script() {
     let folder = Folder::new();
-    let mut command = Command::new("sh");
+    let mut command = folder.command("sh");
     let hyp = env!("CARGO_BIN_EXE_hyp");
     command.arg("-c").arg(format!("echo 'select 1 as a; select 2 as b' | {hyp} sql"));
-    assert_eq!(folder.run(&mut command).out, "a\n1\nb\n2\n");
+    assert_eq!(Ran::of(&mut command).out, "a\n1\nb\n2\n");
 }

@@ -53,7 +53,7 @@ fn compressed_files_are_read() {
     let folder = Folder::new().with("t.jsonl", "{\"a\":1}\n{\"a\":2}\n");
     folder.sql("select * from 't.jsonl'", &["-o", "t.parquet"]);
     for name in ["t.jsonl", "t.parquet"] {
-        let content = fs::read(folder.path(name)).unwrap();
+        let content = folder.bytes(name);
         let compressed = zstd::encode_all(content.as_slice(), 1).unwrap();
         fs::write(folder.path(&format!("{name}.zst")), compressed).unwrap();
         assert_eq!(folder.sql(&format!("select sum(a) as s from '{name}.zst'"), &[]), "s\n3\n");
@@ -188,7 +188,7 @@ fn damage_fails_a_query_or_is_left_out() {
     let folder = Folder::new().with("a.csv", "k\nx\ny\n");
     folder.sql("select * from 'a.csv'", &["-o", "p1.colf"]);
     folder.sql("select * from 'a.csv'", &["-o", "p2.colf"]);
-    let content = fs::read(folder.path("p2.colf")).unwrap();
+    let content = folder.bytes("p2.colf");
     fs::write(folder.path("p2.colf"), &content[..content.len() / 2]).unwrap();
     let ran = folder.hyp(&["sql", "select count(*) from 'p*.colf'"]);
     assert_eq!(ran.code, 4, "{}", ran.err);

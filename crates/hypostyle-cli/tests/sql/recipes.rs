@@ -1,8 +1,7 @@
 //! Runs the recipes of `docs/sql.md`.
 
-use std::process::Command;
-
 use crate::Folder;
+use crate::ran::Ran;
 use crate::recipe_pages::{recipes, search_path};
 
 #[test]
@@ -11,8 +10,8 @@ fn the_recipes_print_what_the_page_says() {
     let all = recipes("sql.md", "console");
     assert!(all.len() >= 12, "{} commands", all.len());
     for recipe in all {
-        let mut shell = Command::new("sh");
-        let ran = folder.run(shell.arg("-c").arg(&recipe.command).env("PATH", search_path()));
+        let mut shell = folder.command("sh");
+        let ran = Ran::of(shell.arg("-c").arg(&recipe.command).env("PATH", search_path()));
         assert_eq!(ran.out + &ran.err, recipe.expected, "{}", recipe.command);
     }
 }
