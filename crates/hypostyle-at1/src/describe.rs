@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::codecs;
+use super::codecs::entry::Describe;
 use super::container::{Extent, Method, in_at1};
 use super::description::{Frame, FrameInfo, StreamInfo};
 use super::frames::FrameReader;
@@ -94,17 +95,25 @@ fn frame_layout(reader: &FrameReader, extent: Extent) -> Result<Vec<StreamInfo>>
         }
         return Ok(vec![stream_info(&reader.raw_stream(extent, &reader.body(extent)?)?)]);
     }
-    // A damaged directory fails as it does when the streams are read.
-    match StreamDirectory::places(reader, extent) {
-        Ok(Some(directory)) => Ok(directory
+    let directory = readable(StreamDirectory::places(reader, extent))?;
+    Ok(match directory {
+        Some(directory) => directory
             .all_unread()
             .map(|(name, backend, offset, len)| stream(name, backend, offset, len))
-            .collect()),
-        Err(err) if MissingRanges::of(&err).is_some() => Err(err),
-        _ => {
+            .collect(),
+        None => {
             let set = reader.stream_set(extent, &reader.body(extent)?)?;
-            Ok(set.streams.iter().map(stream_info).collect())
+            set.streams.iter().map(stream_info).collect()
         }
+    })
+}
+
+/// Returns a directory; `None` if it is in an old form, or damaged. Then the whole frame is read,
+/// which fails with a better error.
+fn readable(found: Result<Option<StreamDirectory>>) -> Result<Option<StreamDirectory>> {
+    match found {
+        Err(err) if MissingRanges::of(&err).is_none() => Ok(None),
+        found => found,
     }
 }
 
@@ -155,16 +164,27 @@ fn stream_info(packed: &CompressedStream) -> StreamInfo {
 }
 
 /// Describes the tables of each structured frame, for codecs that have columns.
+///
+/// Bulk streams are not read: no description needs them.
 pub(super) fn tables(reader: &FrameReader) -> Result<Vec<FrameInfo>> {
+    let Some(describe) = codecs::entry(reader.codec()).describe else { return Ok(Vec::new()) };
     let mut tables = Vec::new();
-    if let Some(describe) = codecs::entry(reader.codec()).describe {
-        reader.for_each_structured(|context| {
-            tables.extend(describe(context)?);
-            Ok(())
-        })?;
-    } else {
-        // Frames of other codecs are still checked: damage is reported here too.
-        reader.for_each_structured(|_| Ok(()))?;
+    for extent in reader.extents().map_err(in_at1)? {
+        if extent.method == Method::Structured {
+            tables.extend(frame_tables(reader, extent, describe).map_err(in_at1)?);
+        }
     }
     Ok(tables)
+}
+
+fn frame_tables(
+    reader: &FrameReader,
+    extent: Extent,
+    describe: Describe,
+) -> Result<Vec<FrameInfo>> {
+    let set = match readable(StreamDirectory::read(reader, extent, false))? {
+        Some(directory) => directory.set,
+        None => reader.stream_set(extent, &reader.body(extent)?)?,
+    };
+    describe(&reader.context(&set))
 }

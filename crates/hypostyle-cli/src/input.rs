@@ -282,6 +282,16 @@ impl Input {
         Ok(Arc::new(FileSource::try_new(file).in_file(&name)?))
     }
 
+    /// Returns a source for a reader that reads everything, some of it several times: an input on
+    /// a server is copied to a temporary file.
+    pub(crate) fn into_local_source(self) -> Result<Arc<dyn ByteSource>> {
+        #[cfg(feature = "remote")]
+        let this = self.downloaded()?;
+        #[cfg(not(feature = "remote"))]
+        let this = self;
+        this.into_source()
+    }
+
     /// Opens the input as a column file of this format.
     pub(crate) fn into_reader(
         self,
@@ -293,16 +303,17 @@ impl Input {
     }
 
     /// Opens the input as an AT-1 archive.
-    ///
-    /// An archive on a server is copied first: what is shown of it has the sizes of all streams,
-    /// which are found by reading them.
     pub(crate) fn into_archive(self, options: &ReadOptions) -> Result<Archive> {
         let name = self.name();
+        Archive::open(self.into_source()?, options).in_file(&name)
+    }
+
+    /// Returns whether the input is a file on a server.
+    pub(crate) fn is_remote(&self) -> bool {
         #[cfg(feature = "remote")]
-        let this = self.downloaded()?;
+        return matches!(self.body, InputBody::Remote(_));
         #[cfg(not(feature = "remote"))]
-        let this = self;
-        Archive::open(this.into_source()?, options).in_file(&name)
+        false
     }
 
     /// Says which delimiter the content of a text shows, if it is another than its name says.
@@ -367,8 +378,11 @@ impl Input {
     /// Copies a text from a server to a temporary file: its types are found by reading all of it,
     /// and its rows are read after that.
     fn with_text_downloaded(self, args: &ReadArgs) -> Result<Self> {
-        let is_remote = matches!(self.body, InputBody::Remote(_));
-        if is_remote && self.kind(args.from)?.is_text() { self.downloaded() } else { Ok(self) }
+        if self.is_remote() && self.kind(args.from)?.is_text() {
+            self.downloaded()
+        } else {
+            Ok(self)
+        }
     }
 
     /// Copies an input from a server to a temporary file.

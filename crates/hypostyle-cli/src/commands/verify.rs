@@ -66,7 +66,7 @@ fn check(input: Input, args: &Args) -> Result<FileReport> {
     let name = input.name();
     let options = args.read.open_options(input.file_name());
     let progress = Progress::steps("verifying", 0);
-    let found = hypostyle::verify(input.into_source()?, &options, |done, steps| {
+    let found = hypostyle::verify(input.into_local_source()?, &options, |done, steps| {
         progress.set_steps(done, steps);
     });
     let found = found.in_file(&name)?;

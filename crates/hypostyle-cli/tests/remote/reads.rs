@@ -51,7 +51,13 @@ fn rows_by_number_and_layouts_take_few_requests() {
     let local = folder.ok(&["inspect", "flights.csv.at1"]);
     assert_eq!(folder.ok(&["inspect", &url]), local);
     let requests = server.take_requests();
-    assert!(requests.len() <= 4, "{requests:#?}");
+    assert!(requests.len() <= 6, "{requests:#?}");
+    let bytes = bytes_of(&requests);
+    assert!(bytes * 4 < size, "{bytes} of {size} bytes: {requests:#?}");
+    // Everything is read, once.
+    assert_eq!(folder.ok(&["verify", &url]).lines().count(), 1);
+    let bytes = bytes_of(&server.take_requests());
+    assert!(bytes <= size + (384 << 10), "{bytes} of {size} bytes");
     assert_eq!(folder.ok(&["schema", &url]), folder.ok(&["schema", "flights.csv.at1"]));
     let head = folder.ok(&["head", &url, "-n", "2"]);
     assert_eq!(head, folder.ok(&["head", "flights.csv.at1", "-n", "2"]));
@@ -71,7 +77,11 @@ fn every_kind_of_file_is_read_from_a_url() {
         let printed = folder.ok(&["cat", &server.url(&path)]);
         assert_eq!(printed, expected, "{name}");
         folder.ok(&["convert", "-qf", &server.url(&path), "back.csv"]);
-        assert_eq!(String::from_utf8(folder.bytes("back.csv")).unwrap(), flights(20, 500), "{name}");
+        assert_eq!(
+            String::from_utf8(folder.bytes("back.csv")).unwrap(),
+            flights(20, 500),
+            "{name}"
+        );
         folder.ok(&["verify", &server.url(&path)]);
     }
 }

@@ -10,8 +10,15 @@ use crate::output::{BAR_CELLS, Grid, Out, bar, counted, plain};
 /// Row groups whose statistics are printed; `--json` prints all of them.
 const MAX_PRINTED_GROUPS: usize = 20;
 
-pub(super) fn inspect(archive: &Archive, as_json: bool, out: &mut dyn Out) -> Result<()> {
-    let frames = archive.frames()?;
+/// Prints the layout. With `by_ranges`, no stream is read that need not be, so less damage is
+/// found.
+pub(super) fn inspect(
+    archive: &Archive,
+    by_ranges: bool,
+    as_json: bool,
+    out: &mut dyn Out,
+) -> Result<()> {
+    let frames = if by_ranges { archive.layout()? } else { archive.frames()? };
     let described = archive.describe()?;
     let bundled = if archive.codec() == Codec::Bundle { archive.bundle()? } else { Vec::new() };
     if as_json {

@@ -58,8 +58,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     let kind = input.kind(args.read.from)?;
     if kind.id() == FormatId::At1 {
         let name = input.name();
+        let is_remote = input.is_remote();
         let archive = input.into_archive(&args.read.options())?;
-        archive::inspect(&archive, args.json, out).map_err(|failure| failure.in_file(name))?;
+        archive::inspect(&archive, is_remote, args.json, out)
+            .map_err(|failure| failure.in_file(name))?;
         return Ok(Status::Fine);
     }
     let Some(format) = kind.format() else {
