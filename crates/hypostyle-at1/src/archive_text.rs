@@ -141,8 +141,7 @@ impl TextSource for ArchiveText {
             let end = group.saturating_add(1);
             return Ok(Box::new(GroupTexts::new(groups, offset, end, is_whole.then_some(names))));
         }
-        let len = end.map_or(u64::MAX, |end| end.saturating_sub(offset));
-        Ok(Box::new(self.open(offset)?.take(len)))
+        self.open_until(offset, end)
     }
 
     fn is_seekable(&self) -> bool {

@@ -37,6 +37,15 @@ pub trait TextSource: fmt::Debug + Send + Sync {
         columns: &[&str],
     ) -> Result<Box<dyn Read + Send>> {
         let _ = columns;
+        self.open_until(offset, end)
+    }
+
+    /// Starts to read at a byte offset, up to an end or that of the text.
+    ///
+    /// # Errors
+    ///
+    /// As [`TextSource::open`].
+    fn open_until(&self, offset: u64, end: Option<u64>) -> Result<Box<dyn Read + Send>> {
         let len = end.map_or(u64::MAX, |end| end.saturating_sub(offset));
         Ok(Box::new(self.open(offset)?.take(len)))
     }
