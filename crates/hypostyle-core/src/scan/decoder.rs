@@ -8,8 +8,6 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
-use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
 
 use super::coalesce_batches::BatchBuffer;
 use super::open_table::OpenTable;
@@ -19,7 +17,7 @@ use crate::error::{ErrorKind, Result};
 use crate::parallel;
 use crate::reader::{RowGroupReader, RowGroupRequest};
 use crate::row_selection::RowSelection;
-use crate::source::{ByteSource, FetchPlan, MissingRanges, RangeCache};
+use crate::source::{ByteSource, ClaimedRanges, FetchPlan, MissingRanges, RangeCache};
 
 /// Rows for which a predicate is evaluated at a time, if batches are smaller: formats that
 /// search encoded values set up a search for each window.
@@ -55,9 +53,6 @@ pub struct ScanDecoder {
     source: Arc<RangeCache>,
     tasks: VecDeque<GroupTask>,
     open: VecDeque<OpenGroup>,
-    /// How many open row groups need each range that was fetched for them. Row groups share
-    /// dictionaries and blocks.
-    users: HashMap<Range<u64>, usize>,
     buffer: BatchBuffer,
     left: u64,
     threads: usize,
@@ -78,7 +73,7 @@ struct OpenGroup {
     /// Whether the projected columns were fetched because rows match.
     is_fetched: bool,
     /// What may be held of the source for this row group.
-    ranges: Vec<Range<u64>>,
+    claimed: ClaimedRanges,
 }
 
 /// The ranges that a row group needs.
@@ -116,7 +111,6 @@ impl ScanDecoder {
             source: source.clone(),
             tasks: tasks.into(),
             open: VecDeque::new(),
-            users: HashMap::new(),
             buffer: BatchBuffer::new(plan.batch_size, plan.memory),
             left: plan.limit.unwrap_or(u64::MAX),
             threads,
@@ -193,7 +187,7 @@ impl ScanDecoder {
                         rows: damaged.rows_left(),
                         error: err.to_string(),
                     });
-                    self.close(&damaged);
+                    self.close(damaged);
                 }
             }
         }
@@ -213,7 +207,7 @@ impl ScanDecoder {
         match group.decode(&plan)? {
             None => {
                 if let Some(done) = self.open.pop_front() {
-                    self.close(&done);
+                    self.close(done);
                 }
             }
             Some(batch) => {
@@ -268,24 +262,16 @@ impl ScanDecoder {
     }
 
     /// Drops the bytes that were fetched for a row group and that no other open row group needs.
-    fn close(&mut self, done: &OpenGroup) {
+    fn close(&self, done: OpenGroup) {
         if self.source.is_resident() {
             return;
         }
         let mut ranges = self.plan.reader.ranges(done.task.group, &self.plan.all_columns());
         // Other partitions may need what this one asked for and did not decode.
         if !self.plan.reader.shares_chunks() {
-            ranges.extend_from_slice(&done.ranges);
+            ranges.extend_from_slice(done.claimed.ranges());
         }
-        for range in &done.ranges {
-            if let Entry::Occupied(mut users) = self.users.entry(range.clone()) {
-                *users.get_mut() = users.get().saturating_sub(1);
-                if *users.get() == 0 {
-                    users.remove();
-                }
-            }
-        }
-        ranges.retain(|range| !self.users.contains_key(range));
+        drop(done);
         self.source.release(&ranges);
     }
 
@@ -305,11 +291,17 @@ impl ScanDecoder {
             let request = self.request(&task, &columns);
             let reader = plan.reader.clone().open_row_group(task.group, &request)?;
             self.stats.row_groups_read += 1;
-            for range in &ranges {
-                *self.users.entry(range.clone()).or_default() += 1;
-            }
+            let claimed = self.source.claim(ranges);
             let (row, range, window, is_fetched) = (0, 0, Window::None, false);
-            self.open.push_back(OpenGroup { task, reader, row, range, window, is_fetched, ranges });
+            self.open.push_back(OpenGroup {
+                task,
+                reader,
+                row,
+                range,
+                window,
+                is_fetched,
+                claimed,
+            });
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use coalesce::merge_near;
 use crate::error::{Error, ErrorKind, Result};
 
 pub use fetch_plan::FetchPlan;
-pub use range_cache::{MissingRanges, RangeCache};
+pub use range_cache::{ClaimedRanges, MissingRanges, RangeCache};
 
 /// Reads ranges of bytes from memory, a file, a memory map or an object store.
 ///

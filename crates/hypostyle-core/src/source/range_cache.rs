@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use super::{ByteSource, FetchPlan, REMOTE_READ_COST, merge_near};
 
@@ -34,6 +35,36 @@ struct HeldRanges {
     /// The reads that the caller was asked for, and the ranges that are wanted of each. The
     /// bytes between them are transferred because that costs less than another read.
     asked: HashMap<Range<u64>, Vec<Range<u64>>>,
+    /// How many times each range is claimed.
+    claims: HashMap<Range<u64>, usize>,
+}
+
+/// Ranges that a [`RangeCache`] does not release until this is dropped.
+#[derive(Debug)]
+pub struct ClaimedRanges {
+    cache: Arc<RangeCache>,
+    ranges: Vec<Range<u64>>,
+}
+
+impl ClaimedRanges {
+    /// Returns the ranges.
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
+    }
+}
+
+impl Drop for ClaimedRanges {
+    fn drop(&mut self) {
+        let claims = &mut self.cache.lock().claims;
+        for range in self.ranges.drain(..) {
+            if let Entry::Occupied(mut count) = claims.entry(range) {
+                *count.get_mut() = count.get().saturating_sub(1);
+                if *count.get() == 0 {
+                    count.remove();
+                }
+            }
+        }
+    }
 }
 
 impl RangeCache {
@@ -166,12 +197,24 @@ impl RangeCache {
         self.reads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Drops what is held of `ranges`.
+    /// Claims ranges, which are held or may be read later.
+    ///
+    /// Row groups share dictionaries and blocks, also those that several scans of one file read.
+    #[must_use = "the claim ends when it is dropped"]
+    pub fn claim(self: &Arc<Self>, ranges: Vec<Range<u64>>) -> ClaimedRanges {
+        let claims = &mut self.lock().claims;
+        for range in &ranges {
+            *claims.entry(range.clone()).or_default() += 1;
+        }
+        ClaimedRanges { cache: self.clone(), ranges }
+    }
+
+    /// Drops what is held of `ranges`, except those that somebody has [claimed](Self::claim).
     ///
     /// What was read together with them stays: other row groups may need it.
     pub fn release(&self, ranges: &[Range<u64>]) {
-        let held = &mut self.lock().pieces;
-        for range in ranges {
+        let HeldRanges { pieces: held, claims, .. } = &mut *self.lock();
+        for range in ranges.iter().filter(|range| !claims.contains_key(*range)) {
             let end_of = |start: u64, bytes: &Bytes| start.saturating_add(bytes.len() as u64);
             let overlapping: Vec<u64> = held
                 .range(..range.end)
@@ -323,6 +366,24 @@ mod tests {
         cache.release(&[0..20, 20..100]);
         assert!(cache.read(5, 1).is_err() && cache.read(38, 1).is_err());
         assert_eq!((cache.bytes_read(), cache.reads()), (35, 1));
+    }
+
+    #[test]
+    fn claimed_ranges_are_held_until_the_last_claim_ends() {
+        let cache = Arc::new(RangeCache::of_size(100));
+        cache.supply([(0..50, Bytes::from(vec![7; 50]))]);
+        let one = cache.claim(vec![0..10, 20..30]);
+        let two = cache.claim(vec![20..30]);
+        cache.release(&[0..10, 10..20, 20..30]);
+        assert_eq!((cache.read(0, 10).is_ok(), cache.read(20, 10).is_ok()), (true, true));
+        assert!(cache.read(10, 10).is_err());
+        drop(one);
+        cache.release(&[0..10, 20..30]);
+        assert_eq!((cache.read(0, 10).is_ok(), cache.read(20, 10).is_ok()), (false, true));
+        drop(two);
+        assert!(cache.read(20, 10).is_ok());
+        cache.release(std::slice::from_ref(&(20..30)));
+        assert!(cache.read(20, 10).is_err());
     }
 
     #[test]
