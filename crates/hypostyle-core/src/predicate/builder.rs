@@ -101,6 +101,21 @@ impl Expr {
         self.matching(pattern.into(), true)
     }
 
+    /// Returns whether the text matches a pattern as of [`Expr::like`], in which the character
+    /// after an escape stands for itself; `None` if nothing follows an escape.
+    #[must_use]
+    pub fn like_escaped(self, pattern: impl Into<String>, escape: char) -> Option<Self> {
+        let pattern = Pattern::new(pattern.into(), Some(escape), false)?;
+        Some(Self(Node::Like(Box::new(self.0), Box::new(pattern))))
+    }
+
+    /// Returns the same as [`Expr::like_escaped`], with letters in either case.
+    #[must_use]
+    pub fn ilike_escaped(self, pattern: impl Into<String>, escape: char) -> Option<Self> {
+        let pattern = Pattern::new(pattern.into(), Some(escape), true)?;
+        Some(Self(Node::Like(Box::new(self.0), Box::new(pattern))))
+    }
+
     fn matching(self, text: String, any_case: bool) -> Self {
         // OK because only an escape character makes a pattern invalid, and there is none.
         let pattern = Pattern::new(text, None, any_case)

@@ -3,7 +3,8 @@
 //! A translation is *exact* if it is true for the same rows as the filter, or else *wider*: true
 //! for these rows and maybe for more, so that it can prune and prefilter while the engine checks
 //! the rest. Comparisons of floats are wider, since the engine orders NaN by its sign and -0
-//! before 0. Whatever has another meaning, or may have one, is not translated.
+//! before 0; so are patterns with letters that have more than two cases, and sums that may be
+//! larger than their type. Whatever has another meaning, or may have one, is not translated.
 
 #[cfg(test)]
 mod tests;
@@ -124,7 +125,8 @@ impl Translator<'_> {
             return self.list(list, sign);
         }
         if let Some(like) = expr.downcast_ref::<LikeExpr>() {
-            return self.like(like);
+            let found = self.like(like)?;
+            return (found.is_exact || sign == Sign::Plain).then_some(found);
         }
         if let Some(literal) = expr.downcast_ref::<Literal>() {
             return match literal.value() {
@@ -168,18 +170,68 @@ impl Translator<'_> {
         right: &Arc<dyn PhysicalExpr>,
     ) -> Option<Translation> {
         if let Some(literal) = right.downcast_ref::<Literal>() {
-            let (name, of) = self.operand(left)?;
-            return compare(op, name, of, literal.value());
+            return self.comparison_with(op, left, literal.value());
         }
         if let Some(literal) = left.downcast_ref::<Literal>() {
-            let (name, of) = self.operand(right)?;
-            return compare(op.swap()?, name, of, literal.value());
+            return self.comparison_with(op.swap()?, right, literal.value());
         }
         // Two columns of one type that both order alike.
         let ((one, of), (two, other)) = (self.column(left)?, self.column(right)?);
         let is_plain =
             of.is_integer() || matches!(of, DataType::Utf8 | DataType::Date32 | DataType::Boolean);
         (of == other && is_plain).then(|| apply(op, col(one), col(two)))?.map(Translation::exact)
+    }
+
+    /// Translates the comparison of an expression with a value.
+    fn comparison_with(
+        &self,
+        op: Operator,
+        expr: &Arc<dyn PhysicalExpr>,
+        value: &ScalarValue,
+    ) -> Option<Translation> {
+        if let Some(sum) = expr.downcast_ref::<BinaryExpr>() {
+            return self.sum(op, sum, value);
+        }
+        let (name, of) = self.operand(expr)?;
+        compare(op, name, of, value)
+    }
+
+    /// Translates the comparison of `column + constant`, `column - constant` or
+    /// `constant - column` with a value: of integers, for which it says where the column lies.
+    fn sum(&self, op: Operator, sum: &BinaryExpr, value: &ScalarValue) -> Option<Translation> {
+        let value = integer(value)?;
+        let constant = |side: &Arc<dyn PhysicalExpr>| {
+            side.downcast_ref::<Literal>().and_then(|literal| integer(literal.value()))
+        };
+        let (column, constant, factor) = match (sum.op(), constant(sum.left())) {
+            (Operator::Plus, Some(constant)) => (sum.right(), constant, 1),
+            (Operator::Minus, Some(constant)) => (sum.right(), constant, -1),
+            (Operator::Plus, None) => (sum.left(), constant(sum.right())?, 1),
+            (Operator::Minus, None) => (sum.left(), -constant(sum.right())?, 1),
+            _ => return None,
+        };
+        let (name, of) = self.operand(column)?;
+        let (least, greatest) = bounds(of)?;
+        let (least_sum, greatest_sum) = bounds(&sum.data_type(self.schema).ok()?)?;
+        let at = |cell: i128| cell * factor + constant;
+        let is_sum = |cell: i128| (least_sum..=greatest_sum).contains(&at(cell));
+        // `constant - column < value` says that the column is greater than their difference.
+        let (bound, op) = match factor {
+            1 => (value - constant, op),
+            _ => (constant - value, op.swap()?),
+        };
+        let number = |number: i128| lit(Decimal::from_i128(number));
+        let found = apply(op, col(name), number(bound))?;
+        if is_sum(least) && is_sum(greatest) {
+            return Some(Translation::exact(found));
+        }
+        // The sum of a cell outside these bounds wraps around.
+        let (one, other) = match factor {
+            1 => (least_sum - constant, greatest_sum - constant),
+            _ => (constant - greatest_sum, constant - least_sum),
+        };
+        let wraps = col(name).lt(number(one)).or(col(name).gt(number(other)));
+        Some(Translation::wider(found.or(wraps)))
     }
 
     fn list(&self, list: &InListExpr, sign: Sign) -> Option<Translation> {
@@ -218,13 +270,87 @@ impl Translator<'_> {
             ScalarValue::Dictionary(_, text) => text.try_as_str()??,
             text => text.try_as_str()??,
         };
-        // The engine takes a backslash for an escape, and folds letters by tables of its own.
-        if like.case_insensitive() || pattern.contains('\\') {
-            return None;
+        let (pattern, is_exact) = match like.case_insensitive() {
+            true => any_case(pattern),
+            false => (escaped(pattern), true),
+        };
+        let column = col(name);
+        let matches = match like.case_insensitive() {
+            true => column.ilike_escaped(pattern, ESCAPE)?,
+            false => column.like_escaped(pattern, ESCAPE)?,
+        };
+        match (is_exact, like.negated()) {
+            (true, negated) => {
+                Some(Translation::exact(if negated { matches.not() } else { matches }))
+            }
+            (false, false) => Some(Translation::wider(matches)),
+            (false, true) => None,
         }
-        let matches = col(name).like(pattern);
-        Some(Translation::exact(if like.negated() { matches.not() } else { matches }))
     }
+}
+
+/// The character that the engine takes for an escape in patterns.
+const ESCAPE: char = '\\';
+
+/// Returns a pattern in which every escape escapes something: the engine takes one at the end for
+/// itself.
+fn escaped(pattern: &str) -> String {
+    let trailing = pattern.chars().rev().take_while(|&c| c == ESCAPE).count();
+    let last = if trailing % 2 == 1 { "\\" } else { "" };
+    format!("{pattern}{last}")
+}
+
+/// Returns a pattern for any case that matches what it matches in the engine, and whether it
+/// matches nothing else.
+///
+/// The engine folds letters by other tables than the library: `i` matches no dotted capital, and
+/// `s` matches a long s. So `s` becomes any character, and so does every letter outside ASCII.
+fn any_case(pattern: &str) -> (String, bool) {
+    let mut widened = String::with_capacity(pattern.len());
+    let mut is_exact = true;
+    let pattern = escaped(pattern);
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        let is_escaped = c == ESCAPE;
+        let c = if is_escaped { chars.next().unwrap_or(ESCAPE) } else { c };
+        is_exact &= c.is_ascii() && !matches!(c, 's' | 'S' | 'i' | 'I');
+        if !c.is_ascii() || matches!(c, 's' | 'S') {
+            widened.push('_');
+            continue;
+        }
+        if is_escaped {
+            widened.push(ESCAPE);
+        }
+        widened.push(c);
+    }
+    (widened, is_exact)
+}
+
+/// Returns an integer that a literal of the engine is.
+fn integer(value: &ScalarValue) -> Option<i128> {
+    use ScalarValue as S;
+    match value {
+        S::Int8(value) => value.map(i128::from),
+        S::Int16(value) => value.map(i128::from),
+        S::Int32(value) => value.map(i128::from),
+        S::Int64(value) => value.map(i128::from),
+        S::UInt8(value) => value.map(i128::from),
+        S::UInt16(value) => value.map(i128::from),
+        S::UInt32(value) => value.map(i128::from),
+        S::UInt64(value) => value.map(i128::from),
+        _ => None,
+    }
+}
+
+/// Returns the least and the greatest value of a type of integers.
+fn bounds(of: &DataType) -> Option<(i128, i128)> {
+    use DataType as T;
+    let bits = of.primitive_width().filter(|_| of.is_integer())? * 8;
+    let values = 1_i128 << bits;
+    Some(match of {
+        T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64 => (0, values - 1),
+        _ => (-values / 2, values / 2 - 1),
+    })
 }
 
 fn is_float(data_type: &DataType) -> bool {

@@ -125,12 +125,21 @@ fn condition(rng: &mut Rng, columns: &[TestColumn], depth: usize) -> String {
         }
         3 => format!("{name} BETWEEN {} AND {}", literal(rng, column), literal(rng, column)),
         4 if column.is_text => {
-            let patterns = ["'s1%'", "'%a'", "'k-__1_'", "'%'", "''", "'b%a'", "'%ä%'", "'\\%'"];
+            let patterns = [
+                "'s1%'", "'%A'", "'K-%\\_'", "'%a'", "'k-__1_'", "'%'", "''", "'b%a'", "'%ä%'",
+                "'\\%'",
+            ];
             let not = if rng.below(3) == 0 { "NOT " } else { "" };
-            format!("{name} {not}LIKE {}", pick(rng, &patterns))
+            let like = if rng.below(2) == 0 { "LIKE" } else { "ILIKE" };
+            format!("{name} {not}{like} {}", pick(rng, &patterns))
         }
         4 | 5 if !column.is_text => {
-            format!("{name} + 1 {operator} {}", literal(rng, column))
+            let value = literal(rng, column);
+            match rng.below(3) {
+                0 => format!("{name} - 7 {operator} {value}"),
+                1 => format!("100 - {name} {operator} {value}"),
+                _ => format!("{name} + 1 {operator} {value}"),
+            }
         }
         6 => format!("{} {operator} {name}", literal(rng, column)),
         7 if column.is_text => {
