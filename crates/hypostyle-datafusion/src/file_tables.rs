@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::{DynamicFileCatalog, TableProvider, UrlTableFactory};
 use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
@@ -15,7 +15,7 @@ use datafusion::datasource::listing::{
 use datafusion::execution::SessionState;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::prelude::SessionContext;
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use hypostyle::{Compression, FileKind, FormatId};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
@@ -25,6 +25,7 @@ use crate::file_error::FileError;
 use crate::format::HypostyleFormat;
 use crate::open_file::blocking;
 use crate::options::TableOptions;
+use crate::schema::{self, FileColumns};
 use crate::store_source::StoreSource;
 use crate::table_url;
 
@@ -253,7 +254,10 @@ impl FileTables {
             files.iter().map(|file| url_in(&base, &file.location)).collect::<Result<Vec<_>>>()?
         };
         files.retain(|file| file.size > 0 || kind.is_text());
-        let schema = format.infer_schema(state, &store, &files).await?;
+        let schema = match format.downcast_ref::<HypostyleFormat>() {
+            Some(ours) => ours.infer_schema(state, &store, &files).await?,
+            None => engine_schema(state, &store, format.as_ref(), &files).await?,
+        };
         let config = ListingTableConfig::new_with_multi_paths(urls)
             .with_listing_options(options)
             .with_schema(schema);
@@ -322,6 +326,31 @@ impl FileTables {
         }
         Ok(good)
     }
+}
+
+/// Returns the schema of files of a format of the engine, by the rules for ours. The engine names no
+/// file in its errors.
+async fn engine_schema(
+    state: &SessionState,
+    store: &Arc<dyn ObjectStore>,
+    format: &dyn FileFormat,
+    files: &[ObjectMeta],
+) -> Result<SchemaRef> {
+    let concurrency = state.config_options().execution.meta_fetch_concurrency.get();
+    let schemas: Vec<SchemaRef> = futures::stream::iter(files)
+        .map(|file| async move {
+            let schema = format.infer_schema(state, store, std::slice::from_ref(file)).await;
+            schema.map_err(|err| DataFusionError::from(FileError::new(&file.location, err)))
+        })
+        .boxed() // the compiler does not see that the futures are `Send` otherwise
+        .buffered(concurrency)
+        .try_collect()
+        .await?;
+    schema::merged(files.iter().zip(&schemas).map(|(file, schema)| FileColumns {
+        location: &file.location,
+        schema,
+        is_null: &|_| false,
+    }))
 }
 
 fn message(err: &DataFusionError, location: &Path) -> String {

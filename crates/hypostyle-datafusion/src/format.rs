@@ -107,7 +107,7 @@ impl FileFormat for HypostyleFormat {
             .buffered(concurrency)
             .try_collect()
             .await?;
-        schema::merged(&files)
+        schema::of_open_files(&files)
     }
 
     async fn infer_stats(

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
-use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
-use datafusion::common::Result;
+use datafusion::common::{Result, cast_column};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
 
@@ -61,7 +61,7 @@ impl OutputColumns {
                 if array.null_count() == rows {
                     return Ok(new_null_array(to, rows));
                 }
-                Ok(cast_with_options(array, to, &options)?)
+                cast_column(array, to, &options)
             };
         let arrays = self.places.iter().zip(self.schema.fields()).map(column);
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;

@@ -171,3 +171,65 @@ async fn names_that_occur_twice_are_told_apart() {
     let found = table(&ctx, "SELECT a, a_2, b FROM t WHERE a_2 = 5 AND a = 4").await;
     assert!(found.contains("| 4 | 5   | 6 |"), "{found}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_may_spell_values_in_their_own_ways() {
+    let ctx = session();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display();
+    let tables = [
+        (
+            "csv",
+            [
+                "id,price,at,ok,n\n1,1.50,2024-01-04T12:00:00,TRUE,NA\n2,-2.25,2024-01-05T00:00:00,FALSE,7\n",
+                "id,price,at,ok,n\n3,1.125,2024-01-04 12:00:00.250,true,-\n4,10.000,2024-01-04 23:00:00.000,false,8\n",
+                "id,price,at,ok,n\n5,7,2024-01-06,True,9\n",
+            ],
+        ),
+        (
+            "jsonl",
+            [
+                "{\"id\":1,\"price\":1.50,\"at\":\"2024-01-04T12:00:00\",\"ok\":true}\n\
+             {\"id\":2,\"price\":-2.25,\"at\":\"2024-01-05T00:00:00\",\"ok\":false,\"n\":7}\n",
+                "{\"id\":3,\"price\":1.125,\"at\":\"2024-01-04 12:00:00.250\",\"ok\":true}\n\
+             {\"id\":4,\"price\":10.000,\"at\":\"2024-01-04 23:00:00.000\",\"ok\":false,\"n\":8}\n",
+                "{\"id\":5,\"price\":7,\"at\":\"2024-01-06\",\"ok\":true,\"n\":9}\n",
+            ],
+        ),
+    ];
+    for (extension, texts) in tables {
+        for (number, text) in texts.iter().enumerate() {
+            fs::write(folder.path().join(format!("{number}.{extension}")), text).unwrap();
+        }
+        let create = format!("STORED AS {extension} LOCATION '{path}/*.{extension}'");
+        run(&ctx, &format!("CREATE EXTERNAL TABLE {extension} {create}")).await;
+        let found = table(
+            &ctx,
+            &format!(
+                "SELECT sum(price) AS price, max(at) AS at, sum(n) AS n, count(*) AS rows, \
+                 arrow_typeof(max(price)) AS of FROM {extension} \
+                 WHERE at >= '2024-01-04T12:00:00.1' AND ok IN (true, false)"
+            ),
+        )
+        .await;
+        assert!(found.contains("| 15.875 | 2024-01-06T00:00:00 | 24 | 4    |"), "{found}");
+        assert!(found.contains("Decimal128("), "{found}");
+    }
+    // Nested values, and keys that only some files have.
+    let [one, two] = [
+        "{\"user\":{\"id\":1,\"seen\":\"2024-01-04T12:00:00\"},\"tags\":[\"a\"]}\n",
+        "{\"user\":{\"seen\":\"2024-01-04 12:00\",\"name\":\"Ada\"},\"tags\":[]}\n",
+    ];
+    fs::write(folder.path().join("u1.ndjson"), one).unwrap();
+    fs::write(folder.path().join("u2.ndjson"), two).unwrap();
+    run(&ctx, &format!("CREATE EXTERNAL TABLE users STORED AS JSONL LOCATION '{path}/u*.ndjson'"))
+        .await;
+    let found = table(
+        &ctx,
+        "SELECT \"user\"['id'] AS id, \"user\"['name'] AS name, \"user\"['seen'] AS seen \
+         FROM users ORDER BY id",
+    )
+    .await;
+    assert!(found.contains("| 1  |      | 2024-01-04T12:00:00 |"), "{found}");
+    assert!(found.contains("|    | Ada  | 2024-01-04T12:00:00 |"), "{found}");
+}
