@@ -30,7 +30,7 @@ use crate::sink::HypostyleSink;
 use crate::source::HypostyleSource;
 use crate::{schema, statistics};
 
-/// The memory of the scan of a partition: the default of the library.
+/// The most memory of the scan of a partition: the default of the library.
 const SCAN_MEMORY: u64 = 256 << 20;
 
 /// The memory of the scan of a column file, if that of the engine has no limit. Partitions share
@@ -47,8 +47,10 @@ pub struct HypostyleFormat {
 
 impl HypostyleFormat {
     /// Returns the format of a kind of files, with options.
+    /// The extension of new files, if not the first one of the kind.
+    extension: Option<&'static str>,
     pub fn new(kind: FileKind, options: TableOptions) -> Self {
-        Self { kind, options: Arc::new(options) }
+        Self { kind, options: Arc::new(options), extension: None }
     }
 
     /// Returns the kind of files.
@@ -71,7 +73,8 @@ impl HypostyleFormat {
 impl FileFormat for HypostyleFormat {
     /// Returns the extension of new files. That of an archive tells the text in it.
     fn get_ext(&self) -> String {
-        let extension = self.kind.extensions().first().copied().unwrap_or(self.kind.name());
+        let first = self.kind.extensions().first().copied();
+        let extension = self.extension.or(first).unwrap_or(self.kind.name());
         if self.kind.id() != FormatId::At1 {
             return extension.to_owned();
         }
@@ -185,14 +188,20 @@ impl FileFormatFactory for HypostyleFormatFactory {
         &self,
         _: &dyn Session,
         settings: &HashMap<String, String>,
+
+    fn format(&self, options: TableOptions) -> HypostyleFormat {
+        let mut extensions = self.kind.extensions().iter().copied();
+        let extension = extensions.find(|extension| *extension == self.name);
+        HypostyleFormat { extension, ..HypostyleFormat::new(self.kind, options) }
+    }
     ) -> Result<Arc<dyn FileFormat>> {
         let options = TableOptions::try_new(settings)?;
         options::check(self.kind, &options)?;
-        Ok(Arc::new(HypostyleFormat::new(self.kind, options)))
+        Ok(Arc::new(self.format(options)))
     }
 
     fn default(&self) -> Arc<dyn FileFormat> {
-        Arc::new(HypostyleFormat::new(self.kind, TableOptions::default()))
+        Arc::new(self.format(TableOptions::default()))
     }
 }
 

@@ -233,3 +233,22 @@ async fn files_may_spell_values_in_their_own_ways() {
     assert!(found.contains("| 1  |      | 2024-01-04T12:00:00 |"), "{found}");
     assert!(found.contains("|    | Ada  | 2024-01-04T12:00:00 |"), "{found}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_may_have_any_extension_of_a_format() {
+    let ctx = session();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().display();
+    run(&ctx, &format!("COPY (SELECT 1 AS a) TO '{path}/x.colfile' STORED AS COLM")).await;
+    run(&ctx, &format!("COPY (SELECT 2 AS b) TO '{path}/x.csv'")).await;
+    let create =
+        |name: &str| format!("CREATE EXTERNAL TABLE {name} STORED AS COLM LOCATION '{path}/'");
+    run(&ctx, &create("one")).await;
+    assert_eq!(count(&ctx, "one").await, 1);
+    // New files have the extension that the table reads.
+    run(&ctx, "INSERT INTO one SELECT 2").await;
+    assert_eq!(count(&ctx, "one").await, 2);
+    run(&ctx, &format!("COPY (SELECT 3 AS a) TO '{path}/y.colm'")).await;
+    run(&ctx, &create("both")).await;
+    assert_eq!((count(&ctx, "one").await, count(&ctx, "both").await), (2, 3));
+}
