@@ -33,6 +33,10 @@ use crate::{schema, statistics};
 /// The most memory of the scan of a partition: the default of the library.
 const SCAN_MEMORY: u64 = 256 << 20;
 
+/// All partitions of a scan have one part in so many of the memory of the engine, which needs it
+/// for more than scans.
+const ENGINE_MEMORY_SHARES: usize = 8;
+
 /// The memory of the scan of a column file, if that of the engine has no limit. Partitions share
 /// columns that fit in half of it; otherwise each one decompresses them for itself.
 const COLUMN_FILE_MEMORY: u64 = 1 << 30;
@@ -43,12 +47,12 @@ const COLUMN_FILE_MEMORY: u64 = 1 << 30;
 pub struct HypostyleFormat {
     kind: FileKind,
     options: Arc<TableOptions>,
+    /// The extension of new files, if not the first one of the kind.
+    extension: Option<&'static str>,
 }
 
 impl HypostyleFormat {
     /// Returns the format of a kind of files, with options.
-    /// The extension of new files, if not the first one of the kind.
-    extension: Option<&'static str>,
     pub fn new(kind: FileKind, options: TableOptions) -> Self {
         Self { kind, options: Arc::new(options), extension: None }
     }
@@ -130,11 +134,11 @@ impl FileFormat for HypostyleFormat {
         config: FileScanConfig,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let runtime = state.runtime_env();
-        // What the engine may use, it needs for more than scans.
         let memory = match runtime.memory_pool.memory_limit() {
             MemoryLimit::Finite(limit) => {
                 let partitions = state.config_options().execution.target_partitions;
-                Some(SCAN_MEMORY.min((limit / partitions.saturating_mul(4).max(1)) as u64))
+                let shares = partitions.saturating_mul(ENGINE_MEMORY_SHARES).max(1);
+                Some(SCAN_MEMORY.min((limit / shares) as u64))
             }
             _ => self.kind.is_column_file().then_some(COLUMN_FILE_MEMORY),
         };
@@ -142,7 +146,10 @@ impl FileFormat for HypostyleFormat {
         let config = match source {
             Some(source) => {
                 let cache = runtime.cache_manager.get_file_metadata_cache();
-                let source = source.with_metadata_cache(cache).with_memory(memory);
+                let source = source
+                    .with_metadata_cache(cache)
+                    .with_memory(memory)
+                    .with_memory_pool(runtime.memory_pool.clone());
                 FileScanConfigBuilder::from(config).with_source(Arc::new(source)).build()
             }
             None => config,
@@ -181,6 +188,12 @@ impl HypostyleFormatFactory {
     pub fn new(kind: FileKind, name: &str) -> Self {
         Self { kind, name: name.to_owned() }
     }
+
+    fn format(&self, options: TableOptions) -> HypostyleFormat {
+        let mut extensions = self.kind.extensions().iter().copied();
+        let extension = extensions.find(|extension| *extension == self.name);
+        HypostyleFormat { extension, ..HypostyleFormat::new(self.kind, options) }
+    }
 }
 
 impl FileFormatFactory for HypostyleFormatFactory {
@@ -188,12 +201,6 @@ impl FileFormatFactory for HypostyleFormatFactory {
         &self,
         _: &dyn Session,
         settings: &HashMap<String, String>,
-
-    fn format(&self, options: TableOptions) -> HypostyleFormat {
-        let mut extensions = self.kind.extensions().iter().copied();
-        let extension = extensions.find(|extension| *extension == self.name);
-        HypostyleFormat { extension, ..HypostyleFormat::new(self.kind, options) }
-    }
     ) -> Result<Arc<dyn FileFormat>> {
         let options = TableOptions::try_new(settings)?;
         options::check(self.kind, &options)?;

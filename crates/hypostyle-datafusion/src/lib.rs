@@ -33,17 +33,18 @@
 //!
 //! - Of each file, its metadata and the blocks of the columns that the query needs. Ranges are
 //!   fetched concurrently, and those that lie close together with one request.
-//! - Comparisons, `AND`, `OR`, `NOT`, `IN`, `IS NULL`, `BETWEEN` and `LIKE` are evaluated by the
-//!   scan, and skip row groups by their statistics before anything of them is fetched. The engine
-//!   evaluates other filters, and repeats those of floats.
+//! - Comparisons, also of integers with a constant added, `AND`, `OR`, `NOT`, `IN`, `IS NULL`,
+//!   `BETWEEN`, `LIKE` and `ILIKE` are evaluated by the scan, and skip row groups by their
+//!   statistics before anything of them is fetched. The engine evaluates other filters, and repeats
+//!   those of floats.
 //! - `count(*)` and exact minima and maxima come from metadata. A limit stops early.
 //! - Filters that joins and `ORDER BY … LIMIT` make while they run skip later row groups.
 //! - `EXPLAIN ANALYZE` shows row groups and bytes that were read, and row groups that were skipped.
 //!
 //! # Files
 //!
-//! A table of several files has their columns by name; one that a file lacks is null there. A
-//! damaged file fails the query with an error that names it ([`FileError`]).
+//! A table of several files has their columns by name; one that a file lacks is null there, and
+//! types that differ widen where every value keeps its meaning. A damaged file fails the query with an error that names it ([`FileError`]).
 
 mod copied;
 mod fetch;
@@ -59,6 +60,7 @@ mod part_scan;
 mod predicate;
 mod register;
 mod request;
+mod scan_memory;
 mod schema;
 mod shared_files;
 mod sink;

@@ -14,6 +14,7 @@ use crate::metrics::ScanMetrics;
 use crate::open_file::OpenFile;
 use crate::part_scan::PartScan;
 use crate::request::ScanRequest;
+use crate::scan_memory::ScanMemory;
 use crate::shared_files::{SharedFile, SharedFiles};
 
 /// A file with so many row groups is cut between them. Partitions of files with fewer share
@@ -24,6 +25,8 @@ const MIN_ALIGNED_ROW_GROUPS: usize = 16;
 pub(crate) struct Opener {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) request: Arc<ScanRequest>,
+    /// The memory of the partition, if that of the engine has a limit.
+    pub(crate) memory: Option<Arc<ScanMemory>>,
     pub(crate) metadata_cache: Option<Arc<FileMetadataCache>>,
     pub(crate) files: Arc<SharedFiles>,
     pub(crate) metrics: ScanMetrics,
@@ -33,7 +36,7 @@ impl FileOpener for Opener {
     fn open(&self, part: PartitionedFile) -> Result<FileOpenFuture> {
         let (store, request) = (self.store.clone(), self.request.clone());
         let (cache, metrics) = (self.metadata_cache.clone(), self.metrics.clone());
-        let files = self.files.clone();
+        let (files, memory) = (self.files.clone(), self.memory.clone());
         Ok(async move {
             let meta = part.object_meta;
             let range = part.range.unwrap_or(FileRange { start: 0, end: size_of(meta.size) });
@@ -49,7 +52,7 @@ impl FileOpener for Opener {
             }
             metrics.fetched(shared.file.take_unreported());
             let rows = rows_of(&shared, &range)?;
-            let scan = PartScan::try_new(shared, request, rows, metrics, scanned)?;
+            let scan = PartScan::try_new(shared, request, memory, rows, metrics, scanned)?;
             let batches = futures::stream::try_unfold(scan, |mut scan| async move {
                 Ok(scan.next().await?.map(|batch| (batch, scan)))
             });

@@ -5,18 +5,20 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::compute::filter_record_batch;
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::physical_expr::expressions::DynamicFilterTracking;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use datafusion::physical_expr::{PhysicalExpr, conjunction};
 use hypostyle::predicate::{Expr, Predicate};
 use hypostyle::{MissingRanges, Partition, Scan, ScanDecoder, Step};
+use object_store::path::Path;
 
 use crate::metrics::ScanMetrics;
 use crate::open_file::{OpenFile, blocking};
 use crate::output_columns::OutputColumns;
 use crate::predicate::translate;
 use crate::request::{Filters, ScanRequest};
+use crate::scan_memory::ScanMemory;
 use crate::schema::plain;
 use crate::shared_files::{ScannedPart, SharedFile};
 
@@ -42,8 +44,11 @@ pub(crate) struct PartScan {
     rows: Range<u64>,
     run_groups: usize,
     left: u64,
+    /// How many bytes the scan holds at most, if not as many as the library says.
+    memory: Option<u64>,
     decoder: Option<ScanDecoder>,
     metrics: ScanMetrics,
+    _reserved: Option<Arc<ScanMemory>>,
     _scanned: ScannedPart,
 }
 
@@ -51,6 +56,7 @@ impl PartScan {
     pub(crate) fn try_new(
         shared: SharedFile,
         request: Arc<ScanRequest>,
+        reserved: Option<Arc<ScanMemory>>,
         rows: Range<u64>,
         metrics: ScanMetrics,
         scanned: ScannedPart,
@@ -80,6 +86,16 @@ impl PartScan {
         let residual =
             residual.map(|filter| reassign_expr_columns(filter, &output.schema)).transpose()?;
         let left = request.limit.unwrap_or(u64::MAX);
+        let memory = match &reserved {
+            Some(memory) => {
+                let wanted = decoded_bytes(file, &output, &filters, &rows);
+                // Columns that partitions share may take half of the memory.
+                let wanted = wanted.map_or(u64::MAX, |bytes| bytes.saturating_mul(2));
+                let bytes = memory.reserve(wanted);
+                Some(bytes.map_err(|err| of_file(err, &file.meta.location))?)
+            }
+            None => request.memory,
+        };
         let (run_groups, decoder) = (FIRST_RUN, None);
         Ok(Self {
             output,
@@ -89,8 +105,10 @@ impl PartScan {
             rows,
             run_groups,
             left,
+            memory,
             decoder,
             metrics,
+            _reserved: reserved,
             _scanned: scanned,
             shared,
             request,
@@ -151,7 +169,7 @@ impl PartScan {
         if self.residual.is_none() && self.left < u64::MAX {
             scan = scan.limit(self.left);
         }
-        if let Some(memory) = self.request.memory {
+        if let Some(memory) = self.memory {
             scan = scan.memory_limit(memory);
         }
         let decoder = plan(&self.shared.file, scan, &self.metrics).await?;
@@ -221,6 +239,41 @@ impl Drop for PartScan {
         if let Some(decoder) = &self.decoder {
             self.metrics.finished(&decoder.stats());
         }
+    }
+}
+
+/// Returns how many bytes the columns that a scan reads take when they are decoded, if the file
+/// says so.
+fn decoded_bytes(
+    file: &OpenFile,
+    output: &OutputColumns,
+    filters: &[Arc<dyn PhysicalExpr>],
+    rows: &Range<u64>,
+) -> Option<u64> {
+    let filtered = filters.iter().flat_map(collect_columns);
+    let filtered = filtered.filter_map(|column| file.schema.column_with_name(column.name()));
+    let mut columns: Vec<usize> = filtered.map(|(index, _)| index).collect();
+    columns.extend(&output.read);
+    columns.sort_unstable();
+    columns.dedup();
+    let (mut first, mut bytes) = (0_u64, 0_u64);
+    for group in 0..file.reader.row_groups() {
+        let next = first.saturating_add(file.reader.row_group_rows(group));
+        if next > rows.start && first < rows.end {
+            bytes = bytes.saturating_add(file.reader.column_bytes(group, &columns)?);
+        }
+        first = next;
+    }
+    Some(bytes)
+}
+
+/// Adds the name of a file to the error that there is no memory for it.
+fn of_file(err: DataFusionError, location: &Path) -> DataFusionError {
+    match err {
+        DataFusionError::ResourcesExhausted(why) => {
+            DataFusionError::ResourcesExhausted(format!("`{location}`: {why}"))
+        }
+        other => other,
     }
 }
 

@@ -10,6 +10,7 @@ use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileSour
 use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::cache::cache_manager::FileMetadataCache;
+use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::physical_expr::expressions::DynamicFilterTracking;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, conjunction};
@@ -25,6 +26,7 @@ use crate::opener::Opener;
 use crate::options::TableOptions;
 use crate::predicate::translate;
 use crate::request::{Filters, ScanRequest};
+use crate::scan_memory::ScanMemory;
 use crate::shared_files::SharedFiles;
 
 /// Rows of a batch, if the engine states no number.
@@ -47,6 +49,7 @@ pub struct HypostyleSource {
     metadata_cache: Option<Arc<FileMetadataCache>>,
     files: Arc<SharedFiles>,
     memory: Option<u64>,
+    memory_pool: Option<Arc<dyn MemoryPool>>,
 }
 
 impl HypostyleSource {
@@ -63,6 +66,7 @@ impl HypostyleSource {
             metadata_cache: None,
             files: Arc::default(),
             memory: None,
+            memory_pool: None,
         }
     }
 
@@ -77,6 +81,13 @@ impl HypostyleSource {
     #[must_use]
     pub fn with_memory(mut self, bytes: Option<u64>) -> Self {
         self.memory = bytes;
+        self
+    }
+
+    /// Sets the pool in which the scans of partitions reserve their memory, if it has a limit.
+    #[must_use]
+    pub fn with_memory_pool(mut self, pool: Arc<dyn MemoryPool>) -> Self {
+        self.memory_pool = Some(pool);
         self
     }
 }
@@ -100,9 +111,14 @@ impl FileSource for HypostyleSource {
             memory: self.options.memory.or(self.memory),
             partitions: config.file_groups.len(),
         };
+        let memory = self.memory_pool.as_ref().zip(request.memory);
+        let memory = memory
+            .and_then(|(pool, limit)| ScanMemory::of_partition(pool, partition, limit))
+            .map(Arc::new);
         let opener = Opener {
             store,
             request: Arc::new(request),
+            memory,
             metadata_cache: self.metadata_cache.clone(),
             files: self.files.clone(),
             metrics: ScanMetrics::new(&self.metrics, partition),

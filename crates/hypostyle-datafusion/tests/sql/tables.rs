@@ -2,10 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::sync::Arc;
 
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::Int64Type;
-use datafusion::prelude::SessionContext;
+use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::StreamExt;
 use hypostyle::FileKind;
 
 use crate::counting::CountingStore;
@@ -251,4 +255,44 @@ async fn a_folder_may_have_any_extension_of_a_format() {
     run(&ctx, &format!("COPY (SELECT 3 AS a) TO '{path}/y.colm'")).await;
     run(&ctx, &create("both")).await;
     assert_eq!((count(&ctx, "one").await, count(&ctx, "both").await), (2, 3));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scans_reserve_memory_of_the_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.colf");
+    let copy = "COPY (SELECT value AS id, 'row number ' || value AS name \
+                FROM generate_series(1, 300000)) TO";
+    run(&session(), &format!("{copy} '{}'", path.display())).await;
+    let limited = |bytes: usize| {
+        let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(bytes));
+        let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool.clone()).build().unwrap();
+        let config = SessionConfig::new().with_target_partitions(2);
+        let ctx = SessionContext::new_with_config_rt(config, Arc::new(runtime));
+        hypostyle_datafusion::register(&ctx).unwrap();
+        (ctx, pool)
+    };
+    let create = format!("CREATE EXTERNAL TABLE t STORED AS COLF LOCATION '{}'", path.display());
+    let (ctx, pool) = limited(32 << 20);
+    run(&ctx, &create).await;
+    let mut rows = ctx.sql("SELECT name FROM t").await.unwrap().execute_stream().await.unwrap();
+    rows.next().await.unwrap().unwrap();
+    let reserved = pool.reserved();
+    assert!((256 << 10..=4 << 20).contains(&reserved), "{reserved}");
+    drop(rows);
+    // Work that the scan gave to another thread ends by itself.
+    for _ in 0..1000 {
+        if pool.reserved() == 0 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(pool.reserved(), 0);
+    // What is sorted goes to temporary files.
+    let sorted = "SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY name DESC) AS n FROM t)";
+    assert!(table(&ctx, sorted).await.contains("300000"));
+    let (ctx, _) = limited(200 << 10);
+    run(&ctx, &create).await;
+    let found = error(&ctx, "SELECT name FROM t").await;
+    assert!(found.contains("t.colf`") && found.contains("HypostyleScan"), "{found}");
 }
