@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::{DynamicFileCatalog, TableProvider, UrlTableFactory};
 use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
@@ -15,17 +15,17 @@ use datafusion::datasource::listing::{
 use datafusion::execution::SessionState;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::prelude::SessionContext;
-use futures::{StreamExt, TryStreamExt};
+use futures::TryStreamExt;
 use hypostyle::{Compression, FileKind, FormatId};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
 use tokio::sync::OnceCell;
 
+use crate::engine_format::EngineFormat;
 use crate::file_error::FileError;
 use crate::format::HypostyleFormat;
 use crate::open_file::blocking;
 use crate::options::TableOptions;
-use crate::schema::{self, FileColumns};
 use crate::store_source::StoreSource;
 use crate::table_url;
 
@@ -231,7 +231,9 @@ impl FileTables {
             FormatId::Parquet if !is_compressed => {
                 let found = state.get_file_format_factory("parquet");
                 match found {
-                    Some(factory) => factory.create(state, &HashMap::new())?,
+                    Some(factory) => {
+                        Arc::new(EngineFormat::new(factory.create(state, &HashMap::new())?))
+                    }
                     None => Arc::new(HypostyleFormat::new(kind, self.options.clone())),
                 }
             }
@@ -254,10 +256,7 @@ impl FileTables {
             files.iter().map(|file| url_in(&base, &file.location)).collect::<Result<Vec<_>>>()?
         };
         files.retain(|file| file.size > 0 || kind.is_text());
-        let schema = match format.downcast_ref::<HypostyleFormat>() {
-            Some(ours) => ours.infer_schema(state, &store, &files).await?,
-            None => engine_schema(state, &store, format.as_ref(), &files).await?,
-        };
+        let schema = format.infer_schema(state, &store, &files).await?;
         let config = ListingTableConfig::new_with_multi_paths(urls)
             .with_listing_options(options)
             .with_schema(schema);
@@ -326,31 +325,6 @@ impl FileTables {
         }
         Ok(good)
     }
-}
-
-/// Returns the schema of files of a format of the engine, by the rules for ours. The engine names no
-/// file in its errors.
-async fn engine_schema(
-    state: &SessionState,
-    store: &Arc<dyn ObjectStore>,
-    format: &dyn FileFormat,
-    files: &[ObjectMeta],
-) -> Result<SchemaRef> {
-    let concurrency = state.config_options().execution.meta_fetch_concurrency.get();
-    let schemas: Vec<SchemaRef> = futures::stream::iter(files)
-        .map(|file| async move {
-            let schema = format.infer_schema(state, store, std::slice::from_ref(file)).await;
-            schema.map_err(|err| DataFusionError::from(FileError::new(&file.location, err)))
-        })
-        .boxed() // the compiler does not see that the futures are `Send` otherwise
-        .buffered(concurrency)
-        .try_collect()
-        .await?;
-    schema::merged(files.iter().zip(&schemas).map(|(file, schema)| FileColumns {
-        location: &file.location,
-        schema,
-        is_null: &|_| false,
-    }))
 }
 
 fn message(err: &DataFusionError, location: &Path) -> String {

@@ -44,9 +44,17 @@
 //! # Files
 //!
 //! A table of several files has their columns by name; one that a file lacks is null there, and
-//! types that differ widen where every value keeps its meaning. A damaged file fails the query with an error that names it ([`FileError`]).
+//! types that differ widen where every value keeps its meaning. A damaged file fails the query with
+//! an error that names it ([`FileError`]).
+//!
+//! # Memory
+//!
+//! If the memory pool of the session has a limit, scans reserve a part of it, and use less where
+//! there is less.
 
 mod copied;
+mod engine_format;
+mod engine_source;
 mod fetch;
 mod file_error;
 mod file_tables;

@@ -199,6 +199,41 @@ fn damage_fails_a_query_or_is_left_out() {
 }
 
 #[test]
+fn parquet_files_of_a_glob_follow_the_same_rules() {
+    let folder = Folder::new();
+    for (name, query) in [
+        ("a1", "select 1::int as id, 1.5::decimal(4,2) as price"),
+        ("a2", "select 5000000000 as id, 'x' as more"),
+        ("b1", "select 1 as id"),
+        ("b2", "select 'x' as id"),
+    ] {
+        folder.sql(query, &["-o", &format!("{name}.parquet")]);
+    }
+    let found = folder.sql("select * from 'a*.parquet' order by id", &[]);
+    assert_eq!(found, "id,price,more\n1,1.50,\n5000000000,,x\n");
+    let ran = folder.hyp(&["sql", "select * from 'b*.parquet'"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("b1.parquet` and") && ran.err.contains("b2.parquet`"), "{}", ran.err);
+    // Damage behind the metadata.
+    let text = "select 'name ' || (value * 7919 % 100003) as s from generate_series(1, 100000)";
+    folder.sql(text, &["-o", "c1.parquet"]);
+    let mut content = folder.bytes("c1.parquet");
+    // The page header comes first: without it, its column cannot be read.
+    content[4..64].fill(0xff);
+    let folder = folder.with("c2.parquet", &content);
+    // The engine knows the maximum of the column itself from the metadata.
+    let ran = folder.hyp(&["sql", "select max(s || 'x') from 'c*.parquet'"]);
+    assert_eq!(ran.code, 4, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("c2.parquet`: "), "{}", ran.err);
+    let folder = folder.with("c2.parquet", &content[..content.len() / 2]);
+    let ran = folder.hyp(&["sql", "select max(s) from 'c*.parquet'"]);
+    assert!(ran.err.contains("c2.parquet`: "), "{}", ran.err);
+    let ran = folder.hyp(&["sql", "select count(*) as n from 'c*.parquet'", "--skip-damaged"]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, "n\n100000\n"), "{}", ran.err);
+    assert!(ran.err.contains("left out: "), "{}", ran.err);
+}
+
+#[test]
 fn memory_is_limited() {
     let folder = Folder::new();
     // A sort spills, and a join that does not fit ends with an error that says so.
@@ -209,6 +244,14 @@ fn memory_is_limited() {
                 generate_series(1, 300000)) p join (select value + 5 as a, repeat('y', 50) as u \
                 from generate_series(1, 300000)) q on p.a = q.a and p.t < q.u";
     let ran = folder.hyp(&["sql", join, "--memory-limit", "2M"]);
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("hint: --memory-limit allows more memory"), "{}", ran.err);
+    // Scans of files have their part of it.
+    let rows = "select value as id, 'row ' || value as name from generate_series(1, 200000)";
+    folder.sql(rows, &["-o", "t.colf"]);
+    let group = "select count(*) as n from (select name, count(*) from 't.colf' group by name)";
+    assert_eq!(folder.sql(group, &["--memory-limit", "48M"]), "n\n200000\n");
+    let ran = folder.hyp(&["sql", group, "--memory-limit", "100K"]);
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("hint: --memory-limit allows more memory"), "{}", ran.err);
 }

@@ -3,6 +3,7 @@
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use hypostyle_datafusion::FileTables;
 
 use crate::counting::CountingStore;
 use crate::session::{run, session, session_with, table};
@@ -175,6 +176,20 @@ async fn filters_that_the_query_finds_skip_row_groups() {
     let plan = table(&ctx, &format!("EXPLAIN ANALYZE {join}")).await;
     assert!(metric(&plan, "row_groups_pruned") > 0.0, "{plan}");
     assert_eq!(run(&ctx, join).await.iter().map(|batch| batch.num_rows()).sum::<usize>(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_is_fetched_once_for_all_statements() {
+    let ctx = FileTables::default().enable(session()).unwrap();
+    let store = CountingStore::register(&ctx);
+    let text = (0..20_000).fold("id,name\n".to_owned(), |text, id| text + &format!("{id},n{id}\n"));
+    store.add("t.csv", text.clone().into_bytes()).await;
+    let sum = "SELECT sum(id) AS s FROM 'count://files/t.csv'";
+    assert!(table(&ctx, sum).await.contains("199990000"));
+    let (read, _) = store.take();
+    assert!((text.len() as u64..text.len() as u64 + (64 << 10)).contains(&read), "{read}");
+    assert!(table(&ctx, sum).await.contains("199990000"));
+    assert_eq!(store.take(), (0, 0));
 }
 
 /// Returns the number of a metric in a plan, such as `bytes_scanned=1.5 K`.

@@ -217,7 +217,9 @@ async fn files_may_spell_values_in_their_own_ways() {
         )
         .await;
         assert!(found.contains("| 15.875 | 2024-01-06T00:00:00 | 24 | 4    |"), "{found}");
-        assert!(found.contains("Decimal128("), "{found}");
+        // Numbers of JSON are floats.
+        let of = if extension == "csv" { "Decimal128(" } else { "Float64" };
+        assert!(found.contains(of), "{found}");
     }
     // Nested values, and keys that only some files have.
     let [one, two] = [
