@@ -428,7 +428,9 @@ impl Reader for ArchiveTable {
 
     fn pruning_statistics(&self, group: usize) -> Option<Box<dyn PruningStatistics + '_>> {
         let statistics: Box<dyn PruningStatistics + '_> = match &self.groups {
-            Some(groups) => Box::new(groups.pruning(group, &self.names, self.table.schema())),
+            Some(groups) => {
+                Box::new(groups.pruning(group, &self.names).with_types(self.table.schema()))
+            }
             None => self.table.pruning_statistics(group)?,
         };
         Some(Box::new(TypedPruning {

@@ -17,17 +17,13 @@ type FindStatistics<'a> = Box<dyn Fn(&str) -> Option<usize> + 'a>;
 /// The statistics of one group, for pruning.
 pub(crate) struct GroupPruning<'a> {
     statistics: RowGroupStatistics<'a, FindStatistics<'a>>,
-    schema: SchemaRef,
+    /// The columns of the table, if sets of integers are used.
+    schema: Option<SchemaRef>,
 }
 
 impl LineGroups {
     /// Returns the statistics of a group of a table with these columns.
-    pub(crate) fn pruning<'a>(
-        &'a self,
-        group: usize,
-        names: &'a [String],
-        schema: SchemaRef,
-    ) -> GroupPruning<'a> {
+    pub(crate) fn pruning<'a>(&'a self, group: usize, names: &'a [String]) -> GroupPruning<'a> {
         let find = move |name: &str| {
             let mut parts = name.split(SEPARATOR);
             let column = parts.next()?;
@@ -35,7 +31,15 @@ impl LineGroups {
             let keys: Vec<&str> = parts.collect();
             self.metadata.paths.iter().position(|path| path.column == column && path.keys == keys)
         };
-        GroupPruning { statistics: self.statistics.group(group, Box::new(find)), schema }
+        GroupPruning { statistics: self.statistics.group(group, Box::new(find)), schema: None }
+    }
+}
+
+impl GroupPruning<'_> {
+    /// Uses sets of integers, of columns with the types of a schema.
+    pub(crate) fn with_types(mut self, schema: SchemaRef) -> Self {
+        self.schema = Some(schema);
+        self
     }
 }
 
@@ -61,7 +65,7 @@ impl PruningStatistics for GroupPruning<'_> {
     }
 
     fn entries(&self, column: &str) -> Option<OccurringEntries> {
-        let field = self.schema.field_with_name(column).ok()?;
+        let field = self.schema.as_ref()?.field_with_name(column).ok()?;
         self.statistics.integers(column, field.data_type())
     }
 

@@ -20,7 +20,7 @@ use hypostyle_core::text::TextKind;
 use hypostyle_core::wire::put;
 
 /// The part of an archive that the stream may take: one in so many.
-const STREAMS_PER_ARCHIVE: usize = 512;
+const STREAMS_PER_ARCHIVE: usize = 256;
 
 /// Columns of at most so many bytes are compressed in several orders.
 const MAX_COMPARED_BYTES: usize = 512 << 10;
