@@ -7,13 +7,15 @@ use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
-    RowSelector,
+    ArrowReaderMetadata, ParquetRecordBatchReader, RowSelection, RowSelector,
 };
+use parquet::arrow::parquet_to_arrow_field_levels;
 
 use super::chunk_source::ChunkSource;
+use super::pages::CheckedRowGroup;
 use crate::guard::catch_panics;
-use hypostyle_core::error::{Error, Result};
+use hypostyle_core::error::{Error, ErrorKind, Result};
+use hypostyle_core::limits::Limits;
 use hypostyle_core::row_selection::RowSelection as Selection;
 
 /// Rows that are decoded at a time, at least: fewer cost more in calls than in rows.
@@ -27,6 +29,7 @@ pub(super) struct RowGroupColumn {
     pub(super) column: usize,
     pub(super) rows: usize,
     pub(super) data_type: DataType,
+    pub(super) limits: Limits,
 }
 
 impl RowGroupColumn {
@@ -45,26 +48,42 @@ impl RowGroupColumn {
             end = run.end;
         }
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), [self.column]);
-        let metadata = self.metadata.clone();
-        ParquetRecordBatchReaderBuilder::new_with_metadata(source.clone(), metadata)
-            .with_row_groups(vec![self.group])
-            .with_projection(mask)
-            .with_batch_size(batch_rows.max(1))
-            .with_row_selection(RowSelection::from(selectors))
-            .build()
-            .map_err(|err| source.error("column chunk", err))
+        let failed = |err| source.error("column chunk", err);
+        let (schema, fields) = (self.metadata.parquet_schema(), self.metadata.schema().fields());
+        let levels = parquet_to_arrow_field_levels(schema, mask.clone(), Some(fields));
+        let metadata = self.metadata.metadata().clone();
+        let pages = CheckedRowGroup::open(source, metadata, self.group, &mask, &self.limits);
+        let pages = pages.map_err(failed)?;
+        // A row may repeat the longest value of the dictionary.
+        let batch_rows = batch_rows.min(pages.max_batch_rows()).max(1);
+        let rows = Some(RowSelection::from(selectors));
+        let levels = levels.map_err(failed)?;
+        ParquetRecordBatchReader::try_new_with_row_groups(&levels, &pages, batch_rows, rows)
+            .map_err(failed)
     }
 
     /// Decodes some rows, and nothing between them if the pages allow it.
     pub(super) fn read_rows(&self, source: &ChunkSource, rows: &Selection) -> Result<ArrayRef> {
         catch_panics("column chunk", || {
             let reader = self.open(source, rows.runs().iter().cloned(), rows.len())?;
-            let mut arrays = Vec::new();
+            let (mut arrays, mut bytes) = (Vec::new(), 0);
             for batch in reader {
-                arrays.push(self.column_of(&batch.map_err(|e| source.error("page", e))?)?);
+                let array = self.column_of(&batch.map_err(|e| source.error("page", e))?)?;
+                self.charge(&mut bytes, &array)?;
+                arrays.push(array);
             }
             self.joined(&arrays, rows.len())
         })
+    }
+
+    /// Adds the size of an array to those that are in memory, and fails if it is too much.
+    fn charge(&self, bytes: &mut u64, array: &ArrayRef) -> Result<()> {
+        *bytes = bytes.saturating_add(array.get_array_memory_size() as u64);
+        let (what, asked, limit) = ("column of a window", *bytes, self.limits.read_bytes);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        Ok(())
     }
 
     fn column_of(&self, batch: &arrow_array::RecordBatch) -> Result<ArrayRef> {
@@ -124,9 +143,10 @@ impl ColumnStream {
     /// Decodes the next rows.
     pub(super) fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         let mut arrays: Vec<ArrayRef> = Vec::new();
-        let mut left = rows;
+        let (mut left, mut bytes) = (rows, 0);
         while left > 0 {
             let Some(array) = self.next_array()? else { break };
+            self.column.charge(&mut bytes, &array)?;
             if array.len() > left {
                 self.decoded.push_front(array.slice(left, array.len() - left));
                 arrays.push(array.slice(0, left));

@@ -8,7 +8,7 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Type;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 
-use super::schema_depth;
+use super::thrift;
 use crate::guard::catch_panics;
 use hypostyle_core::error::{Error, ErrorKind, Result};
 use hypostyle_core::limits::Limits;
@@ -30,8 +30,8 @@ const FIRST_READ_BYTES: u64 = 64 << 10;
 /// Reads the footer with one or two reads.
 pub(super) fn read(source: &dyn ByteSource, limits: &Limits) -> Result<ArrowReaderMetadata> {
     let bytes = footer_bytes(source, limits)?;
-    // A deeply nested schema would overflow the stack of the `parquet` crate.
-    schema_depth::check(&bytes)?;
+    // A deeply nested schema would overflow the stack of the `parquet` crate, for example.
+    thrift::check_footer(&bytes)?;
     catch_panics("footer", || {
         let failed = |err: parquet::errors::ParquetError| match err {
             parquet::errors::ParquetError::NYI(what) => Error::unsupported(what),

@@ -1,17 +1,22 @@
 //! Parquet files, through the `parquet` crate.
 //!
-//! `footer` reads and checks the metadata, and `schema_depth` looks at it before the crate
+//! `footer` reads and checks the metadata, and `thrift` looks at it before the crate
 //! parses it. `row_group` fetches column chunks through `chunk_source` and decodes them in
-//! windows with `column_stream`; `statistics` turns the statistics of the footer into bounds.
+//! windows with `column_stream`; `pages` checks what pages claim before the crate decodes them.
+//! `statistics` turns the statistics of the footer into bounds.
 //! Nested columns stay nested. Every call of the crate is [guarded](crate::guard).
 
 mod chunk_source;
 mod column_stream;
 mod footer;
+mod pages;
 mod row_group;
-mod schema_depth;
 mod statistics;
+mod thrift;
 mod write;
+
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,6 +30,7 @@ use self::row_group::{OpenColumn, ParquetRowGroup};
 use self::statistics::{ChunkStatistics, RowGroupStatistics};
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::format_id::FormatId;
+use hypostyle_core::limits::Limits;
 use hypostyle_core::options::ReadOptions;
 use hypostyle_core::predicate::PruningStatistics;
 use hypostyle_core::projection::column_out_of_range;
@@ -56,6 +62,7 @@ struct ParquetFile {
     schema: SchemaRef,
     /// The leaf columns of every column.
     leaves: Vec<Vec<usize>>,
+    limits: Limits,
     statistics: Vec<Option<ChunkStatistics>>,
 }
 
@@ -71,7 +78,8 @@ impl ParquetFile {
             }
         }
         let statistics = ChunkStatistics::of_columns(&metadata);
-        Ok(Self { source, metadata, schema, leaves, statistics })
+        let limits = options.limits.clone();
+        Ok(Self { source, metadata, schema, leaves, limits, statistics })
     }
 
     fn chunk_ranges(&self, group: usize, column: usize) -> Vec<Range<u64>> {
@@ -142,7 +150,8 @@ impl Reader for ParquetFile {
             let field =
                 field.ok_or_else(|| column_out_of_range(column, self.schema.fields().len()))?;
             let (metadata, data_type) = (self.metadata.clone(), field.data_type().clone());
-            let decoded = RowGroupColumn { metadata, group, column, rows, data_type };
+            let limits = self.limits.clone();
+            let decoded = RowGroupColumn { metadata, group, column, rows, data_type, limits };
             columns.insert(column, OpenColumn::new(decoded, self.chunk_ranges(group, column)));
         }
         let source = self.source.clone();

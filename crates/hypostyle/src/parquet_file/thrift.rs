@@ -1,8 +1,9 @@
-//! Checks how deeply the schema of a Parquet file is nested, before it is parsed.
+//! Walks over footers and page headers, which are structs in the compact protocol of Thrift,
+//! before the `parquet` crate parses them.
 //!
-//! The `parquet` crate builds the schema with a recursive function, which a deep schema would
-//! overflow; that ends the program. This module walks the footer, which is a struct in the
-//! compact protocol of Thrift, and reads nothing but the number of children of each element.
+//! The crate builds the schema with a recursive function, which a deep schema would overflow;
+//! that ends the program. It passes over lists of booleans without reading them, so that a few
+//! bytes could keep it busy for hours. And it allocates what a page header claims.
 
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::wire::Cursor;
@@ -18,6 +19,10 @@ const SCHEMA_FIELD: i16 = 2;
 
 /// The field of `SchemaElement` that counts its children.
 const CHILDREN_FIELD: i16 = 5;
+
+/// The fields of `PageHeader` with the sizes of the page.
+const UNCOMPRESSED_FIELD: i16 = 2;
+const COMPRESSED_FIELD: i16 = 3;
 
 /// Types of the compact protocol.
 mod wire_type {
@@ -37,17 +42,43 @@ mod wire_type {
 }
 
 /// Fails if the schema is nested too deeply, or if the footer is not Thrift.
-pub(super) fn check(footer: &[u8]) -> Result<()> {
+pub(super) fn check_footer(footer: &[u8]) -> Result<()> {
     let mut walk = Walk { cursor: Cursor::new(footer, 0) };
     let mut id = 0;
+    // If the schema is missing, the `parquet` crate says so.
     while let Some(kind) = walk.field(&mut id)? {
         if id == SCHEMA_FIELD && kind == wire_type::LIST {
-            return walk.schema();
+            walk.schema()?;
+        } else {
+            walk.skip(kind, 0)?;
         }
-        walk.skip(kind, 0)?;
     }
-    // The `parquet` crate says that the schema is missing.
     Ok(())
+}
+
+/// The sizes in the header of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct PageSizes {
+    pub(super) uncompressed: i128,
+    pub(super) compressed: i128,
+}
+
+/// Reads the sizes in a page header, which `bytes` start with.
+///
+/// # Errors
+///
+/// Fails if the bytes end before the header does, and if they are no header.
+pub(super) fn page_sizes(bytes: &[u8]) -> Result<PageSizes> {
+    let mut walk = Walk { cursor: Cursor::new(bytes, 0) };
+    let (mut id, mut sizes) = (0, PageSizes::default());
+    while let Some(kind) = walk.field(&mut id)? {
+        match (id, kind) {
+            (UNCOMPRESSED_FIELD, wire_type::I32) => sizes.uncompressed = walk.cursor.sv("size")?,
+            (COMPRESSED_FIELD, wire_type::I32) => sizes.compressed = walk.cursor.sv("size")?,
+            _ => walk.skip(kind, 0)?,
+        }
+    }
+    Ok(sizes)
 }
 
 struct Walk<'a> {
@@ -186,9 +217,24 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_booleans_that_are_not_there_is_refused() {
+        // Field 9 is a list of 2^31 - 1 booleans.
+        let mut footer = chain(1);
+        footer.pop();
+        footer.extend([0x79, 0xF1, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0]);
+        check_footer(&footer).unwrap_err();
+        let header = [0x15, 0, 0x15, 20, 0x15, 10, 0x59, 0xF1, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0];
+        page_sizes(&header).unwrap_err();
+        let (header, rest) =
+            ([&header[..6], &[0]].concat(), PageSizes { uncompressed: 10, compressed: 5 });
+        assert_eq!(page_sizes(&header).unwrap(), rest);
+        page_sizes(&header[..6]).unwrap_err();
+    }
+
+    #[test]
     fn a_deep_schema_is_refused_and_a_wide_one_is_not() {
-        check(&chain(MAX_SCHEMA_DEPTH)).unwrap();
-        let err = check(&chain(MAX_SCHEMA_DEPTH + 1)).unwrap_err().to_string();
+        check_footer(&chain(MAX_SCHEMA_DEPTH)).unwrap();
+        let err = check_footer(&chain(MAX_SCHEMA_DEPTH + 1)).unwrap_err().to_string();
         assert!(err.contains("more than 128 levels"), "{err}");
         // A root with 1000 children, each a leaf.
         let mut wide = vec![0x15, 2, 0x19, 0xFC];
@@ -198,7 +244,7 @@ mod tests {
         wide.push(0);
         (0..1000).for_each(|_| wide.extend([0x48, 1, b'c', 0]));
         wide.push(0);
-        check(&wide).unwrap();
-        assert!(check(&wide[..wide.len() - 1000]).is_err());
+        check_footer(&wide).unwrap();
+        assert!(check_footer(&wide[..wide.len() - 1000]).is_err());
     }
 }
