@@ -14,32 +14,44 @@ use hypostyle_core::compress::zstd;
 use hypostyle_core::error::{ErrorKind, Result};
 use hypostyle_core::source::{self, ByteSource, MissingRanges};
 
+/// A list of frames, whose memory is limited.
+struct FrameList {
+    frames: Vec<Frame>,
+    bytes: u64,
+    limit: u64,
+}
+
+impl FrameList {
+    fn new(reader: &FrameReader) -> Self {
+        Self { frames: Vec::new(), bytes: 0, limit: reader.limits().header_bytes }
+    }
+
+    fn push(&mut self, extent: Extent, streams: Vec<StreamInfo>) -> Result<()> {
+        let names: usize = streams.iter().map(|stream| stream.name.len()).sum();
+        let bytes = size_of::<Frame>() + streams.len() * size_of::<StreamInfo>() + names;
+        self.bytes = self.bytes.saturating_add(bytes as u64);
+        let (what, asked, limit) = ("list of frames", self.bytes, self.limit);
+        if asked > limit {
+            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
+        }
+        let (offset, stored, raw) = (extent.offset, extent.len, extent.method == Method::Raw);
+        self.frames.push(Frame { offset, stored, raw, streams });
+        Ok(())
+    }
+}
+
 /// Lists the frames and their streams; decompresses nothing.
 pub(super) fn frames(reader: &FrameReader) -> Result<Vec<Frame>> {
-    let mut frames = Vec::new();
-    let mut asked = 0_u64;
+    let mut list = FrameList::new(reader);
     reader.for_each(|extent, body| {
         let streams = match extent.method {
             Method::Raw => vec![reader.raw_stream(extent, body)?],
             Method::Structured => reader.stream_set(extent, body)?.streams,
         };
-        let names: usize = streams.iter().map(|stream| stream.name.len()).sum();
-        let bytes = size_of::<Frame>() + streams.len() * size_of::<StreamInfo>() + names;
-        asked = asked.saturating_add(bytes as u64);
-        let (what, limit) = ("list of frames", reader.limits().header_bytes);
-        if asked > limit {
-            return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
-        }
-        frames.push(Frame {
-            offset: extent.offset,
-            stored: extent.len,
-            raw: extent.method == Method::Raw,
-            streams: streams.iter().map(stream_info).collect(),
-        });
-        Ok(())
+        list.push(extent, streams.iter().map(stream_info).collect())
     })?;
-    frames.extend(table_frame(reader));
-    Ok(frames)
+    list.frames.extend(table_frame(reader));
+    Ok(list.frames)
 }
 
 /// Returns the frame of the table, if the archive has one.
@@ -56,16 +68,12 @@ fn table_frame(reader: &FrameReader) -> Option<Frame> {
 /// Lists the frames from their directories; see [`super::Archive::layout`].
 pub(super) fn layout(reader: &FrameReader) -> Result<Vec<Frame>> {
     let source = reader.source();
-    let mut frames = Vec::new();
+    let mut list = FrameList::new(reader);
     for extent in reader.extents().map_err(in_at1)? {
         let streams = frame_layout(reader, extent).map_err(in_at1)?;
-        frames.push(Frame {
-            offset: extent.offset,
-            stored: extent.len,
-            raw: extent.method == Method::Raw,
-            streams,
-        });
+        list.push(extent, streams).map_err(in_at1)?;
     }
+    let mut frames = list.frames;
     frames.extend(table_frame(reader));
     let ends: Vec<Range<u64>> =
         frames.iter().flat_map(|frame| &frame.streams).flat_map(size_ranges).collect();

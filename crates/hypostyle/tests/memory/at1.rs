@@ -628,6 +628,12 @@ fn further_long_lists_of_frames_and_columns() {
     });
     assert!(bytes <= 32 << 20, "{bytes} bytes");
     assert!(time <= MOST_TIME, "{time:?}");
+    let (bytes, time) = cost(|| {
+        let err = archive.layout().unwrap_err();
+        assert!(matches!(err.kind(), ErrorKind::LimitExceeded { .. }), "{err}");
+    });
+    assert!(bytes <= 64 << 20, "{bytes} bytes");
+    assert!(time <= MOST_TIME, "{time:?}");
     let (_, time) = cost(|| assert_eq!(archive.unpack(&mut io::sink()).unwrap().bytes, 0));
     assert!(time <= MOST_TIME, "{time:?}");
 }
