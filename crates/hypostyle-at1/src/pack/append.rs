@@ -20,6 +20,7 @@ use crate::codecs::groups::GroupsMeta;
 use crate::container::in_at1;
 use crate::fields::{self, Dialect};
 use crate::frame_checksums::FrameChecksums;
+use crate::pack::column_order::ColumnOrder;
 use crate::pack::driver::{FrameEncoder, WrittenFrame};
 use crate::pack::first_line::FirstLine;
 use crate::pack::frame::FrameModel;
@@ -181,7 +182,8 @@ impl<'a, W: Write> Appender<'a, W> {
     /// Adds a text, in its own frames. May be called several times.
     ///
     /// If the text starts with the header of the archive, that line is left out, so that the
-    /// old and the new rows are one table.
+    /// old and the new rows are one table. If its header has the same names in another order, the
+    /// cells of its lines are put in the order of the archive.
     ///
     /// # Errors
     ///
@@ -195,12 +197,20 @@ impl<'a, W: Write> Appender<'a, W> {
         }
         let mut splitter = FrameSplitter::default();
         let mut read = 0;
+        let mut order = None;
         while let Some(text) = splitter.next(&mut input, self.options.chunk_lines)? {
             let is_first = read == 0;
             read += text.len() as u64;
             let text = Bytes::from(text);
-            let header = if is_first { self.repeated_header(&text)? } else { 0 };
-            self.add_frame(&text.slice(header..), is_first)?;
+            let mut text = text;
+            if is_first {
+                let (header, other_order) = self.repeated_header(&text)?;
+                (text, order) = (text.slice(header..), other_order);
+            }
+            if let Some(order) = &order {
+                text = order.apply(&text)?.into();
+            }
+            self.add_frame(&text, is_first)?;
             progress(read, self.appended.stored);
         }
         Ok(())
@@ -228,19 +238,21 @@ impl<'a, W: Write> Appender<'a, W> {
         Ok(self.appended)
     }
 
-    /// Returns the bytes of the header of the archive at the start of a text.
+    /// Returns the bytes of the header of the archive at the start of a text, and the order of its
+    /// columns if it is another one.
     ///
     /// Fails if the text starts with another header: the values of its rows belong to other
     /// columns.
-    fn repeated_header(&self, text: &[u8]) -> Result<usize> {
+    fn repeated_header(&self, text: &[u8]) -> Result<(usize, Option<ColumnOrder>)> {
         let format = self.table.as_ref().map(TextSummarizer::format);
         let format = format.filter(|format| format.header && self.appended.original > 0);
         let Some(TextKind::Delimited { delimiter }) = format.map(|format| format.kind) else {
-            return Ok(0);
+            return Ok((0, None));
         };
         let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+        let header = text.len().min(end + 1);
         if self.first_line.starts(text) {
-            return Ok(text.len().min(end + 1));
+            return Ok((header, None));
         }
         let dialect = Dialect { delimiter: vec![delimiter], quotes: true };
         let names = |line: &[u8]| -> Vec<String> {
@@ -251,14 +263,17 @@ impl<'a, W: Write> Appender<'a, W> {
         let line = text.get(..end.min(MAX_HEADER_BYTES)).unwrap_or_default();
         let (ours, theirs) = (names(self.first_line.line().unwrap_or_default()), names(line));
         if ours == theirs {
-            return Ok(text.len().min(end + 1));
+            return Ok((header, None));
+        }
+        if let Some(order) = ColumnOrder::find(dialect.clone(), &ours, &theirs) {
+            return Ok((header, Some(order)));
         }
         // A row whose cell is the name of a column is a header.
         let is_name = |cell: &&String| {
             !cell.is_empty() && cell.parse::<f64>().is_err() && ours.contains(cell)
         };
         if !theirs.iter().any(|cell| is_name(&cell)) {
-            return Ok(0);
+            return Ok((0, None));
         }
         let list = |names: &[String]| clipped(&names.join(", "));
         let (theirs, ours) = (list(&theirs), list(&ours));

@@ -13,6 +13,7 @@
 
 mod append;
 mod bundle;
+mod column_order;
 mod context;
 mod driver;
 mod first_line;
