@@ -91,7 +91,7 @@ impl NewFile {
         &self.path
     }
 
-    /// Gives the file its name.
+    /// Gives the file its name. Then the content and the name are on the disk.
     ///
     /// # Errors
     ///
@@ -103,7 +103,27 @@ impl NewFile {
         }
         // Without this, a crash of the machine could leave the name without the content.
         file.file().sync_all()?;
-        file.rename(&folder, &path, replace)
+        file.rename(&folder, &path, replace)?;
+        sync_folder(&folder)
+    }
+}
+
+/// Writes the names in a folder to the disk, where the system can do so: a crash of the machine
+/// could otherwise take the name of a complete file.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    // A folder that may be written but not read cannot be opened, and some file systems have no
+    // such call.
+    let Ok(opened) = File::open(folder) else { return Ok(()) };
+    match opened.sync_all() {
+        Err(err)
+            if matches!(err.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+        {
+            Ok(())
+        }
+        synced => synced,
     }
 }
 
