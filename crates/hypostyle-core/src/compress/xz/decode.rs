@@ -306,6 +306,21 @@ mod tests {
         out
     }
 
+    /// Little content needs no large dictionary, but a decoder allocates what the header claims.
+    #[test]
+    fn a_large_dictionary_is_not_called_damage() {
+        let mut file = packed(&sample(1000), 0);
+        // The header of the block: size, flags, the filter LZMA2 with one byte, and a CRC-32.
+        let len = (usize::from(file[12]) + 1) * 4;
+        assert_eq!(file[13..16], [0, 0x21, 1]);
+        // 4 GiB - 1.
+        file[16] = 40;
+        let crc = crate::wire::crc32(&file[12..12 + len - 4]);
+        file[12 + len - 4..12 + len].copy_from_slice(&crc.to_le_bytes());
+        let err = decompress(&file, &Limits::default(), 1).unwrap_err();
+        assert!(matches!(err.kind(), ErrorKind::Unsupported(_)), "{err}");
+    }
+
     #[test]
     fn streams_of_one_and_of_many_blocks_come_back() {
         for len in [0, 1, 1000, 300_000] {

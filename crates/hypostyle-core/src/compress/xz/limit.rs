@@ -1,6 +1,6 @@
 //! The limit on what a stream may decompress to.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// What errors are about.
@@ -13,4 +13,9 @@ pub(super) fn check_limit(asked: u64, limits: &Limits) -> Result<()> {
         return Err(ErrorKind::LimitExceeded { what, asked, limit }.into());
     }
     Ok(())
+}
+
+/// Returns the error for a valid stream whose dictionary claims more memory than any decoder gets.
+pub(super) fn dictionary_too_large() -> Error {
+    Error::unsupported("an xz stream with a dictionary of 2 GiB or more")
 }

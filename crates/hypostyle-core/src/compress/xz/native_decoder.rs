@@ -4,7 +4,7 @@ use liblzma::stream::{
     Action, Error as LzmaError, IGNORE_CHECK, Status, Stream, TELL_UNSUPPORTED_CHECK,
 };
 
-use super::limit::{WHAT, check_limit};
+use super::limit::{WHAT, check_limit, dictionary_too_large};
 use crate::compress::capacity::initial_capacity;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -93,6 +93,7 @@ impl<'a> Decoder<'a> {
             Err(LzmaError::UnsupportedCheck) => {
                 return Err(Error::unsupported("an xz stream with an unknown kind of check"));
             }
+            Err(LzmaError::MemLimit) => return Err(dictionary_too_large()),
             Err(err) => {
                 let why = format!("is damaged after {} bytes of data: {err}", self.out.len());
                 return Err(Error::malformed(WHAT, why));

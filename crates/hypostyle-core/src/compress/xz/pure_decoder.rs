@@ -11,7 +11,7 @@ use lzma_rust2::{Action, FilterConfig, Lzma2Reader, Lzma2Stream, Status};
 use sha2::{Digest, Sha256};
 
 use super::index::{HEADER_BYTES, MAGIC, index_and_footer};
-use super::limit::{WHAT, check_limit};
+use super::limit::{WHAT, check_limit, dictionary_too_large};
 use crate::compress::capacity::initial_capacity;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -74,7 +74,7 @@ pub fn decode_stream(
             let cause = match fault {
                 Fault::Options => "invalid options",
                 Fault::Format => "stream/file format not recognized",
-                Fault::Memory => "memory limit reached",
+                Fault::Memory => return Err(dictionary_too_large()),
                 _ => "lzma data error",
             };
             let why = format!("is damaged after {} bytes of data: {cause}", decoder.out.len());
