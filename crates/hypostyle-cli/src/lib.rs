@@ -60,6 +60,9 @@ where
     });
     match result {
         Ok(status) => status.into(),
-        Err(failure) => failure.report(),
+        Err(failure) => match out.failed() {
+            Some(cause) => failure::Failure::of_output("standard output", cause).report(),
+            None => failure.report(),
+        },
     }
 }

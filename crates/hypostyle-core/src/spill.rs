@@ -51,7 +51,9 @@ impl FileScratch {
 impl Scratch for FileScratch {
     fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
         let start = self.end;
-        self.write.write_all(bytes)?;
+        self.write.write_all(bytes).map_err(|err| {
+            io::Error::new(err.kind(), format!("cannot write a temporary file: {err}"))
+        })?;
         self.end += bytes.len() as u64;
         Ok(start)
     }

@@ -43,23 +43,50 @@ pub(crate) trait Out: Write {
 pub(crate) struct Stdout {
     out: BufWriter<StdoutLock<'static>>,
     terminal: bool,
+    /// The first error of writing. Commands wrap it in errors about what they read.
+    failed: Option<io::Error>,
 }
 
 impl Stdout {
     pub(crate) fn new() -> Self {
         let stdout = io::stdout();
         let terminal = stdout.is_terminal();
-        Self { out: BufWriter::with_capacity(64 << 10, stdout.lock()), terminal }
+        let out = BufWriter::with_capacity(64 << 10, stdout.lock());
+        Self { out, terminal, failed: None }
+    }
+
+    /// Returns the error of writing, if there was one.
+    pub(crate) fn failed(&self) -> Option<&io::Error> {
+        self.failed.as_ref()
+    }
+
+    fn watched<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(err) = &result
+            && err.kind() != io::ErrorKind::Interrupted
+        {
+            self.failed.get_or_insert(copy_of(err));
+        }
+        result
     }
 }
 
 impl Write for Stdout {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.out.write(buf)
+        let written = self.out.write(buf);
+        self.watched(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        let flushed = self.out.flush();
+        self.watched(flushed)
+    }
+}
+
+/// Returns an error like this one, which cannot be cloned.
+fn copy_of(err: &io::Error) -> io::Error {
+    match err.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::new(err.kind(), err.to_string()),
     }
 }
 

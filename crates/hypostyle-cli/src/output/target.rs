@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hypostyle::{NewFile, SeekSink, Sink};
 
-use super::Out;
+use super::{Out, copy_of};
 use crate::failure::{Failure, InFile, Result};
 use crate::path_arg::{is_dash, is_url, no_urls, output_name};
 #[cfg(feature = "remote")]
@@ -214,11 +214,7 @@ impl WatchedSink<'_> {
         if let Err(err) = &result
             && err.kind() != io::ErrorKind::Interrupted
         {
-            let same = match err.raw_os_error() {
-                Some(code) => io::Error::from_raw_os_error(code),
-                None => io::Error::new(err.kind(), err.to_string()),
-            };
-            self.failed.get_or_insert(same);
+            self.failed.get_or_insert(copy_of(err));
         }
         result
     }

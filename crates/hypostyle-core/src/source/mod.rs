@@ -145,7 +145,13 @@ impl ByteSource for FileSource {
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
         let mut buf = vec![0; len];
-        read_exact_at(&self.file, &mut buf, offset)?;
+        read_exact_at(&self.file, &mut buf, offset).map_err(|err| match err.kind() {
+            // Nobody asks for bytes beyond the size that the file had.
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(err.kind(), "the file has become shorter since it was opened")
+            }
+            _ => err,
+        })?;
         Ok(buf.into())
     }
 }
@@ -173,4 +179,23 @@ fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result
 #[cfg(not(any(unix, windows)))]
 fn read_exact_at(_: &File, _: &mut [u8], _: u64) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_becomes_shorter_is_said_to_be() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        let source = FileSource::try_new(file.try_clone().unwrap()).unwrap();
+        assert_eq!(source.read(2, 3).unwrap(), "234");
+        file.set_len(4).unwrap();
+        let err = source.read(2, 3).unwrap_err();
+        assert_eq!(err.kind(), io::ErrorKind::UnexpectedEof);
+        assert!(err.to_string().contains("has become shorter"), "{err}");
+    }
 }
