@@ -13,6 +13,9 @@ pub struct WriterOptions {
     pub types: Vec<(String, RequestedType)>,
     /// The text for null in CSV, and in formats that have no nulls, which else refuse them.
     pub null_word: Option<String>,
+    /// Whether texts in CSV that a spreadsheet would take for formulas get an apostrophe before
+    /// them; false by default.
+    pub guard_formulas: bool,
     /// Bytes of rows that wait in memory until their columns are written; further rows wait in
     /// a temporary file. 256 MiB by default.
     pub memory: u64,
@@ -23,7 +26,14 @@ pub struct WriterOptions {
 impl Default for WriterOptions {
     fn default() -> Self {
         let encode = WriteOptions::default();
-        Self { encode, types: Vec::new(), null_word: None, memory: 256 << 20, replace: true }
+        Self {
+            encode,
+            types: Vec::new(),
+            null_word: None,
+            guard_formulas: false,
+            memory: 256 << 20,
+            replace: true,
+        }
     }
 }
 
@@ -46,6 +56,13 @@ impl WriterOptions {
     #[must_use]
     pub fn with_null_word(mut self, word: Option<String>) -> Self {
         self.null_word = word;
+        self
+    }
+
+    /// Sets [`WriterOptions::guard_formulas`].
+    #[must_use]
+    pub fn with_guard_formulas(mut self, guard: bool) -> Self {
+        self.guard_formulas = guard;
         self
     }
 

@@ -36,7 +36,8 @@ impl<'a> TextRows<'a> {
         schema: &Schema,
         options: &WriterOptions,
     ) -> Result<Self> {
-        let mut writer = csv::Writer::new(output, delimiter);
+        let mut writer =
+            csv::Writer::new(output, delimiter).with_guarded_formulas(options.guard_formulas);
         if let Some(word) = &options.null_word {
             writer = writer.with_null_word(word);
         }

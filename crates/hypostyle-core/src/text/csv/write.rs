@@ -1,5 +1,6 @@
 //! Writes batches as CSV or TSV.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use arrow_array::cast::AsArray;
@@ -34,6 +35,7 @@ pub struct Writer<W> {
     buffer: Vec<u8>,
     /// No printed number contains the delimiter or equals the null word.
     plain_numbers: bool,
+    guards_formulas: bool,
     /// The start of the file has been flushed.
     begun: bool,
 }
@@ -49,7 +51,26 @@ impl<W: Write> Writer<W> {
     pub fn new(out: W, delimiter: u8) -> Self {
         let buffer = Vec::with_capacity(BUFFER_BYTES);
         let plain_numbers = !IN_NUMBERS.contains(&delimiter);
-        Self { out, delimiter, null_word: None, buffer, plain_numbers, begun: false }
+        Self {
+            out,
+            delimiter,
+            null_word: None,
+            buffer,
+            plain_numbers,
+            guards_formulas: false,
+            begun: false,
+        }
+    }
+
+    /// Writes an apostrophe before names and texts that a spreadsheet would take for formulas: those
+    /// that start with `=`, `+`, `-`, `@`, a tab or a line end. Columns of other types than text stay
+    /// as they are.
+    ///
+    /// The apostrophe is part of the cell: the file does not have the same values any more.
+    #[must_use]
+    pub fn with_guarded_formulas(mut self, guard: bool) -> Self {
+        self.guards_formulas = guard;
+        self
     }
 
     /// Writes null as this word.
@@ -70,6 +91,7 @@ impl<W: Write> Writer<W> {
                 self.buffer.push(self.delimiter);
             }
             let name = field.name().as_bytes();
+            let name: &[u8] = &self.guarded(name, true);
             // Without quotes, a single empty name would be a blank line.
             self.text(name, alone && name.is_empty());
         }
@@ -90,8 +112,8 @@ impl<W: Write> Writer<W> {
         let columns = schema.fields().iter().zip(batch.columns());
         let columns = columns
             .map(|(field, array)| {
-                let null = NullRule::new(field.is_nullable(), alone);
-                Ok((CsvColumn::new(array, field, null)?, self.null_word_of(field)))
+                let rule = TextRule::new(field, alone);
+                Ok((CsvColumn::new(array, field, rule)?, self.null_word_of(field)))
             })
             .collect::<Result<Vec<_>>>()?;
         for row in 0..batch.num_rows() {
@@ -145,13 +167,13 @@ impl<W: Write> Writer<W> {
             CsvColumn::Float64(array) if array.is_valid(row) => {
                 self.number(|out| number::put_float(array.value(row), out));
             }
-            CsvColumn::Text(array, null) if array.is_valid(row) => {
-                let text = array.value(row).as_bytes();
-                self.text(text, null.is_like(text, self.null_bytes()));
+            CsvColumn::Text(array, rule) if array.is_valid(row) => {
+                let text = self.guarded(array.value(row).as_bytes(), rule.is_text);
+                self.text(&text, rule.is_like(&text, self.null_bytes()));
             }
-            CsvColumn::LargeText(array, null) if array.is_valid(row) => {
-                let text = array.value(row).as_bytes();
-                self.text(text, null.is_like(text, self.null_bytes()));
+            CsvColumn::LargeText(array, rule) if array.is_valid(row) => {
+                let text = self.guarded(array.value(row).as_bytes(), rule.is_text);
+                self.text(&text, rule.is_like(&text, self.null_bytes()));
             }
             _ => {
                 let word = null_word.or(self.null_word.as_deref()).unwrap_or_default();
@@ -167,6 +189,16 @@ impl<W: Write> Writer<W> {
             let printed = self.buffer.split_off(start);
             self.text(&printed, printed == self.null_bytes());
         }
+    }
+
+    /// Returns a text as it is written.
+    fn guarded<'t>(&self, text: &'t [u8], is_text: bool) -> Cow<'t, [u8]> {
+        let is_formula =
+            matches!(text.first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r' | b'\n'));
+        if self.guards_formulas && is_text && is_formula {
+            return Cow::Owned([b"'", text].concat());
+        }
+        Cow::Borrowed(text)
     }
 
     fn text(&mut self, text: &[u8], must_quote: bool) {
@@ -194,20 +226,29 @@ enum CsvColumn {
     Int32(Int32Array),
     Int64(Int64Array),
     Float64(Float64Array),
-    Text(StringArray, NullRule),
-    LargeText(LargeStringArray, NullRule),
+    Text(StringArray, TextRule),
+    LargeText(LargeStringArray, TextRule),
 }
 
-/// Decides which texts of a column would be read as null or as a blank line.
+/// Decides which texts of a column would be read as null, as a blank line, or as a formula.
 #[derive(Clone, Copy)]
-struct NullRule {
+struct TextRule {
     nullable: bool,
     alone: bool,
+    /// The column is text, and not a date or a decimal, which are printed as texts.
+    is_text: bool,
 }
 
-impl NullRule {
-    fn new(nullable: bool, alone: bool) -> Self {
-        Self { nullable, alone }
+impl TextRule {
+    fn new(field: &Field, alone: bool) -> Self {
+        let is_text = |data_type: &DataType| {
+            matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+        };
+        let is_text = match field.data_type() {
+            DataType::Dictionary(_, values) => is_text(values),
+            data_type => is_text(data_type),
+        };
+        Self { nullable: field.is_nullable(), alone, is_text }
     }
 
     fn is_like(self, text: &[u8], null_word: &[u8]) -> bool {
@@ -216,14 +257,14 @@ impl NullRule {
 }
 
 impl CsvColumn {
-    fn new(array: &ArrayRef, field: &Field, null: NullRule) -> Result<Self> {
+    fn new(array: &ArrayRef, field: &Field, rule: TextRule) -> Result<Self> {
         Ok(match array.data_type() {
             DataType::Int32 => Self::Int32(array.as_primitive::<Int32Type>().clone()),
             DataType::Int64 => Self::Int64(array.as_primitive::<Int64Type>().clone()),
             DataType::Float64 => Self::Float64(array.as_primitive::<Float64Type>().clone()),
             // The text may be too long for 32-bit offsets.
-            DataType::LargeUtf8 => Self::LargeText(array.as_string::<i64>().clone(), null),
-            _ => Self::Text(spelled_text(array, field)?.as_string::<i32>().clone(), null),
+            DataType::LargeUtf8 => Self::LargeText(array.as_string::<i64>().clone(), rule),
+            _ => Self::Text(spelled_text(array, field)?.as_string::<i32>().clone(), rule),
         })
     }
 }
