@@ -2,8 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    for format in hypostyle::formats::ALL {
-        hypostyle_testkit::fuzz::decode_any(*format, bytes);
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hypostyle_testkit::fuzz::decode_all(bytes));

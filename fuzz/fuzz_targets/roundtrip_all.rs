@@ -2,8 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    for format in hypostyle::formats::tables() {
-        hypostyle_testkit::fuzz::roundtrip(format, bytes);
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hypostyle_testkit::fuzz::roundtrip_all(bytes));

@@ -10,9 +10,36 @@ use hypostyle::{ReadOptions, WriteOptions};
 use crate::batches::Features;
 use crate::laws;
 
+mod archives;
+mod files;
 mod onpair;
+mod predicates;
+mod table_scans;
 
+pub use archives::{archive_count, bent_archive, every_archive_is_valid, pack_any, read_archive};
+pub use files::{bent_columns, bent_foreign, scan_any, scan_as};
 pub use onpair::{onpair_cpp, onpair_file, onpair_parts};
+pub use predicates::any_predicate;
+pub use table_scans::scan_in_all_ways;
+
+/// A fuzz target: its name, and what it does with an input.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All fuzz targets. Each has a program in the crate `fuzz`, and a folder of seeds.
+pub const TARGETS: [Target; 12] = [
+    ("open_any", open_any),
+    ("decode_all", decode_all),
+    ("scan_any", scan_any),
+    ("roundtrip_all", roundtrip_all),
+    ("pack_any", pack_any),
+    ("bent_archive", bent_archive),
+    ("bent_columns", bent_columns),
+    ("bent_foreign", bent_foreign),
+    ("any_predicate", any_predicate),
+    ("onpair_parts", onpair_parts),
+    ("onpair_file", onpair_file),
+    ("onpair_cpp", onpair_cpp),
+];
 
 /// Detects the format of any bytes, opens and reads them.
 pub fn open_any(bytes: &[u8]) {
@@ -31,6 +58,20 @@ pub fn decode_any(format: &dyn Format, bytes: &[u8]) {
     }
     laws::any_archive_returns_or_fails(bytes);
     laws::any_archive_shows_itself_or_fails(bytes);
+}
+
+/// Reads any bytes as every format.
+pub fn decode_all(bytes: &[u8]) {
+    for format in formats::ALL {
+        decode_any(*format, bytes);
+    }
+}
+
+/// Encodes and decodes a table with every format that stores tables.
+pub fn roundtrip_all(bytes: &[u8]) {
+    for format in formats::tables() {
+        roundtrip(format, bytes);
+    }
 }
 
 /// Builds a table from the bytes, encodes and decodes it.
@@ -98,6 +139,42 @@ impl<'a> Seed<'a> {
             )),
             2 => Arc::new(StringArray::from_iter(slots.map(|valid| valid.then(|| self.text())))),
             _ => Arc::new(Int64Array::from_iter(slots.map(|valid| valid.then(|| self.number())))),
+        }
+    }
+}
+
+/// Changes some bytes at one place, as the seed says: other bytes, fewer, more, or a number of
+/// several bytes.
+#[expect(clippy::indexing_slicing, reason = "places are in range by construction")]
+fn change_bytes(bytes: &mut Vec<u8>, seed: &mut Seed<'_>) {
+    let (what, high, low) = (seed.byte(), seed.byte(), seed.byte());
+    let at = usize::from(u16::from_le_bytes([low, high]));
+    let at = if bytes.is_empty() { 0 } else { at % bytes.len() };
+    let rest = bytes.len() - at;
+    match what % 9 {
+        0 if rest > 0 => bytes[at] ^= 1 << (seed.byte() % 8),
+        1 if rest > 0 => bytes[at] = seed.byte(),
+        2 => bytes.truncate(at),
+        3 => drop(bytes.drain(at..at + usize::from(seed.byte()).min(rest))),
+        4 => drop(bytes.splice(at..at, seed.bytes().iter().copied())),
+        // A number that grows to any size, in LEB128.
+        5 if rest > 0 => {
+            let number = u128::from(seed.byte()) << (seed.byte() % 66);
+            drop(bytes.splice(at..=at, crate::build::at1::uv(number)));
+        }
+        6 if rest >= 4 => {
+            let number = u32::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+            let number = number.wrapping_add(u32::from(seed.byte())).wrapping_sub(128);
+            bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        }
+        7 if rest >= 8 => {
+            let number = 1_u64 << (seed.byte() % 64);
+            bytes[at..at + 8].copy_from_slice(&number.wrapping_sub(1).to_le_bytes());
+        }
+        // A run appears a second time.
+        _ => {
+            let again = bytes[at..at + usize::from(seed.byte()).min(rest)].to_vec();
+            drop(bytes.splice(at..at, again));
         }
     }
 }

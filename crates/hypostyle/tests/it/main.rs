@@ -26,6 +26,7 @@ mod deviations_clmn;
 mod deviations_colf;
 mod deviations_colm;
 mod dictionaries;
+mod fuzz_seeds;
 mod hostile;
 mod laws;
 mod onpair_search;
