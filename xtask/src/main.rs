@@ -1,5 +1,6 @@
-//! Development tasks of the project: `cargo xtask test | check | features | viewer | ci | bench | oracle`.
+//! Development tasks of the project: `cargo xtask test | check | dependencies | features | viewer | ci | bench | oracle`.
 
+mod dependencies;
 mod process;
 mod python;
 mod runtimes;
@@ -19,7 +20,9 @@ usage: cargo xtask TASK
                   target folder: predicates in DuckDB (needs python3 with venv, and pip), SQL in
                   DataFusion (takes minutes to build), URLs with the S3 server s3s-fs, the Python
                   package, the viewer (needs npm, and chromium)
-  check           check formatting, clippy lints, docs and features
+  check           check formatting, dependencies, clippy lints, docs and features
+  dependencies    check where all dependencies come from, their licences, and that those which share
+                  types with us exist once
   features        run clippy on the library with the default features, with none, with each alone,
                   and with each pair of column files, and on the command with its features
   viewer          build the viewer of web/, and print its folder, which `hyp serve` takes
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         ["test"] => test(),
         ["test", "--all"] => test_all(),
         ["check"] => check(),
+        ["dependencies"] => dependencies::check(),
         ["features"] => features(),
         ["viewer"] => build_viewer(),
         ["ci"] => test_all() && check(),
@@ -75,6 +79,7 @@ fn build_viewer() -> bool {
 
 fn check() -> bool {
     cargo(&["fmt", "--all", "--check"], &[])
+        && dependencies::check()
         && cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])
         && cargo(
             &["doc", "--workspace", "--no-deps", "--document-private-items"],
