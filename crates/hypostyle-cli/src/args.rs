@@ -51,6 +51,18 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64G")]
     pub(crate) max_output: u64,
 
+    /// Maximum size of column tables, schemas and lists of frames
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256M")]
+    max_header: u64,
+
+    /// Maximum number of columns of a text, and of keys of its objects
+    #[arg(long, value_name = "N", default_value_t = 1 << 20)]
+    max_columns: u64,
+
+    /// Maximum size of one row of a text
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "2G")]
+    max_row: u64,
+
     #[command(flatten)]
     threads: ThreadArgs,
 
@@ -71,7 +83,10 @@ impl ReadArgs {
         let limits = Limits::default()
             .with_read_bytes(self.max_decoded)
             .with_output_bytes(self.max_output)
-            .with_block_bytes(self.max_block.min(self.max_decoded));
+            .with_block_bytes(self.max_block.min(self.max_decoded))
+            .with_header_bytes(self.max_header)
+            .with_columns(self.max_columns)
+            .with_row_bytes(self.max_row);
         ReadOptions::default()
             .with_limits(limits)
             .with_strict(self.strict)

@@ -78,6 +78,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SWITCH", value_parser = Compat::NAMES)]
     compat: Vec<String>,
 
+    /// In CSV and TSV, put an apostrophe before texts that a spreadsheet would take for formulas:
+    /// those that start with =, +, -, @, a tab or a line end
+    #[arg(long)]
+    guard_formulas: bool,
+
     /// Memory for buffered rows; further rows spill to a temporary file
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256M")]
     memory: u64,
@@ -185,6 +190,7 @@ fn writer_options(args: &Args, tables: &Tables, to: FileKind) -> WriterOptions {
         .with_encode(encode)
         .with_types(types)
         .with_null_word(args.null_as.as_ref().or(word_for_csv).cloned())
+        .with_guard_formulas(args.guard_formulas)
         .with_memory(args.memory)
 }
 

@@ -272,3 +272,28 @@ fn levels_trade_time_for_size() {
     assert!(sizes.is_sorted_by(|a, b| a > b), "{sizes:?}");
     folder.hyp("convert a.csv b.colm --level 13").fails(2, &["13"]);
 }
+
+/// Spreadsheets run cells that start with certain characters.
+#[test]
+fn formulas_in_csv_get_an_apostrophe_if_asked_for() {
+    let text =
+        "=name,n,day\n=1+1,-5,2024-01-02\n@x,3,2024-01-03\n\"-a,b\",,2024-01-04\n+,7,2024-01-05\n";
+    let folder = Folder::new().with("a.csv", text);
+    folder.hyp("convert a.csv a.colf -q").ok();
+    folder.hyp("convert a.colf b.csv -q").ok();
+    assert_eq!(folder.read("b.csv"), text);
+    folder.hyp("convert a.colf b.csv -q -f --guard-formulas").ok();
+    let guarded = "'=name,n,day\n'=1+1,-5,2024-01-02\n'@x,3,2024-01-03\n\"'-a,b\",,2024-01-04\n'+,7,2024-01-05\n";
+    assert_eq!(folder.read("b.csv"), guarded);
+}
+
+#[test]
+fn columns_and_rows_of_a_text_have_limits() {
+    let folder = Folder::new()
+        .with("a.csv", format!("a,b,c\n1,2,{}\n", "x".repeat(9 << 20)))
+        .with("b.jsonl", "{\"a\":1,\"b\":{\"c\":2}}\n");
+    folder.hyp("schema a.csv --max-columns 2").fails(4, &["number of columns", "limit of 2"]);
+    folder.hyp("schema a.csv --max-row 3M").fails(4, &["row length", "limit of 3145728"]);
+    folder.hyp("schema a.csv --max-row 10M --max-columns 3").ok();
+    folder.hyp("schema b.jsonl --max-columns 2").fails(4, &["number of keys", "limit of 2"]);
+}
