@@ -20,7 +20,7 @@ const CORE_LAYERS: &[&[&str]] = &[
     &["format_id", "deviation", "limits", "error", "deviations", "options"],
     &["parallel", "buffer_pool", "wire", "source", "sink", "compress"],
     &["number", "temporal", "spelling", "types"],
-    &["column_source", "cast", "coerce", "projection", "row_selection", "spill"],
+    &["column_source", "cast", "coerce", "concat", "projection", "row_selection", "spill"],
     &["predicate"],
     &["reader"],
     &["text"],

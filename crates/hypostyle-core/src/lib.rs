@@ -13,7 +13,7 @@
 //! | errors and limits | [`format_id`], [`deviation`], [`error`], [`deviations`], [`limits`], [`options`] |
 //! | bytes | [`parallel`], [`buffer_pool`], [`wire`], [`source`], [`sink`], [`compress`] |
 //! | values and types | [`number`], [`temporal`], [`spelling`], [`types`] |
-//! | casts and tables | [`projection`], [`column_source`], [`cast`], [`coerce`], [`row_selection`], [`spill`] |
+//! | casts and tables | [`mod@concat`], [`projection`], [`column_source`], [`cast`], [`coerce`], [`row_selection`], [`spill`] |
 //! | predicates | [`predicate`] |
 //! | readers | [`reader`] |
 //! | text | [`text`] |
@@ -27,6 +27,8 @@ pub mod coerce;
 pub mod column_source;
 #[doc(hidden)]
 pub mod compress;
+#[doc(hidden)]
+pub mod concat;
 pub mod deviation;
 pub mod deviations;
 pub mod error;

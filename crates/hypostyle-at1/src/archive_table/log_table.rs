@@ -10,6 +10,7 @@ use arrow_schema::SchemaRef;
 
 use crate::line_groups::LineGroups;
 use crate::log_columns::{LogColumn, LogColumns, LogGroup};
+use hypostyle_core::concat::concat;
 use hypostyle_core::error::{Error, Result};
 use hypostyle_core::format_id::FormatId;
 use hypostyle_core::predicate::ColumnFilter;
@@ -180,7 +181,7 @@ impl LogRowGroup {
             Ok([only]) => Ok(only),
             Err(pieces) => {
                 let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-                Ok(arrow_select::concat::concat(&pieces)?)
+                concat(&pieces)
             }
         };
         pieces.into_iter().map(join).collect()

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, UInt64Array};
-use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 
+use hypostyle_core::concat::concat;
 use hypostyle_core::error::Result;
 
 /// Rows in a run, on average, from which on runs are copied as a whole.
@@ -36,7 +36,7 @@ pub(super) fn merge(arrays: &[(u8, ArrayRef)], order: &[u8]) -> Result<ArrayRef>
             }
         }
         let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-        return Ok(concat(&pieces)?);
+        return concat(&pieces);
     }
     let places: Vec<(usize, usize)> = order
         .iter()

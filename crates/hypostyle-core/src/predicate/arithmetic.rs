@@ -20,6 +20,7 @@ use super::expr::ArithmeticOp;
 use super::literal;
 use super::value_type::{Kind, decimal_size};
 use crate::cast::cast as cast_to_text;
+use crate::concat::concat;
 use crate::error::{Error, Result, clipped};
 use crate::number::decimal::Decimal;
 
@@ -288,7 +289,7 @@ fn text_to(array: &ArrayRef, to: &DataType, null_on_failure: bool) -> Result<Arr
             if parts.is_empty() {
                 return Ok(new_null_array(to, 0));
             }
-            Ok(arrow_select::concat::concat(&parts)?)
+            concat(&parts)
         }
     }
 }

@@ -12,7 +12,6 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_ord::cmp;
 use arrow_schema::DataType;
-use arrow_select::concat::concat;
 use arrow_select::take::take;
 use hashbrown::HashMap;
 
@@ -24,6 +23,7 @@ use super::functions;
 use super::input::PredicateInput;
 use super::value_type::{Kind, plain_array};
 use crate::cast::cast as cast_to_text;
+use crate::concat::concat;
 use crate::error::{Error, Result};
 use crate::number::decimal::Decimal;
 

@@ -19,6 +19,7 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::column_source::ColumnSource;
+use crate::concat::concat_batches;
 use crate::deviation::Deviation;
 use crate::error::{Error, Result};
 use crate::format_id::FormatId;
@@ -401,7 +402,7 @@ impl dyn Reader {
         }
         match <[RecordBatch; 1]>::try_from(batches) {
             Ok([batch]) => Ok(batch),
-            Err(batches) => Ok(arrow_select::concat::concat_batches(&schema, &batches)?),
+            Err(batches) => concat_batches(&schema, &batches),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::SchemaRef;
-use arrow_select::concat::concat_batches;
 
+use crate::concat::concat_batches;
 use crate::error::Result;
 
 /// Collects pieces until they fill a batch.

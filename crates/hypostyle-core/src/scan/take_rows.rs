@@ -2,9 +2,9 @@
 
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
-use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
+use crate::concat::concat_batches;
 use crate::error::Result;
 
 /// Returns the rows `order` of a table, of which `batches` has those rows, ascending and
