@@ -104,9 +104,10 @@ export interface Member {
   codec: string;
 }
 
-export interface Template {
-  template: string;
-  lines: number;
+export interface Templates {
+  templates: { template: string; lines: number }[];
+  /** Lines of templates that are too many to list. */
+  others: number;
 }
 
 export interface Verification {

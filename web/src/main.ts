@@ -1,6 +1,6 @@
 // The page: opens files and puts the views together.
 
-import type { ByteMap, Column, Description, Deviation, Member, Profile, Row, Rows, SearchPart, TableInfo, Template, Verification } from "./answers";
+import type { ByteMap, Column, Description, Deviation, Member, Profile, Row, Rows, SearchPart, TableInfo, Templates, Verification } from "./answers";
 import { Client, type Job, ViewError } from "./client";
 import { columnsPanel } from "./columns";
 import { Grid, type RowSource } from "./grid";
@@ -23,6 +23,14 @@ let table: TableInfo | undefined;
 let file: Description | undefined;
 let predicate: string | undefined;
 let profiled = false;
+/** Fills the third tab when it is first chosen. */
+let showParts: (() => Promise<void>) | undefined;
+/** The bundle whose file is shown. */
+let bundle: Origin | undefined;
+let origin: Origin | undefined;
+
+/** Where a file is. */
+type Origin = { blob: Blob; name: string } | { url: string };
 
 function fail(error: Error): void {
   const place = byId("failure");
@@ -36,8 +44,11 @@ function waitFor(text: string | undefined): void {
   byId("progress").textContent = text ?? "";
 }
 
-async function open(from: { blob: Blob; name: string } | { url: string }): Promise<void> {
+async function open(from: Origin, outer?: Origin): Promise<void> {
   client?.close();
+  [origin, bundle, showParts] = [from, outer, undefined];
+  delete document.body.dataset.ready;
+  for (const tab of TABS) byId(`tab-${tab}`).hidden = tab === "parts";
   client = new Client(WORKER);
   const mine = client;
   mine.onprogress = (fetched, of) => waitFor(`Reading ${bytes(Math.min(fetched, of))} of ${bytes(of)}`);
@@ -61,7 +72,7 @@ async function open(from: { blob: Blob; name: string } | { url: string }): Promi
     const found = await mine.ask<ByteMap>({ op: "map" });
     map.show(found);
     showFile(found);
-    if (file.archive?.codec === "log") await showTemplates(mine);
+    if (isLog()) offerTemplates(mine);
   } catch (error) {
     if (mine === client) fail(error as Error);
   } finally {
@@ -80,6 +91,11 @@ function facts(): void {
   if (!file) return;
   const parts = [el("strong", {}, file.name), el("span", { class: "chip" }, file.kind), el("span", {}, bytes(file.bytes))];
   if (file.archive) parts.push(el("span", {}, `codec ${file.archive.codec}`));
+  if (bundle) {
+    const [outer, back] = [bundle, el("button", { class: "quiet" }, "Back to the bundle")];
+    back.addEventListener("click", () => void open(outer));
+    parts.unshift(back);
+  }
   if (table) {
     parts.push(el("span", {}, plural(table.rows, "row")), el("span", {}, plural(table.columns.length, "column")));
     const deviations = table.deviations.length;
@@ -208,13 +224,15 @@ function download(parts: BlobPart[], name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-async function unpack(name: string, member?: number): Promise<void> {
+/** Unpacks the original, or a file of a bundle, and hands it to `use`. */
+async function unpack(use: (original: Blob) => void, member?: number): Promise<void> {
   if (!client) return;
   try {
     waitFor("Unpacking");
     const job = await client.start<{ bytes: number }>({ op: "unpack", ...(member === undefined ? {} : { member }) });
     const part = await job.next();
-    download([part.bytes as Uint8Array<ArrayBuffer>], name);
+    job.end();
+    use(new Blob([part.bytes as Uint8Array<ArrayBuffer>]));
   } catch (error) {
     fail(error as Error);
   } finally {
@@ -226,29 +244,59 @@ async function showMembers(mine: Client): Promise<void> {
   const members = await mine.ask<Member[]>({ op: "members" });
   const body = el("tbody");
   members.forEach((member, index) => {
-    const button = el("button", { class: "quiet" }, "Download");
-    button.setAttribute("aria-label", `Download ${member.name}`);
-    button.addEventListener("click", () => void unpack(member.name.split("/").pop() ?? "file", index));
-    body.append(el("tr", {}, el("td", {}, member.name), el("td", {}, member.codec), el("td", {}, member.mode ?? ""), el("td", {}, button)));
+    const name = member.name.split("/").pop() || "file";
+    const button = (word: string, use: (original: Blob) => void) => {
+      const button = el("button", { class: "quiet" }, word);
+      button.setAttribute("aria-label", `${word} ${member.name}`);
+      button.addEventListener("click", () => void unpack(use, index));
+      return button;
+    };
+    const outer = origin;
+    const show = button("Open", (original) => void open({ blob: original, name }, outer));
+    const save = button("Download", (original) => download([original], name));
+    body.append(el("tr", {}, el("td", {}, member.name), el("td", {}, member.codec), el("td", {}, member.mode ?? ""), el("td", {}, show), el("td", {}, save)));
   });
-  const heads = ["file", "codec", "mode", "original"].map((text) => el("th", { scope: "col" }, text));
+  const heads = ["file", "codec", "mode", "view", "original"].map((text) => el("th", { scope: "col" }, text));
   parts("Files", el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ...heads)), body));
   byId("tab-rows").hidden = true;
   byId("tab-columns").hidden = true;
   choose("parts");
 }
 
-async function showTemplates(mine: Client): Promise<void> {
-  const found = await mine.ask<Template[]>({ op: "templates" });
-  const most = Math.max(1, ...found.map((it) => it.lines));
+/** The columns of every log, whatever the codec of its archive. */
+const LOG_COLUMNS = "line,time,template,variables";
+
+function isLog(): boolean {
+  return file?.archive?.codec === "log" || table?.columns.map((it) => it.name).join() === LOG_COLUMNS;
+}
+
+/** Offers the templates of a log, which are counted when somebody looks at them. */
+function offerTemplates(mine: Client): void {
+  parts("Templates", el("p", { class: "hint" }, "Counting the lines of each template"));
+  showParts = async () => {
+    waitFor("Counting templates");
+    try {
+      const found = await mine.ask<Templates | null>({ op: "templates" });
+      if (mine === client && found) showTemplates(found);
+    } catch (error) {
+      if (mine === client) fail(error as Error);
+    }
+    waitFor(undefined);
+  };
+}
+
+function showTemplates({ templates, others }: Templates): void {
+  const most = templates.reduce((most, it) => Math.max(most, it.lines), 1);
   const body = el("tbody");
-  for (const { template, lines } of found) {
+  for (const { template, lines } of templates) {
     const bar = el("span", { class: "meter" });
     bar.style.setProperty("--share", String(lines / most));
     body.append(el("tr", {}, el("td", { class: "n" }, count(lines)), el("td", {}, bar), el("td", {}, el("code", {}, template))));
   }
   const heads = ["lines", "share", "template"].map((text) => el("th", { scope: "col" }, text));
-  parts("Templates", el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ...heads)), body));
+  const listed = el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ...heads)), body);
+  const rest = others > 0 ? [el("p", {}, `${plural(others, "line")} of other templates`)] : [];
+  parts("Templates", el("div", {}, el("p", { class: "hint" }, plural(templates.length, "template")), listed, ...rest));
 }
 
 function parts(name: string, content: HTMLElement): void {
@@ -293,7 +341,10 @@ function showFile(found: ByteMap): void {
   const buttons = el("p", { class: "row" }, check);
   if (file.archive && file.archive.codec !== "bundle") {
     const original = el("button", { class: "quiet" }, "Download the original");
-    original.addEventListener("click", () => void unpack(file?.name.replace(/\.at1$/, "") ?? "original"));
+    original.addEventListener("click", () => {
+      const name = file?.name.replace(/\.at1$/, "") ?? "original";
+      void unpack((blob) => download([blob], name));
+    });
     buttons.append(original);
   }
   panel.replaceChildren(
@@ -316,6 +367,11 @@ function choose(name: string): void {
     byId(`tab-${tab}`).setAttribute("aria-selected", String(isChosen));
     byId(`tab-${tab}`).tabIndex = isChosen ? 0 : -1;
     byId(`panel-${tab}`).hidden = !isChosen;
+  }
+  if (name === "parts" && showParts) {
+    const fill = showParts;
+    showParts = undefined;
+    void fill();
   }
   if (name === "columns" && table && client && !profiled) {
     profiled = true;

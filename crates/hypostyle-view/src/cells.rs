@@ -26,7 +26,7 @@ pub(crate) fn rows(batch: &RecordBatch, max_chars: usize) -> Result<Vec<Value>> 
 }
 
 /// Returns at most so many characters of a text, and an ellipsis if it has more.
-pub(crate) fn cut(text: &str, max_chars: usize) -> String {
+pub fn cut(text: &str, max_chars: usize) -> String {
     match text.char_indices().nth(max_chars) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

@@ -31,6 +31,9 @@ pub(crate) trait Job {
     }
 }
 
+/// A job, which is made when the table is open.
+pub(crate) type BoxedJob = Box<dyn Job>;
+
 /// Turns an error for missing bytes into progress.
 pub(crate) fn or_missing(result: Result<Progress>) -> Result<Progress> {
     match result {

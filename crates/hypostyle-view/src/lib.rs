@@ -10,8 +10,8 @@
 //! A [`Session`] is a file of which only the size is known at first. It does no I/O: a step of a
 //! job returns the byte ranges that it misses, and the caller supplies them, from a file or by
 //! HTTP requests, and steps again. `requests` lists what can be asked for. `file` opens the file,
-//! `layout` makes its byte map, `columns` and `profile` describe its columns, and `rows`, `search`
-//! and `export` run scans.
+//! `layout` makes its byte map, `columns` and `profile` describe its columns, and `rows`, `search`,
+//! `export` and `templates` run scans.
 
 mod cells;
 mod columns;
@@ -24,6 +24,10 @@ mod requests;
 mod rows;
 mod search;
 mod session;
+mod templates;
 
+pub use cells::cut;
 pub use columns::type_name;
+pub use profile::Profile;
+pub use search::place;
 pub use session::Session;

@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use hypostyle::formats::at1::{BundleEntry, Codec, LogTemplate};
+use hypostyle::formats::at1::{BundleEntry, Codec};
 use hypostyle::{Error, ErrorKind, OpenOptions, Result};
 use serde_json::{Value, json};
 
@@ -24,14 +24,11 @@ use crate::cells::MAX_CELL_CHARS;
 use crate::columns::deviation;
 use crate::export::ExportJob;
 use crate::file::OpenFile;
-use crate::job::{Job, Once, Progress, or_missing};
+use crate::job::{BoxedJob, Job, Once, Progress, or_missing};
 use crate::profile::ProfileJob;
 use crate::rows::RowsJob;
 use crate::search::SearchJob;
-use crate::{columns, layout};
-
-/// A job, which is made when the table is open.
-pub(crate) type BoxedJob = Box<dyn Job>;
+use crate::{columns, layout, templates};
 
 /// Makes the job of a request.
 ///
@@ -48,7 +45,7 @@ pub(crate) fn job(file: &Arc<OpenFile>, request: &Value) -> Result<BoxedJob> {
         "map" => Box::new(Once(move || layout::map(&file))),
         "table" => Box::new(Once(move || columns::table(&file))),
         "members" => Box::new(Once(move || members(&file))),
-        "templates" => Box::new(Once(move || templates(&file))),
+        "templates" => templates::job(&file)?,
         "verify" => Box::new(Once(move || verify(&file))),
         "rows" => {
             let (table, _) = file.table()?;
@@ -131,24 +128,6 @@ fn members(file: &OpenFile) -> Result<Value> {
         })
     };
     Ok(archive.bundle()?.iter().map(member).collect())
-}
-
-/// What stands for a value in a template.
-const HOLE: &str = "‹…›";
-
-fn templates(file: &OpenFile) -> Result<Value> {
-    let archive = file.archive()?;
-    if archive.codec() != Codec::Log {
-        return Ok(Value::Null);
-    }
-    file.fetch_all()?;
-    let found = archive.templates()?.unwrap_or_default();
-    let template = |LogTemplate { text, lines }| {
-        let parts = text.split(|&byte| byte == 0);
-        let parts: Vec<_> = parts.map(|part| String::from_utf8_lossy(part).into_owned()).collect();
-        json!({ "template": parts.join(HOLE), "lines": lines })
-    };
-    Ok(found.into_iter().map(template).collect())
 }
 
 fn verify(file: &OpenFile) -> Result<Value> {

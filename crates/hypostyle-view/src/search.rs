@@ -83,7 +83,7 @@ impl Job for SearchJob {
 
 /// Returns the word of a predicate that an error is about: its first character, counted from 0,
 /// and its length.
-pub(crate) fn place(text: &str, error: &Error) -> Option<(usize, usize)> {
+pub fn place(text: &str, error: &Error) -> Option<(usize, usize)> {
     let message = error.to_string();
     let count = text.chars().count();
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';

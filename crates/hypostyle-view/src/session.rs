@@ -10,8 +10,8 @@ use hypostyle::{ByteSource, Error, RangeCache, Result};
 use serde_json::{Value, json};
 
 use crate::file::OpenFile;
-use crate::job::{Progress, or_missing};
-use crate::requests::{self, BoxedJob};
+use crate::job::{BoxedJob, Progress, or_missing};
+use crate::requests;
 use crate::search;
 
 /// What a read costs besides its bytes: less than the default for remote files, because a page
