@@ -130,7 +130,8 @@ fn command_features() -> bool {
     let command = ["--package", "hypostyle-cli"];
     // The engine is checked once: with the crate for URLs, both sets are one to its dependencies.
     let with_urls = ["--package", "hypostyle-cli", "--package", "hypostyle-remote"];
-    clippy(&command, "hypostyle-cli/remote")
+    clippy(&[&command[..], &["--no-default-features"]].concat(), "")
+        && clippy(&command, "hypostyle-cli/remote")
         && clippy(&with_urls, "hypostyle-cli/sql")
         && clippy(&with_urls, "hypostyle-cli/sql,hypostyle-cli/remote")
 }

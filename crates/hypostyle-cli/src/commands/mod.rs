@@ -10,6 +10,7 @@ use crate::output::Out;
 
 mod append;
 mod bench;
+mod browse;
 mod cat;
 mod completions;
 mod convert;
@@ -107,6 +108,8 @@ enum Command {
     Inspect(inspect::Args),
     /// List the files in archives
     Ls(ls::Args),
+    /// Browse a table in the terminal
+    Browse(browse::Args),
     /// Show files in the viewer in the browser
     Serve(serve::Args),
     /// Decode files of any kind completely and list errors and deviations
@@ -183,6 +186,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Sql(args) => sql::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Ls(args) => ls::run(args, out),
+        Command::Browse(args) => browse::run(args, out),
         Command::Serve(args) => serve::run(args, out),
         Command::Verify(args) => verify::run(args, out),
         Command::Pack(args) => pack::run(args, out),

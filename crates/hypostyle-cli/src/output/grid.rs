@@ -166,7 +166,8 @@ fn padded(text: &str, width: usize, right: bool) -> String {
     if right { format!("{gap}{text}") } else { format!("{text}{gap}") }
 }
 
-fn clip(text: &str, max_width: usize) -> String {
+/// Returns a text of at most so many cells of the terminal, with an ellipsis if it is cut.
+pub(crate) fn clip(text: &str, max_width: usize) -> String {
     if text.len() <= max_width || text.width() <= max_width {
         return text.to_owned();
     }

@@ -17,6 +17,8 @@ pub(crate) use bar::{BAR_CELLS, bar};
 pub(crate) use grid::Grid;
 #[cfg(feature = "sql")]
 pub(crate) use grid::GridCell;
+#[cfg(feature = "browse")]
+pub(crate) use grid::clip;
 pub(crate) use progress::Progress;
 pub(crate) use rows::RowPrinter;
 #[cfg(feature = "sql")]

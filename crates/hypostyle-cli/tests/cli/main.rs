@@ -6,6 +6,8 @@
 mod append;
 mod at1;
 mod bench;
+#[cfg(all(unix, feature = "browse"))]
+mod browse;
 mod bundle;
 mod convert;
 #[path = "../shared/folder.rs"]
