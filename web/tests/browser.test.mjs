@@ -125,18 +125,34 @@ test("archives of every codec, and text", async () => {
   }
 });
 
-test("templates of a log and files of a bundle", async () => {
-  const log = await open(one("at1", "log"));
-  await log.page.click("#tab-parts");
-  assert.ok((await log.page.locator("#panel-parts tbody tr").count()) > 0);
-  await accessible(log.page);
-  await log.close();
+test("templates of logs are counted, whatever the codec", async () => {
+  for (const path of [one("at1", "log"), "/t/app.log"]) {
+    const log = await open(path);
+    await log.page.click("#tab-parts");
+    await log.page.waitForSelector("#panel-parts tbody tr");
+    if (path === "/t/app.log") {
+      const first = await log.page.locator("#panel-parts tbody tr").first().textContent();
+      assert.match(first, /^500.*INFO request <\*> took <\*> ms$/);
+    }
+    await accessible(log.page);
+    await log.close();
+  }
+});
+
+test("files of a bundle are listed, opened and downloaded", async () => {
   const bundle = await open("/c/at1/valid/bundle/two-files.at1");
   const expected = JSON.parse(readFileSync(join(conformance, "at1/valid/bundle/two-files.json")));
-  const names = await bundle.page.locator("#panel-parts tbody tr td:first-child").allTextContents();
-  assert.deepEqual(names, expected.entries.map((entry) => entry.name));
-  const [file] = await Promise.all([bundle.page.waitForEvent("download"), bundle.page.click("#panel-parts tbody button")]);
-  assert.equal(readFileSync(await file.path(), "utf8"), expected.entries[0].text);
+  const names = bundle.page.locator("#panel-parts tbody tr td:first-child");
+  assert.deepEqual(await names.allTextContents(), expected.entries.map((entry) => entry.name));
+  const [first] = expected.entries;
+  const [file] = await Promise.all([bundle.page.waitForEvent("download"), bundle.page.click(`[aria-label="Download ${first.name}"]`)]);
+  assert.equal(readFileSync(await file.path(), "utf8"), first.text);
+  await bundle.page.click(`[aria-label="Open ${first.name}"]`);
+  const base = first.name.split("/").pop();
+  await bundle.page.waitForFunction((name) => document.querySelector("#facts strong")?.textContent === name && document.body.dataset.ready, base);
+  await accessible(bundle.page);
+  await bundle.page.click("text=Back to the bundle");
+  await bundle.page.waitForSelector(`[aria-label="Open ${first.name}"]`);
   await bundle.close();
 });
 
