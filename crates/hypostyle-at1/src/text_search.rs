@@ -4,8 +4,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-use arrow_schema::Schema;
-
 use super::archive_text::ArchiveText;
 use super::container::{Extent, Method, in_at1};
 use super::frames::FrameReader;
@@ -91,8 +89,7 @@ fn whole(
     let names = log::COLUMNS.map(str::to_owned);
     let is_log = metadata.format.kind == TextKind::Log && metadata.checksums.is_some();
     let may_match = |part: usize| {
-        // No type is needed for bounds of texts.
-        let pruning = groups.pruning(part, &names, Arc::new(Schema::empty()));
+        let pruning = groups.pruning(part, &names);
         let bounds = pruning.texts("time").filter(|_| is_log);
         bounds.is_none_or(|bounds| times.may_overlap(bounds.min, bounds.max)) && may_contain(part)
     };
