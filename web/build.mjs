@@ -39,7 +39,7 @@ const size = (name) => gzipSync(readFileSync(`dist/${name}`), { level: 9 }).leng
 const module = size("wasm/hypostyle_wasm_bg.wasm");
 const scripts = ["viewer.js", "worker.js", "style.css", "index.html"].map(size).reduce((a, b) => a + b);
 console.log(`module ${module} bytes, page ${scripts} bytes, gzipped`);
-if (module > 1_500_000) {
-  console.error("the module has more than 1.5 MB");
+if (module > 1.5 * 1024 * 1024) {
+  console.error("the module has more than 1.5 MiB");
   process.exit(1);
 }
