@@ -7,7 +7,12 @@ fn table() -> Folder {
     let rows: String = (0..500)
         .map(|i| {
             let delay = if i % 50 == 7 { "NA".to_owned() } else { (i * 37 % 100).to_string() };
-            format!("{i},{delay},{}\n", ["UA", "AA", "UA", "DL"][i % 4])
+            let carrier = match i % 4 {
+                0 | 2 => "UA",
+                1 => "AA",
+                _ => "DL",
+            };
+            format!("{i},{delay},{carrier}\n")
         })
         .collect();
     let folder = Folder::new().with("t.csv", format!("id,delay,carrier\n{rows}"));
