@@ -51,6 +51,10 @@ while True:
                 fcntl.ioctl(terminal, termios.TIOCSWINSZ, size(*words))
             elif verb == "kill":
                 os.kill(pid, int(words[0]))
+            elif verb == "hangup":
+                os.close(terminal)
+                _, status = os.waitpid(pid, 0)
+                sys.exit("code %d without a terminal" % os.waitstatus_to_exitcode(status))
 after = termios.tcgetattr(terminal)
 _, status = os.waitpid(pid, 0)
 print("code", os.waitstatus_to_exitcode(status), "restored" if before == after else "changed", file=sys.stderr)
@@ -261,6 +265,15 @@ fn a_signal_restores_the_terminal_and_ends_the_process() {
         assert_eq!(ended.status, format!("code -{signal} restored\n"));
         assert!(!ended.screen.alternate_screen() && !ended.screen.hide_cursor());
     }
+}
+
+#[test]
+fn a_closed_terminal_ends_the_process() {
+    let folder = Folder::new().with("cities.csv", CITIES);
+    let mut terminal = Terminal::start(&folder, 10, 40, &["browse", "cities.csv"]);
+    terminal.shows("Lima").command("hangup");
+    let ended = terminal.end();
+    assert_eq!(ended.status.trim(), "code -1 without a terminal");
 }
 
 #[test]

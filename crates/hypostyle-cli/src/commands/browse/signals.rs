@@ -2,13 +2,22 @@
 
 #[cfg(unix)]
 mod unix {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Weak};
+    use std::thread;
+    use std::time::Duration;
 
+    use ratatui::crossterm::terminal::disable_raw_mode;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
     use signal_hook::{SigId, flag, low_level};
 
     use crate::failure::Result;
+
+    /// How long a signal may wait for the browser to obey it.
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    /// How often the watcher looks for a signal.
+    const WATCH_EVERY: Duration = Duration::from_millis(200);
 
     /// The signals that end the process, caught until this is dropped.
     #[derive(Debug)]
@@ -28,6 +37,8 @@ mod unix {
                 let id = flag::register_usize(signal, signals.received.clone(), number)?;
                 signals.ids.push(id);
             }
+            let watched = Arc::downgrade(&signals.received);
+            thread::Builder::new().spawn(move || watch(&watched))?;
             Ok(signals)
         }
 
@@ -49,6 +60,28 @@ mod unix {
         pub(in super::super) fn suspend() {
             // The browser goes on at once if the system refuses.
             let _ = low_level::emulate_default_handler(SIGTSTP);
+        }
+    }
+
+    /// Ends the process by a signal that the browser does not obey, until `received` is dropped.
+    ///
+    /// The browser is not asked while it reads keys, and crossterm reads for ever from a terminal that
+    /// was closed.
+    fn watch(received: &Weak<AtomicUsize>) {
+        while let Some(signal) = received.upgrade().map(|number| number.load(Ordering::Relaxed)) {
+            if signal == 0 {
+                thread::sleep(WATCH_EVERY);
+                continue;
+            }
+            thread::sleep(PATIENCE);
+            if received.strong_count() == 0 {
+                return;
+            }
+            // There may be no terminal any more.
+            let _ = disable_raw_mode();
+            if let Ok(signal) = i32::try_from(signal) {
+                let _ = low_level::emulate_default_handler(signal);
+            }
         }
     }
 
