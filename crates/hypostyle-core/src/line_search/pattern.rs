@@ -41,6 +41,9 @@ pub struct LinePattern {
     regex: Regex,
     /// A string that each match contains, if the search for it is quicker.
     literal: Option<memmem::Finder<'static>>,
+    /// The pattern looks for the ends of words. Bytes that are not UTF-8 hide them, but not next to a
+    /// newline, so a line may match in a block and not alone.
+    sees_words: bool,
     required: Required,
 }
 
@@ -83,7 +86,8 @@ impl LinePattern {
             Error::invalid_argument(why)
         })?;
         let literal = literal.map(|literal| memmem::Finder::new(&literal).into_owned());
-        Ok(Self { regex, literal, required })
+        let sees_words = hir.properties().look_set().contains_word_unicode();
+        Ok(Self { regex, literal, sees_words, required })
     }
 
     /// What a line must contain to match.
@@ -105,16 +109,19 @@ impl LinePattern {
     /// be the start of a line.
     pub(super) fn next_line(&self, text: &[u8], mut from: usize) -> Option<Range<usize>> {
         while from < text.len() {
-            let Some(literal) = &self.literal else {
-                let input = Input::new(text).range(from..).earliest(true);
-                let end = self.regex.search_half(&input)?.offset();
-                // After the last newline there is no line.
-                let is_line = end < text.len() || text.last() != Some(&b'\n');
-                return is_line.then(|| line_at(text, end));
+            let (place, is_certain) = match &self.literal {
+                Some(literal) => (from.saturating_add(literal.find(text.get(from..)?)?), false),
+                None => {
+                    let input = Input::new(text).range(from..).earliest(true);
+                    (self.regex.search_half(&input)?.offset(), !self.sees_words)
+                }
             };
-            let at = literal.find(text.get(from..)?)?;
-            let line = line_at(text, from.saturating_add(at));
-            if self.is_match(text.get(line.clone())?) {
+            // After the last newline there is no line.
+            if place == text.len() && text.last() == Some(&b'\n') {
+                return None;
+            }
+            let line = line_at(text, place);
+            if is_certain || self.is_match(text.get(line.clone())?) {
                 return Some(line);
             }
             from = line.end.saturating_add(1);

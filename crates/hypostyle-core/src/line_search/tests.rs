@@ -169,6 +169,17 @@ proptest! {
     }
 }
 
+/// Bytes that are not UTF-8 hide the ends of words, and those next to them in other lines do not.
+#[test]
+fn words_are_seen_within_lines() {
+    let options = PatternOptions { is_word: true, ..PatternOptions::default() };
+    let matcher = LineMatcher::new(pattern("[^a]", options));
+    let text = b"1\n\x80\0\n1\n";
+    let (lines, _) = searched(&matcher, text, (0, 0), None, text.len());
+    // The last digit says that a newline follows.
+    assert_eq!(lines, ["1:0:11", "3:5:11"]);
+}
+
 #[test]
 fn literals_are_extracted() {
     let required = |text: &str| pattern(text, PatternOptions::default()).required().clone();
