@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::process::root;
 
 /// Licences under which a dependency may be. None asks more of a user than to keep its notice.
-const LICENCES: [&str; 10] = [
+const LICENCES: [&str; 11] = [
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
@@ -22,6 +22,7 @@ const LICENCES: [&str; 10] = [
     "MIT",
     "Unicode-3.0",
     "Zlib",
+    "bzip2-1.0.6",
 ];
 
 /// The only registry.
