@@ -373,7 +373,7 @@ mod tests {
         let cache = Arc::new(RangeCache::of_size(100));
         cache.supply([(0..50, Bytes::from(vec![7; 50]))]);
         let one = cache.claim(vec![0..10, 20..30]);
-        let two = cache.claim(vec![20..30]);
+        let two = cache.claim(std::iter::once(20..30).collect());
         cache.release(&[0..10, 10..20, 20..30]);
         assert_eq!((cache.read(0, 10).is_ok(), cache.read(20, 10).is_ok()), (true, true));
         assert!(cache.read(10, 10).is_err());
