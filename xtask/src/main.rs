@@ -17,8 +17,8 @@ usage: cargo xtask TASK
   test            run all tests in Rust: unit, property, conformance, CLI and doc tests
   test --all      run these, and the tests that need other runtimes, which are installed under the
                   target folder: predicates in DuckDB (needs python3 with venv, and pip), SQL in
-                  DataFusion (takes minutes to build), URLs with the S3 server s3s-fs, the Python
-                  package, the viewer (needs npm, and chromium)
+                  DataFusion (takes minutes to build), URLs with the S3 server s3s-fs, clusters of
+                  Ballista, the Python package, the viewer (needs npm, and chromium)
   check           check formatting, clippy lints, docs and features
   features        run clippy on the library with the default features, with none, with each alone,
                   and with each pair of column files, and on the command with its features
@@ -122,11 +122,12 @@ fn command_features() -> bool {
         cargo(&line, &[])
     };
     let command = ["--package", "hypostyle-cli"];
-    // The engine is checked once: with the crate for URLs, both sets are one to its dependencies.
-    let with_urls = ["--package", "hypostyle-cli", "--package", "hypostyle-remote"];
+    // The engine is checked once: with the crate for clusters, all sets are one to its dependencies.
+    let with_cluster = [&command[..], &["--package", "hypostyle-ballista"]].concat();
     clippy(&command, "hypostyle-cli/remote")
-        && clippy(&with_urls, "hypostyle-cli/sql")
-        && clippy(&with_urls, "hypostyle-cli/sql,hypostyle-cli/remote")
+        && clippy(&with_cluster, "hypostyle-cli/sql")
+        && clippy(&with_cluster, "hypostyle-cli/sql,hypostyle-cli/remote")
+        && clippy(&with_cluster, "hypostyle-cli/cluster")
 }
 
 fn bench(words: &[&str]) -> bool {

@@ -13,24 +13,28 @@ struct RuntimeTest {
     run: fn() -> Result<(), String>,
 }
 
-const ALL: [RuntimeTest; 5] = [
+const ALL: [RuntimeTest; 6] = [
     RuntimeTest { name: "predicates in DuckDB", run: predicates_in_duckdb },
     RuntimeTest { name: "SQL in DataFusion", run: sql_in_datafusion },
     RuntimeTest { name: "URLs, and S3 by s3s-fs", run: urls },
+    RuntimeTest { name: "clusters of Ballista", run: clusters },
     RuntimeTest { name: "the Python package", run: python_package },
     RuntimeTest { name: "the viewer in the browser", run: viewer },
 ];
 
-/// The packages and features of all tests with the engine, so that it is built once.
-const WITH_ENGINE: [&str; 8] = [
+/// The packages and features of all tests with the engine, so that it is built once. Ballista turns
+/// on features of it and of what it is made of, so all are built with Ballista.
+const WITH_ENGINE: [&str; 10] = [
     "--package",
     "hypostyle-datafusion",
     "--package",
     "hypostyle-remote",
     "--package",
+    "hypostyle-ballista",
+    "--package",
     "hypostyle-cli",
     "--features",
-    "hypostyle-cli/sql,hypostyle-cli/remote",
+    "hypostyle-cli/cluster",
 ];
 
 /// The S3-compatible server of the tests. Later versions need a newer Rust.
@@ -72,6 +76,27 @@ fn sql_in_datafusion() -> Result<(), String> {
 
 /// Tests files behind URLs, with an HTTP server of the tests and a real S3-compatible one.
 fn urls() -> Result<(), String> {
+    let program = s3_server()?;
+    with_servers("remote", &program)
+}
+
+/// Tests schedulers and executors as processes, over files and over buckets.
+fn clusters() -> Result<(), String> {
+    let program = s3_server()?;
+    with_servers("cluster", &program)
+}
+
+/// Runs a test of the command that needs the S3-compatible server.
+fn with_servers(test: &str, program: &str) -> Result<(), String> {
+    let mut line = vec!["test", "--no-fail-fast"];
+    line.extend(WITH_ENGINE);
+    line.extend(["--test", test, "--", "--include-ignored"]);
+    let tested = cargo(&line, &[("HYPOSTYLE_S3_SERVER", program)]);
+    tested.then_some(()).ok_or_else(|| "tests failed".to_owned())
+}
+
+/// Installs the S3-compatible server; returns its path.
+fn s3_server() -> Result<String, String> {
     let (server, version) = S3_SERVER;
     let folder = target_folder().join("xtask").join(server);
     let root = folder.display().to_string();
@@ -83,12 +108,7 @@ fn urls() -> Result<(), String> {
         return Err(format!("cargo cannot install {server} {version}"));
     }
     let program = folder.join("bin").join(format!("{server}{}", std::env::consts::EXE_SUFFIX));
-    let program = program.display().to_string();
-    let mut line = vec!["test", "--no-fail-fast"];
-    line.extend(WITH_ENGINE);
-    line.extend(["--test", "remote", "--", "--include-ignored"]);
-    let tested = cargo(&line, &[("HYPOSTYLE_S3_SERVER", &program)]);
-    tested.then_some(()).ok_or_else(|| "tests failed".to_owned())
+    Ok(program.display().to_string())
 }
 
 /// Installs the Python package with its test dependencies, and runs its tests.

@@ -38,6 +38,7 @@ const CRATES: &[&str] = &[
     "hypostyle-wasm",
     "hypostyle-datafusion",
     "hypostyle-remote",
+    "hypostyle-ballista",
     "hypostyle-cli",
     "hypostyle-testkit",
     "hypostyle-bench",

@@ -79,8 +79,9 @@ pub use codecs::bundle::BundleFile;
 pub use description::{ColumnInfo, Frame, FrameInfo, LogTemplate, StreamInfo};
 #[cfg(not(target_family = "wasm"))]
 pub use pack::{
-    Appended, Appender, Choice, Content, Layout, Outcome, PackOptions, Packed, PackedBundle, Trial,
-    append, pack, pack_bundle, pack_stream, xz_size,
+    Appended, Appender, Choice, Content, FramePacker, FrameState, Layout, Outcome, PackOptions,
+    Packed, PackedBundle, PackedFrame, Trial, append, frame_ranges, pack, pack_bundle, pack_frame,
+    pack_stream, pack_stream_elsewhere, xz_size,
 };
 pub use reader::At1;
 pub use row_groups::Damage;

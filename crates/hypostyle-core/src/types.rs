@@ -117,6 +117,21 @@ impl RequestedType {
         is_valid.then_some(Self::Decimal(precision, scale))
     }
 
+    /// Returns the name by which [`RequestedType::by_name`] finds the type.
+    pub fn name(self) -> String {
+        match self {
+            Self::Column(ColumnType::Int32) => "int32".to_owned(),
+            Self::Column(ColumnType::Int64) => "int64".to_owned(),
+            Self::Column(ColumnType::Float64) => "float64".to_owned(),
+            Self::Column(ColumnType::Text) => "text".to_owned(),
+            Self::Boolean => "boolean".to_owned(),
+            Self::Date => "date".to_owned(),
+            Self::Timestamp => "timestamp".to_owned(),
+            Self::TimestampUtc => "timestamptz".to_owned(),
+            Self::Decimal(precision, scale) => format!("decimal({precision},{scale})"),
+        }
+    }
+
     /// Returns the Arrow type.
     pub fn data_type(self) -> DataType {
         match self {

@@ -40,6 +40,12 @@
 //! - Filters that joins and `ORDER BY … LIMIT` make while they run skip later row groups.
 //! - `EXPLAIN ANALYZE` shows row groups and bytes that were read, and row groups that were skipped.
 //!
+//! # Several machines
+//!
+//! An engine that runs on several machines rebuilds a [`HypostyleSource`] from its parts, and cuts
+//! files by the row groups that [`HypostyleSource::row_groups`] finds ([`RowGroups`]). The crate
+//! `hypostyle-ballista` does so.
+//!
 //! # Files
 //!
 //! A table of several files has their columns by name; one that a file lacks is null there. A
@@ -59,6 +65,7 @@ mod part_scan;
 mod predicate;
 mod register;
 mod request;
+mod row_groups;
 mod schema;
 mod shared_files;
 mod sink;
@@ -72,6 +79,8 @@ pub use file_tables::FileTables;
 pub use format::{HypostyleFormat, HypostyleFormatFactory};
 pub use options::{KNOWN_OPTIONS, TableOptions};
 pub use register::{register, register_kinds};
+pub use row_groups::{PlannedGroup, RowGroups};
+pub use sink::HypostyleSink;
 pub use source::HypostyleSource;
 
 #[cfg(doc)]

@@ -14,6 +14,7 @@ use crate::metrics::ScanMetrics;
 use crate::open_file::OpenFile;
 use crate::part_scan::PartScan;
 use crate::request::ScanRequest;
+use crate::row_groups::RowGroups;
 use crate::shared_files::{SharedFile, SharedFiles};
 
 /// A file with so many row groups is cut between them. Partitions of files with fewer share
@@ -35,6 +36,7 @@ impl FileOpener for Opener {
         let (cache, metrics) = (self.metadata_cache.clone(), self.metrics.clone());
         let files = self.files.clone();
         Ok(async move {
+            let groups = part.extensions.get::<RowGroups>().cloned();
             let meta = part.object_meta;
             let range = part.range.unwrap_or(FileRange { start: 0, end: size_of(meta.size) });
             let length = u64::try_from(range.end.saturating_sub(range.start)).unwrap_or(0);
@@ -48,7 +50,10 @@ impl FileOpener for Opener {
                 metrics.file_bytes.add(usize::try_from(meta.size).unwrap_or(usize::MAX));
             }
             metrics.fetched(shared.file.take_unreported());
-            let rows = rows_of(&shared, &range)?;
+            let rows = match groups {
+                Some(groups) => groups.rows(shared.file.reader.as_ref()),
+                None => rows_of(&shared, &range)?,
+            };
             let scan = PartScan::try_new(shared, request, rows, metrics, scanned)?;
             let batches = futures::stream::try_unfold(scan, |mut scan| async move {
                 Ok(scan.next().await?.map(|batch| (batch, scan)))

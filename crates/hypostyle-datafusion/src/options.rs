@@ -65,6 +65,14 @@ impl TableOptions {
         }
     }
 
+    /// Returns the keys and values that options were set with, and how files are opened, from which
+    /// [`TableOptions::set`] and [`TableOptions::with_open`] make equal options.
+    pub fn settings(&self) -> (impl Iterator<Item = (&str, &str)>, Option<&OpenOptions>) {
+        let settings = self.settings.iter().filter(|(key, _)| !key.is_empty());
+        let open = self.settings.contains_key("").then_some(&self.open);
+        (settings.map(|(key, value)| (key.as_str(), value.as_str())), open)
+    }
+
     /// Reads options; keys may start with `format.`.
     ///
     /// # Errors
@@ -84,6 +92,14 @@ impl TableOptions {
     pub fn with_open(mut self, open: OpenOptions) -> Self {
         self.settings.insert(String::new(), format!("{open:?}"));
         self.open = open;
+        self
+    }
+
+    /// Sets whether columns that are stored with a dictionary have one in queries too.
+    #[must_use]
+    pub fn with_dictionaries(mut self, keep: bool) -> Self {
+        self.settings.insert("dictionaries".to_owned(), keep.to_string());
+        self.without_dictionaries = !keep;
         self
     }
 

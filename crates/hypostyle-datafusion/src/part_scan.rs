@@ -17,6 +17,7 @@ use crate::open_file::{OpenFile, blocking};
 use crate::output_columns::OutputColumns;
 use crate::predicate::translate;
 use crate::request::{Filters, ScanRequest};
+use crate::row_groups::PlannedGroup;
 use crate::schema::plain;
 use crate::shared_files::{ScannedPart, SharedFile};
 
@@ -134,9 +135,30 @@ impl PartScan {
         Ok(None)
     }
 
+    /// Returns the row groups that the filters do not exclude, and about how many bytes the columns
+    /// of each take.
+    pub(crate) async fn planned_groups(&self) -> Result<Vec<PlannedGroup>> {
+        let decoder = self.decoder_of(self.rows.clone()).await?;
+        let (reader, size) = (&self.shared.file.reader, self.shared.file.meta.size);
+        let planned = decoder.remaining_row_groups().map(|index| {
+            let rows = reader.row_group_rows(index);
+            let share = u128::from(size) * u128::from(rows) / u128::from(reader.rows().max(1));
+            let bytes = reader.column_bytes(index, &self.output.read);
+            let bytes = bytes.or_else(|| share.try_into().ok()).unwrap_or(u64::MAX);
+            PlannedGroup { index, rows, bytes }
+        });
+        Ok(planned.collect())
+    }
+
     /// Starts the scan of the next row groups, with the filters as they are now.
     async fn start_run(&mut self) -> Result<Option<ScanDecoder>> {
-        let Some(rows) = self.next_run() else { return Ok(None) };
+        match self.next_run() {
+            Some(rows) => self.decoder_of(rows).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn decoder_of(&self, rows: Range<u64>) -> Result<ScanDecoder> {
         let schema = &self.request.file_schema;
         let translated = self.filters.iter().filter_map(|filter| translate(filter, schema));
         let filter = translated.map(|found| found.expr).reduce(Expr::and);
@@ -158,7 +180,7 @@ impl PartScan {
         // Other partitions have little to do either, if statistics have excluded so much.
         let is_small = decoder.row_groups_left() <= FEW_ROW_GROUPS;
         let threads = if is_small { self.request.partitions } else { 1 };
-        Ok(Some(decoder.with_threads(threads)))
+        Ok(decoder.with_threads(threads))
     }
 
     /// Returns the rows to scan next.

@@ -21,6 +21,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType};
 use datafusion_datasource::write::demux::DemuxedStreamReceiver;
 use datafusion_datasource::write::get_writer_schema;
+use futures::StreamExt;
 use hypostyle::formats::at1;
 use hypostyle::{Destination, FileKind, FormatId, SeekSink, Writer};
 use object_store::path::Path;
@@ -35,6 +36,9 @@ use crate::options::TableOptions;
 /// Bytes that wait in memory before they are written to a file, or after they were read.
 const BUFFER_BYTES: usize = 1 << 20;
 
+/// Batches of rows that wait for the writer of a file.
+const WAITING_BATCHES: usize = 2;
+
 /// Bytes of a part of an upload.
 const PART_BYTES: usize = 8 << 20;
 
@@ -45,15 +49,66 @@ const CONCURRENT_PARTS: usize = 4;
 const WHOLE_ARCHIVE_BYTES: u64 = 256 << 20;
 
 /// Writes files of one kind.
-pub(crate) struct HypostyleSink {
+pub struct HypostyleSink {
     kind: FileKind,
     options: Arc<TableOptions>,
     config: FileSinkConfig,
 }
 
 impl HypostyleSink {
-    pub(crate) fn new(kind: FileKind, options: Arc<TableOptions>, config: FileSinkConfig) -> Self {
+    /// Returns a sink of files of one kind, written as the options say.
+    pub fn new(kind: FileKind, options: Arc<TableOptions>, config: FileSinkConfig) -> Self {
         Self { kind, options, config }
+    }
+
+    /// Returns the kind of files.
+    pub fn kind(&self) -> FileKind {
+        self.kind
+    }
+
+    /// Returns how files are written.
+    pub fn options(&self) -> &Arc<TableOptions> {
+        &self.options
+    }
+
+    /// Writes rows as one file, and returns their number. The file appears in the store when it is
+    /// complete, and replaces one of that name. Without rows, there is none.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the rows fail, or if they cannot be stored as a file of this kind.
+    pub async fn write_file(
+        &self,
+        mut rows: SendableRecordBatchStream,
+        location: Path,
+        store: &dyn ObjectStore,
+    ) -> Result<u64> {
+        let (sender, receiver) = tokio::sync::mpsc::channel(WAITING_BATCHES);
+        let output = OutputFile {
+            kind: self.kind,
+            options: self.options.clone(),
+            schema: get_writer_schema(&self.config),
+            location,
+        };
+        let mut writing = SpawnedTask::spawn(output.write(receiver));
+        let sent = async {
+            while let Some(batch) = rows.next().await {
+                // The writer is gone if it failed, which it reports.
+                if sender.send(batch?).await.is_err() {
+                    break;
+                }
+            }
+            drop(sender);
+            Ok::<(), DataFusionError>(())
+        };
+        sent.await?;
+        let written = (&mut writing).await;
+        let file = written.map_err(|err| DataFusionError::ExecutionJoin(Box::new(err)))??;
+        if file.rows > 0 {
+            let sent = upload(store, &file.location, &file.content).await;
+            sent.map_err(|err| FileError::new(&file.location, err))?;
+        }
+        Ok(file.rows)
     }
 }
 

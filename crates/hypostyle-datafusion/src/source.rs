@@ -18,13 +18,16 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, apply_expression_roots};
 use datafusion_datasource::file_groups::FileGroupPartitioner;
 use hypostyle::FileKind;
-use object_store::ObjectStore;
+use object_store::{ObjectMeta, ObjectStore};
 
 use crate::metrics::ScanMetrics;
+use crate::open_file::OpenFile;
 use crate::opener::Opener;
 use crate::options::TableOptions;
+use crate::part_scan::PartScan;
 use crate::predicate::translate;
 use crate::request::{Filters, ScanRequest};
+use crate::row_groups::PlannedGroup;
 use crate::shared_files::SharedFiles;
 
 /// Rows of a batch, if the engine states no number.
@@ -73,11 +76,86 @@ impl HypostyleSource {
         self
     }
 
+    /// Returns the kind of files.
+    pub fn kind(&self) -> FileKind {
+        self.kind
+    }
+
+    /// Returns how files are read.
+    pub fn options(&self) -> &Arc<TableOptions> {
+        &self.options
+    }
+
+    /// Returns the filters that the scan applies to every row, and those by which it skips what it
+    /// can.
+    pub fn filters(&self) -> (&[Arc<dyn PhysicalExpr>], &[Arc<dyn PhysicalExpr>]) {
+        (&self.filters.exact, &self.filters.wider)
+    }
+
+    /// Sets the [filters](HypostyleSource::filters), which another scan has returned.
+    #[must_use]
+    pub fn with_filters(
+        mut self,
+        exact: Vec<Arc<dyn PhysicalExpr>>,
+        wider: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Self {
+        self.filters = Filters { exact, wider };
+        self
+    }
+
     /// Sets how many bytes the scan of each partition holds at most.
     #[must_use]
     pub fn with_memory(mut self, bytes: Option<u64>) -> Self {
         self.memory = bytes;
         self
+    }
+
+    /// Returns how many bytes the scan of each partition holds at most, if that was set.
+    pub fn memory(&self) -> Option<u64> {
+        self.memory
+    }
+
+    /// Returns what the scan of every file is asked for.
+    pub(crate) fn request(&self, config: &FileScanConfig) -> ScanRequest {
+        ScanRequest {
+            kind: self.kind,
+            options: self.options.clone(),
+            file_schema: self.table_schema.file_schema().clone(),
+            columns: self.projection.file_indices.clone(),
+            filters: self.filters.clone(),
+            limit: config.limit.map(|limit| limit as u64),
+            batch_size: config.batch_size.unwrap_or(self.batch_size),
+            memory: self.options.memory.or(self.memory),
+            partitions: config.file_groups.len(),
+        }
+    }
+
+    /// Returns the row groups of a file that the filters of the scan do not exclude.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be opened.
+    pub async fn row_groups(
+        &self,
+        store: &Arc<dyn ObjectStore>,
+        meta: &ObjectMeta,
+        config: &FileScanConfig,
+    ) -> Result<Vec<PlannedGroup>> {
+        let request = Arc::new(self.request(config));
+        let open = OpenFile::open_cached(
+            store,
+            meta,
+            request.kind,
+            &request.options,
+            self.metadata_cache.as_ref(),
+        );
+        let files = Arc::new(SharedFiles::default());
+        let scanned = files.part(&meta.location, meta.size);
+        let shared = files.get(&meta.location, meta.size, open).await?;
+        // What planning reads is no part of what the scan counts.
+        let metrics = ScanMetrics::new(&ExecutionPlanMetricsSet::new(), 0);
+        let rows = 0..shared.file.reader.rows();
+        PartScan::try_new(shared, request, rows, metrics, scanned)?.planned_groups().await
     }
 }
 
@@ -89,20 +167,9 @@ impl FileSource for HypostyleSource {
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
         let file_schema = self.table_schema.file_schema();
-        let request = ScanRequest {
-            kind: self.kind,
-            options: self.options.clone(),
-            file_schema: file_schema.clone(),
-            columns: self.projection.file_indices.clone(),
-            filters: self.filters.clone(),
-            limit: config.limit.map(|limit| limit as u64),
-            batch_size: config.batch_size.unwrap_or(self.batch_size),
-            memory: self.options.memory.or(self.memory),
-            partitions: config.file_groups.len(),
-        };
         let opener = Opener {
             store,
-            request: Arc::new(request),
+            request: Arc::new(self.request(config)),
             metadata_cache: self.metadata_cache.clone(),
             files: self.files.clone(),
             metrics: ScanMetrics::new(&self.metrics, partition),

@@ -1,7 +1,8 @@
 //! Writes archives: packs any bytes into a small archive that restores them.
 //!
 //! 1. `driver` packs one input, whole or in frames that `lines` splits off; `append` adds
-//!    frames to an archive, and `bundle` packs several files into one archive.
+//!    frames to an archive, and `bundle` packs several files into one archive. `elsewhere` has what
+//!    other machines need to pack frames of an archive, whose frames `frame_encoder` makes.
 //! 2. `frame` encodes a frame: with row groups if it is to be queried (`groups`), else with
 //!    the smallest of the encoders that `select` finds.
 //! 3. The encoders turn content into streams: `tables`, `logs`, `json` and `science`. Their
@@ -15,9 +16,11 @@ mod append;
 mod bundle;
 mod context;
 mod driver;
+mod elsewhere;
 mod first_line;
 mod fitted_block;
 mod frame;
+mod frame_encoder;
 mod grouping;
 mod groups;
 mod json;
@@ -43,6 +46,7 @@ mod tests;
 
 pub use append::{Appended, Appender, append};
 pub use bundle::{Content, PackedBundle, pack_bundle};
-pub use driver::{Packed, pack, pack_stream, xz_size};
+pub use driver::{Packed, pack, pack_stream, pack_stream_elsewhere, xz_size};
+pub use elsewhere::{FramePacker, FrameState, PackedFrame, frame_ranges, pack_frame};
 pub use options::{Choice, Layout, PackOptions};
 pub use select::report::{Outcome, Trial};

@@ -13,6 +13,7 @@ use crate::output::Out;
 mod append;
 mod bench;
 mod cat;
+mod cluster;
 mod completions;
 mod convert;
 mod demo;
@@ -74,6 +75,8 @@ enum Command {
     Schema(schema::Args),
     /// Run SQL queries on files
     Sql(sql::Args),
+    /// Run the scheduler or an executor of a cluster
+    Cluster(cluster::Args),
     /// Show the layout of a column file or archive
     Inspect(inspect::Args),
     /// Show files in the viewer in the browser
@@ -134,6 +137,7 @@ pub(crate) fn run(cli: &Cli, out: &mut dyn Out) -> Result<Status> {
         Command::Head(args) => head::run(args, out),
         Command::Schema(args) => schema::run(args, out),
         Command::Sql(args) => sql::run(args, out),
+        Command::Cluster(args) => cluster::run(args, out),
         Command::Inspect(args) => inspect::run(args, out),
         Command::Serve(args) => serve::run(args, out),
         Command::Verify(args) => verify::run(args, out),

@@ -145,6 +145,11 @@ impl ScanDecoder {
         self.tasks.len()
     }
 
+    /// Returns the numbers of these row groups: those that statistics do not exclude.
+    pub fn remaining_row_groups(&self) -> impl Iterator<Item = usize> + '_ {
+        self.tasks.iter().map(|task| task.group)
+    }
+
     /// Returns the schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         self.plan.projection.schema.clone()

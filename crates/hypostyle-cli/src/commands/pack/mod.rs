@@ -1,9 +1,12 @@
 //! `hyp pack`: packs files and folders into AT-1 archives.
 //!
-//! This file packs single files; `folder` packs a folder into a bundle. Both unpack what they
+//! This file packs single files; `folder` packs a folder into a bundle, and `on_cluster` packs files on
+//! a cluster. Both unpack what they
 //! packed and compare it (in the library) before the archive gets its name.
 
 mod folder;
+#[cfg(feature = "cluster")]
+mod on_cluster;
 
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,6 +17,7 @@ use clap::builder::PossibleValue;
 use hypostyle::formats::at1::{self, Choice, Layout, Outcome, PackOptions, Packed, Trial};
 
 use super::Status;
+use super::cluster::ClusterArgs;
 use crate::args::{OutputArgs, PackArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
@@ -38,6 +42,7 @@ Examples:
   hyp cat data.csv.at1 --where 'price > 10'
   hyp pack --query data.csv               finer row groups: queries read less, the archive grows
   mysqldump ... | hyp pack - -o dump.at1
+  hyp pack --cluster df://host:50050 /data/*.log -o /data/packed
   hyp unpack data.csv.at1 -c | cmp - data.csv
 
 hyp splits tables, logs and JSON into columns and compresses other content as it is. Before it
@@ -80,15 +85,18 @@ pub(crate) struct Args {
     dialect: LayoutArg,
 
     /// Print the size that `xz -9e` reaches; takes as long as xz does
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cluster")]
     compare: bool,
 
     /// Print which codecs were tried, the size that each reaches, and why one was chosen
-    #[arg(long, conflicts_with = "quiet")]
+    #[arg(long, conflicts_with_all = ["quiet", "cluster"])]
     explain: bool,
 
     #[command(flatten)]
     pack: PackArgs,
+
+    #[command(flatten)]
+    cluster: ClusterArgs,
 }
 
 /// The value of `--codec`: a codec, or `auto`.
@@ -161,6 +169,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Out) -> Result<Status> {
     if args.output.stdout && args.files.len() > 1 {
         return Err(Failure::usage("-c writes one archive: name one file"));
     }
+    #[cfg(feature = "cluster")]
+    if let Some(cluster) = args.cluster.open()? {
+        return on_cluster::run(args, &cluster, out);
+    }
+    #[cfg(not(feature = "cluster"))]
+    args.cluster.open()?;
     let mut worst = Status::Fine;
     for path in &args.files {
         let status = if !is_dash(path) && path.is_dir() {

@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::Status;
+use super::cluster::ClusterArgs;
 use crate::args::{ReadArgs, size};
 use crate::failure::Result;
 use crate::output::Out;
@@ -42,7 +43,8 @@ Examples:
   hyp sql \"select carrier, avg(dep_delay) from 'flights.csv.at1' where month = 7 group by 1 order by 2\"
   hyp sql \"select count(*) from 'logs/*.jsonl.at1' where status >= 500\" --stats
   hyp sql \"select * from 'a.parquet' join 'b.csv' using (id)\" -o joined.colf
-  hyp sql -f report.sql --format markdown")]
+  hyp sql -f report.sql --format markdown
+  hyp sql --cluster df://host:50050 \"select count(*) from 's3://logs/*.jsonl.at1'\"")]
 pub(crate) struct Args {
     /// The query, or several statements separated by semicolons; without it, hyp prompts for them
     query: Option<String>,
@@ -77,6 +79,14 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     read: ReadArgs,
+
+    #[command(flatten)]
+    cluster: ClusterArgs,
+
+    /// Tasks into which a cluster divides a stage: two or three times its cores
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "cluster")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..), help_heading = "Cluster")]
+    partitions: u16,
 }
 
 /// The format in which results are printed.

@@ -67,9 +67,21 @@ impl Session {
         let environment = environment.with_object_store_registry(urls.clone());
         let environment = environment.build().map_err(|err| problem::failure(&err, ""))?;
         let ctx = SessionContext::new_with_config_rt(config, Arc::new(environment));
-        let options = TableOptions::default()
+        let mut options = TableOptions::default()
             .with_open(args.read.open_options(None))
             .with_skip_damaged(args.skip_damaged);
+        #[cfg(feature = "cluster")]
+        let ctx = match args.cluster.open()? {
+            Some(cluster) => {
+                // Columns with dictionaries grow when they are sent between executors.
+                options = options.with_dictionaries(false);
+                let cluster = cluster.with_partitions(args.partitions.into());
+                cluster.enable(&ctx).map_err(|err| problem::failure(&err, ""))?
+            }
+            None => ctx,
+        };
+        #[cfg(not(feature = "cluster"))]
+        args.cluster.open()?;
         let has_damage = Arc::new(AtomicBool::new(false));
         let mut tables = FileTables::default().with_options(options).with_kind(args.read.from);
         if args.skip_damaged {
