@@ -27,7 +27,7 @@ const HOLE: &str = "<*>";
 ///
 /// Fails with missing ranges.
 pub(crate) fn job(file: &Arc<OpenFile>) -> Result<BoxedJob> {
-    // The content of some archives is no table, but its codec has templates all the same.
+    // An archive whose content is not a table can have a codec with templates.
     let codec = match file.table() {
         Ok((table, reader)) if is_log(&reader.schema()) => {
             return Ok(Box::new(TemplatesJob::new(table)));

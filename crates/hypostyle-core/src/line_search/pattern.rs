@@ -116,7 +116,7 @@ impl LinePattern {
                     (self.regex.search_half(&input)?.offset(), !self.sees_words)
                 }
             };
-            // After the last newline there is no line.
+            // No line starts after the last newline of the text.
             if place == text.len() && text.last() == Some(&b'\n') {
                 return None;
             }

@@ -146,7 +146,7 @@ impl ByteSource for FileSource {
     fn read(&self, offset: u64, len: usize) -> io::Result<Bytes> {
         let mut buf = vec![0; len];
         read_exact_at(&self.file, &mut buf, offset).map_err(|err| match err.kind() {
-            // Nobody asks for bytes beyond the size that the file had.
+            // A reader asks only for bytes below the size that the file had when it was opened.
             io::ErrorKind::UnexpectedEof => {
                 io::Error::new(err.kind(), "the file has become shorter since it was opened")
             }
